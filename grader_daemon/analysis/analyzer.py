@@ -1,0 +1,157 @@
+"""One pass over the messages of a session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from grader_daemon.analysis.people import TaskTypes, is_from_person, summarize
+from grader_daemon.analysis.results import ResultReader
+from grader_daemon.analysis.tail import read_tail
+from grader_daemon.domain.analysis import Analysis, Category, Failure, Outcome, SessionState
+from grader_daemon.domain.rules import ErrorRunRules, PeopleRules, Rules
+from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message, Session
+
+_SUCCESS = Outcome.SUCCESS
+_QUESTION_TAIL = 40
+_CLOSERS = " \t\r\n*_`\"')]”’"
+
+
+class Analyzer:
+    """Analyses sessions under one set of rules. Holds no state between sessions; safe to share among threads."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._results = ResultReader(rules.failures)
+        self._task_types = TaskTypes(rules.task_types)
+
+    def analyze(self, session: Session, *, idle: bool = False) -> Analysis:
+        """Count and name what happened. `idle`: nothing was written to the file for `idle_minutes`."""
+        rules = self._rules
+        walk = self._walk(session.messages)
+        state, state_reason = read_tail(session.messages, rules.tail, last_outcome=walk.last_outcome, idle=idle)
+        final_index = _final_index(session.messages)
+        final_answer = session.messages[final_index].text.strip() if final_index is not None else ""
+        answered = state is SessionState.COMPLETE and bool(final_answer)
+        return Analysis(
+            state=state,
+            state_reason=state_reason,
+            task_type=self._task_types.of(walk.request),
+            task_summary=summarize(walk.request, rules.people),
+            final_answer=final_answer,
+            final_index=final_index,
+            total_api_calls=walk.api_calls,
+            tool_calls=walk.tool_calls,
+            failures=tuple(walk.failures),
+            had_repeated_errors=walk.longest_run >= rules.error_runs.repeated_errors,
+            had_infinite_loop_risk=walk.loop_index is not None,
+            loop_index=walk.loop_index,
+            had_user_clarification=walk.asked,
+            had_user_refusal=walk.refused,
+            had_user_interruption=walk.interrupted,
+            errors_recovered=not walk.failures or (answered and walk.recovery_index is not None),
+            recovery_index=walk.recovery_index,
+            duration_seconds=_duration(session),
+        )
+
+    def _walk(self, messages: tuple[Message, ...]) -> _Walk:
+        walk = _Walk(self._rules.error_runs, self._rules.people)
+        read = self._results.read
+        for index, message in enumerate(messages):
+            role = message.role
+            if role == TOOL:
+                tool = message.name or message.tool_name or walk.call_names.get(message.tool_call_id or "")
+                outcome, category = read(tool, message.text)
+                walk.see_result(index, tool, outcome, category)
+            elif role == ASSISTANT:
+                walk.see_answer(index, message)
+            elif role == USER and is_from_person(message, self._rules.people):
+                walk.see_request(message)
+        return walk
+
+
+@dataclass(slots=True)
+class _Walk:
+    """What has been seen so far."""
+
+    limits: ErrorRunRules
+    people: PeopleRules
+    request: str | None = None
+    api_calls: int = 0
+    tool_calls: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    run: int = 0
+    longest_run: int = 0
+    loop_index: int | None = None
+    recovery_index: int | None = None
+    last_outcome: Outcome | None = None
+    last_answer: Message | None = None
+    asked: bool = False
+    refused: bool = False
+    interrupted: bool = False
+    call_names: dict[str, str] = field(default_factory=dict)
+
+    def see_request(self, message: Message) -> None:
+        """A person's message; it answers a question if the agent's last message was one."""
+        question = self.last_answer
+        if question is not None and not question.tool_calls:
+            self.asked = self.asked or _ends_in_question(question.text, self.people.question_endings)
+        self.last_answer = None
+        if self.request is None:
+            self.request = message.text
+
+    def see_answer(self, index: int, message: Message) -> None:
+        """An assistant message, with or without tool calls."""
+        self.last_answer = message
+        self.api_calls += 1
+        if self.api_calls == self.limits.loop_api_calls + 1:
+            self._risk_at(index)
+        if not message.tool_calls:
+            return
+        self.tool_calls += len(message.tool_calls)
+        for call in message.tool_calls:
+            tool = call.function.name
+            if tool:
+                if tool in self.people.clarification_tools:
+                    self.asked = True
+                if call.id:
+                    self.call_names[call.id] = tool
+
+    def see_result(self, index: int, tool: str | None, outcome: Outcome, category: Category | None) -> None:
+        """Failures in a row: a success ends the row; what was not executed neither ends nor lengthens it."""
+        self.last_outcome = outcome
+        if outcome is _SUCCESS:
+            self.run = 0
+            if self.failures and self.recovery_index is None:
+                self.recovery_index = index
+        elif outcome is Outcome.FAILURE:
+            self.failures.append(Failure(index, tool, category or Category.UNKNOWN))
+            self.recovery_index = None
+            self.run += 1
+            self.longest_run = max(self.longest_run, self.run)
+            if self.run == self.limits.loop_errors:
+                self._risk_at(index)
+        elif outcome is Outcome.REFUSED:
+            self.refused = True
+        elif outcome is Outcome.INTERRUPTED:
+            self.interrupted = True
+
+    def _risk_at(self, index: int) -> None:
+        if self.loop_index is None:
+            self.loop_index = index
+
+
+def _final_index(messages: tuple[Message, ...]) -> int | None:
+    if messages and messages[-1].role == ASSISTANT and not messages[-1].tool_calls:
+        return len(messages) - 1
+    return None
+
+
+def _ends_in_question(text: str, endings: tuple[str, ...]) -> bool:
+    return text[-_QUESTION_TAIL:].rstrip(_CLOSERS).endswith(endings)
+
+
+def _duration(session: Session) -> float | None:
+    if session.started_at is None or session.updated_at is None:
+        return None
+    seconds = (session.updated_at - session.started_at).total_seconds()
+    return seconds if seconds >= 0 else None

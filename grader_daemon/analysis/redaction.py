@@ -1,0 +1,55 @@
+"""Secrets out of text before anything is stored, shown or logged.
+
+Agents write keys down in requests, arguments and answers. Each pattern has a fixed shape with bounded repetition, so
+any text is searched in linear time.
+"""
+
+from __future__ import annotations
+
+import re
+
+MARK = "[redacted]"
+_SHORTEST_SECRET = 12
+
+_SHAPES = (
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[\s\S]{0,8000}?-----END [A-Z ]{0,40}PRIVATE KEY-----|[\s\S]{0,8000})",
+    r"\bsk-[A-Za-z0-9_-]{16,200}",
+    r"\bgh[pousr]_[A-Za-z0-9]{20,255}",
+    r"\bgithub_pat_[A-Za-z0-9_]{20,255}",
+    r"\bglpat-[A-Za-z0-9_-]{16,100}",
+    r"\bxox[abeoprs]-[A-Za-z0-9-]{10,250}",
+    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+    r"\bAIza[A-Za-z0-9_-]{30,60}",
+    r"\bya29\.[A-Za-z0-9_-]{20,400}",
+    r"\bhf_[A-Za-z0-9]{20,100}",
+    r"\b[rsp]k_(?:live|test)_[A-Za-z0-9]{10,200}",
+    r"\bSG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,100}",
+    r"\bnpm_[A-Za-z0-9]{30,60}",
+    r"\bpypi-[A-Za-z0-9_-]{40,300}",
+    r"\bdop_v1_[a-f0-9]{40,80}",
+    r"\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,2000}",
+    r"\b\d{8,10}:[A-Za-z0-9_-]{35}\b",
+)
+_SHAPE = re.compile("|".join(_SHAPES))
+_CREDENTIALS_IN_URL = re.compile(r"(://[^\s/:@]{1,100}:)[^\s/@]{1,200}(@)")
+_AUTHORIZATION = re.compile(r"((?:bearer|basic)\s{1,5})[A-Za-z0-9+/_.=-]{12,2000}", re.IGNORECASE)
+_ASSIGNMENT = re.compile(
+    r"((?:api[_-]?key|secret(?:[_-]?key)?|access[_-]?key|auth[_-]?token|access[_-]?token|token|password|passwd|pwd)"
+    r"[\"']?\s{0,3}[=:]\s{0,3}[\"']?)[^\s\"',;&]{4,400}",
+    re.IGNORECASE,
+)
+
+
+def redact(text: str) -> str:
+    """Give `text` with everything that looks like a secret replaced by a mark."""
+    if not _may_hold_a_secret(text):
+        return text
+    text = _SHAPE.sub(MARK, text)
+    text = _CREDENTIALS_IN_URL.sub(rf"\1{MARK}\2", text)
+    text = _AUTHORIZATION.sub(rf"\1{MARK}", text)
+    return _ASSIGNMENT.sub(rf"\1{MARK}", text)
+
+
+def _may_hold_a_secret(text: str) -> bool:
+    """Every pattern above needs a word of 12 characters or an assignment; most requests have neither."""
+    return "=" in text or ":" in text or max(map(len, text.split()), default=0) >= _SHORTEST_SECRET

@@ -1,0 +1,215 @@
+"""Did a tool call work? Read from the structure of its result first, from its words only where it has none.
+
+Structure: exit code, error field, success flag, status. So the words Error or Traceback inside the output of a
+successful call stay what they are: data. Only the text of a failure is looked at again, to name its category.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import msgspec
+
+from grader_daemon.analysis.phrases import compile_phrases
+from grader_daemon.domain.analysis import Category, Outcome
+from grader_daemon.domain.rules import FailureRules
+
+_WRAPPER = re.compile(r"<(?:untrusted_tool_result|persisted-output)\b[^>]{0,400}>\s*")
+_TEXT_EXIT_CODE = re.compile(r"\s*exit ?(?:code|status)\s{0,3}:?\s{0,3}(-?\d{1,6})", re.IGNORECASE)
+_BROKEN_EXIT_CODE = re.compile(r'"exit_code":\s{0,9}(-?\d{1,9})')
+_BROKEN_ERROR = re.compile(r'"error":\s{0,9}"([^"]{0,4000})')
+_BROKEN_SUCCESS = re.compile(r'"success":\s{0,9}(true|false)')
+_DELEGATION_TOOL = "delegate_task"
+_TEXT_FIELDS = ("error", "message", "output", "stderr", "content")
+_HEAD = 400
+
+
+class _Report(msgspec.Struct, frozen=True):
+    """The fields of a JSON tool result that say whether the call worked; all others are skipped, unbuilt."""
+
+    exit_code: object = None
+    returncode: object = None
+    exit_code_meaning: object = None
+    error: object = None
+    success: object = None
+    status: object = None
+    is_error: object = msgspec.field(name="isError", default=None)
+    guardrail: object = None
+
+
+class _Child(msgspec.Struct, frozen=True):
+    status: object = None
+
+
+class _Delegation(msgspec.Struct, frozen=True):
+    results: tuple[_Child, ...] = ()
+
+
+_SILENT = _Report()
+_WORKED = (Outcome.SUCCESS, None)
+_TERMINAL_SUCCESS = ('{"output": "', '", "exit_code": 0, "error": null}')
+
+
+class ResultReader:
+    """Reads tool results under one set of rules."""
+
+    def __init__(self, rules: FailureRules) -> None:
+        self._rules = rules
+        self._decode = msgspec.json.Decoder(_Report).decode
+        self._refused = compile_phrases(rules.refusal_phrases)
+        self._failing = compile_phrases(rules.failing_prefixes)
+        self._categories = [
+            (category, pattern)
+            for category in Category
+            if (pattern := compile_phrases(rules.categories.get(category, ()))) is not None
+        ]
+        self._harmless = tuple(meaning.lower() for meaning in rules.harmless_meanings)
+
+    def read(self, tool: str | None, text: str) -> tuple[Outcome, Category | None]:
+        """Give the outcome of one call and, for a failure, its category.
+
+        The most common result of all, a terminal command that worked, is known by its two ends: a quote inside its
+        output would be escaped, so nothing but structure can look like that.
+        """
+        if text.endswith(_TERMINAL_SUCCESS[1]) and text.startswith(_TERMINAL_SUCCESS[0]):
+            return _WORKED
+        if text.startswith("{"):
+            body = text
+        else:
+            body = _unwrapped(text.lstrip())
+            if not body.startswith("{"):
+                return self._read_plain(body)
+        try:
+            report = self._decode(body)
+        except (msgspec.MsgspecError, RecursionError):
+            body, report = self._salvage(body)
+        if _is_plain_success(report) and tool != _DELEGATION_TOOL:
+            return _WORKED
+        outcome = self._outcome(report, tool, body)
+        if outcome is not Outcome.FAILURE:
+            return outcome, None
+        return self._refusal_or_failure(_failure_text(body), _exit_code(report))
+
+    def _outcome(self, report: _Report, tool: str | None, body: str) -> Outcome:
+        if report.guardrail:
+            return Outcome.NOT_EXECUTED
+        code = _exit_code(report)
+        if code in self._rules.interrupted_exit_codes:
+            return Outcome.INTERRUPTED
+        if code and not self._is_harmless(report.exit_code_meaning):
+            return Outcome.FAILURE
+        if report.error or report.is_error is True or report.success is False:
+            return Outcome.FAILURE
+        if tool == _DELEGATION_TOOL and self._child_failed(body):
+            return Outcome.FAILURE
+        return self._outcome_of_status(report.status)
+
+    def _outcome_of_status(self, status: object) -> Outcome:
+        if isinstance(status, str):
+            if status.lower() in self._rules.failing_statuses:
+                return Outcome.FAILURE
+            if status.lower() in self._rules.pending_statuses:
+                return Outcome.PENDING
+        return Outcome.SUCCESS
+
+    def _read_plain(self, text: str) -> tuple[Outcome, Category | None]:
+        head = text[:_HEAD]
+        if any(phrase in head for phrase in self._rules.interrupted_phrases):
+            return Outcome.INTERRUPTED, None
+        if head.startswith(self._rules.not_executed_prefixes):
+            return Outcome.NOT_EXECUTED, None
+        stated = _TEXT_EXIT_CODE.match(head)
+        code = int(stated.group(1)) if stated else None
+        if code in self._rules.interrupted_exit_codes:
+            return Outcome.INTERRUPTED, None
+        failing = code is None and self._failing is not None and self._failing.match(head)
+        if code or failing:
+            return self._refusal_or_failure(text, code)
+        return Outcome.SUCCESS, None
+
+    def _refusal_or_failure(self, text: str, code: int | None) -> tuple[Outcome, Category | None]:
+        half = self._rules.examined_characters // 2
+        if len(text) > 2 * half:
+            text = f"{text[:half]}\n{text[-half:]}"
+        if self._refused is not None and self._refused.search(text):
+            return Outcome.REFUSED, None
+        for category, pattern in self._categories:
+            if pattern.search(text):
+                return Outcome.FAILURE, category
+        if code:
+            return Outcome.FAILURE, self._rules.exit_codes.get(str(code), Category.COMMAND_FAILED)
+        return Outcome.FAILURE, Category.UNKNOWN
+
+    def _is_harmless(self, meaning: object) -> bool:
+        return isinstance(meaning, str) and any(phrase in meaning.lower() for phrase in self._harmless)
+
+    def _child_failed(self, body: str) -> bool:
+        try:
+            children = msgspec.json.decode(body, type=_Delegation).results
+        except (msgspec.MsgspecError, RecursionError):
+            return False
+        return any(
+            isinstance(child.status, str) and child.status.lower() in self._rules.failing_statuses for child in children
+        )
+
+    def _salvage(self, body: str) -> tuple[str, _Report]:
+        """Read a result with text after its JSON object, or one whose JSON a redaction or a cut has broken."""
+        try:
+            _, end = json.JSONDecoder().raw_decode(body)
+            return body[:end], self._decode(body[:end])
+        except (ValueError, RecursionError):
+            code = _BROKEN_EXIT_CODE.search(body)
+            error = _BROKEN_ERROR.search(body)
+            success = _BROKEN_SUCCESS.search(body)
+            if not (code or error or success):
+                return body, _SILENT
+            return body, _Report(
+                exit_code=int(code.group(1)) if code else None,
+                error=error.group(1) if error else None,
+                success=success.group(1) == "true" if success else None,
+            )
+
+
+def _unwrapped(body: str) -> str:
+    opening = _WRAPPER.match(body)
+    if opening is None:
+        return body
+    inner, _, _ = body[opening.end() :].rpartition("</")
+    return inner.strip() or body[opening.end() :]
+
+
+def _is_plain_success(report: _Report) -> bool:
+    """Nothing in the report can mean anything but success: the answer for most results, found without a rule."""
+    return not (
+        report.exit_code
+        or report.error
+        or report.status
+        or report.returncode
+        or report.is_error
+        or report.guardrail
+        or report.success is False
+    )
+
+
+def _exit_code(report: _Report) -> int | None:
+    """Give the exit code as a number; a flag or a text that is no number is none."""
+    for code in (report.exit_code, report.returncode):
+        if isinstance(code, int) and not isinstance(code, bool):
+            return code
+        if isinstance(code, str) and code.removeprefix("-").isdecimal():
+            return int(code[:9])
+    return None
+
+
+def _failure_text(body: str) -> str:
+    """Give what a failed call says: its message, then its output."""
+    try:
+        fields = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, RecursionError):
+        return body
+    return "\n".join(_as_text(fields[name]) for name in _TEXT_FIELDS if fields.get(name))
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -1,0 +1,46 @@
+"""How a session ended. No file says so, so its last messages must."""
+
+from __future__ import annotations
+
+from grader_daemon.domain.analysis import Outcome, SessionState
+from grader_daemon.domain.rules import TailRules
+from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message
+
+
+def read_tail(
+    messages: tuple[Message, ...], rules: TailRules, *, last_outcome: Outcome | None, idle: bool
+) -> tuple[SessionState, str]:
+    """Give the state and what decided it.
+
+    Args:
+        messages: of the whole session.
+        rules: what the end of a session that was cut short looks like.
+        last_outcome: of the last tool result, None without one.
+        idle: nothing was written for so long that an open end stays open.
+    """
+    if messages:
+        last = messages[-1]
+        if last.role == ASSISTANT and not last.tool_calls:
+            cause = _why_cut_short(messages, rules)
+            return (SessionState.INTERRUPTED, cause) if cause else (SessionState.COMPLETE, "answered")
+        if last.role == TOOL and last_outcome is Outcome.INTERRUPTED:
+            return SessionState.INTERRUPTED, "tool call interrupted"
+    if idle:
+        return SessionState.INTERRUPTED, "open and idle"
+    return SessionState.OPEN, "open"
+
+
+def _why_cut_short(messages: tuple[Message, ...], rules: TailRules) -> str | None:
+    last = messages[-1]
+    if last.finish_reason in rules.interrupted_finish_reasons:
+        return f"finish_reason={last.finish_reason}"
+    text = last.text.strip()
+    if text in rules.empty_answers:
+        return "empty answer"
+    if last.finish_reason is None and text.startswith(rules.interrupted_answers):
+        return "stopped by the agent's machinery"
+    if len(messages) > 1:
+        before = messages[-2]
+        if before.role == USER and before.text.startswith(rules.iteration_limit_prompts):
+            return "iteration limit"
+    return None

@@ -1,0 +1,21 @@
+"""Grades as they stand in JSON documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from grader_daemon.domain.grade import Grade
+
+SCHEMA_VERSION = 1
+"""Version of every JSON document that this package prints."""
+
+
+def grade_document(grade: Grade, row_id: int | None) -> dict[str, Any]:
+    """Give a grade as it stands in JSON documents: the columns of `session_grades`, then the details."""
+    document = {} if row_id is None else {"id": row_id}
+    fields = msgspec.to_builtins(grade)
+    for name in ("ended_at", "error_rate", "had_user_refusal", "had_user_interruption", "state_reason"):
+        fields[name] = fields.pop(name)
+    return {**document, **fields, "score": round(grade.score, 4)}

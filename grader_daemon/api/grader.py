@@ -1,0 +1,231 @@
+"""What other programs call: `SelfGrader`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import partial
+
+import msgspec
+
+from grader_daemon import bootstrap
+from grader_daemon.analysis.redaction import redact
+from grader_daemon.api.reader import GradeReader, clean
+from grader_daemon.domain.grade import Grade, Reason
+from grader_daemon.domain.session import Session
+from grader_daemon.errors import GraderError, InputError, UngradableError
+from grader_daemon.grading import CATALOG
+from grader_daemon.parsing import parse
+from grader_daemon.pipeline.backfill import backfill, backfill_in_processes
+from grader_daemon.pipeline.discovery import FoundFile, Walk
+from grader_daemon.pipeline.examine import GradedFile, SkippedFile, TroubledFile
+from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.reading import look_at, read_file
+from grader_daemon.pipeline.record import Happened, Recorded
+from grader_daemon.storage.rows import StoredGrade
+
+_EXCERPT_CHARACTERS = 160
+
+
+class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of grading some files: grades (`id` is None when nothing was stored), skipped and ungradable ones."""
+
+    grades: list[tuple[int | None, Grade]]
+    skipped: list[tuple[str, str]]
+    errors: list[tuple[str, str]]
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """A grade with the sentences of its rules and the messages that prove them.
+
+    `excerpts` maps a message index to "role: text", redacted and cut. `note` says why they are missing, if they are.
+    """
+
+    stored: StoredGrade
+    sentences: dict[str, str]
+    excerpts: dict[int, str]
+    note: str | None
+
+
+class SelfGrader(GradeReader):
+    """Grades sessions and answers questions about grades; safe beside a running daemon and among threads.
+
+    Use it as a context manager, or call `close`.
+    """
+
+    _made: Ingest | None = None
+
+    def close(self) -> None:
+        """Close the database."""
+        with self._lock:
+            self._made = None
+            super().close()
+
+    def grade_session_file(self, path: str | os.PathLike[str]) -> Grade:
+        """Grade one file and store the grade.
+
+        Raises:
+            InputError: there is no such file.
+            UngradableError: it is no session, or not one to grade on its own; the text says why.
+        """
+        outcomes = self.grade_paths([path])
+        if outcomes.grades:
+            return outcomes.grades[0][1]
+        file, why = (outcomes.errors or outcomes.skipped)[0]
+        raise UngradableError(f"{file}: {why}")
+
+    def grade_latest_sessions(self, n: int = 10) -> list[Grade]:
+        """Grade up to `n` sessions that are not graded yet, the one that was written last first."""
+        grades: list[Grade] = []
+        for path in [file.path for file in self.ungraded_files()]:
+            if len(grades) >= n:
+                break
+            grades += [recorded.grade for recorded in self._ingest_all([path]) if recorded.grade is not None]
+        return grades
+
+    def grade_paths(self, paths: Sequence[str | os.PathLike[str]], *, dry_run: bool = False) -> Outcomes:
+        """Grade files, and all session files in folders. `dry_run` stores nothing, and needs no database.
+
+        Raises:
+            InputError: a path does not exist.
+        """
+        files = list(_files_of(paths))
+        return self._try_out(files) if dry_run else self._grade_files(files)
+
+    def ungraded_files(self, *, since: datetime | None = None) -> list[FoundFile]:
+        """Files below the roots that are not graded as they are now, the one that was written last first."""
+        earliest = since.timestamp() * 1e9 if since is not None else float("-inf")
+        seen = self._store.file_stamp
+        found = [
+            file
+            for root in self.settings.watch_roots
+            for file in Walk(str(root))
+            if file.stamp.mtime_ns >= earliest
+            and seen(file.path) != (file.stamp.device, file.stamp.inode, file.stamp.size, file.stamp.mtime_ns)
+        ]
+        return sorted(found, key=lambda file: file.stamp.mtime_ns, reverse=True)
+
+    def backfill(self, files: Sequence[FoundFile], *, jobs: int = 1) -> Iterator[list[Recorded]]:
+        """Grade many files in `jobs` processes; yields what came of each batch when it is saved."""
+        paths = [file.path for file in files]
+        if jobs <= 1:
+            return backfill(paths, self._ingest, batch=self.settings.batch_sessions)
+        return backfill_in_processes(
+            paths,
+            self._ingest,
+            jobs=jobs,
+            make_examiner=partial(bootstrap.make_examiner, self.settings),
+            clock=bootstrap.utc_now,
+        )
+
+    def explain(self, prefix: str) -> Explanation:
+        """Give the reasons of a grade with the messages that prove them, read from the session file.
+
+        Raises:
+            InputError: no session id, or several, begin with `prefix`.
+        """
+        stored = self._store.find_grade(prefix)
+        session, note = self._read_again(stored.grade)
+        wanted = {index for reason in stored.grade.reasons for index in reason.messages}
+        excerpts = {}
+        if session is not None:
+            excerpts = {
+                index: f"{session.messages[index].role}: {_excerpt(session.messages[index].text)}"
+                for index in sorted(wanted)
+                if index < len(session.messages)
+            }
+        return Explanation(stored=stored, sentences=_sentences(stored.grade.reasons), excerpts=excerpts, note=note)
+
+    @property
+    def _ingest(self) -> Ingest:
+        with self._lock:
+            if self._made is None:
+                self._made = bootstrap.make_ingest(self.settings, self._store)
+            return self._made
+
+    def _ingest_all(self, paths: list[str]) -> list[Recorded]:
+        recorded: list[Recorded] = []
+        with self._lock:
+            while paths:
+                some, done = self._ingest.ingest(paths, within_seconds=float("inf"))
+                recorded += some
+                paths = paths[done:]
+        return recorded
+
+    def _grade_files(self, files: list[str]) -> Outcomes:
+        grades: list[tuple[int | None, Grade]] = []
+        skipped: list[tuple[str, str]] = []
+        errors: list[tuple[str, str]] = []
+        for recorded in self._ingest_all(files):
+            match recorded.happened:
+                case Happened.GRADED | Happened.UNCHANGED:
+                    self._collect_stored(recorded, grades, skipped)
+                case Happened.SKIPPED:
+                    skipped.append((recorded.path, recorded.reason or "skipped"))
+                case Happened.BUSY:
+                    errors.append((recorded.path, "the file is being written to; try again when it is quiet"))
+                case _:
+                    errors.append((recorded.path, recorded.reason or "the file is gone"))
+        return Outcomes(grades=grades, skipped=skipped, errors=errors)
+
+    def _collect_stored(
+        self, recorded: Recorded, grades: list[tuple[int | None, Grade]], skipped: list[tuple[str, str]]
+    ) -> None:
+        """Give what the database has now: an unchanged file keeps the grade, or the skip, that it had."""
+        entry = self._store.ledger_entry(recorded.path)
+        if entry is None or entry.session_id is None or entry.state != "graded":
+            skipped.append((recorded.path, (entry.reason if entry is not None else None) or "skipped"))
+            return
+        stored = self._store.find_grade(entry.session_id)
+        grades.append((stored.id, stored.grade))
+
+    def _try_out(self, files: list[str]) -> Outcomes:
+        examiner = bootstrap.make_examiner(self.settings)
+        grades: list[tuple[int | None, Grade]] = []
+        skipped: list[tuple[str, str]] = []
+        errors: list[tuple[str, str]] = []
+        for file in files:
+            match examiner.examine(file, now=bootstrap.utc_now()):
+                case GradedFile(grade=grade):
+                    grades.append((None, grade))
+                case SkippedFile(skipped=why):
+                    skipped.append((file, why.reason))
+                case TroubledFile(error=error):
+                    errors.append((file, error))
+                case _:
+                    errors.append((file, "the file is gone or being written to"))
+        return Outcomes(grades=grades, skipped=skipped, errors=errors)
+
+    def _read_again(self, grade: Grade) -> tuple[Session | None, str | None]:
+        path = grade.session_file
+        try:
+            content = read_file(path, look_at(path), max_bytes=self.settings.max_file_bytes)
+            session = parse(content, path, zone=self.settings.zone)
+        except GraderError as error:
+            return None, f"the messages cannot be shown: {error}"
+        if not isinstance(session, Session):
+            return None, "the messages cannot be shown: the file is no session any more"
+        if session.session_id != grade.session_id:
+            return None, "the messages cannot be shown: the file holds another session now"
+        return session, None
+
+
+def _files_of(paths: Sequence[str | os.PathLike[str]]) -> Iterator[str]:
+    for given in paths:
+        path = os.path.abspath(os.fspath(given))
+        if not os.path.lexists(path):
+            raise InputError(f"{path}: no such file or folder")
+        if os.path.isdir(path) and not os.path.islink(path):
+            yield from sorted(file.path for file in Walk(path))
+        else:
+            yield path
+
+
+def _sentences(reasons: Sequence[Reason]) -> dict[str, str]:
+    return {reason.rule: CATALOG.get(reason.rule, "a rule of another version") for reason in reasons}
+
+
+def _excerpt(text: str) -> str:
+    line = clean(" ".join(redact(text[: 10 * _EXCERPT_CHARACTERS]).split()))
+    return line if len(line) <= _EXCERPT_CHARACTERS else line[: _EXCERPT_CHARACTERS - 1] + "…"

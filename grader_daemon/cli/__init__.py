@@ -1,0 +1,76 @@
+"""The command line: one small module per command, imported when it is called.
+
+Exit codes: 0 fine, 1 findings, 2 wrong usage, configuration or input, 3 daemon not running.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from grader_daemon import __version__
+from grader_daemon.cli import output
+from grader_daemon.errors import GraderError
+
+_COMMANDS = {
+    "run": ("run", "Watch the folders and grade sessions as they finish."),
+    "grade": ("grade", "Grade files or folders now; no daemon is needed."),
+    "backfill": ("backfill", "Grade everything that is not graded yet."),
+    "status": ("status", "Is the daemon up, and how far is it?"),
+    "list": ("listing", "List grades, the newest session first."),
+    "show": ("show", "Show one grade."),
+    "why": ("why", "Show the reasons of a grade and the messages that prove them."),
+    "summary": ("summary", "The last days at a glance."),
+    "demo": ("demo", "See the daemon grade a few sample sessions, in ten seconds."),
+}
+
+
+class _Commands(click.Group):
+    """Knows the names of its commands without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        command = import_module(f"grader_daemon.cli.{_COMMANDS[cmd_name][0]}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_line) for name, (_, help_line) in _COMMANDS.items()])
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="grader-daemon")
+def _cli() -> None:
+    """Grade the sessions that LLM agents leave on this machine, without calling a model."""
+
+
+def main() -> None:
+    """Entry point of ``grader-daemon``."""
+    run(_cli, "grader-daemon")
+
+
+def run(command: click.Command, name: str) -> None:
+    """Run a command and end the process: one line for what a user can cause, never a traceback for it."""
+    try:
+        code = command.main(prog_name=name, standalone_mode=False)
+    except click.exceptions.Exit as ended:
+        code = ended.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except GraderError as error:
+        output.error(f"{name}: {error}")
+        code = 2
+    except (KeyboardInterrupt, click.Abort):
+        code = 130
+    except BrokenPipeError:
+        output.abandon()
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)

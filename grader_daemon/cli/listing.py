@@ -1,0 +1,47 @@
+"""``list``: many grades, one line each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader_daemon.api.documents import SCHEMA_VERSION, grade_document
+from grader_daemon.api.reader import GradeReader
+from grader_daemon.cli import output
+from grader_daemon.cli.options import json_option, read_settings, settings_options
+
+
+@click.command("list")
+@settings_options
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
+@click.option("-d", "--days", type=click.FloatRange(min=0, min_open=True), help="Of the last days only.")
+@click.option("--state", type=click.Choice(["complete", "interrupted", "open"]), help="In this state only.")
+@click.option("--task-type", help="Of this task type only.")
+@click.option("--model", help="By this model only.")
+@click.option("--completed/--not-completed", default=None, help="Only those whose task was, or was not, completed.")
+@json_option
+def command(
+    *,
+    watch_roots: tuple[Path, ...],
+    db_path: Path | None,
+    limit: int,
+    days: float | None,
+    state: str | None,
+    task_type: str | None,
+    model: str | None,
+    completed: bool | None,
+    as_json: bool,
+) -> None:
+    """List grades, the session that ended last first."""
+    with GradeReader(settings=read_settings(watch_roots=watch_roots, db_path=db_path)) as grader:
+        grades = grader.grades(
+            days=days, state=state, task_type=task_type, model=model, completed=completed, limit=limit
+        )
+    if as_json:
+        documents = [grade_document(stored.grade, stored.id) for stored in grades]
+        output.document({"schema_version": SCHEMA_VERSION, "grades": documents})
+    elif grades:
+        output.grade_table(stored.grade for stored in grades)
+    else:
+        output.line("No such sessions are graded yet.")

@@ -1,0 +1,148 @@
+"""The only module that prints. Tables on a terminal, plain columns when piped, JSON documents on request.
+
+Whatever came out of a session is cleaned before: no control characters, no markup, no escapes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from grader_daemon.domain.grade import Grade
+
+_TASK_CHARACTERS = 60
+
+
+def line(text: str = "") -> None:
+    """Print one line of text that is ours or cleaned."""
+    print(text)
+
+
+def error(text: str) -> None:
+    """Print one line on standard error."""
+    print(clean(text), file=sys.stderr)
+
+
+def document(content: Any) -> None:
+    """Print one JSON document, indented, with times in ISO 8601."""
+    encoded = msgspec.json.format(msgspec.json.encode(content), indent=2)
+    print(encoded.decode("utf-8", "backslashreplace"))
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print rows under their headings; numbers are set to the right."""
+    texts = [[cell(value) for value in row] for row in rows]
+    right = [bool(texts) and all(_is_number(row[column]) for row in texts) for column in range(len(columns))]
+    if sys.stdout.isatty():
+        _rich_table(columns, texts, right)
+        return
+    widths = [max(map(len, column)) for column in zip(columns, *texts, strict=True)]
+    for row in ([*columns], *texts):
+        cells = (
+            text.rjust(width) if aligned else text.ljust(width)
+            for text, width, aligned in zip(row, widths, right, strict=True)
+        )
+        print("  ".join(cells).rstrip())
+
+
+def facts(pairs: Iterable[tuple[str, Any]]) -> None:
+    """Print names and values, one pair a line."""
+    known = [(name, cell(value)) for name, value in pairs]
+    width = max((len(name) for name, _ in known), default=0)
+    for name, value in known:
+        print(f"{name.ljust(width)}  {value}".rstrip())
+
+
+def cell(value: Any) -> str:
+    """Give a value as a person reads it; what is unknown is a dash."""
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return value.astimezone().strftime("%Y-%m-%d %H:%M")
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    return clean(str(value))
+
+
+def clean(text: str) -> str:
+    """Give text that a terminal can be given: control characters and line breaks become a mark."""
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
+def duration(seconds: float | None) -> str | None:
+    """Give a span as a person says it: 4 s, 12 min, 3.5 h."""
+    if seconds is None:
+        return None
+    for limit, size, unit in ((90, 1, "s"), (5400, 60, "min"), (float("inf"), 3600, "h")):
+        if seconds < limit:
+            return f"{seconds / size:.3g} {unit}"
+    return None
+
+
+def grade_table(grades: Iterable[Grade]) -> None:
+    """Print grades, one a line."""
+    columns = ("session", "ended", "task type", "completed", "tools", "quality", "failures", "task")
+    rows = (
+        (
+            grade.session_id,
+            grade.ended_at,
+            grade.task_type,
+            verdict(grade),
+            grade.tool_calls_efficient,
+            grade.response_quality,
+            grade.total_errors,
+            (grade.task_summary or "")[:_TASK_CHARACTERS],
+        )
+        for grade in grades
+    )
+    table(columns, rows)
+
+
+@contextmanager
+def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar on standard error if that is a terminal; yields a function that advances it."""
+    if not sys.stderr.isatty() or not total:
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda count: bar.advance(task, count)
+
+
+def verdict(grade: Grade) -> str:
+    """Give completed or not, marked while the session is still open."""
+    return ("yes" if grade.task_completed else "no") + (" (open)" if grade.state == "open" else "")
+
+
+def abandon() -> None:
+    """Forget what was to be printed: the reader of our output has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _is_number(text: str) -> bool:
+    return text == "-" or text.replace(".", "", 1).replace("-", "", 1).replace("%", "", 1).isdecimal()
+
+
+def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column, aligned in zip(columns, right, strict=True):
+        shown.add_column(column, justify="right" if aligned else "left", overflow="fold" if aligned else "ellipsis")
+    for row in rows:
+        shown.add_row(*(Text(text, no_wrap=True) for text in row))
+    Console().print(shown)

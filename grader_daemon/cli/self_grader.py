@@ -1,0 +1,55 @@
+"""``self-grader``: the command line of the original design, kept as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader_daemon import cli
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.cli import output
+from grader_daemon.cli.options import read_settings, settings_options
+
+
+@click.command("self-grader", context_settings={"help_option_names": ["-h", "--help"]})
+@settings_options
+@click.option("-g", "--grade", "grade_count", type=click.IntRange(min=1), help="Grade the latest N ungraded sessions.")
+@click.option("-s", "--summary", is_flag=True, help="Show a summary of the last 7 days.")
+@click.option("-d", "--days", type=click.FloatRange(min=0, min_open=True), default=7.0, help="Days for --summary.")
+@click.option("-r", "--report", is_flag=True, help="Make the weekly report.")
+@click.option("-f", "--file", "file", type=click.Path(path_type=Path), help="Grade one session file.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    watch_roots: tuple[Path, ...],
+    db_path: Path | None,
+    grade_count: int | None,
+    summary: bool,
+    days: float,
+    report: bool,
+    file: Path | None,
+) -> int:
+    """Grade sessions and show what came of it."""
+    if not (grade_count or summary or report or file):
+        output.line(ctx.get_help())
+        return 0
+    code = 0
+    with SelfGrader(settings=read_settings(watch_roots=watch_roots, db_path=db_path)) as grader:
+        if file is not None:
+            output.grade_table([grader.grade_session_file(file)])
+        if grade_count is not None:
+            grades = grader.grade_latest_sessions(grade_count)
+            output.grade_table(grades) if grades else output.line("No ungraded sessions.")
+        if summary:
+            output.line(grader.get_grades_summary(days))
+        if report:
+            output.error("self-grader: weekly reports come with a later version")
+            code = 2
+    return code
+
+
+def main() -> None:
+    """Entry point of ``self-grader``."""
+    cli.run(command, "self-grader")

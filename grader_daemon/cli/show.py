@@ -1,0 +1,70 @@
+"""``show``: everything that is known of one grade."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader_daemon.api.documents import SCHEMA_VERSION, grade_document
+from grader_daemon.api.reader import GradeReader
+from grader_daemon.cli import output
+from grader_daemon.cli.options import json_option, read_settings, settings_options
+from grader_daemon.domain.grade import Grade
+
+
+@click.command("show")
+@settings_options
+@click.argument("session_id")
+@json_option
+def command(*, session_id: str, watch_roots: tuple[Path, ...], db_path: Path | None, as_json: bool) -> None:
+    """Show the grade of a session; the beginning of its id is enough."""
+    with GradeReader(settings=read_settings(watch_roots=watch_roots, db_path=db_path)) as grader:
+        stored = grader.find_grade(session_id)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "grade": grade_document(stored.grade, stored.id)})
+    else:
+        _print(stored.grade)
+
+
+def _print(grade: Grade) -> None:
+    output.facts(
+        [
+            ("session", grade.session_id),
+            ("task", grade.task_summary),
+            ("task type", grade.task_type),
+            ("state", f"{grade.state} ({grade.state_reason})"),
+            ("completed", output.verdict(grade)),
+            ("tool efficiency", f"{grade.tool_calls_efficient} of 5"),
+            ("response quality", f"{grade.response_quality} of 5"),
+            ("errors recovered", grade.errors_recovered),
+            ("session score", f"{grade.score:.2f} of 5"),
+            ("assistant messages", grade.total_api_calls),
+            ("tool calls", grade.tool_calls),
+            ("failures", f"{grade.total_errors} ({grade.error_rate:.2f} per assistant message)"),
+            ("flags", ", ".join(_flags(grade))),
+            ("model", grade.model),
+            ("platform", grade.platform),
+            ("started", grade.session_start),
+            ("ended", grade.ended_at),
+            ("duration", output.duration(grade.duration_seconds)),
+            ("graded", grade.graded_at),
+            ("rules", grade.rules_version),
+            ("file", grade.session_file),
+        ]
+    )
+    if grade.failures:
+        output.line()
+        rows = [(failure.index, failure.tool, failure.category) for failure in grade.failures]
+        output.table(("message", "tool", "failure"), rows)
+
+
+def _flags(grade: Grade) -> list[str]:
+    flags = {
+        "repeated errors": grade.had_repeated_errors,
+        "loop risk": grade.had_infinite_loop_risk,
+        "asked the user": grade.had_user_clarification,
+        "the user refused a call": grade.had_user_refusal,
+        "a call was interrupted": grade.had_user_interruption,
+    }
+    return [name for name, is_set in flags.items() if is_set]

@@ -1,0 +1,93 @@
+"""``why``: the reasons of a grade, with the messages that prove them."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from grader_daemon.api.documents import SCHEMA_VERSION
+from grader_daemon.api.grader import Explanation, SelfGrader
+from grader_daemon.cli import output
+from grader_daemon.cli.options import json_option, read_settings, settings_options
+from grader_daemon.domain.grade import Grade, Reason
+
+_SHOWN_INDEXES = 6
+
+
+@click.command("why")
+@settings_options
+@click.argument("session_id")
+@json_option
+def command(*, session_id: str, watch_roots: tuple[Path, ...], db_path: Path | None, as_json: bool) -> None:
+    """Show why a session has its grade; the beginning of its id is enough."""
+    with SelfGrader(settings=read_settings(watch_roots=watch_roots, db_path=db_path)) as grader:
+        explanation = grader.explain(session_id)
+    if as_json:
+        output.document(_document(explanation))
+    else:
+        _print(explanation)
+
+
+def _document(explanation: Explanation) -> dict[str, object]:
+    grade = explanation.stored.grade
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "session_id": grade.session_id,
+        "rules_version": grade.rules_version,
+        "reasons": [
+            {
+                "score": reason.score,
+                "rule": reason.rule,
+                "effect": reason.effect,
+                "messages": reason.messages,
+                "meaning": explanation.sentences[reason.rule],
+            }
+            for reason in grade.reasons
+        ],
+        "messages": {str(index): text for index, text in explanation.excerpts.items()},
+        "note": explanation.note,
+    }
+
+
+def _print(explanation: Explanation) -> None:
+    grade = explanation.stored.grade
+    output.line(f"{output.cell(grade.session_id)}: {output.cell(grade.task_summary)}")
+    for score, reasons in groupby(grade.reasons, key=lambda reason: reason.score):
+        output.line()
+        output.line(f"{score} = {output.cell(getattr(grade, score))}")
+        for reason in reasons:
+            output.line(f"  {_effect(reason)}  {reason.rule}: {explanation.sentences[reason.rule]}{_where(reason)}")
+    if not grade.reasons:
+        output.line("Graded by another program, which kept no reasons.")
+    if explanation.excerpts:
+        output.line()
+        for index, text in explanation.excerpts.items():
+            output.line(f"[{index}] {text}")
+    if explanation.note:
+        output.line()
+        output.line(output.clean(explanation.note))
+    _print_state(grade)
+
+
+def _print_state(grade: Grade) -> None:
+    if grade.state != "complete":
+        output.line()
+        output.line(f"The session is {grade.state}: {output.clean(grade.state_reason)}.")
+
+
+def _effect(reason: Reason) -> str:
+    if reason.effect is None:
+        return "    ="
+    if reason.rule in ("quality.base", "efficiency.level", "efficiency.otherwise"):
+        return f"{reason.effect:>5g}"
+    return f"{reason.effect:>+5g}"
+
+
+def _where(reason: Reason) -> str:
+    if not reason.messages:
+        return ""
+    shown = ", ".join(str(index) for index in reason.messages[:_SHOWN_INDEXES])
+    more = len(reason.messages) - _SHOWN_INDEXES
+    return f" [{shown}{f', and {more} more' if more > 0 else ''}]"

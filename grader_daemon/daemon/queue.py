@@ -1,0 +1,82 @@
+"""Paths that wait for the worker: bounded, and each path at most once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+
+class WorkQueue:
+    """Keyed by path. Thread-safe. What does not fit is refused: the disk remembers it."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._paths: dict[str, None] = {}
+        self._in_hand = False
+        self._closed = False
+        self._woken = False
+        self._changed = threading.Condition()
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    @property
+    def room(self) -> int:
+        """How many more paths fit."""
+        return self._capacity - len(self._paths)
+
+    def put(self, paths: Iterable[str]) -> bool:
+        """Add paths that do not wait already; False when one did not fit."""
+        fits = True
+        with self._changed:
+            for path in paths:
+                if path in self._paths:
+                    continue
+                if len(self._paths) >= self._capacity:
+                    fits = False
+                    break
+                self._paths[path] = None
+            self._changed.notify()
+        return fits
+
+    def take(self, limit: int) -> list[str]:
+        """Wait for work and take up to `limit` paths, the longest waiting first; [] when woken or closed."""
+        with self._changed:
+            while not (self._paths or self._closed or self._woken):
+                self._changed.wait()
+            self._woken = False
+            if self._closed:
+                return []
+            taken = [path for path, _ in zip(self._paths, range(limit), strict=False)]
+            for path in taken:
+                del self._paths[path]
+            self._in_hand = bool(taken)
+            return taken
+
+    def finish(self) -> None:
+        """Say that what was taken last is done with."""
+        with self._changed:
+            self._in_hand = False
+
+    @property
+    def idle(self) -> bool:
+        """Does nothing wait, and is nothing in the worker's hands?"""
+        with self._changed:
+            return not (self._paths or self._in_hand)
+
+    def wake(self) -> None:
+        """Let `take` return though there may be nothing to take."""
+        with self._changed:
+            self._woken = True
+            self._changed.notify()
+
+    def close(self) -> None:
+        """End all waiting; what still waits is left to the disk."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    @property
+    def closed(self) -> bool:
+        """Has `close` been called?"""
+        return self._closed

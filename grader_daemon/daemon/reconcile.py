@@ -1,0 +1,26 @@
+"""What is missing? Pure: compares the files on disk with what the ledger remembers of them.
+
+This is what makes everything else replaceable: after a crash, an overflow of the kernel's event queue, a suspend or a
+full queue, the difference between disk and ledger is the work that is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from grader_daemon.pipeline.discovery import FoundFile
+
+Stamp = tuple[int, int, int, int]
+
+
+def plan(found: Iterable[FoundFile], remembered: Callable[[str], Stamp | None]) -> Iterator[FoundFile]:
+    """Yield the files that the ledger does not know, or knows with another stamp.
+
+    Args:
+        found: files on disk.
+        remembered: gives device, inode, size and mtime_ns that the ledger has for a path.
+    """
+    for file in found:
+        stamp = file.stamp
+        if remembered(file.path) != (stamp.device, stamp.inode, stamp.size, stamp.mtime_ns):
+            yield file

@@ -1,0 +1,89 @@
+"""The scan of all roots, in steps, so that the thread that does it stays free for other things."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from time import monotonic, thread_time
+
+import msgspec
+
+from grader_daemon.daemon.reconcile import Stamp, plan
+from grader_daemon.pipeline.discovery import FoundFile, Walk
+
+_LONGEST_INTERVAL_SECONDS = 3600.0
+_CHUNK = 200
+
+
+class ScanReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One finished scan. `cpu_seconds` is what it took of this thread."""
+
+    folders: int
+    files: int
+    missing: int
+    unreadable: tuple[str, ...]
+    seconds: float
+    cpu_seconds: float
+
+
+class Scanner:
+    """Walks below the roots and gives the files that the ledger does not know as they are. One thread owns it."""
+
+    def __init__(self, roots: Sequence[Path], remembered: Callable[[str], Stamp | None]) -> None:
+        self._roots = [str(root) for root in roots]
+        self._remembered = remembered
+        self._walks: list[Walk] = []
+        self._files: Iterator[FoundFile] | None = None
+        self._missing = 0
+        self._started = 0.0
+        self._cpu = 0.0
+
+    @property
+    def running(self) -> bool:
+        """Is a scan under way?"""
+        return self._files is not None
+
+    def start(self) -> None:
+        """Begin a scan; one under way is begun anew."""
+        self._walks = [Walk(root) for root in self._roots]
+        self._files = chain.from_iterable(self._walks)
+        self._missing = 0
+        self._started = monotonic()
+        self._cpu = 0.0
+
+    def step(self, limit: int, *, within_seconds: float) -> tuple[list[FoundFile], ScanReport | None]:
+        """Go on with the scan, for at most `limit` missing files and not much longer than `within_seconds`.
+
+        Returns:
+            the missing files, and a report if the scan is finished by them.
+        """
+        if self._files is None:
+            return [], None
+        began = thread_time()
+        deadline = monotonic() + within_seconds
+        missing: list[FoundFile] = []
+        exhausted = False
+        while not exhausted and len(missing) < limit and monotonic() < deadline:
+            some = list(islice(self._files, min(_CHUNK, limit - len(missing))))
+            missing += plan(some, self._remembered)
+            exhausted = not some
+        self._missing += len(missing)
+        self._cpu += thread_time() - began
+        return missing, self._finish() if exhausted else None
+
+    def _finish(self) -> ScanReport:
+        self._files = None
+        return ScanReport(
+            folders=sum(walk.folders for walk in self._walks),
+            files=sum(walk.files for walk in self._walks),
+            missing=self._missing,
+            unreadable=tuple(folder for walk in self._walks for folder in walk.unreadable),
+            seconds=monotonic() - self._started,
+            cpu_seconds=self._cpu,
+        )
+
+
+def next_interval(report: ScanReport, *, least_seconds: float, cpu_share: float) -> float:
+    """Give the pause after a scan that keeps scanning within `cpu_share` of one processor, in seconds."""
+    return min(max(least_seconds, report.cpu_seconds / cpu_share), _LONGEST_INTERVAL_SECONDS)

@@ -1,0 +1,130 @@
+"""The thread that grades: takes what waits, ingests it, says what came of it. The only one that writes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from grader_daemon.daemon.queue import WorkQueue
+from grader_daemon.errors import StoreError
+from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.record import Happened, Recorded
+
+_FIRST_PAUSE_SECONDS = 1.0
+_LONGEST_PAUSE_SECONDS = 60.0
+
+
+class Worker:
+    """Runs until its queue is closed. What it has taken and not saved by then is found again by the next scan."""
+
+    def __init__(
+        self,
+        *,
+        queue: WorkQueue,
+        ingest: Ingest,
+        batch_sessions: int,
+        batch_seconds: float,
+        on_busy: Callable[[str], None],
+        on_batch: Callable[[], None],
+    ) -> None:
+        self._queue = queue
+        self._ingest = ingest
+        self._batch_sessions = batch_sessions
+        self._batch_seconds = batch_seconds
+        self._on_busy = on_busy
+        self._on_batch = on_batch
+        self._log = structlog.get_logger()
+        self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
+        self._stopping = threading.Event()
+        self._pause = _FIRST_PAUSE_SECONDS
+
+    def start(self) -> None:
+        """Begin to work."""
+        self._thread.start()
+
+    def stop(self, within_seconds: float) -> bool:
+        """Finish what is being written; False if that takes longer than `within_seconds`."""
+        self._stopping.set()
+        self._queue.close()
+        self._thread.join(within_seconds)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while not self._queue.closed:
+            paths = self._queue.take(self._batch_sessions)
+            while paths and not self._queue.closed:
+                paths = paths[self._work(paths) :]
+            self._queue.finish()
+            self._on_batch()
+
+    def _work(self, paths: list[str]) -> int:
+        """Ingest from the front of `paths`; give how many are done with."""
+        try:
+            recorded, done = self._ingest.ingest(paths, within_seconds=self._batch_seconds)
+        except StoreError as error:
+            self._log.error("store.write_failed", error=str(error), retry_seconds=self._pause)
+            self._stopping.wait(self._pause)
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
+            return 0
+        except Exception:  # noqa: BLE001  a bug of ours; found, told and put aside one file at a time
+            return self._work_singly(paths)
+        self._pause = _FIRST_PAUSE_SECONDS
+        for each in recorded:
+            self._tell(each)
+        return done
+
+    def _work_singly(self, paths: list[str]) -> int:
+        """A bug of ours in one of many files: find the one, put it aside, go on with the others."""
+        path = paths[0]
+        try:
+            recorded, _ = self._ingest.ingest([path], within_seconds=0)
+        except StoreError:
+            return 0
+        except Exception as error:  # noqa: BLE001  told with its traceback
+            self._log.exception("worker.failed", path=path)
+            recorded = [self._ingest.quarantine(path, f"internal error: {type(error).__name__}: {error}")]
+        for each in recorded:
+            self._tell(each)
+        return 1
+
+    def _tell(self, recorded: Recorded) -> None:
+        log, path = self._log, recorded.path
+        match recorded.happened:
+            case Happened.GRADED:
+                self._tell_grade(recorded)
+            case Happened.SKIPPED:
+                log.info("session.skipped", path=path, reason=recorded.reason, session_id=recorded.session_id)
+            case Happened.RETRY_SCHEDULED:
+                log.warning(
+                    "session.retry_scheduled",
+                    path=path,
+                    error=recorded.reason,
+                    attempts=recorded.attempts,
+                    retry_at=recorded.retry_at,
+                )
+            case Happened.QUARANTINED:
+                log.error("session.quarantined", path=path, error=recorded.reason, attempts=recorded.attempts)
+            case Happened.BUSY:
+                self._on_busy(path)
+            case Happened.UNCHANGED | Happened.VANISHED:
+                log.debug("session.unchanged", path=path, happened=recorded.happened)
+
+    def _tell_grade(self, recorded: Recorded) -> None:
+        grade = recorded.grade
+        if grade is None:
+            return
+        self._log.info(
+            "session.graded",
+            session_id=grade.session_id,
+            path=recorded.path,
+            state=grade.state,
+            task_type=grade.task_type,
+            completed=grade.task_completed,
+            efficiency=grade.tool_calls_efficient,
+            quality=grade.response_quality,
+            errors=grade.total_errors,
+        )
+        for session_id in recorded.superseded:
+            self._log.info("session.skipped", session_id=session_id, reason="superseded", by=grade.session_id)

@@ -1,0 +1,1 @@
+"""The nouns: frozen values that import nothing but each other."""

@@ -1,0 +1,69 @@
+"""The judgement of one session, with the reasons for it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from grader_daemon.domain.analysis import Failure, SessionState
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """One rule that spoke.
+
+    `score` names the column it moved, `effect` by how much on that score's own scale (for `task_completed`: +1 for,
+    -1 against, None when the rule decides alone). `messages` are indexes into the session's messages.
+    """
+
+    score: str
+    rule: str
+    effect: float | None
+    messages: tuple[int, ...] = ()
+
+
+class Grade(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is kept about one graded session. Scores are 1 (worst) to 5 (best); times are aware UTC."""
+
+    session_id: str
+    session_file: str
+    graded_at: datetime
+    task_completed: bool
+    tool_calls_efficient: int
+    response_quality: int
+    errors_recovered: bool
+    total_api_calls: int
+    model: str | None
+    platform: str | None
+    session_start: datetime | None
+    duration_seconds: float | None
+    task_summary: str | None
+    total_errors: int
+    error_types: tuple[str, ...]
+    tools_with_errors: tuple[str, ...]
+    had_repeated_errors: bool
+    had_infinite_loop_risk: bool
+    had_user_clarification: bool
+    state: SessionState
+    state_reason: str
+    task_type: str
+    format: str
+    tool_calls: int
+    error_rate: float
+    had_user_refusal: bool
+    had_user_interruption: bool
+    ended_at: datetime | None
+    failures: tuple[Failure, ...]
+    reasons: tuple[Reason, ...]
+    rules_version: str
+    p_completed: float | None = None
+
+    @property
+    def score(self) -> float:
+        """Session score, 1 to 5: mean of efficiency, quality and 1 + 4 x completed."""
+        return session_score(self.tool_calls_efficient, self.response_quality, completed=self.task_completed)
+
+
+def session_score(efficiency: float, quality: float, *, completed: float) -> float:
+    """Mean of the three scores on the 1-5 scale; `completed` is 0 to 1 (a rate works as well as a verdict)."""
+    return (efficiency + quality + 1 + 4 * completed) / 3

@@ -1,0 +1,40 @@
+"""What became of every file: the memory that makes a lost queue harmless."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+
+class FileState(StrEnum):
+    """What became of one file."""
+
+    GRADED = "graded"
+    SKIPPED = "skipped"
+    RETRY = "retry"
+    DEAD = "dead"
+
+
+class FileStamp(msgspec.Struct, frozen=True):
+    """What `stat` says about a file's content; when any of it changes, the file is looked at again."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+
+class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of `session_files`. `look_again_at` is when an unchanged file is due for another look."""
+
+    path: str
+    stamp: FileStamp
+    state: FileState
+    digest: str | None = None
+    session_id: str | None = None
+    reason: str | None = None
+    attempts: int = 0
+    look_again_at: datetime | None = None
+    rules_version: str | None = None

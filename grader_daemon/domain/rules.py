@@ -1,0 +1,126 @@
+"""The rules of judgement as values: what `rules/rules.toml` says, checked and typed.
+
+Every field is described beside its value in that file.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from grader_daemon.domain.analysis import Category
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Rate = Annotated[float, msgspec.Meta(ge=0.0)]
+Score = Annotated[int, msgspec.Meta(ge=1, le=5)]
+
+
+class FailureRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When a tool result is a failure, and of which category."""
+
+    failing_statuses: frozenset[str]
+    pending_statuses: frozenset[str]
+    failing_prefixes: tuple[str, ...]
+    not_executed_prefixes: tuple[str, ...]
+    interrupted_exit_codes: frozenset[int]
+    interrupted_phrases: tuple[str, ...]
+    harmless_meanings: tuple[str, ...]
+    refusal_phrases: tuple[str, ...]
+    examined_characters: Count
+    exit_codes: dict[str, Category]
+    categories: dict[Category, tuple[str, ...]]
+
+
+class ErrorRunRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many failures in a row, or calls, are a bad sign."""
+
+    repeated_errors: Count
+    loop_errors: Count
+    loop_api_calls: Count
+
+
+class TailRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the end of a session tells that it was cut short."""
+
+    interrupted_finish_reasons: frozenset[str]
+    interrupted_answers: tuple[str, ...]
+    empty_answers: frozenset[str]
+    iteration_limit_prompts: tuple[str, ...]
+
+
+class PeopleRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which user messages are from a person, and how the agent asks one."""
+
+    injected_prefixes: tuple[str, ...]
+    clarification_tools: frozenset[str]
+    question_endings: tuple[str, ...]
+    summary_characters: Count
+
+
+class TaskTypeRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a session is about, by the words of the first request."""
+
+    examined_characters: Count
+    ignored_words: frozenset[str]
+    keywords: dict[str, tuple[str, ...]]
+
+
+class EfficiencyLevel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A score, and what a session may have at most to earn it. None means: no limit."""
+
+    score: Score
+    error_rate: Rate
+    tool_calls: Count | None = None
+
+
+class EfficiencyRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Levels from best to worst; the first that a session keeps within gives the score, else `otherwise`."""
+
+    levels: tuple[EfficiencyLevel, ...]
+    otherwise: Score
+
+
+class QualityRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Effects on the response quality of the final answer."""
+
+    base: float
+    long_characters: Count
+    long_effect: float
+    longer_characters: Count
+    longer_effect: float
+    code_markers: tuple[str, ...]
+    code_effect: float
+    link_markers: tuple[str, ...]
+    link_effect: float
+    repeated_errors_effect: float
+    many_errors: Count
+    many_errors_effect: float
+    loop_risk_effect: float
+
+
+class CompletionRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Signs for and against a completed task."""
+
+    completion_phrases: tuple[str, ...]
+    output_phrases: tuple[str, ...]
+    failure_phrases: tuple[str, ...]
+    negations: frozenset[str]
+    negation_reach_words: Count
+    low_error_rate: Rate
+    high_error_rate: Rate
+    short_answer_characters: Count
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One complete ruleset. `version` is a hash of its content: equal versions grade equally."""
+
+    version: str
+    failures: FailureRules
+    error_runs: ErrorRunRules
+    tail: TailRules
+    people: PeopleRules
+    task_types: TaskTypeRules
+    efficiency: EfficiencyRules
+    quality: QualityRules
+    completion: CompletionRules

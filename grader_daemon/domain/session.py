@@ -1,0 +1,119 @@
+"""What an agent left behind: a session and its messages.
+
+A message has the shape of the chat-completions wire format, which Hermes and most other agents write down
+as it is. So the decoder builds these values directly from the bytes, with no second pass over them.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+USER: Final = "user"
+ASSISTANT: Final = "assistant"
+TOOL: Final = "tool"
+"""Who speaks. Other roles may occur in a file and are kept as they are."""
+
+
+class Part(msgspec.Struct, frozen=True, gc=False):
+    """One piece of a multimodal message; only text is of use to grading."""
+
+    type: str | None = None
+    text: str | None = None
+
+
+class FunctionCall(msgspec.Struct, frozen=True, gc=False):
+    """The function that a tool call names. `arguments` is the JSON text as the model wrote it, or its object."""
+
+    name: str | None = None
+    arguments: str | dict[str, object] | None = None
+
+
+class ToolCall(msgspec.Struct, frozen=True, gc=False):
+    """One call in an assistant message."""
+
+    id: str | None = None
+    function: FunctionCall = FunctionCall()
+
+    @property
+    def tool(self) -> str | None:
+        """Name of the tool that is called; None when the file does not say."""
+        return self.function.name
+
+
+Content = str | Part | tuple[str | Part, ...] | int | float | None
+
+
+class Message(msgspec.Struct, frozen=True, gc=False):
+    """One message as it stands in the file."""
+
+    role: str = ""
+    content: Content = None
+    tool_calls: tuple[ToolCall, ...] | None = None
+    finish_reason: str | None = None
+    name: str | None = None
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The readable content: text parts joined by newlines, "" when there is none."""
+        content = self.content
+        if isinstance(content, str):
+            return content
+        if content is None:
+            return ""
+        parts = content if isinstance(content, tuple) else (content,)
+        return "\n".join(_text_of(part) for part in parts)
+
+
+def _text_of(part: str | Part | int | float) -> str:
+    if isinstance(part, Part):
+        return part.text or ""
+    return str(part)
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """One conversation of a person (or a program) with an agent.
+
+    Times are aware UTC. `lineage` is shared by the links of a compression chain, `conversation` by copies of one
+    conversation; `compacted` says that earlier messages were replaced by a summary, `named_after_id` that the file
+    bears the name of its session. What these are for is told in `domain.identity`.
+    """
+
+    session_id: str
+    file: str
+    format: str
+    messages: tuple[Message, ...]
+    model: str | None = None
+    platform: str | None = None
+    started_at: datetime | None = None
+    updated_at: datetime | None = None
+    lineage: str | None = None
+    conversation: str | None = None
+    compacted: bool = False
+    named_after_id: bool = True
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """A file that looks like a session and is not one of ours to grade; `reason` is a `SkipReason`."""
+
+    reason: SkipReason
+    session_id: str | None = None
+
+
+class SkipReason(StrEnum):
+    """Why a recognised file has no grade of its own."""
+
+    REVIEW_FORK = "review_fork"
+    REQUEST_DUMP = "request_dump"
+    SESSION_INDEX = "session_index"
+    SAVED_COPY = "saved_copy"
+    GATEWAY_TRANSCRIPT = "gateway_transcript"
+    NOT_A_SESSION = "not_a_session"
+    COPY = "copy"
+    SUPERSEDED = "superseded"
+    SYMBOLIC_LINK = "symbolic_link"

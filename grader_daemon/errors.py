@@ -1,0 +1,69 @@
+"""What goes wrong in us: every exception of this package, under one root.
+
+What went wrong *inside a graded session* is data (`domain.analysis.Failure`) and never one of these.
+
+::
+
+    GraderError
+    ├── ConfigurationError      a setting or a rule is wrong
+    ├── InputError              what a caller named does not exist or is ambiguous
+    ├── UngradableError         a file that was to be graded has no grade of its own
+    ├── ReadError               a session file cannot be read (worth another try)
+    │   ├── VanishedFileError   it is gone
+    │   └── ChangingFileError   it was written to while it was read
+    ├── ParseError              a session file cannot be understood
+    │   └── UnfinishedFileError it may be in the middle of being written (worth another try)
+    └── StoreError              the database cannot be used
+        ├── StoreBusyError      another program holds it (worth another try)
+        └── AlreadyRunningError a second daemon on the same database
+"""
+
+from __future__ import annotations
+
+
+class GraderError(Exception):
+    """Root of everything this package raises on purpose; its text is one line for a person."""
+
+
+class ConfigurationError(GraderError):
+    """A setting or rule is wrong; the text names it, its source, what was given and what is allowed."""
+
+
+class InputError(GraderError):
+    """A path, id or argument of the caller does not name what it should."""
+
+
+class UngradableError(GraderError):
+    """A file that a caller wanted graded has no grade of its own."""
+
+
+class ReadError(GraderError):
+    """A session file could not be read this time."""
+
+
+class VanishedFileError(ReadError):
+    """The file is gone, which is nobody's fault."""
+
+
+class ChangingFileError(ReadError):
+    """The file changed while it was read; it is worth reading once it is quiet."""
+
+
+class ParseError(GraderError):
+    """The bytes are not a session that we understand, and reading them again will not help."""
+
+
+class UnfinishedFileError(ParseError):
+    """The bytes stop too early or are damaged in a way that a write in progress explains."""
+
+
+class StoreError(GraderError):
+    """The database cannot be opened or used."""
+
+
+class StoreBusyError(StoreError):
+    """The database is locked by another program."""
+
+
+class AlreadyRunningError(StoreError):
+    """Another daemon holds the lock of this database."""

@@ -1,0 +1,30 @@
+"""What each rule id means, in a sentence; `why` prints these, the README lists them."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+CATALOG = MappingProxyType(
+    {
+        "completion.phrase": "the final answer says that it is done",
+        "completion.output_reference": "the final answer refers to an output that was made",
+        "completion.low_error_rate": "few tool calls failed",
+        "completion.failure_phrase": "the final answer says that something failed",
+        "completion.high_error_rate": "many tool calls failed",
+        "completion.short_answer": "the final answer is empty or very short",
+        "completion.interrupted": "the session was cut short, so it is never completed",
+        "efficiency.level": "error rate and number of tool calls are within this level's limits",
+        "efficiency.otherwise": "error rate or number of tool calls are beyond every level",
+        "quality.base": "every answer starts here",
+        "quality.long_answer": "the final answer is long",
+        "quality.longer_answer": "the final answer is very long",
+        "quality.code_block": "the final answer holds a code block",
+        "quality.link": "the final answer holds a link or reference",
+        "quality.repeated_errors": "several tool calls in a row failed",
+        "quality.many_errors": "many tool calls failed",
+        "quality.loop_risk": "failures in a row, or the number of calls, look like a loop",
+        "recovery.no_failures": "no tool call failed",
+        "recovery.recovered": "a tool call worked after the last failure, and the session ended in an answer",
+        "recovery.not_recovered": "no tool call worked after the last failure, or the session ended without an answer",
+    }
+)

@@ -1,0 +1,19 @@
+"""How well were tools used? By error rate and number of calls, against a table of levels."""
+
+from __future__ import annotations
+
+from grader_daemon.domain.analysis import Analysis
+from grader_daemon.domain.grade import Reason
+from grader_daemon.domain.rules import EfficiencyRules
+
+_SCORE = "tool_calls_efficient"
+
+
+def judge_efficiency(analysis: Analysis, rules: EfficiencyRules) -> tuple[int, Reason]:
+    """Give the score of the first level whose limits are kept, 1 to 5."""
+    failing = tuple(failure.index for failure in analysis.failures)
+    for level in rules.levels:
+        within_calls = level.tool_calls is None or analysis.tool_calls <= level.tool_calls
+        if analysis.error_rate <= level.error_rate and within_calls:
+            return level.score, Reason(_SCORE, "efficiency.level", level.score, failing)
+    return rules.otherwise, Reason(_SCORE, "efficiency.otherwise", rules.otherwise, failing)

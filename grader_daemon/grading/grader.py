@@ -1,0 +1,70 @@
+"""All scores of one session, gathered into its grade."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from grader_daemon.domain.analysis import Analysis
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.rules import Rules
+from grader_daemon.domain.session import Session
+from grader_daemon.grading.completion import CompletionJudge
+from grader_daemon.grading.efficiency import judge_efficiency
+from grader_daemon.grading.quality import judge_quality
+from grader_daemon.grading.recovery import judge_recovery
+
+
+class Grader:
+    """Grades analysed sessions under one set of rules; safe to share among threads."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._completion = CompletionJudge(rules.completion)
+
+    def grade(self, session: Session, analysis: Analysis, *, now: datetime, written_at: datetime) -> Grade:
+        """Judge one session.
+
+        Args:
+            session: what was read.
+            analysis: what it shows.
+            now: the moment of grading.
+            written_at: last change of the file; stands in for a session's missing end.
+        """
+        completed, completion_reasons = self._completion.judge(analysis)
+        efficiency, efficiency_reason = judge_efficiency(analysis, self._rules.efficiency)
+        quality, quality_reasons = judge_quality(analysis, self._rules.quality)
+        recovered, recovery_reason = judge_recovery(analysis)
+        failures = analysis.failures
+        return Grade(
+            session_id=session.session_id,
+            session_file=session.file,
+            graded_at=now,
+            task_completed=completed,
+            tool_calls_efficient=efficiency,
+            response_quality=quality,
+            errors_recovered=recovered,
+            total_api_calls=analysis.total_api_calls,
+            model=session.model,
+            platform=session.platform,
+            session_start=session.started_at,
+            duration_seconds=analysis.duration_seconds,
+            task_summary=analysis.task_summary,
+            total_errors=analysis.total_errors,
+            error_types=tuple(dict.fromkeys(failure.category for failure in failures)),
+            tools_with_errors=tuple(dict.fromkeys(failure.tool for failure in failures if failure.tool)),
+            had_repeated_errors=analysis.had_repeated_errors,
+            had_infinite_loop_risk=analysis.had_infinite_loop_risk,
+            had_user_clarification=analysis.had_user_clarification,
+            state=analysis.state,
+            state_reason=analysis.state_reason,
+            task_type=analysis.task_type,
+            format=session.format,
+            tool_calls=analysis.tool_calls,
+            error_rate=analysis.error_rate,
+            had_user_refusal=analysis.had_user_refusal,
+            had_user_interruption=analysis.had_user_interruption,
+            ended_at=session.updated_at or written_at,
+            failures=failures,
+            reasons=(*completion_reasons, efficiency_reason, *quality_reasons, recovery_reason),
+            rules_version=self._rules.version,
+        )

@@ -1,0 +1,18 @@
+"""Did the session get over its failures?"""
+
+from __future__ import annotations
+
+from grader_daemon.domain.analysis import Analysis
+from grader_daemon.domain.grade import Reason
+
+_SCORE = "errors_recovered"
+
+
+def judge_recovery(analysis: Analysis) -> tuple[bool, Reason]:
+    """Recovered: no failure at all, or a success after the last one and an answer at the end."""
+    if not analysis.failures:
+        return True, Reason(_SCORE, "recovery.no_failures", None)
+    last = analysis.failures[-1].index
+    if analysis.errors_recovered and analysis.recovery_index is not None:
+        return True, Reason(_SCORE, "recovery.recovered", None, (last, analysis.recovery_index))
+    return False, Reason(_SCORE, "recovery.not_recovered", None, (last,))

@@ -1,0 +1,155 @@
+"""Hermes Agent, JSON snapshots of all generations (February to September 2026).
+
+The decode is typed: `system_prompt` and `tools`, most of every small file, are skipped without being built.
+Generation 0 has ``conversations`` (`sharegpt`) where the later ones have ``messages``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
+
+import msgspec
+import xxhash
+
+from grader_daemon.domain.session import TOOL, USER, Message, Session, Skipped, SkipReason
+from grader_daemon.parsing.formats import sharegpt
+
+_REVIEW_PROMPTS = (
+    "Review the conversation above and update the skill library",
+    "Review the conversation above and consider",
+)
+_COMPACTION = "[CONTEXT COMPACTION"
+_COMPANIONS = (
+    ("request_dump_", ".json", SkipReason.REQUEST_DUMP),
+    ("hermes_conversation_", ".json", SkipReason.SAVED_COPY),
+)
+_PREFIX = "session_"
+_RANDOM_ID_LENGTH = 9
+_COUNTED_ID = re.compile(r"[A-Za-z_:.-]*\d{0,8}")
+_SESSIONS_FOLDER = "sessions"
+_STEM_LIMIT = 96
+
+
+class _File(msgspec.Struct, frozen=True):
+    """The keys of a session file that grading needs."""
+
+    session_id: str | None = None
+    model: object = None
+    platform: object = None
+    session_start: object = None
+    last_updated: object = None
+    messages: tuple[Message, ...] | None = None
+    conversations: tuple[sharegpt.Turn, ...] | None = None
+
+
+class HermesFormat:
+    """``session_<id>.json``, and the files beside it that are not sessions."""
+
+    name = "hermes"
+
+    def __init__(self) -> None:
+        self._decoder = msgspec.json.Decoder(_File)
+
+    def claims(self, path: str) -> bool:
+        """See `SessionFormat.claims`."""
+        name = path.rpartition("/")[2]
+        return (name.startswith(_PREFIX) and name.endswith(".json")) or self.companion(path) is not None
+
+    def companion(self, path: str) -> SkipReason | None:
+        """See `SessionFormat.companion`."""
+        folder, _, name = path.rpartition("/")
+        if name.startswith(_PREFIX):
+            return None
+        for prefix, suffix, reason in _COMPANIONS:
+            if name.startswith(prefix) and name.endswith(suffix):
+                return reason
+        if folder.rpartition("/")[2] != _SESSIONS_FOLDER:
+            return None
+        if name == "sessions.json":
+            return SkipReason.SESSION_INDEX
+        return SkipReason.GATEWAY_TRANSCRIPT if name.endswith(".jsonl") else None
+
+    def read(self, content: bytes, path: str, *, zone: tzinfo | None) -> Session | Skipped:
+        """See `SessionFormat.read`."""
+        name = path.rpartition("/")[2]
+        file = self._decoder.decode(content)
+        messages = file.messages
+        if messages is None and file.conversations is not None:
+            messages = sharegpt.to_messages(file.conversations)
+        stem = name.removesuffix(".json").removeprefix(_PREFIX) if name.startswith(_PREFIX) else None
+        session_id = file.session_id or stem
+        if messages is None or not session_id:
+            return Skipped(SkipReason.NOT_A_SESSION, file.session_id)
+        if _is_review_fork(messages):
+            return Skipped(SkipReason.REVIEW_FORK, session_id)
+        return Session(
+            session_id=session_id,
+            file=path,
+            format=self.name,
+            messages=messages,
+            model=_text(file.model),
+            platform=_text(file.platform),
+            started_at=_utc(file.session_start, zone),
+            updated_at=_utc(file.last_updated, zone),
+            lineage=_lineage(file.session_start, messages),
+            conversation=_conversation(messages),
+            compacted=_is_compacted(messages),
+            named_after_id=stem is None or stem == session_id or stem == file_stem(session_id),
+        )
+
+
+def file_stem(session_id: str) -> str:
+    """Give the part of the file name that Hermes makes from an id: unsafe characters replaced, long ids cut."""
+    safe = re.sub(r"[^\w-]", "_", session_id)[:_STEM_LIMIT]
+    if safe == session_id:
+        return safe
+    return f"{safe}_{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
+
+
+def _is_review_fork(messages: Sequence[Message]) -> bool:
+    """A background review copies a conversation and adds its own request after it, so never as the first message."""
+    requests = [message for message in messages if message.role == USER]
+    return any(request is not messages[0] and request.text.startswith(_REVIEW_PROMPTS) for request in requests)
+
+
+def _is_compacted(messages: Sequence[Message]) -> bool:
+    return any(message.role != TOOL and message.text.startswith(_COMPACTION) for message in messages)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _utc(stamp: object, zone: tzinfo | None) -> datetime | None:
+    if not isinstance(stamp, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(stamp)
+        if moment.tzinfo is None and zone is not None:
+            moment = moment.replace(tzinfo=zone)
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _lineage(session_start: object, messages: Sequence[Message]) -> str | None:
+    """What the links of a compression chain share: the start to the microsecond and the first request."""
+    if not isinstance(session_start, str) or "." not in session_start or not messages:
+        return None
+    return xxhash.xxh3_128_hexdigest(f"{session_start}\n{messages[0].text}".encode("utf-8", "replace"))
+
+
+def _conversation(messages: Sequence[Message]) -> str | None:
+    """Identify a conversation by its call ids, if one of them is too random to stand in two by chance."""
+    call_ids = [call.id for message in messages if message.tool_calls for call in message.tool_calls if call.id]
+    if not any(_is_random(call_id) for call_id in call_ids):
+        return None
+    identity = "\n".join((*call_ids, str(len(messages)), messages[-1].text))
+    return xxhash.xxh3_128_hexdigest(identity.encode("utf-8", "replace"))
+
+
+def _is_random(call_id: str) -> bool:
+    return len(call_id) >= _RANDOM_ID_LENGTH and _COUNTED_ID.fullmatch(call_id) is None

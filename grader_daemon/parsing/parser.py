@@ -1,0 +1,82 @@
+"""Which format a file has, and its decode, with every way to be wrong told in one line."""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+
+import msgspec
+
+from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.errors import ParseError, UnfinishedFileError
+from grader_daemon.parsing.formats import FORMATS, SessionFormat
+
+_BOM = b"\xef\xbb\xbf"
+_FALLBACK = FORMATS[0]
+
+
+def recognise(path: str) -> SessionFormat | None:
+    """Give the format that claims a file of this name; None for files that are none of our business."""
+    for candidate in FORMATS:
+        if candidate.claims(path):
+            return candidate
+    return None
+
+
+def companion(path: str) -> SkipReason | None:
+    """Say what the file is if its name alone tells that it is no session; it need not be read then."""
+    session_format = recognise(path)
+    return session_format.companion(path) if session_format is not None else None
+
+
+def parse(content: bytes, path: str, *, zone: tzinfo | None = None) -> Session | Skipped:
+    """Decode the content of one session file. A name that no format claims is read as a Hermes session.
+
+    Args:
+        content: the whole file.
+        path: where it was read; only its name and folder are looked at.
+        zone: the zone of times that name none; None is the machine's.
+
+    Raises:
+        UnfinishedFileError: it may be in the middle of being written.
+        ParseError: it is not a session and will not become one by reading it again.
+    """
+    session_format = recognise(path) or _FALLBACK
+    if content.startswith(_BOM):
+        raise ParseError("starts with a byte-order mark; save it as UTF-8 without one")
+    if not content.strip():
+        raise UnfinishedFileError("the file is empty")
+    try:
+        return session_format.read(content, path, zone=zone)
+    except RecursionError as error:
+        raise ParseError("nested too deeply to be a session") from error
+    except msgspec.ValidationError as error:
+        raise ParseError(f"not a session: {_one_line(error)}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _why_undecodable(content, error) from error
+
+
+def _why_undecodable(content: bytes, error: Exception) -> ParseError:
+    if b"\0" in content:
+        return UnfinishedFileError("holds NUL bytes, so it is damaged or not written yet")
+    if not content.lstrip().startswith((b"{", b"[")):
+        return ParseError("not JSON")
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as undecodable:
+        if undecodable.end < len(content):
+            return ParseError(f"not UTF-8 at byte {undecodable.start}")
+        return UnfinishedFileError("the file ends in the middle of a character")
+    if isinstance(error, msgspec.DecodeError) and "truncated" in str(error):
+        if _has_lone_surrogate(content):
+            return ParseError("holds half of a UTF-16 surrogate pair, which no UTF-8 text can contain")
+        return UnfinishedFileError("the JSON stops before its end")
+    return UnfinishedFileError(f"broken JSON: {_one_line(error)}")
+
+
+def _has_lone_surrogate(content: bytes) -> bool:
+    """The decoder reports a lone surrogate as truncation; a closed last brace tells the two apart."""
+    return b"\\ud" in content.lower() and content.rstrip().endswith(b"}")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,63 @@
+"""Everything that is not graded yet, in one or several processes.
+
+The ledger is asked first, so a backfill may be stopped at any time and started again. Several processes examine, one
+writes.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+
+import msgspec
+
+from grader_daemon.pipeline.examine import Examined, Examiner
+from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.record import Recorded
+
+_CHUNK = 100
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[Examined]).decode
+_examine: Callable[[str], Examined] | None = None
+"""Set in every helper process when it starts."""
+
+
+def backfill(paths: Sequence[str], ingest: Ingest, *, batch: int) -> Iterator[list[Recorded]]:
+    """Ingest `paths` in this process, `batch` to a transaction."""
+    for start in range(0, len(paths), batch):
+        recorded, _ = ingest.ingest(paths[start : start + batch], within_seconds=float("inf"))
+        yield recorded
+
+
+def backfill_in_processes(
+    paths: Sequence[str],
+    ingest: Ingest,
+    *,
+    jobs: int,
+    make_examiner: Callable[[], Examiner],
+    clock: Callable[[], datetime],
+) -> Iterator[list[Recorded]]:
+    """Examine `paths` in `jobs` processes and save here, one chunk to a transaction.
+
+    `make_examiner` and `clock` are called in the helper processes, so they must be picklable.
+    """
+    chunks = [paths[start : start + _CHUNK] for start in range(0, len(paths), _CHUNK)]
+    context = multiprocessing.get_context("forkserver")
+    with context.Pool(jobs, initializer=_start_helper, initargs=(make_examiner, clock)) as pool:
+        for encoded in pool.imap_unordered(_examine_all, chunks):
+            yield ingest.save([(examined, None) for examined in _decode(encoded)])
+
+
+def _start_helper(make_examiner: Callable[[], Examiner], clock: Callable[[], datetime]) -> None:
+    """Runs in a helper process. The terminal's Ctrl-C is for the parent, which ends the helpers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    examiner = make_examiner()
+    global _examine  # noqa: PLW0603  a pool hands its helpers nothing else
+    _examine = lambda path: examiner.examine(path, now=clock())  # noqa: E731
+
+
+def _examine_all(paths: Sequence[str]) -> bytes:
+    assert _examine is not None
+    return _encode([_examine(path) for path in paths])

@@ -1,0 +1,172 @@
+"""One file, from its path to what should be recorded of it, without touching the database.
+
+That makes it safe to do in several processes at once (`backfill`) and easy to try out (`grade --dry-run`).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from datetime import datetime, timedelta, tzinfo
+
+import msgspec
+import xxhash
+
+from grader_daemon.analysis import Analyzer
+from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.identity import Identity
+from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.rules import Rules
+from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
+from grader_daemon.grading import Grader
+from grader_daemon.parsing import companion, parse
+from grader_daemon.pipeline.reading import look_at, read_file, stamp_of, written_at
+
+_NOWHERE = FileStamp(0, 0, 0, 0)
+_OPEN = SessionState.OPEN
+
+
+class GradedFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A session and its grade. `look_again_at`: when its open end will have been idle for too long."""
+
+    path: str
+    stamp: FileStamp
+    digest: str
+    grade: Grade
+    identity: Identity
+    look_again_at: datetime | None
+
+
+class SkippedFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A file that has no grade of its own."""
+
+    path: str
+    stamp: FileStamp
+    digest: str | None
+    skipped: Skipped
+
+
+class TroubledFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A file that cannot be graded now. `hope` says whether trying again can help, without end if `always`."""
+
+    path: str
+    stamp: FileStamp
+    error: str
+    hope: bool
+    always: bool = False
+
+
+class UnchangedFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The same bytes as before under the same rules."""
+
+    path: str
+    stamp: FileStamp
+
+
+class VanishedFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The file is gone."""
+
+    path: str
+
+
+class BusyFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The file is being written to."""
+
+    path: str
+
+
+Examined = GradedFile | SkippedFile | TroubledFile | UnchangedFile | VanishedFile | BusyFile
+
+
+class Examiner:
+    """Reads, parses, analyses and grades single files under one set of rules."""
+
+    def __init__(self, rules: Rules, *, zone: tzinfo | None, idle: timedelta, max_bytes: int) -> None:
+        self.rules_version = rules.version
+        self._zone = zone
+        self._idle = idle
+        self._max_bytes = max_bytes
+        self._analyzer = Analyzer(rules)
+        self._grader = Grader(rules)
+
+    def examine(self, path: str, *, now: datetime, known: LedgerEntry | None = None) -> Examined:
+        """Look at one file. `known` is its ledger row; the same content is not graded twice."""
+        try:
+            found = look_at(path)
+        except VanishedFileError:
+            return VanishedFile(path=path)
+        except ReadError as error:
+            return TroubledFile(path=printable(path), stamp=_NOWHERE, error=str(error), hope=True, always=True)
+        stamp = stamp_of(found)
+        try:
+            return self._examine(path, found, stamp, now, known)
+        except VanishedFileError:
+            return VanishedFile(path=path)
+        except ChangingFileError:
+            return BusyFile(path=path)
+        except ReadError as error:
+            return TroubledFile(path=path, stamp=stamp, error=str(error), hope=True, always=True)
+        except UnfinishedFileError as error:
+            return TroubledFile(path=path, stamp=stamp, error=str(error), hope=True)
+        except ParseError as error:
+            return TroubledFile(path=printable(path), stamp=stamp, error=str(error), hope=False)
+
+    def _examine(
+        self, path: str, found: os.stat_result, stamp: FileStamp, now: datetime, known: LedgerEntry | None
+    ) -> Examined:
+        if not path.isprintable() and printable(path) != path:
+            raise ParseError("the file name is not UTF-8; rename it")
+        if stat.S_ISLNK(found.st_mode):
+            return SkippedFile(path=path, stamp=stamp, digest=None, skipped=Skipped(SkipReason.SYMBOLIC_LINK))
+        reason = companion(path)
+        if reason is not None:
+            return SkippedFile(path=path, stamp=stamp, digest=None, skipped=Skipped(reason))
+        content = read_file(path, found, max_bytes=self._max_bytes)
+        digest = xxhash.xxh3_128_hexdigest(content)
+        if known is not None and self._is_settled(known, digest, now):
+            return UnchangedFile(path=path, stamp=stamp)
+        session = parse(content, path, zone=self._zone)
+        if isinstance(session, Skipped):
+            return SkippedFile(path=path, stamp=stamp, digest=digest, skipped=session)
+        return self._grade(session, stamp, digest, now)
+
+    def _is_settled(self, known: LedgerEntry, digest: str, now: datetime) -> bool:
+        """Would grading it again give what is recorded already?"""
+        if known.digest != digest or (known.look_again_at is not None and known.look_again_at <= now):
+            return False
+        if known.state is FileState.GRADED:
+            return known.rules_version == self.rules_version
+        return known.state is FileState.SKIPPED
+
+    def _grade(self, session: Session, stamp: FileStamp, digest: str, now: datetime) -> GradedFile:
+        written = written_at(stamp)
+        idle_at = written + self._idle
+        analysis = self._analyzer.analyze(session, idle=now >= idle_at)
+        grade = self._grader.grade(session, analysis, now=now, written_at=written)
+        identity = Identity(
+            session_id=session.session_id,
+            file=session.file,
+            state=analysis.state,
+            messages=len(session.messages),
+            started_at=session.started_at,
+            updated_at=grade.ended_at,
+            lineage=session.lineage,
+            conversation=session.conversation,
+            compacted=session.compacted,
+            named_after_id=session.named_after_id,
+        )
+        return GradedFile(
+            path=session.file,
+            stamp=stamp,
+            digest=digest,
+            grade=grade,
+            identity=identity,
+            look_again_at=idle_at if analysis.state is _OPEN else None,
+        )
+
+
+def printable(path: str) -> str:
+    """Give a path as text that any database takes; bytes that are not UTF-8 stand as hexadecimal escapes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,0 +1,71 @@
+"""Ingest: files in, rows out, in batches of one transaction each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from time import monotonic
+
+import tenacity
+
+from grader_daemon.domain.ledger import FileStamp, LedgerEntry
+from grader_daemon.errors import ReadError, StoreBusyError
+from grader_daemon.pipeline.examine import Examined, Examiner, TroubledFile, printable
+from grader_daemon.pipeline.reading import look_at, stamp_of
+from grader_daemon.pipeline.record import Recorded, Recorder
+from grader_daemon.storage import Store
+
+_BUSY_PATIENCE_SECONDS = 90
+
+
+class Ingest:
+    """Examines files and records what came of it. Only one thread uses one."""
+
+    def __init__(self, *, examiner: Examiner, recorder: Recorder, store: Store, clock: Callable[[], datetime]) -> None:
+        self.examiner = examiner
+        self._recorder = recorder
+        self._store = store
+        self._clock = clock
+
+    def ingest(self, paths: Sequence[str], *, within_seconds: float) -> tuple[list[Recorded], int]:
+        """Ingest from the front of `paths` for as long as `within_seconds` allows, then save in one transaction.
+
+        Returns:
+            what was recorded, and how many of `paths` that covers (at least one).
+        """
+        deadline = monotonic() + within_seconds
+        gathered: list[tuple[Examined, LedgerEntry | None]] = []
+        for path in paths:
+            known = self._store.ledger_entry(path)
+            gathered.append((self.examiner.examine(path, now=self._clock(), known=known), known))
+            if monotonic() >= deadline:
+                break
+        return self.save(gathered), len(gathered)
+
+    def quarantine(self, path: str, error: str) -> Recorded:
+        """Put a file aside that we failed on by a bug of ours; it comes back when its content changes."""
+        known = self._store.ledger_entry(path)
+        try:
+            stamp = stamp_of(look_at(path))
+        except ReadError:
+            stamp = FileStamp(0, 0, 0, 0)
+        return self.save([(TroubledFile(path=printable(path), stamp=stamp, error=error, hope=False), known)])[0]
+
+    def save(self, gathered: Sequence[tuple[Examined, LedgerEntry | None]]) -> list[Recorded]:
+        """Write many in one transaction; a database that another program holds is waited for.
+
+        Raises:
+            StoreError: it cannot be written; nothing of the batch was.
+        """
+        patiently = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(StoreBusyError),
+            stop=tenacity.stop_after_delay(_BUSY_PATIENCE_SECONDS),
+            wait=tenacity.wait_random_exponential(0.05, max=2),
+            reraise=True,
+        )
+        return patiently(self._save_once, gathered)
+
+    def _save_once(self, gathered: Sequence[tuple[Examined, LedgerEntry | None]]) -> list[Recorded]:
+        now = self._clock()
+        with self._store.transaction():
+            return [self._recorder.record(examined, known=known, now=now) for examined, known in gathered]

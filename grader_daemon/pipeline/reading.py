@@ -1,0 +1,89 @@
+"""Bytes of a file that is not ours: no links followed, nothing but regular files opened, changes noticed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from datetime import UTC, datetime
+
+from grader_daemon.domain.ledger import FileStamp
+from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
+
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def look_at(path: str) -> os.stat_result:
+    """Give the status of `path` itself, links not followed.
+
+    Raises:
+        VanishedFileError: it is gone.
+        ReadError: it cannot be looked at.
+    """
+    try:
+        return os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise VanishedFileError("the file is gone") from error
+    except OSError as error:
+        raise ReadError(_explain(error)) from error
+
+
+def read_file(path: str, found: os.stat_result, *, max_bytes: int) -> bytes:
+    """Read the file whose status was `found`.
+
+    Raises:
+        ParseError: no regular file, or larger than `max_bytes`.
+        VanishedFileError: it is gone.
+        ChangingFileError: it is another file by now, or was written to meanwhile.
+        ReadError: it cannot be opened or read.
+    """
+    if not stat.S_ISREG(found.st_mode):
+        raise ParseError("not a regular file")
+    if found.st_size > max_bytes:
+        raise ParseError(f"{found.st_size:,} bytes are more than max_file_bytes = {max_bytes:,}")
+    try:
+        descriptor = os.open(path, _FLAGS)
+        try:
+            content = _read_all(descriptor, found.st_size)
+            after = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError as error:
+        raise VanishedFileError("the file is gone") from error
+    except OSError as error:
+        raise ReadError(_explain(error)) from error
+    if stamp_of(after) != stamp_of(found):
+        raise ChangingFileError("the file was written to while it was read")
+    return content
+
+
+def stamp_of(status: os.stat_result) -> FileStamp:
+    """What the ledger keeps of a file's status."""
+    return FileStamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def written_at(stamp: FileStamp) -> datetime:
+    """Modification time as aware UTC; a time that no calendar has is the nearest it has."""
+    try:
+        return datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC)
+    except (OverflowError, ValueError, OSError):
+        return datetime.fromtimestamp(0, UTC)
+
+
+def _read_all(descriptor: int, size: int) -> bytes:
+    """Read `size` bytes and see that nothing follows; `read` may give less than it is asked for."""
+    content = os.read(descriptor, size + 1)
+    if len(content) == size or not content:
+        return content
+    pieces = [content]
+    while piece := os.read(descriptor, 1 << 24):
+        pieces.append(piece)
+        if sum(map(len, pieces)) > size:
+            break
+    return b"".join(pieces)
+
+
+def _explain(error: OSError) -> str:
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return "permission denied; the daemon must run as the user that owns the session files"
+    return error.strerror or str(error)

@@ -1,0 +1,165 @@
+"""What was found out about a file, into the database: the second half of an ingest, inside a transaction."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import assert_never
+
+import msgspec
+
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.identity import Verdict, compare
+from grader_daemon.domain.ledger import FileState, LedgerEntry
+from grader_daemon.domain.session import Skipped, SkipReason
+from grader_daemon.pipeline.examine import (
+    BusyFile,
+    Examined,
+    GradedFile,
+    SkippedFile,
+    TroubledFile,
+    UnchangedFile,
+    VanishedFile,
+)
+from grader_daemon.storage import Store
+
+_LOST = {Verdict.NEW_IS_COPY: SkipReason.COPY, Verdict.NEW_IS_SUPERSEDED: SkipReason.SUPERSEDED}
+_WON = {Verdict.RIVAL_IS_COPY: SkipReason.COPY, Verdict.RIVAL_IS_SUPERSEDED: SkipReason.SUPERSEDED}
+
+
+class Happened(StrEnum):
+    """What a file's ingest came to."""
+
+    GRADED = "graded"
+    SKIPPED = "skipped"
+    RETRY_SCHEDULED = "retry_scheduled"
+    QUARANTINED = "quarantined"
+    UNCHANGED = "unchanged"
+    VANISHED = "vanished"
+    BUSY = "busy"
+
+
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """One ingest as it is told to people.
+
+    `reason` says why there is no grade, `superseded` names the sessions whose grade it took back.
+    """
+
+    path: str
+    happened: Happened
+    grade: Grade | None = None
+    reason: str | None = None
+    session_id: str | None = None
+    attempts: int = 0
+    retry_at: datetime | None = None
+    superseded: tuple[str, ...] = ()
+
+
+class Recorder:
+    """Writes ingests; the pauses between tries of a troubled file grow along `retry_pauses`."""
+
+    def __init__(self, store: Store, *, retry_pauses: tuple[timedelta, ...]) -> None:
+        self._store = store
+        self._retry_pauses = retry_pauses
+
+    def record(self, examined: Examined, *, known: LedgerEntry | None, now: datetime) -> Recorded:
+        """Write one ingest; call it inside `Store.transaction`. `known` is the file's ledger row before."""
+        match examined:
+            case GradedFile():
+                return self._record_grade(examined, now)
+            case SkippedFile():
+                return self._record_skip(examined, now)
+            case TroubledFile():
+                return self._record_trouble(examined, known, now)
+            case UnchangedFile():
+                self._store.restamp(examined.path, examined.stamp)
+                return Recorded(path=examined.path, happened=Happened.UNCHANGED)
+            case VanishedFile():
+                self._store.forget_retry(examined.path)
+                return Recorded(path=examined.path, happened=Happened.VANISHED)
+            case BusyFile():
+                return Recorded(path=examined.path, happened=Happened.BUSY)
+        assert_never(examined)
+
+    def _record_grade(self, examined: GradedFile, now: datetime) -> Recorded:
+        superseded: list[str] = []
+        for rival in self._store.rivals(examined.identity):
+            if rival.file == examined.path:
+                continue
+            verdict = compare(examined.identity, rival, rival_exists=os.path.lexists(rival.file))
+            if verdict in _LOST:
+                return self._record_loss(examined, _LOST[verdict], now)
+            if verdict in _WON:
+                self._store.retract(rival.session_id, _WON[verdict])
+                superseded.append(rival.session_id)
+            elif verdict is Verdict.NEW_REPLACES_RIVAL:
+                self._store.retract_file(rival.file, SkipReason.COPY)
+        grade = examined.grade
+        self._store.save_grade(grade, examined.identity, digest=examined.digest)
+        entry = LedgerEntry(
+            path=examined.path,
+            stamp=examined.stamp,
+            state=FileState.GRADED,
+            digest=examined.digest,
+            session_id=grade.session_id,
+            look_again_at=examined.look_again_at,
+            rules_version=grade.rules_version,
+        )
+        self._store.save_entry(entry, now=now)
+        return Recorded(
+            path=examined.path,
+            happened=Happened.GRADED,
+            grade=grade,
+            session_id=grade.session_id,
+            superseded=tuple(superseded),
+        )
+
+    def _record_loss(self, examined: GradedFile, reason: SkipReason, now: datetime) -> Recorded:
+        """The session is graded from another file, or goes on in one."""
+        session_id = examined.grade.session_id
+        self._store.retract_own(session_id, examined.path)
+        skipped = SkippedFile(
+            path=examined.path, stamp=examined.stamp, digest=examined.digest, skipped=Skipped(reason, session_id)
+        )
+        return self._record_skip(skipped, now)
+
+    def _record_skip(self, examined: SkippedFile, now: datetime) -> Recorded:
+        skipped = examined.skipped
+        entry = LedgerEntry(
+            path=examined.path,
+            stamp=examined.stamp,
+            state=FileState.SKIPPED,
+            digest=examined.digest,
+            session_id=skipped.session_id,
+            reason=skipped.reason,
+        )
+        self._store.save_entry(entry, now=now)
+        return Recorded(
+            path=examined.path, happened=Happened.SKIPPED, reason=skipped.reason, session_id=skipped.session_id
+        )
+
+    def _record_trouble(self, examined: TroubledFile, known: LedgerEntry | None, now: datetime) -> Recorded:
+        """Try again after a growing pause while that can help; then the file is dead until its content changes."""
+        tried = known.attempts if known is not None and known.stamp == examined.stamp else 0
+        attempts = tried + 1
+        pauses = self._retry_pauses
+        again = examined.hope and bool(pauses) and (examined.always or attempts <= len(pauses))
+        retry_at = now + pauses[min(attempts, len(pauses)) - 1] if again else None
+        entry = LedgerEntry(
+            path=examined.path,
+            stamp=examined.stamp,
+            state=FileState.RETRY if again else FileState.DEAD,
+            session_id=known.session_id if known is not None else None,
+            reason=examined.error,
+            attempts=attempts,
+            look_again_at=retry_at,
+        )
+        self._store.save_entry(entry, now=now)
+        return Recorded(
+            path=examined.path,
+            happened=Happened.RETRY_SCHEDULED if again else Happened.QUARANTINED,
+            reason=examined.error,
+            attempts=attempts,
+            retry_at=retry_at,
+        )

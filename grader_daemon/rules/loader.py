@@ -1,0 +1,114 @@
+"""Read, merge, check and version the rules.
+
+A wrong key or value is reported with the file, the line and what is allowed there, because a person edits
+these files by hand.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import xxhash
+
+from grader_daemon.domain.rules import Rules
+from grader_daemon.errors import ConfigurationError
+
+JUDGEMENT_VERSION = 1
+"""Raised by one whenever code that judges changes its results, so that grades are made again."""
+
+_SHIPPED = "rules.toml"
+
+
+def load_rules(overlay: Path | None = None) -> Rules:
+    """Give the shipped rules, overlaid by the file `overlay`.
+
+    Raises:
+        ConfigurationError: the overlay cannot be read, or a key or value in it is wrong.
+    """
+    table = tomllib.loads(shipped_text())
+    if overlay is None:
+        return _checked(table)
+    text = _read(overlay)
+    try:
+        own = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"rules file {overlay}: not valid TOML: {error}") from error
+    if "version" in own:
+        raise ConfigurationError(f"rules file {overlay}: 'version' is computed and cannot be set")
+    _merge(table, own)
+    try:
+        return _checked(table)
+    except msgspec.ValidationError as error:
+        raise ConfigurationError(_explain(overlay, text, str(error))) from error
+
+
+def shipped_text() -> str:
+    """Give the text of the shipped `rules.toml`."""
+    return files(__package__).joinpath(_SHIPPED).read_text("utf-8")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"rules file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"rules file {path}: not UTF-8 text") from error
+
+
+def _merge(base: dict[str, Any], own: dict[str, Any]) -> None:
+    for key, value in own.items():
+        if isinstance(value, dict) and isinstance(base.get(key), dict):
+            _merge(base[key], value)
+        else:
+            base[key] = value
+
+
+def _checked(table: dict[str, Any]) -> Rules:
+    content = msgspec.json.encode([JUDGEMENT_VERSION, table])
+    return msgspec.convert({**table, "version": xxhash.xxh3_64_hexdigest(content)[:12]}, Rules)
+
+
+def _explain(path: Path, text: str, message: str) -> str:
+    """Turn msgspec's message into one that names the key and the line it stands in."""
+    what, _, where = message.partition(" - at ")
+    keys = re.findall(r"[A-Za-z_]\w*|\d+", where.partition("`$")[2])
+    unknown = re.search(r"unknown field `([^`]+)`", what) or re.search(r"enum value '([^']+)'", what)
+    if unknown:
+        keys.append(unknown.group(1))
+    line = _line_of(text, keys)
+    place = f"{path}, line {line}" if line else str(path)
+    return f"rules file {place}: {'.'.join(keys) or 'content'}: {what}"
+
+
+def _line_of(text: str, keys: list[str]) -> int | None:
+    """Find the line that names the last of `keys`, or the nearest table or key around it."""
+    table: list[str] = []
+    arrays: dict[str, int] = {}
+    found: int | None = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = re.match(r"\s*(\[\[?)\s*([^\]]+?)\s*\]", line)
+        assignment = re.match(r"\s*([\w.\"'-]+)\s*=", line)
+        if header:
+            name = header.group(2)
+            table = _names(name)
+            if header.group(1) == "[[":
+                table.append(str(arrays.get(name, 0)))
+                arrays[name] = arrays.get(name, 0) + 1
+            named = table
+        elif assignment:
+            named = table + _names(assignment.group(1))
+        else:
+            continue
+        if named == keys[: len(named)]:
+            found = number
+    return found
+
+
+def _names(dotted: str) -> list[str]:
+    return [part.strip(" \"'") for part in dotted.split(".")]

@@ -1,0 +1,169 @@
+"""Settings: flag over environment (``GRADER_…``) over TOML file over default.
+
+`config/grader.toml` in the repository shows every one with its default; a test keeps the two the same.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BeforeValidator, Field, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from grader_daemon.errors import ConfigurationError
+
+ENVIRONMENT_PREFIX = "GRADER_"
+CONFIG_VARIABLE = "GRADER_CONFIG"
+
+
+def _split_paths(value: Any) -> Any:
+    """Several paths in one environment variable are separated as in PATH."""
+    return value.split(os.pathsep) if isinstance(value, str) else value
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. Paths may begin with ``~``."""
+
+    model_config = SettingsConfigDict(env_prefix=ENVIRONMENT_PREFIX, extra="forbid", validate_default=True, frozen=True)
+
+    watch_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split_paths)] = Field(
+        (Path("~/.timmy"),), min_length=1, description="Folders in which session files are looked for, at any depth."
+    )
+    db_path: Path = Field(
+        Path("~/.timmy/uniwizard/session_grades.db"), description="The database of grades; made if it does not exist."
+    )
+    rules_file: Path | None = Field(
+        None, description="Rules of your own that overlay the shipped ones; see grader_daemon/rules/rules.toml."
+    )
+    quiet_seconds: float = Field(
+        2.0, ge=0, le=3600, description="A session is graded when its file was not written to for so long."
+    )
+    max_wait_seconds: float = Field(
+        30.0, ge=0, le=86400, description="It is graded at the latest so long after a write, while more writes come."
+    )
+    idle_minutes: float = Field(
+        30.0, gt=0, le=10080, description="An unfinished session counts as interrupted after so long without a write."
+    )
+    scan_seconds: float = Field(
+        60.0, ge=1, le=86400, description="How often all folders are compared with the database, at the most."
+    )
+    scan_cpu_share: float = Field(
+        0.001, gt=0, le=1, description="The part of one processor that these comparisons may use while watching works."
+    )
+    queue_size: int = Field(
+        10_000, ge=1, description="Files that wait to be graded in memory; the others wait on disk."
+    )
+    batch_sessions: int = Field(
+        500, ge=1, le=10_000, description="At most so many sessions are saved in one transaction."
+    )
+    batch_milliseconds: float = Field(50.0, ge=0, le=10_000, description="A transaction gathers sessions for so long.")
+    max_file_bytes: int = Field(
+        268_435_456, ge=1024, description="Larger files are not read; grading one takes up to 3.5 times its size."
+    )
+    retry_seconds: tuple[float, ...] = Field(
+        (5.0, 30.0, 120.0, 600.0, 3600.0),
+        min_length=1,
+        description="Pauses before a file that could not be graded is tried again; after the last it is given up.",
+    )
+    timezone: str | None = Field(
+        None,
+        description="Zone of times in session files that name none, and of days and weeks; default: the machine's.",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Log lines below this level are not written."
+    )
+    log_format: Literal["auto", "console", "json"] = Field(
+        "auto", description="How log lines look: auto is console on a terminal and json elsewhere."
+    )
+
+    @field_validator("watch_roots", "db_path", "rules_file")
+    @classmethod
+    def _expand(cls, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(_absolute(path) for path in value)
+        return None if value is None else _absolute(value)
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                ZoneInfo(value)
+            except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+                raise ValueError("a zone name such as Europe/Berlin is expected") from error
+        return value
+
+    @property
+    def zone(self) -> ZoneInfo | None:
+        """`timezone` as a zone; None means the machine's."""
+        return None if self.timezone is None else ZoneInfo(self.timezone)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003  pydantic's signature
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags, environment, TOML file; in this order."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
+
+
+def config_file() -> Path:
+    """Where the TOML file is looked for."""
+    named = os.environ.get(CONFIG_VARIABLE)
+    return _absolute(Path(named)) if named else _absolute(Path("~/.config/grader-daemon/config.toml"))
+
+
+def load_settings(**flags: Any) -> Settings:
+    """Read the settings; `flags` that are None are taken as not given.
+
+    Raises:
+        ConfigurationError: one is wrong; the text names it, its source, what was given and what is allowed.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    path = config_file()
+    if CONFIG_VARIABLE in os.environ and not path.is_file():
+        raise ConfigurationError(f"{CONFIG_VARIABLE} names {path}, which is not a file")
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        raise ConfigurationError(_explain(error, given)) from error
+    except ValueError as error:
+        raise ConfigurationError(f"{path}: {error}") from error
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror}") from error
+    except RuntimeError as error:
+        raise ConfigurationError(f"a path begins with '~', but the home folder is not known: {error}") from error
+
+
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path.expanduser()))
+
+
+def _explain(error: ValidationError, given: dict[str, Any]) -> str:
+    """One line about the first thing that is wrong."""
+    first = error.errors()[0]
+    name = str(first["loc"][0])
+    variable = ENVIRONMENT_PREFIX + name.upper()
+    if name in given:
+        source = f"flag --{name.replace('_', '-').replace('-roots', '-root')}"
+    elif variable in {key.upper() for key in os.environ}:
+        source = f"environment {variable}"
+    else:
+        source = str(config_file())
+    if first["type"] == "extra_forbidden":
+        return f"{source}: there is no setting {name!r}; config/grader.toml lists them all"
+    allowed = first["msg"].removeprefix("Value error, ")
+    return f"setting {name} ({source}): {first['input']!r} is wrong: {allowed}"

@@ -1,0 +1,102 @@
+"""One connection to the database file: opening, transactions, and SQLite's exceptions as ours.
+
+SQLite comes with `apsw`: releases up to 3.51.2 can corrupt a WAL database that two connections write and checkpoint at
+the same moment, and distributions ship those.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from grader_daemon.errors import StoreBusyError, StoreError
+from grader_daemon.storage.schema import migrate
+
+_BUSY_SECONDS = 5.0
+
+
+class Database:
+    """Reads may come from any thread (one at a time: a lock keeps them apart); writes happen inside `transaction()`."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        """Open, and unless `read_only` create and migrate, the database at `path`.
+
+        Raises:
+            StoreError: it cannot be opened, is no database, or is newer than this program.
+        """
+        self.path = path
+        self.lock = threading.RLock()
+        if not read_only:
+            _make_private(path)
+        flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        with translated(path):
+            self.connection = apsw.Connection(str(path), flags=flags)
+            self.connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))
+            if not read_only:
+                self.connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+                migrate(self.connection, str(path))
+            self.connection.execute("SELECT count(*) FROM session_files LIMIT 1")
+
+    def close(self) -> None:
+        """Close the connection; safe to call twice."""
+        with self.lock:
+            self.connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything inside happens, or nothing of it.
+
+        Raises:
+            StoreBusyError: another program keeps the database locked.
+            StoreError: it cannot be written (full disk, I/O error, damage).
+        """
+        with self.lock, translated(self.path):
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.connection.execute("COMMIT")
+            except BaseException:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    def rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
+        """Run one query and give all its rows."""
+        with self.lock, translated(self.path):
+            return self.connection.execute(sql, tuple(values)).fetchall()
+
+
+def _make_private(path: Path) -> None:
+    """The folder 0700 if we make it, the file 0600 always: it tells what people do all day."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            os.fchmod(descriptor, 0o600)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise StoreError(f"database {path}: cannot be created: {error.strerror}") from error
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """SQLite's exceptions as ours."""
+    try:
+        yield
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusyError(f"database {path}: locked by another program") from error
+    except apsw.CantOpenError as error:
+        raise StoreError(f"database {path}: cannot be opened; does it exist, and may you read it?") from error
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise StoreError(f"database {path}: damaged or not a database ({error}); it is left as it is") from error
+    except apsw.FullError as error:
+        raise StoreError(f"database {path}: the disk is full") from error
+    except apsw.Error as error:
+        raise StoreError(f"database {path}: {error}") from error

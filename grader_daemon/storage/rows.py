@@ -1,0 +1,212 @@
+"""Grades as rows and back: one place that knows the order of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from grader_daemon.domain.analysis import Category, Failure, SessionState
+from grader_daemon.domain.grade import Grade, Reason
+from grader_daemon.domain.identity import Identity
+
+GRADE_COLUMNS = (
+    "session_id",
+    "session_file",
+    "graded_at",
+    "task_completed",
+    "tool_calls_efficient",
+    "response_quality",
+    "errors_recovered",
+    "total_api_calls",
+    "model",
+    "platform",
+    "session_start",
+    "duration_seconds",
+    "task_summary",
+    "total_errors",
+    "error_types",
+    "tools_with_errors",
+    "had_repeated_errors",
+    "had_infinite_loop_risk",
+    "had_user_clarification",
+)
+DETAIL_COLUMNS = (
+    "session_id",
+    "state",
+    "state_reason",
+    "task_type",
+    "format",
+    "host",
+    "ended_at",
+    "messages",
+    "tool_calls",
+    "had_user_refusal",
+    "had_user_interruption",
+    "digest",
+    "rules_version",
+    "p_completed",
+    "reasons",
+    "updated_at",
+    "lineage",
+    "conversation",
+    "compacted",
+    "named_after_id",
+)
+_encode = msgspec.json.Encoder().encode
+_decode_reasons = msgspec.json.Decoder(tuple[Reason, ...]).decode
+_decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
+
+
+class StoredGrade(msgspec.Struct, frozen=True, kw_only=True):
+    """A grade with its row id. Rows that the original program wrote have no details (`detailed` is False)."""
+
+    id: int
+    grade: Grade
+    detailed: bool
+
+
+def to_text(moment: datetime | None) -> str | None:
+    """ISO 8601 in UTC."""
+    return None if moment is None else moment.isoformat()
+
+
+def to_moment(text: str | None) -> datetime | None:
+    """The reverse of `to_text`; a time without a zone is taken as UTC, one that is no time is unknown."""
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def grade_row(grade: Grade) -> tuple[Any, ...]:
+    """Values for `GRADE_COLUMNS`."""
+    return (
+        grade.session_id,
+        grade.session_file,
+        to_text(grade.graded_at),
+        grade.task_completed,
+        grade.tool_calls_efficient,
+        grade.response_quality,
+        grade.errors_recovered,
+        grade.total_api_calls,
+        grade.model,
+        grade.platform,
+        to_text(grade.session_start),
+        grade.duration_seconds,
+        grade.task_summary,
+        grade.total_errors,
+        _encode(grade.error_types).decode(),
+        _encode(grade.tools_with_errors).decode(),
+        grade.had_repeated_errors,
+        grade.had_infinite_loop_risk,
+        grade.had_user_clarification,
+    )
+
+
+def detail_row(grade: Grade, identity: Identity, *, digest: str, host: str) -> tuple[Any, ...]:
+    """Values for `DETAIL_COLUMNS`."""
+    return (
+        grade.session_id,
+        grade.state,
+        grade.state_reason,
+        grade.task_type,
+        grade.format,
+        host,
+        to_text(grade.ended_at),
+        identity.messages,
+        grade.tool_calls,
+        grade.had_user_refusal,
+        grade.had_user_interruption,
+        digest,
+        grade.rules_version,
+        grade.p_completed,
+        _encode(grade.reasons).decode(),
+        to_text(identity.updated_at),
+        identity.lineage,
+        identity.conversation,
+        identity.compacted,
+        identity.named_after_id,
+    )
+
+
+def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
+    """Read ``id, *GRADE_COLUMNS, *DETAIL_COLUMNS`` back into a grade."""
+    known = dict(zip(GRADE_COLUMNS, row[1:], strict=False))
+    details = dict(zip(DETAIL_COLUMNS, row[1 + len(GRADE_COLUMNS) :], strict=True))
+    detailed = details["session_id"] is not None
+    calls = known["total_api_calls"]
+    return StoredGrade(
+        id=row[0],
+        detailed=detailed,
+        grade=Grade(
+            session_id=known["session_id"],
+            session_file=known["session_file"],
+            graded_at=to_moment(known["graded_at"]) or datetime.fromtimestamp(0, UTC),
+            task_completed=bool(known["task_completed"]),
+            tool_calls_efficient=known["tool_calls_efficient"],
+            response_quality=known["response_quality"],
+            errors_recovered=bool(known["errors_recovered"]),
+            total_api_calls=calls,
+            model=known["model"],
+            platform=known["platform"],
+            session_start=to_moment(known["session_start"]),
+            duration_seconds=known["duration_seconds"],
+            task_summary=known["task_summary"],
+            total_errors=known["total_errors"],
+            error_types=_names(known["error_types"]),
+            tools_with_errors=_names(known["tools_with_errors"]),
+            had_repeated_errors=bool(known["had_repeated_errors"]),
+            had_infinite_loop_risk=bool(known["had_infinite_loop_risk"]),
+            had_user_clarification=bool(known["had_user_clarification"]),
+            state=SessionState(details["state"] or SessionState.COMPLETE),
+            state_reason=details["state_reason"] or "graded by another program",
+            task_type=details["task_type"] or "general",
+            format=details["format"] or "unknown",
+            tool_calls=details["tool_calls"] or 0,
+            error_rate=known["total_errors"] / max(calls, 1),
+            had_user_refusal=bool(details["had_user_refusal"]),
+            had_user_interruption=bool(details["had_user_interruption"]),
+            ended_at=to_moment(details["ended_at"]) or to_moment(known["graded_at"]),
+            failures=failures,
+            reasons=_decode_reasons(details["reasons"] or "[]"),
+            rules_version=details["rules_version"] or "unknown",
+            p_completed=details["p_completed"],
+        ),
+    )
+
+
+def to_failure(row: Sequence[Any]) -> Failure:
+    """Read ``message_index, tool, category``."""
+    index, tool, category = row
+    return Failure(index, tool, Category(category))
+
+
+def to_identity(row: Sequence[Any]) -> Identity:
+    """Read the columns of a rival, in the order in which `Store.rivals` asks for them."""
+    return Identity(
+        session_id=row[0],
+        file=row[1],
+        state=SessionState(row[2]),
+        messages=row[3],
+        started_at=to_moment(row[4]),
+        updated_at=to_moment(row[5]),
+        lineage=row[6],
+        conversation=row[7],
+        compacted=bool(row[8]),
+        named_after_id=bool(row[9]),
+    )
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    if not text:
+        return ()
+    try:
+        return _decode_names(text)
+    except msgspec.MsgspecError:
+        return ()

@@ -1,0 +1,41 @@
+"""Everything that must hold, in one command: ``python -m tests``. Arguments go to pytest."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+_ROOT = Path(__file__).parent.parent
+_CORE = ",".join(
+    f"grader_daemon/{part}"
+    for part in ("domain/*", "parsing/*", "analysis/*", "grading/*", "daemon/debounce.py", "daemon/reconcile.py")
+)
+_CHECKS = (
+    ("ruff", "format", "--check", "."),
+    ("ruff", "check", "."),
+    ("mypy",),
+    ("lint-imports",),
+)
+
+
+def main() -> int:
+    """Run all checks, then the tests under coverage; the first that fails ends the run."""
+    os.chdir(_ROOT)
+    for check in _CHECKS:
+        if _run(*check):
+            return 1
+    if _run("coverage", "run", "-m", "pytest", *sys.argv[1:]):
+        return 1
+    _run("coverage", "report", "--skip-covered")
+    return _run("coverage", "report", f"--include={_CORE}", "--fail-under=100", "--skip-covered")
+
+
+def _run(tool: str, *arguments: str) -> int:
+    print("$", tool, *arguments, flush=True)
+    return subprocess.run([Path(sys.executable).parent / tool, *arguments], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
