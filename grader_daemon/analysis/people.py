@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
+import string
 from collections.abc import Iterator
+from itertools import islice
 
 from grader_daemon.analysis.redaction import redact
 from grader_daemon.domain.rules import PeopleRules, TaskTypeRules
@@ -12,8 +13,8 @@ from grader_daemon.domain.session import USER, Message
 GENERAL = "general"
 """The task type of a request that says nothing about its kind."""
 
-_WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
-_SPACE_OR_CONTROL = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation + "“”„«»‘’…–—¿¡。、，！？：；（）", " "))
+_PHRASE_REACH = 12
 _SHORTEST_REGULAR = 3
 _VOWELS = frozenset("aeiou")
 
@@ -28,7 +29,9 @@ def summarize(request: str | None, rules: PeopleRules) -> str | None:
     if request is None:
         return None
     limit = rules.summary_characters
-    line = _SPACE_OR_CONTROL.sub(" ", redact(request[: 8 * limit])).strip()
+    line = " ".join(redact(request[: 3 * limit]).split())
+    if not line.isprintable():
+        line = "".join(character if character.isprintable() else " " for character in line)
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
@@ -38,35 +41,35 @@ class TaskTypes:
     def __init__(self, rules: TaskTypeRules) -> None:
         self._rules = rules
         self._order = {task_type: rank for rank, task_type in enumerate(rules.keywords)}
-        self._types: dict[tuple[str, ...], list[str]] = {}
+        # By first word: what has to follow it (often nothing), and the task type that is meant.
+        self._openings: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         for task_type, keywords in rules.keywords.items():
             for keyword in keywords:
-                words = [word.lower() for word in _WORD.findall(keyword)]
-                for form in _phrase_forms(words):
-                    self._types.setdefault(form, []).append(task_type)
-        self._longest = max((len(form) for form in self._types), default=1)
+                for first, *rest in _phrase_forms(keyword.lower().translate(_PUNCTUATION).split()):
+                    self._openings.setdefault(first, []).append((tuple(rest), task_type))
 
     def of(self, request: str | None) -> str:
         """Give the task type with most hits; of equals, the one that stands first in the rules."""
         if not request:
             return GENERAL
-        words = _WORD.findall(request[: self._rules.examined_characters].lower())
+        words = request[: self._rules.examined_characters].lower().translate(_PUNCTUATION).split()
         hits: dict[str, int] = {}
-        known = self._types
-        for word in words:
-            for task_type in known.get((word,), ()):
-                hits[task_type] = hits.get(task_type, 0) + 1
-        for task_type in self._phrase_hits(words):
-            hits[task_type] = hits.get(task_type, 0) + 1
+        for position, word in enumerate(words):
+            if word in self._openings:
+                for task_type in self._hits_at(words, position):
+                    hits[task_type] = hits.get(task_type, 0) + 1
         if not hits:
             return GENERAL
         return min(hits, key=lambda task_type: (-hits[task_type], self._order[task_type]))
 
-    def _phrase_hits(self, words: list[str]) -> Iterator[str]:
-        words = [word for word in words if word not in self._rules.ignored_words]
-        for length in range(2, self._longest + 1):
-            for phrase in zip(*(words[start:] for start in range(length)), strict=False):
-                yield from self._types.get(phrase, ())
+    def _hits_at(self, words: list[str], position: int) -> Iterator[str]:
+        """Yield the task type of each keyword that begins at `position`."""
+        for rest, task_type in self._openings[words[position]]:
+            if not rest or tuple(islice(self._words_that_count(words, position + 1), len(rest))) == rest:
+                yield task_type
+
+    def _words_that_count(self, words: list[str], start: int) -> Iterator[str]:
+        return (word for word in words[start : start + _PHRASE_REACH] if word not in self._rules.ignored_words)
 
 
 def _phrase_forms(words: list[str]) -> Iterator[tuple[str, ...]]:

@@ -11,8 +11,8 @@ import re
 
 import msgspec
 
-from grader_daemon.analysis.phrases import compile_phrases
 from grader_daemon.domain.analysis import Category, Outcome
+from grader_daemon.domain.phrases import Phrases
 from grader_daemon.domain.rules import FailureRules
 
 _WRAPPER = re.compile(r"<(?:untrusted_tool_result|persisted-output)\b[^>]{0,400}>\s*")
@@ -57,13 +57,9 @@ class ResultReader:
     def __init__(self, rules: FailureRules) -> None:
         self._rules = rules
         self._decode = msgspec.json.Decoder(_Report).decode
-        self._refused = compile_phrases(rules.refusal_phrases)
-        self._failing = compile_phrases(rules.failing_prefixes)
-        self._categories = [
-            (category, pattern)
-            for category in Category
-            if (pattern := compile_phrases(rules.categories.get(category, ()))) is not None
-        ]
+        self._refused = Phrases(rules.refusal_phrases)
+        self._failing = Phrases(rules.failing_prefixes)
+        self._categories = [(category, Phrases(rules.categories.get(category, ()))) for category in Category]
         self._harmless = tuple(meaning.lower() for meaning in rules.harmless_meanings)
 
     def read(self, tool: str | None, text: str) -> tuple[Outcome, Category | None]:
@@ -123,8 +119,7 @@ class ResultReader:
         code = int(stated.group(1)) if stated else None
         if code in self._rules.interrupted_exit_codes:
             return Outcome.INTERRUPTED, None
-        failing = code is None and self._failing is not None and self._failing.match(head)
-        if code or failing:
+        if code or (code is None and self._failing.begin(head.lower())):
             return self._refusal_or_failure(text, code)
         return Outcome.SUCCESS, None
 
@@ -132,10 +127,11 @@ class ResultReader:
         half = self._rules.examined_characters // 2
         if len(text) > 2 * half:
             text = f"{text[:half]}\n{text[-half:]}"
-        if self._refused is not None and self._refused.search(text):
+        text = text.lower()
+        if self._refused.occur_in(text):
             return Outcome.REFUSED, None
-        for category, pattern in self._categories:
-            if pattern.search(text):
+        for category, signs in self._categories:
+            if signs.occur_in(text):
                 return Outcome.FAILURE, category
         if code:
             return Outcome.FAILURE, self._rules.exit_codes.get(str(code), Category.COMMAND_FAILED)

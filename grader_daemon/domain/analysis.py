@@ -40,7 +40,7 @@ class Outcome(StrEnum):
     PENDING = "pending"
 
 
-class Failure(msgspec.Struct, frozen=True):
+class Failure(msgspec.Struct, frozen=True, gc=False):
     """A tool call that went wrong. `index` is the position of its result in `Session.messages`."""
 
     index: int
@@ -48,7 +48,7 @@ class Failure(msgspec.Struct, frozen=True):
     category: Category
 
 
-class Analysis(msgspec.Struct, frozen=True, kw_only=True):
+class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Facts about one session; nothing in here is a judgement yet.
 
     `state_reason` says what decided the state (for example ``finish_reason=length``). `state_index` and the other

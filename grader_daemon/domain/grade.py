@@ -9,7 +9,7 @@ import msgspec
 from grader_daemon.domain.analysis import Failure, SessionState
 
 
-class Reason(msgspec.Struct, frozen=True):
+class Reason(msgspec.Struct, frozen=True, gc=False):
     """One rule that spoke.
 
     `score` names the column it moved, `effect` by how much on that score's own scale (for `task_completed`: +1 for,
@@ -22,7 +22,7 @@ class Reason(msgspec.Struct, frozen=True):
     messages: tuple[int, ...] = ()
 
 
-class Grade(msgspec.Struct, frozen=True, kw_only=True):
+class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Everything that is kept about one graded session. Scores are 1 (worst) to 5 (best); times are aware UTC."""
 
     session_id: str

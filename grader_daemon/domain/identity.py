@@ -6,6 +6,7 @@ one unfinished, a ``/new`` copies the old conversation under the new id, and peo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 
@@ -14,7 +15,7 @@ import msgspec
 from grader_daemon.domain.analysis import SessionState
 
 
-class Identity(msgspec.Struct, frozen=True, kw_only=True):
+class Identity(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What tells a session from others that look like it."""
 
     session_id: str
@@ -23,8 +24,8 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     messages: int
     started_at: datetime | None
     updated_at: datetime | None
-    lineage: str | None
-    conversation: str | None
+    lineage: int | None
+    conversation: int | None
     compacted: bool
     named_after_id: bool
 
@@ -38,6 +39,46 @@ class Verdict(StrEnum):
     RIVAL_IS_COPY = "rival_is_copy"
     NEW_IS_SUPERSEDED = "new_is_superseded"
     RIVAL_IS_SUPERSEDED = "rival_is_superseded"
+
+
+class Identities:
+    """Identities that can be found by what rivals share: the id, the lineage or the conversation."""
+
+    def __init__(self, identities: Iterable[Identity] = ()) -> None:
+        self._by_id: dict[str, Identity] = {}
+        self._by_key: dict[tuple[str, int], set[str]] = {}
+        for identity in identities:
+            self.add(identity)
+
+    def add(self, identity: Identity) -> None:
+        """Add one; it replaces the one of the same id."""
+        self.remove(identity.session_id)
+        self._by_id[identity.session_id] = identity
+        for key in _keys(identity):
+            self._by_key.setdefault(key, set()).add(identity.session_id)
+
+    def remove(self, session_id: str) -> None:
+        """Forget one; nothing happens if it is not there."""
+        identity = self._by_id.pop(session_id, None)
+        if identity is not None:
+            for key in _keys(identity):
+                self._by_key[key].discard(session_id)
+
+    def get(self, session_id: str) -> Identity | None:
+        """Give the one of this id."""
+        return self._by_id.get(session_id)
+
+    def rivals(self, new: Identity) -> list[Identity]:
+        """Give those that share something with `new`, ordered by id; the one of its own id among them."""
+        ids = {new.session_id} if new.session_id in self._by_id else set()
+        for key in _keys(new):
+            ids |= self._by_key.get(key, set())
+        return [self._by_id[session_id] for session_id in sorted(ids)]
+
+
+def _keys(identity: Identity) -> list[tuple[str, int]]:
+    keys = (("lineage", identity.lineage), ("conversation", identity.conversation))
+    return [(name, value) for name, value in keys if value is not None]
 
 
 def compare(new: Identity, rival: Identity, *, rival_exists: bool) -> Verdict:

@@ -17,7 +17,7 @@ class FileState(StrEnum):
     DEAD = "dead"
 
 
-class FileStamp(msgspec.Struct, frozen=True):
+class FileStamp(msgspec.Struct, frozen=True, gc=False):
     """What `stat` says about a file's content; when any of it changes, the file is looked at again."""
 
     device: int
@@ -26,7 +26,7 @@ class FileStamp(msgspec.Struct, frozen=True):
     mtime_ns: int
 
 
-class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
+class LedgerEntry(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One row of `session_files`. `look_again_at` is when an unchanged file is due for another look."""
 
     path: str

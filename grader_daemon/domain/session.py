@@ -76,7 +76,7 @@ def _text_of(part: str | Part | int | float) -> str:
     return str(part)
 
 
-class Session(msgspec.Struct, frozen=True, kw_only=True):
+class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One conversation of a person (or a program) with an agent.
 
     Times are aware UTC. `lineage` is shared by the links of a compression chain, `conversation` by copies of one
@@ -92,13 +92,13 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     platform: str | None = None
     started_at: datetime | None = None
     updated_at: datetime | None = None
-    lineage: str | None = None
-    conversation: str | None = None
+    lineage: int | None = None
+    conversation: int | None = None
     compacted: bool = False
     named_after_id: bool = True
 
 
-class Skipped(msgspec.Struct, frozen=True):
+class Skipped(msgspec.Struct, frozen=True, gc=False):
     """A file that looks like a session and is not one of ours to grade; `reason` is a `SkipReason`."""
 
     reason: SkipReason

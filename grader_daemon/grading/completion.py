@@ -6,9 +6,11 @@ import re
 
 from grader_daemon.domain.analysis import Analysis, SessionState
 from grader_daemon.domain.grade import Reason
+from grader_daemon.domain.phrases import Phrases
 from grader_daemon.domain.rules import CompletionRules
 
 _SCORE = "task_completed"
+_LOW_ERROR_RATE = Reason(_SCORE, "completion.low_error_rate", 1)
 _CLAUSE_END = re.compile(r"[.;:!?,()\n]")
 _WORD = re.compile(r"\w+")
 
@@ -18,14 +20,14 @@ class CompletionJudge:
 
     def __init__(self, rules: CompletionRules) -> None:
         self._rules = rules
-        self._completion = _finder(rules.completion_phrases)
-        self._output = _finder(rules.output_phrases)
-        self._failure = _finder(rules.failure_phrases)
+        self._completion = Phrases(rules.completion_phrases)
+        self._output = Phrases(rules.output_phrases)
+        self._failure = Phrases(rules.failure_phrases)
 
     def judge(self, analysis: Analysis) -> tuple[bool, list[Reason]]:
         """Give the verdict and every sign that was seen. An interrupted session is never completed."""
         reasons = self._signs(analysis)
-        completed = sum(reason.effect or 0 for reason in reasons) > 0
+        completed = sum([reason.effect or 0 for reason in reasons]) > 0
         if analysis.state is SessionState.INTERRUPTED:
             where = () if analysis.final_index is None else (analysis.final_index,)
             reasons.append(Reason(_SCORE, "completion.interrupted", None, where))
@@ -35,41 +37,36 @@ class CompletionJudge:
     def _signs(self, analysis: Analysis) -> list[Reason]:
         rules = self._rules
         answer = analysis.final_answer
-        text = _plain(answer)
         where = () if analysis.final_index is None else (analysis.final_index,)
         reasons = []
-        if self._says(self._completion, text):
-            reasons.append(Reason(_SCORE, "completion.phrase", 1, where))
-        if self._says(self._output, text):
-            reasons.append(Reason(_SCORE, "completion.output_reference", 1, where))
+        if answer:
+            text = _plain(answer)
+            if self._says(self._completion, text):
+                reasons.append(Reason(_SCORE, "completion.phrase", 1, where))
+            if self._says(self._output, text):
+                reasons.append(Reason(_SCORE, "completion.output_reference", 1, where))
+            if self._says(self._failure, text):
+                reasons.append(Reason(_SCORE, "completion.failure_phrase", -1, where))
         if analysis.error_rate <= rules.low_error_rate:
-            reasons.append(Reason(_SCORE, "completion.low_error_rate", 1))
-        if self._says(self._failure, text):
-            reasons.append(Reason(_SCORE, "completion.failure_phrase", -1, where))
+            reasons.append(_LOW_ERROR_RATE)
         if analysis.error_rate > rules.high_error_rate:
-            indexes = tuple(failure.index for failure in analysis.failures)
+            indexes = tuple([failure.index for failure in analysis.failures])
             reasons.append(Reason(_SCORE, "completion.high_error_rate", -1, indexes))
         if len(answer) < rules.short_answer_characters:
             reasons.append(Reason(_SCORE, "completion.short_answer", -1, where))
         return reasons
 
-    def _says(self, finder: re.Pattern[str], text: str) -> bool:
+    def _says(self, phrases: Phrases, text: str) -> bool:
         """Is one of the phrases said, and not denied in the words before it?"""
-        return any(not self._is_negated(text, match.start()) for match in finder.finditer(text))
+        for start in phrases.starts(text):
+            if not self._is_negated(text, start):
+                return True
+        return False
 
     def _is_negated(self, text: str, start: int) -> bool:
         clause = _CLAUSE_END.split(text[max(0, start - 80) : start])[-1]
         reach = self._rules.negation_reach_words
         return not self._rules.negations.isdisjoint(_WORD.findall(clause)[-reach:]) if reach else False
-
-
-def _finder(phrases: tuple[str, ...]) -> re.Pattern[str]:
-    """One pattern for lower-case text; a phrase ends at letters and digits."""
-    if not phrases:
-        return re.compile(r"(?!)")
-    bodies = [r"\s+".join(re.escape(word) for word in phrase.lower().split()) for phrase in phrases]
-    closed = [body + r"(?!\w)" if body[-1].isalnum() else body for body in bodies]
-    return re.compile(r"(?<!\w)(?:" + "|".join(closed) + ")")
 
 
 def _plain(answer: str) -> str:

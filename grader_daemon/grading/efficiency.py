@@ -11,9 +11,9 @@ _SCORE = "tool_calls_efficient"
 
 def judge_efficiency(analysis: Analysis, rules: EfficiencyRules) -> tuple[int, Reason]:
     """Give the score of the first level whose limits are kept, 1 to 5."""
-    failing = tuple(failure.index for failure in analysis.failures)
+    failing = tuple([failure.index for failure in analysis.failures])
+    error_rate, tool_calls = analysis.error_rate, analysis.tool_calls
     for level in rules.levels:
-        within_calls = level.tool_calls is None or analysis.tool_calls <= level.tool_calls
-        if analysis.error_rate <= level.error_rate and within_calls:
+        if error_rate <= level.error_rate and (level.tool_calls is None or tool_calls <= level.tool_calls):
             return level.score, Reason(_SCORE, "efficiency.level", level.score, failing)
     return rules.otherwise, Reason(_SCORE, "efficiency.otherwise", rules.otherwise, failing)

@@ -6,12 +6,13 @@ from grader_daemon.domain.analysis import Analysis
 from grader_daemon.domain.grade import Reason
 
 _SCORE = "errors_recovered"
+_NO_FAILURES = Reason(_SCORE, "recovery.no_failures", None)
 
 
 def judge_recovery(analysis: Analysis) -> tuple[bool, Reason]:
     """Recovered: no failure at all, or a success after the last one and an answer at the end."""
     if not analysis.failures:
-        return True, Reason(_SCORE, "recovery.no_failures", None)
+        return True, _NO_FAILURES
     last = analysis.failures[-1].index
     if analysis.errors_recovered and analysis.recovery_index is not None:
         return True, Reason(_SCORE, "recovery.recovered", None, (last, analysis.recovery_index))

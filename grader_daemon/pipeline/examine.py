@@ -28,7 +28,7 @@ _NOWHERE = FileStamp(0, 0, 0, 0)
 _OPEN = SessionState.OPEN
 
 
-class GradedFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class GradedFile(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
     """A session and its grade. `look_again_at`: when its open end will have been idle for too long."""
 
     path: str
@@ -39,7 +39,7 @@ class GradedFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     look_again_at: datetime | None
 
 
-class SkippedFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class SkippedFile(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
     """A file that has no grade of its own."""
 
     path: str
@@ -48,7 +48,7 @@ class SkippedFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     skipped: Skipped
 
 
-class TroubledFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class TroubledFile(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
     """A file that cannot be graded now. `hope` says whether trying again can help, without end if `always`."""
 
     path: str
@@ -58,20 +58,20 @@ class TroubledFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     always: bool = False
 
 
-class UnchangedFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class UnchangedFile(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
     """The same bytes as before under the same rules."""
 
     path: str
     stamp: FileStamp
 
 
-class VanishedFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class VanishedFile(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
     """The file is gone."""
 
     path: str
 
 
-class BusyFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class BusyFile(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
     """The file is being written to."""
 
     path: str

@@ -16,6 +16,7 @@ from grader_daemon.pipeline.record import Recorded, Recorder
 from grader_daemon.storage import Store
 
 _BUSY_PATIENCE_SECONDS = 90
+_LOOKUP = 100
 
 
 class Ingest:
@@ -35,11 +36,14 @@ class Ingest:
         """
         deadline = monotonic() + within_seconds
         gathered: list[tuple[Examined, LedgerEntry | None]] = []
-        for path in paths:
-            known = self._store.ledger_entry(path)
-            gathered.append((self.examiner.examine(path, now=self._clock(), known=known), known))
-            if monotonic() >= deadline:
-                break
+        for start in range(0, len(paths), _LOOKUP):
+            some = paths[start : start + _LOOKUP]
+            known = self._store.ledger_entries(some)
+            for path in some:
+                entry = known.get(path)
+                gathered.append((self.examiner.examine(path, now=self._clock(), known=entry), entry))
+                if monotonic() >= deadline:
+                    return self.save(gathered), len(gathered)
         return self.save(gathered), len(gathered)
 
     def quarantine(self, path: str, error: str) -> Recorded:
@@ -68,4 +72,4 @@ class Ingest:
     def _save_once(self, gathered: Sequence[tuple[Examined, LedgerEntry | None]]) -> list[Recorded]:
         now = self._clock()
         with self._store.transaction():
-            return [self._recorder.record(examined, known=known, now=now) for examined, known in gathered]
+            return self._recorder.record(gathered, now=now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import assert_never
@@ -10,7 +11,7 @@ from typing import assert_never
 import msgspec
 
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.identity import Verdict, compare
+from grader_daemon.domain.identity import Identities, Identity, Verdict, compare
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import Skipped, SkipReason
 from grader_daemon.pipeline.examine import (
@@ -40,7 +41,7 @@ class Happened(StrEnum):
     BUSY = "busy"
 
 
-class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+class Recorded(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One ingest as it is told to people.
 
     `reason` says why there is no grade, `superseded` names the sessions whose grade it took back.
@@ -63,15 +64,42 @@ class Recorder:
         self._store = store
         self._retry_pauses = retry_pauses
 
-    def record(self, examined: Examined, *, known: LedgerEntry | None, now: datetime) -> Recorded:
-        """Write one ingest; call it inside `Store.transaction`. `known` is the file's ledger row before."""
+    def record(self, gathered: Sequence[tuple[Examined, LedgerEntry | None]], *, now: datetime) -> list[Recorded]:
+        """Write many ingests, each with the file's ledger row before; call it inside `Store.transaction`."""
+        identities = [examined.identity for examined, _ in gathered if isinstance(examined, GradedFile)]
+        batch = _Batch(self._store, now, self._retry_pauses, Identities(self._store.rivals(identities)))
+        recorded = [batch.record(examined, known) for examined, known in gathered]
+        batch.flush()
+        return recorded
+
+
+class _Batch:
+    """Gathers rows, so that many go to the database in one statement; `graded` knows those that are not there yet."""
+
+    def __init__(self, store: Store, now: datetime, retry_pauses: tuple[timedelta, ...], graded: Identities) -> None:
+        self._store = store
+        self._now = now
+        self._retry_pauses = retry_pauses
+        self._graded = graded
+        self._grades: list[tuple[Grade, Identity, str]] = []
+        self._replaced: list[str] = []
+        self._entries: list[LedgerEntry] = []
+
+    def flush(self) -> None:
+        """Write what was gathered."""
+        self._store.save_grades(self._grades, replaced=self._replaced)
+        self._store.save_entries(self._entries, now=self._now)
+        self._grades, self._replaced, self._entries = [], [], []
+
+    def record(self, examined: Examined, known: LedgerEntry | None) -> Recorded:
+        """Gather the rows of one ingest."""
         match examined:
             case GradedFile():
-                return self._record_grade(examined, now)
+                return self._record_grade(examined)
             case SkippedFile():
-                return self._record_skip(examined, now)
+                return self._record_skip(examined)
             case TroubledFile():
-                return self._record_trouble(examined, known, now)
+                return self._record_trouble(examined, known)
             case UnchangedFile():
                 self._store.restamp(examined.path, examined.stamp)
                 return Recorded(path=examined.path, happened=Happened.UNCHANGED)
@@ -82,70 +110,87 @@ class Recorder:
                 return Recorded(path=examined.path, happened=Happened.BUSY)
         assert_never(examined)
 
-    def _record_grade(self, examined: GradedFile, now: datetime) -> Recorded:
+    def _record_grade(self, examined: GradedFile) -> Recorded:
+        identity = examined.identity
         superseded: list[str] = []
-        for rival in self._store.rivals(examined.identity):
-            if rival.file == examined.path:
+        for rival in self._graded.rivals(identity):
+            if rival.file == identity.file and rival.session_id == identity.session_id:
                 continue
-            verdict = compare(examined.identity, rival, rival_exists=os.path.lexists(rival.file))
+            verdict = compare(identity, rival, rival_exists=os.path.lexists(rival.file))
             if verdict in _LOST:
-                return self._record_loss(examined, _LOST[verdict], now)
+                return self._record_loss(examined, _LOST[verdict])
             if verdict in _WON:
-                self._store.retract(rival.session_id, _WON[verdict])
+                self._retract(rival.session_id, _WON[verdict])
                 superseded.append(rival.session_id)
             elif verdict is Verdict.NEW_REPLACES_RIVAL:
+                self.flush()
                 self._store.retract_file(rival.file, SkipReason.COPY)
-        grade = examined.grade
-        self._store.save_grade(grade, examined.identity, digest=examined.digest)
-        entry = LedgerEntry(
-            path=examined.path,
-            stamp=examined.stamp,
-            state=FileState.GRADED,
-            digest=examined.digest,
-            session_id=grade.session_id,
-            look_again_at=examined.look_again_at,
-            rules_version=grade.rules_version,
-        )
-        self._store.save_entry(entry, now=now)
+        self._gather_grade(examined)
         return Recorded(
             path=examined.path,
             happened=Happened.GRADED,
-            grade=grade,
-            session_id=grade.session_id,
+            grade=examined.grade,
+            session_id=identity.session_id,
             superseded=tuple(superseded),
         )
 
-    def _record_loss(self, examined: GradedFile, reason: SkipReason, now: datetime) -> Recorded:
+    def _gather_grade(self, examined: GradedFile) -> None:
+        grade, identity = examined.grade, examined.identity
+        if self._graded.get(identity.session_id) is not None:
+            self._replaced.append(identity.session_id)
+        self._graded.add(identity)
+        self._grades.append((grade, identity, examined.digest))
+        self._entries.append(
+            LedgerEntry(
+                path=examined.path,
+                stamp=examined.stamp,
+                state=FileState.GRADED,
+                digest=examined.digest,
+                session_id=grade.session_id,
+                look_again_at=examined.look_again_at,
+                rules_version=grade.rules_version,
+            )
+        )
+
+    def _retract(self, session_id: str, reason: SkipReason) -> None:
+        self.flush()
+        self._graded.remove(session_id)
+        self._store.retract(session_id, reason)
+
+    def _record_loss(self, examined: GradedFile, reason: SkipReason) -> Recorded:
         """The session is graded from another file, or goes on in one."""
         session_id = examined.grade.session_id
-        self._store.retract_own(session_id, examined.path)
+        own = self._graded.get(session_id)
+        if own is not None and own.file == examined.path:
+            self._retract(session_id, reason)
         skipped = SkippedFile(
             path=examined.path, stamp=examined.stamp, digest=examined.digest, skipped=Skipped(reason, session_id)
         )
-        return self._record_skip(skipped, now)
+        return self._record_skip(skipped)
 
-    def _record_skip(self, examined: SkippedFile, now: datetime) -> Recorded:
+    def _record_skip(self, examined: SkippedFile) -> Recorded:
         skipped = examined.skipped
-        entry = LedgerEntry(
-            path=examined.path,
-            stamp=examined.stamp,
-            state=FileState.SKIPPED,
-            digest=examined.digest,
-            session_id=skipped.session_id,
-            reason=skipped.reason,
+        self._entries.append(
+            LedgerEntry(
+                path=examined.path,
+                stamp=examined.stamp,
+                state=FileState.SKIPPED,
+                digest=examined.digest,
+                session_id=skipped.session_id,
+                reason=skipped.reason,
+            )
         )
-        self._store.save_entry(entry, now=now)
         return Recorded(
             path=examined.path, happened=Happened.SKIPPED, reason=skipped.reason, session_id=skipped.session_id
         )
 
-    def _record_trouble(self, examined: TroubledFile, known: LedgerEntry | None, now: datetime) -> Recorded:
+    def _record_trouble(self, examined: TroubledFile, known: LedgerEntry | None) -> Recorded:
         """Try again after a growing pause while that can help; then the file is dead until its content changes."""
         tried = known.attempts if known is not None and known.stamp == examined.stamp else 0
         attempts = tried + 1
         pauses = self._retry_pauses
         again = examined.hope and bool(pauses) and (examined.always or attempts <= len(pauses))
-        retry_at = now + pauses[min(attempts, len(pauses)) - 1] if again else None
+        retry_at = self._now + pauses[min(attempts, len(pauses)) - 1] if again else None
         entry = LedgerEntry(
             path=examined.path,
             stamp=examined.stamp,
@@ -155,7 +200,7 @@ class Recorder:
             attempts=attempts,
             look_again_at=retry_at,
         )
-        self._store.save_entry(entry, now=now)
+        self._entries.append(entry)
         return Recorded(
             path=examined.path,
             happened=Happened.RETRY_SCHEDULED if again else Happened.QUARANTINED,

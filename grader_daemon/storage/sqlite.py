@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,17 @@ _SELECT_RIVALS = (
 )
 
 
+_LISTED = "(SELECT value FROM json_each(?))"
+_UPSERT_ENTRY = (
+    f"INSERT INTO session_files ({_LEDGER}, grades, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (path) DO UPDATE SET device = excluded.device, inode = excluded.inode, size = excluded.size,"
+    " mtime_ns = excluded.mtime_ns, digest = excluded.digest, session_id = excluded.session_id,"
+    " state = excluded.state, reason = excluded.reason, attempts = excluded.attempts,"
+    " retry_at = excluded.retry_at, last_error = excluded.last_error, rules_version = excluded.rules_version,"
+    " grades = grades + excluded.grades, seen_at = excluded.seen_at"
+)
+
+
 class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which grades to list. `since` is exclusive of nothing: sessions that ended at or after it."""
 
@@ -99,8 +111,12 @@ class Store(Database):
 
     def ledger_entry(self, path: str) -> LedgerEntry | None:
         """What became of the file `path`; None when it was never seen."""
-        rows = self.rows(f"SELECT {_LEDGER} FROM session_files WHERE path = ?", (path,))
-        return _to_entry(rows[0]) if rows else None
+        return self.ledger_entries([path]).get(path)
+
+    def ledger_entries(self, paths: Sequence[str]) -> dict[str, LedgerEntry]:
+        """What became of those of `paths` that were ever seen."""
+        rows = self.rows(f"SELECT {_LEDGER} FROM session_files WHERE path IN {_LISTED}", (_listed(paths),))
+        return {row[0]: _to_entry(row) for row in rows}
 
     def file_stamp(self, path: str) -> tuple[int, int, int, int] | None:
         """Device, inode, size and mtime_ns of `path` when it was last looked at; the cheap half of `ledger_entry`."""
@@ -127,37 +143,10 @@ class Store(Database):
         )
         return [row[0] for row in rows]
 
-    def save_entry(self, entry: LedgerEntry, *, now: datetime) -> None:
-        """Write one ledger row; counts a grade when its state is `graded`."""
-        graded = entry.state is FileState.GRADED
-        stamp = entry.stamp
-        skipped = entry.state is FileState.SKIPPED
-        self.connection.execute(
-            f"INSERT INTO session_files ({_LEDGER}, grades, seen_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (path) DO UPDATE SET device = excluded.device, inode = excluded.inode, size = excluded.size,"
-            " mtime_ns = excluded.mtime_ns, digest = excluded.digest, session_id = excluded.session_id,"
-            " state = excluded.state, reason = excluded.reason, attempts = excluded.attempts,"
-            " retry_at = excluded.retry_at, last_error = excluded.last_error, rules_version = excluded.rules_version,"
-            " grades = grades + excluded.grades, seen_at = excluded.seen_at",
-            (
-                entry.path,
-                stamp.device,
-                stamp.inode,
-                stamp.size,
-                stamp.mtime_ns,
-                entry.digest,
-                entry.session_id,
-                entry.state,
-                entry.reason if skipped else None,
-                entry.attempts,
-                to_text(entry.look_again_at),
-                None if skipped else entry.reason,
-                entry.rules_version,
-                int(graded),
-                to_text(now),
-            ),
-        )
+    def save_entries(self, entries: Sequence[LedgerEntry], *, now: datetime) -> None:
+        """Write ledger rows; counts a grade for those whose state is `graded`."""
+        seen_at = to_text(now)
+        self.connection.executemany(_UPSERT_ENTRY, [_entry_row(entry, seen_at) for entry in entries])
 
     def restamp(self, path: str, stamp: FileStamp) -> None:
         """Note that a file was touched or moved about without a change of content."""
@@ -172,52 +161,64 @@ class Store(Database):
 
     def file_counts(self) -> dict[str, int]:
         """Files by state."""
-        return dict(self.rows("SELECT state, count(*) FROM session_files GROUP BY state"))
+        others = dict(self.rows("SELECT state, count(*) FROM session_files WHERE state <> 'graded' GROUP BY state"))
+        graded = self.rows("SELECT count(*) FROM session_files")[0][0] - sum(others.values())
+        return {"graded": graded, **others} if graded else others
 
     def skip_counts(self) -> dict[str, int]:
         """Skipped files by reason."""
         return dict(
             self.rows(
-                "SELECT reason, count(*) FROM session_files WHERE state = 'skipped' GROUP BY reason ORDER BY reason"
+                "SELECT reason, count(*) FROM session_files WHERE state <> 'graded' AND state = 'skipped'"
+                " GROUP BY reason ORDER BY reason"
             )
         )
 
     def troubled_entries(self, *, limit: int) -> list[LedgerEntry]:
         """Files that could not be graded, newest first."""
         rows = self.rows(
-            f"SELECT {_LEDGER} FROM session_files WHERE state IN ('dead', 'retry') ORDER BY seen_at DESC LIMIT ?",
+            f"SELECT {_LEDGER} FROM session_files WHERE state <> 'graded' AND state IN ('dead', 'retry')"
+            " ORDER BY seen_at DESC LIMIT ?",
             (limit,),
         )
         return [_to_entry(row) for row in rows]
 
     # -- grades ----------------------------------------------------------------------------------------------------
 
-    def rivals(self, identity: Identity) -> list[Identity]:
-        """Graded sessions that may be the same as this one: by id, by lineage or by conversation."""
-        rows = self.rows(f"{_SELECT_RIVALS} WHERE d.session_id = ?", (identity.session_id,))
-        if identity.lineage is not None:
-            rows += self.rows(
-                f"{_SELECT_RIVALS} WHERE d.lineage = ? AND d.session_id <> ?", (identity.lineage, identity.session_id)
-            )
-        if identity.conversation is not None:
-            rows += self.rows(
-                f"{_SELECT_RIVALS} WHERE d.conversation = ? AND d.session_id <> ?",
-                (identity.conversation, identity.session_id),
-            )
+    def rivals(self, identities: Sequence[Identity]) -> list[Identity]:
+        """Graded sessions that may be the same as one of these: by id, by lineage or by conversation."""
+        rows = self.rows(
+            f"{_SELECT_RIVALS} WHERE d.session_id IN {_LISTED}", (_listed([i.session_id for i in identities]),)
+        )
+        for column, keys in (
+            ("lineage", {identity.lineage for identity in identities}),
+            ("conversation", {identity.conversation for identity in identities}),
+        ):
+            rows += self.rows(f"{_SELECT_RIVALS} WHERE d.{column} IN {_LISTED}", (_listed(list(keys - {None})),))
         return [to_identity(row) for row in rows]
 
-    def save_grade(self, grade: Grade, identity: Identity, *, digest: str) -> None:
-        """Insert or replace the grade of one session, its details and its failures."""
-        execute = self.connection.execute
-        execute(_UPSERT_GRADE, grade_row(grade))
-        execute(_REPLACE_DETAILS, detail_row(grade, identity, digest=digest, host=self._host))
-        execute("DELETE FROM session_failures WHERE session_id = ?", (grade.session_id,))
-        if grade.failures:
-            self.connection.executemany(
-                "INSERT OR REPLACE INTO session_failures (session_id, message_index, tool, category)"
-                " VALUES (?, ?, ?, ?)",
-                [(grade.session_id, failure.index, failure.tool, failure.category) for failure in grade.failures],
-            )
+    def save_grades(self, grades: Sequence[tuple[Grade, Identity, str]], *, replaced: Sequence[str]) -> None:
+        """Insert or replace grades with their details and failures.
+
+        Args:
+            grades: each with the identity of its session and the digest of its file.
+            replaced: ids of those that may have failures from an earlier grade.
+        """
+        many = self.connection.executemany
+        many(_UPSERT_GRADE, [grade_row(grade) for grade, _, _ in grades])
+        many(
+            _REPLACE_DETAILS,
+            [detail_row(grade, identity, digest=digest, host=self._host) for grade, identity, digest in grades],
+        )
+        many("DELETE FROM session_failures WHERE session_id = ?", [(session_id,) for session_id in replaced])
+        many(
+            "INSERT OR REPLACE INTO session_failures (session_id, message_index, tool, category) VALUES (?, ?, ?, ?)",
+            [
+                (grade.session_id, failure.index, failure.tool, failure.category)
+                for grade, _, _ in grades
+                for failure in grade.failures
+            ],
+        )
 
     def retract(self, session_id: str, reason: SkipReason) -> None:
         """Take a grade back because another file holds the session; its own file's ledger row says why."""
@@ -227,14 +228,6 @@ class Store(Database):
             " WHERE session_id = ? AND state = 'graded'",
             (reason, session_id),
         )
-
-    def retract_own(self, session_id: str, path: str) -> None:
-        """Take back the grade that was made from `path`, if it is the one that stands for the session."""
-        made_here = self.rows(
-            "SELECT 1 FROM session_grades WHERE session_id = ? AND session_file = ?", (session_id, path)
-        )
-        if made_here:
-            self._delete_grade(session_id)
 
     def retract_file(self, path: str, reason: SkipReason) -> None:
         """Note that the grade of a session now comes from another file than `path`."""
@@ -385,6 +378,33 @@ def _conditions(which: GradeFilter) -> tuple[str, list[Any]]:
     if not given:
         return "", []
     return " WHERE " + " AND ".join(condition for condition, _ in given), [value for _, value in given]
+
+
+def _listed(values: Sequence[str] | Sequence[int | None]) -> str:
+    """Many values as one parameter, for `_LISTED`."""
+    return msgspec.json.encode(values).decode()
+
+
+def _entry_row(entry: LedgerEntry, seen_at: str | None) -> tuple[Any, ...]:
+    stamp = entry.stamp
+    skipped = entry.state is FileState.SKIPPED
+    return (
+        entry.path,
+        stamp.device,
+        stamp.inode,
+        stamp.size,
+        stamp.mtime_ns,
+        entry.digest,
+        entry.session_id,
+        entry.state,
+        entry.reason if skipped else None,
+        entry.attempts,
+        to_text(entry.look_again_at),
+        None if skipped else entry.reason,
+        entry.rules_version,
+        int(entry.state is FileState.GRADED),
+        seen_at,
+    )
 
 
 def _to_entry(row: tuple[Any, ...]) -> LedgerEntry:

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
+from typing import NamedTuple
 
 import msgspec
 import xxhash
@@ -83,7 +84,8 @@ class HermesFormat:
         session_id = file.session_id or stem
         if messages is None or not session_id:
             return Skipped(SkipReason.NOT_A_SESSION, file.session_id)
-        if _is_review_fork(messages):
+        traits = _traits(messages)
+        if traits.review_fork:
             return Skipped(SkipReason.REVIEW_FORK, session_id)
         return Session(
             session_id=session_id,
@@ -95,8 +97,8 @@ class HermesFormat:
             started_at=_utc(file.session_start, zone),
             updated_at=_utc(file.last_updated, zone),
             lineage=_lineage(file.session_start, messages),
-            conversation=_conversation(messages),
-            compacted=_is_compacted(messages),
+            conversation=_conversation(messages, traits.call_ids),
+            compacted=traits.compacted,
             named_after_id=stem is None or stem == session_id or stem == file_stem(session_id),
         )
 
@@ -109,14 +111,31 @@ def file_stem(session_id: str) -> str:
     return f"{safe}_{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
-def _is_review_fork(messages: Sequence[Message]) -> bool:
-    """A background review copies a conversation and adds its own request after it, so never as the first message."""
-    requests = [message for message in messages if message.role == USER]
-    return any(request is not messages[0] and request.text.startswith(_REVIEW_PROMPTS) for request in requests)
+class _Traits(NamedTuple):
+    """What tells a file's messages apart from others that look the same."""
+
+    review_fork: bool
+    compacted: bool
+    call_ids: list[str]
 
 
-def _is_compacted(messages: Sequence[Message]) -> bool:
-    return any(message.role != TOOL and message.text.startswith(_COMPACTION) for message in messages)
+def _traits(messages: Sequence[Message]) -> _Traits:
+    """Look through the messages once.
+
+    A background review copies a conversation and adds its own request after it, so never as the first message.
+    """
+    review_fork = compacted = False
+    call_ids: list[str] = []
+    for index, message in enumerate(messages):
+        if message.tool_calls:
+            call_ids += [call.id for call in message.tool_calls if call.id]
+        elif message.role != TOOL:
+            text = message.text
+            if text.startswith(_COMPACTION):
+                compacted = True
+            elif index and message.role == USER and text.startswith(_REVIEW_PROMPTS):
+                review_fork = True
+    return _Traits(review_fork, compacted, call_ids)
 
 
 def _text(value: object) -> str | None:
@@ -135,20 +154,24 @@ def _utc(stamp: object, zone: tzinfo | None) -> datetime | None:
         return None
 
 
-def _lineage(session_start: object, messages: Sequence[Message]) -> str | None:
+def _lineage(session_start: object, messages: Sequence[Message]) -> int | None:
     """What the links of a compression chain share: the start to the microsecond and the first request."""
     if not isinstance(session_start, str) or "." not in session_start or not messages:
         return None
-    return xxhash.xxh3_128_hexdigest(f"{session_start}\n{messages[0].text}".encode("utf-8", "replace"))
+    return _digest(f"{session_start}\n{messages[0].text}")
 
 
-def _conversation(messages: Sequence[Message]) -> str | None:
+def _conversation(messages: Sequence[Message], call_ids: Sequence[str]) -> int | None:
     """Identify a conversation by its call ids, if one of them is too random to stand in two by chance."""
-    call_ids = [call.id for message in messages if message.tool_calls for call in message.tool_calls if call.id]
     if not any(_is_random(call_id) for call_id in call_ids):
         return None
     identity = "\n".join((*call_ids, str(len(messages)), messages[-1].text))
-    return xxhash.xxh3_128_hexdigest(identity.encode("utf-8", "replace"))
+    return _digest(identity)
+
+
+def _digest(text: str) -> int:
+    """63 bits, which SQLite keeps as a plain integer."""
+    return int(xxhash.xxh3_64_intdigest(text.encode("utf-8", "replace"))) >> 1
 
 
 def _is_random(call_id: str) -> bool:

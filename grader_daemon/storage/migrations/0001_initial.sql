@@ -51,8 +51,8 @@ CREATE TABLE session_details (
     p_completed REAL,
     reasons TEXT NOT NULL,         -- JSON array of {score, rule, effect, messages}
     updated_at TEXT,
-    lineage TEXT,                  -- shared by the links of a compression chain
-    conversation TEXT,             -- shared by copies of one conversation
+    lineage INTEGER,               -- shared by the links of a compression chain
+    conversation INTEGER,          -- shared by copies of one conversation
     compacted INTEGER NOT NULL,
     named_after_id INTEGER NOT NULL
 ) WITHOUT ROWID;
@@ -71,7 +71,7 @@ CREATE TABLE session_failures (
 
 -- The ledger: what became of every file.
 CREATE TABLE session_files (
-    path TEXT PRIMARY KEY NOT NULL,
+    path TEXT UNIQUE NOT NULL,
     device INTEGER NOT NULL,
     inode INTEGER NOT NULL,
     size INTEGER NOT NULL,
@@ -86,10 +86,10 @@ CREATE TABLE session_files (
     rules_version TEXT,
     grades INTEGER NOT NULL,       -- how often it was graded
     seen_at TEXT NOT NULL
-) WITHOUT ROWID;
+);
 CREATE INDEX session_files_session_id ON session_files (session_id) WHERE session_id IS NOT NULL;
 CREATE INDEX session_files_retry_at ON session_files (retry_at) WHERE retry_at IS NOT NULL;
-CREATE INDEX session_files_state ON session_files (state);
+CREATE INDEX session_files_state ON session_files (state) WHERE state <> 'graded';
 
 -- What the running daemon says of itself; one row.
 CREATE TABLE daemon_status (

@@ -1,0 +1,94 @@
+"""What the documents promise is what the code has: commands, settings, rules, log events, the commands to copy."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.domain.session import SkipReason
+from grader_daemon.grading import CATALOG
+from grader_daemon.settings import Settings
+
+_ROOT = Path(__file__).parent.parent
+_README = (_ROOT / "README.md").read_text("utf-8")
+_SOURCES = {path: path.read_text("utf-8") for path in (_ROOT / "grader_daemon").rglob("*.py")}
+_SAMPLE_CONFIG = (_ROOT / "config" / "grader.toml").read_text("utf-8")
+_EVENT = re.compile(r'(?:log|_log)\.(?:debug|info|warning|error|exception)\(\s*"([a-z_]+\.[a-z_]+)"|tell\("([a-z_.]+)"')
+
+
+def test_readme_names_every_command() -> None:
+    from grader_daemon.cli import _COMMANDS
+
+    missing = [name for name in _COMMANDS if f"`grader-daemon {name}" not in _README]
+
+    assert missing == []
+
+
+def test_readme_names_every_setting() -> None:
+    assert [name for name in Settings.model_fields if f"`{name}`" not in _README] == []
+
+
+def test_readme_lists_every_rule_in_the_order_of_the_catalog() -> None:
+    listed = re.findall(r"^\| `((?:completion|efficiency|quality|recovery)\.\w+)` \|", _README, re.MULTILINE)
+
+    assert sorted(listed) == sorted(CATALOG)
+
+
+def test_rules_in_the_code_are_the_rules_in_the_catalog() -> None:
+    grading = "\n".join(
+        text for path, text in _SOURCES.items() if "grading" in path.parts and path.name != "catalog.py"
+    )
+
+    used = set(re.findall(r'"((?:completion|efficiency|quality|recovery)\.\w+)"', grading))
+
+    assert used == set(CATALOG)
+
+
+def test_readme_names_every_skip_reason() -> None:
+    assert [reason.value for reason in SkipReason if f"`{reason.value}`" not in _README] == []
+
+
+def test_readme_names_every_log_event_and_no_other() -> None:
+    logged = {event for text in _SOURCES.values() for groups in _EVENT.findall(text) for event in groups if event}
+    section = _README.partition("\n## Log\n")[2].partition("\n## ")[0]
+    listed = {
+        event for row in re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE) for event in re.findall(r"`(.*?)`", row)
+    }
+
+    assert listed == logged
+
+
+def test_sample_configuration_shows_every_setting_with_its_default() -> None:
+    uncommented = re.sub(r"^# (\w+ = )", r"\1", _SAMPLE_CONFIG, flags=re.MULTILINE)
+    shown = tomllib.loads(uncommented)
+
+    assert list(shown) == list(Settings.model_fields)
+    for name, field in Settings.model_fields.items():
+        if field.default is not None:
+            assert shown[name] == _plain(field.default), name
+        assert f"# {field.description}\n# {name} = " in _SAMPLE_CONFIG
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def test_ci_runs_the_test_command_of_the_readme() -> None:
+    commands = [line for line in (_ROOT / ".ci" / "run").read_text("utf-8").splitlines() if "-m tests" in line]
+
+    assert len(commands) == 1
+    assert f"```sh\n{commands[0]}\n```" in _README
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\(((?!https?:)[^)#]+)\)", _README))
+def test_links_of_the_readme_lead_somewhere(link: str) -> None:
+    assert (_ROOT / link).exists()
+
+
+def test_changelog_has_a_place_for_what_comes_next() -> None:
+    assert "## Unreleased" in (_ROOT / "CHANGELOG.md").read_text("utf-8")
