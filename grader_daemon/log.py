@@ -63,8 +63,15 @@ class _JsonLine:
     def __call__(self, _: Any, __: str, event: MutableMapping[str, Any]) -> str:
         level = event["level"]
         head = {"timestamp": event.pop("timestamp"), "level": level, "event": event.pop("event")}
-        line = _encode({**head, **event}).decode("utf-8", "backslashreplace")
+        line = _encode({name: _encodable(value) for name, value in {**head, **event}.items()}).decode()
         return f"<{_PRIORITIES.get(level, 6)}>{line}" if self._prefixed else line
+
+
+def _encodable(value: Any) -> Any:
+    """Give a file name that is not UTF-8 as text that is."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "backslashreplace").decode()
+    return value
 
 
 def _under_systemd() -> bool:

@@ -27,7 +27,15 @@ CONFIG_VARIABLE = "GRADER_CONFIG"
 
 def _split_paths(value: Any) -> Any:
     """Several paths in one environment variable are separated as in PATH."""
-    return value.split(os.pathsep) if isinstance(value, str) else value
+    return [path for path in value.split(os.pathsep) if path] if isinstance(value, str) else value
+
+
+def _split_numbers(value: Any) -> Any:
+    """Several numbers in one environment variable are separated by commas; brackets around them do no harm."""
+    return value.strip("[] ").split(",") if isinstance(value, str) else value
+
+
+_Pause = Annotated[float, Field(ge=0, le=2_592_000, allow_inf_nan=False)]
 
 
 class Settings(BaseSettings):
@@ -69,7 +77,7 @@ class Settings(BaseSettings):
     max_file_bytes: int = Field(
         268_435_456, ge=1024, description="Larger files are not read; grading one takes up to 3.5 times its size."
     )
-    retry_seconds: tuple[float, ...] = Field(
+    retry_seconds: Annotated[tuple[_Pause, ...], NoDecode, BeforeValidator(_split_numbers)] = Field(
         (5.0, 30.0, 120.0, 600.0, 3600.0),
         min_length=1,
         description="Pauses before a file that could not be graded is tried again; after the last it is given up.",
@@ -134,7 +142,7 @@ def load_settings(**flags: Any) -> Settings:
     """
     given = {name: value for name, value in flags.items() if value is not None}
     path = config_file()
-    if CONFIG_VARIABLE in os.environ and not path.is_file():
+    if os.environ.get(CONFIG_VARIABLE) and not path.is_file():
         raise ConfigurationError(f"{CONFIG_VARIABLE} names {path}, which is not a file")
     try:
         return Settings(**given)

@@ -109,7 +109,7 @@ class _Walk:
             return
         self.tool_calls += len(message.tool_calls)
         for call in message.tool_calls:
-            tool = call.function.name
+            tool = call.tool
             if tool:
                 if tool in self.people.clarification_tools:
                     self.asked = True

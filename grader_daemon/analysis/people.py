@@ -29,7 +29,7 @@ def summarize(request: str | None, rules: PeopleRules) -> str | None:
     if request is None:
         return None
     limit = rules.summary_characters
-    line = " ".join(redact(request[: 3 * limit]).split())
+    line = " ".join(redact(request.lstrip()[: 3 * limit]).split())
     if not line.isprintable():
         line = "".join(character if character.isprintable() else " " for character in line)
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

@@ -51,7 +51,7 @@ _SHAPE_SIGNS = (
 _BOT_TOKEN = re.compile(r"\b\d{8,10}:[A-Za-z0-9_-]{35}\b")
 _ASSIGNMENT_SIGNS = ("key", "secret", "token", "passw", "pwd")
 _SHAPE = re.compile("|".join(_SHAPES))
-_CREDENTIALS_IN_URL = re.compile(r"(://[^\s/:@]{1,100}:)[^\s/@]{1,200}(@)")
+_CREDENTIALS_IN_URL = re.compile(r"(://[^\s/:@]{0,100}:)[^\s/@]{1,200}(@)")
 _AUTHORIZATION = re.compile(r"((?:bearer|basic)\s{1,5})[A-Za-z0-9+/_.=-]{12,2000}", re.IGNORECASE)
 _ASSIGNMENT = re.compile(
     r"((?:api[_-]?key|secret(?:[_-]?key)?|access[_-]?key|auth[_-]?token|access[_-]?token|token|password|passwd|pwd)"

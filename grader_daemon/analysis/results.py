@@ -12,7 +12,7 @@ import re
 import msgspec
 
 from grader_daemon.domain.analysis import Category, Outcome
-from grader_daemon.domain.phrases import Phrases
+from grader_daemon.domain.phrases import LabelledPhrases, Phrases
 from grader_daemon.domain.rules import FailureRules
 
 _WRAPPER = re.compile(r"<(?:untrusted_tool_result|persisted-output)\b[^>]{0,400}>\s*")
@@ -57,9 +57,13 @@ class ResultReader:
     def __init__(self, rules: FailureRules) -> None:
         self._rules = rules
         self._decode = msgspec.json.Decoder(_Report).decode
-        self._refused = Phrases(rules.refusal_phrases)
         self._failing = Phrases(rules.failing_prefixes)
-        self._categories = [(category, Phrases(rules.categories.get(category, ()))) for category in Category]
+        self._signs = LabelledPhrases(
+            [
+                *((phrase, None) for phrase in rules.refusal_phrases),
+                *((phrase, category) for category in Category for phrase in rules.categories.get(category, ())),
+            ]
+        )
         self._harmless = tuple(meaning.lower() for meaning in rules.harmless_meanings)
 
     def read(self, tool: str | None, text: str) -> tuple[Outcome, Category | None]:
@@ -111,10 +115,10 @@ class ResultReader:
 
     def _read_plain(self, text: str) -> tuple[Outcome, Category | None]:
         head = text[:_HEAD]
-        if any(phrase in head for phrase in self._rules.interrupted_phrases):
+        if head.startswith(self._rules.interrupted_prefixes):
             return Outcome.INTERRUPTED, None
         if head.startswith(self._rules.not_executed_prefixes):
-            return Outcome.NOT_EXECUTED, None
+            return (Outcome.INTERRUPTED if "user interrupt" in head else Outcome.NOT_EXECUTED), None
         stated = _TEXT_EXIT_CODE.match(head)
         code = int(stated.group(1)) if stated else None
         if code in self._rules.interrupted_exit_codes:
@@ -124,15 +128,12 @@ class ResultReader:
         return Outcome.SUCCESS, None
 
     def _refusal_or_failure(self, text: str, code: int | None) -> tuple[Outcome, Category | None]:
-        half = self._rules.examined_characters // 2
+        half = max(1, self._rules.examined_characters // 2)
         if len(text) > 2 * half:
             text = f"{text[:half]}\n{text[-half:]}"
-        text = text.lower()
-        if self._refused.occur_in(text):
-            return Outcome.REFUSED, None
-        for category, signs in self._categories:
-            if signs.occur_in(text):
-                return Outcome.FAILURE, category
+        found, category = self._signs.first_in(text.lower())
+        if found:
+            return (Outcome.REFUSED, None) if category is None else (Outcome.FAILURE, category)
         if code:
             return Outcome.FAILURE, self._rules.exit_codes.get(str(code), Category.COMMAND_FAILED)
         return Outcome.FAILURE, Category.UNKNOWN
@@ -193,6 +194,8 @@ def _exit_code(report: _Report) -> int | None:
     for code in (report.exit_code, report.returncode):
         if isinstance(code, int) and not isinstance(code, bool):
             return code
+        if isinstance(code, float) and code.is_integer():
+            return int(code)
         if isinstance(code, str) and code.removeprefix("-").isdecimal():
             return int(code[:9])
     return None

@@ -13,6 +13,7 @@ from grader_daemon import bootstrap
 from grader_daemon.analysis.redaction import redact
 from grader_daemon.api.reader import GradeReader, clean
 from grader_daemon.domain.grade import Grade, Reason
+from grader_daemon.domain.ledger import ledger_path
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import GraderError, InputError, UngradableError
 from grader_daemon.grading import CATALOG
@@ -173,7 +174,7 @@ class SelfGrader(GradeReader):
         self, recorded: Recorded, grades: list[tuple[int | None, Grade]], skipped: list[tuple[str, str]]
     ) -> None:
         """Give what the database has now: an unchanged file keeps the grade, or the skip, that it had."""
-        entry = self._store.ledger_entry(recorded.path)
+        entry = self._store.ledger_entry(ledger_path(recorded.path))
         if entry is None or entry.session_id is None or entry.state != "graded":
             skipped.append((recorded.path, (entry.reason if entry is not None else None) or "skipped"))
             return

@@ -17,6 +17,11 @@ class FileState(StrEnum):
     DEAD = "dead"
 
 
+def ledger_path(path: str) -> str:
+    """Give a path as the ledger keeps it: bytes that are not UTF-8 stand as hexadecimal escapes."""
+    return path if path.isascii() else path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 class FileStamp(msgspec.Struct, frozen=True, gc=False):
     """What `stat` says about a file's content; when any of it changes, the file is looked at again."""
 

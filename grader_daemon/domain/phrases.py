@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
 
 _WILDCARD = r"[^\n]{0,80}?"
+
+
+Label = TypeVar("Label")
 
 
 class Phrases:
@@ -19,13 +23,6 @@ class Phrases:
     def __init__(self, phrases: Iterable[str]) -> None:
         texts = [phrase.strip().lower() for phrase in phrases]
         self._needles = [(_longest_literal(text), _pattern(text)) for text in texts if text]
-
-    def occur_in(self, text: str) -> bool:
-        """Does one of them occur?"""
-        for needle, pattern in self._needles:
-            if needle in text and pattern.search(text):
-                return True
-        return False
 
     def begin(self, text: str) -> bool:
         """Does the text begin with one of them?"""
@@ -37,6 +34,21 @@ class Phrases:
             if needle in text:
                 for match in pattern.finditer(text):
                     yield match.start()
+
+
+class LabelledPhrases(Generic[Label]):
+    """Phrases with a label each, in the order in which they are looked for. All texts must be in lower case."""
+
+    def __init__(self, phrases: Iterable[tuple[str, Label]]) -> None:
+        texts = [(phrase.strip().lower(), label) for phrase, label in phrases]
+        self._needles = [(_longest_literal(text), _pattern(text), label) for text, label in texts if text]
+
+    def first_in(self, text: str) -> tuple[bool, Label | None]:
+        """Say whether one occurs, and give the label of the first one that does."""
+        for needle, pattern, label in self._needles:
+            if needle in text and pattern.search(text):
+                return True, label
+        return False, None
 
 
 def _longest_literal(phrase: str) -> str:

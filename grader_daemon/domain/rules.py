@@ -12,7 +12,8 @@ import msgspec
 from grader_daemon.domain.analysis import Category
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
-Rate = Annotated[float, msgspec.Meta(ge=0.0)]
+Rate = Annotated[float, msgspec.Meta(ge=0.0, le=1000.0)]
+Effect = Annotated[float, msgspec.Meta(ge=-100.0, le=100.0)]
 Score = Annotated[int, msgspec.Meta(ge=1, le=5)]
 
 
@@ -24,7 +25,7 @@ class FailureRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     failing_prefixes: tuple[str, ...]
     not_executed_prefixes: tuple[str, ...]
     interrupted_exit_codes: frozenset[int]
-    interrupted_phrases: tuple[str, ...]
+    interrupted_prefixes: tuple[str, ...]
     harmless_meanings: tuple[str, ...]
     refusal_phrases: tuple[str, ...]
     examined_characters: Count
@@ -84,19 +85,19 @@ class EfficiencyRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 class QualityRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Effects on the response quality of the final answer."""
 
-    base: float
+    base: Effect
     long_characters: Count
-    long_effect: float
+    long_effect: Effect
     longer_characters: Count
-    longer_effect: float
+    longer_effect: Effect
     code_markers: tuple[str, ...]
-    code_effect: float
+    code_effect: Effect
     link_markers: tuple[str, ...]
-    link_effect: float
-    repeated_errors_effect: float
+    link_effect: Effect
+    repeated_errors_effect: Effect
     many_errors: Count
-    many_errors_effect: float
-    loop_risk_effect: float
+    many_errors_effect: Effect
+    loop_risk_effect: Effect
 
 
 class CompletionRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

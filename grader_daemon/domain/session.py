@@ -36,12 +36,12 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False):
     """One call in an assistant message."""
 
     id: str | None = None
-    function: FunctionCall = FunctionCall()
+    function: FunctionCall | None = None
 
     @property
     def tool(self) -> str | None:
         """Name of the tool that is called; None when the file does not say."""
-        return self.function.name
+        return self.function.name if self.function is not None else None
 
 
 Content = str | Part | tuple[str | Part, ...] | int | float | None

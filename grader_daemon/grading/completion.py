@@ -11,7 +11,7 @@ from grader_daemon.domain.rules import CompletionRules
 
 _SCORE = "task_completed"
 _LOW_ERROR_RATE = Reason(_SCORE, "completion.low_error_rate", 1)
-_CLAUSE_END = re.compile(r"[.;:!?,()\n]")
+_CLAUSE_END = re.compile(r"[.;:!?,()\n\u2013\u2014]")
 _WORD = re.compile(r"\w+")
 
 
@@ -71,4 +71,6 @@ class CompletionJudge:
 
 def _plain(answer: str) -> str:
     """Lower case, straight apostrophes, "n't" as "not"."""
-    return answer.lower().replace("’", "'").replace("can't", "can not").replace("n't", " not")
+    return (
+        answer.lower().replace("’", "'").replace("can't", "can not").replace("cannot", "can not").replace("n't", " not")
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import tzinfo
 
 import msgspec
@@ -10,6 +12,7 @@ from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.errors import ParseError, UnfinishedFileError
 from grader_daemon.parsing.formats import FORMATS, SessionFormat
 
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BOM = b"\xef\xbb\xbf"
 _FALLBACK = FORMATS[0]
 
@@ -66,16 +69,22 @@ def _why_undecodable(content: bytes, error: Exception) -> ParseError:
         if undecodable.end < len(content):
             return ParseError(f"not UTF-8 at byte {undecodable.start}")
         return UnfinishedFileError("the file ends in the middle of a character")
-    if isinstance(error, msgspec.DecodeError) and "truncated" in str(error):
-        if _has_lone_surrogate(content):
-            return ParseError("holds half of a UTF-16 surrogate pair, which no UTF-8 text can contain")
+    if _has_lone_surrogate(content):
+        return ParseError("holds half of a UTF-16 surrogate pair, which no UTF-8 text can contain")
+    if "truncated" in str(error):
         return UnfinishedFileError("the JSON stops before its end")
     return UnfinishedFileError(f"broken JSON: {_one_line(error)}")
 
 
 def _has_lone_surrogate(content: bytes) -> bool:
-    """The decoder reports a lone surrogate as truncation; a closed last brace tells the two apart."""
-    return b"\\ud" in content.lower() and content.rstrip().endswith(b"}")
+    """The decoder has several words for a lone surrogate; that Python's decoder takes the file tells it from others."""
+    if _SURROGATE.search(content) is None:
+        return False
+    try:
+        json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _one_line(error: Exception) -> str:

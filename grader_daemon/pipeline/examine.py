@@ -16,7 +16,7 @@ from grader_daemon.analysis import Analyzer
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
-from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry, ledger_path
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
@@ -96,14 +96,14 @@ class Examiner:
         try:
             found = look_at(path)
         except VanishedFileError:
-            return VanishedFile(path=path)
+            return VanishedFile(path=ledger_path(path))
         except ReadError as error:
-            return TroubledFile(path=printable(path), stamp=_NOWHERE, error=str(error), hope=True, always=True)
+            return TroubledFile(path=ledger_path(path), stamp=_NOWHERE, error=str(error), hope=True, always=True)
         stamp = stamp_of(found)
         try:
             return self._examine(path, found, stamp, now, known)
         except VanishedFileError:
-            return VanishedFile(path=path)
+            return VanishedFile(path=ledger_path(path))
         except ChangingFileError:
             return BusyFile(path=path)
         except ReadError as error:
@@ -111,12 +111,12 @@ class Examiner:
         except UnfinishedFileError as error:
             return TroubledFile(path=path, stamp=stamp, error=str(error), hope=True)
         except ParseError as error:
-            return TroubledFile(path=printable(path), stamp=stamp, error=str(error), hope=False)
+            return TroubledFile(path=ledger_path(path), stamp=stamp, error=str(error), hope=False)
 
     def _examine(
         self, path: str, found: os.stat_result, stamp: FileStamp, now: datetime, known: LedgerEntry | None
     ) -> Examined:
-        if not path.isprintable() and printable(path) != path:
+        if ledger_path(path) != path:
             raise ParseError("the file name is not UTF-8; rename it")
         if stat.S_ISLNK(found.st_mode):
             return SkippedFile(path=path, stamp=stamp, digest=None, skipped=Skipped(SkipReason.SYMBOLIC_LINK))
@@ -165,8 +165,3 @@ class Examiner:
             identity=identity,
             look_again_at=idle_at if analysis.state is _OPEN else None,
         )
-
-
-def printable(path: str) -> str:
-    """Give a path as text that any database takes; bytes that are not UTF-8 stand as hexadecimal escapes."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")

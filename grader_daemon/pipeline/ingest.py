@@ -8,9 +8,9 @@ from time import monotonic
 
 import tenacity
 
-from grader_daemon.domain.ledger import FileStamp, LedgerEntry
+from grader_daemon.domain.ledger import FileStamp, LedgerEntry, ledger_path
 from grader_daemon.errors import ReadError, StoreBusyError
-from grader_daemon.pipeline.examine import Examined, Examiner, TroubledFile, printable
+from grader_daemon.pipeline.examine import Examined, Examiner, TroubledFile
 from grader_daemon.pipeline.reading import look_at, stamp_of
 from grader_daemon.pipeline.record import Recorded, Recorder
 from grader_daemon.storage import Store
@@ -38,9 +38,9 @@ class Ingest:
         gathered: list[tuple[Examined, LedgerEntry | None]] = []
         for start in range(0, len(paths), _LOOKUP):
             some = paths[start : start + _LOOKUP]
-            known = self._store.ledger_entries(some)
+            known = self._store.ledger_entries([ledger_path(path) for path in some])
             for path in some:
-                entry = known.get(path)
+                entry = known.get(ledger_path(path))
                 gathered.append((self.examiner.examine(path, now=self._clock(), known=entry), entry))
                 if monotonic() >= deadline:
                     return self.save(gathered), len(gathered)
@@ -48,12 +48,12 @@ class Ingest:
 
     def quarantine(self, path: str, error: str) -> Recorded:
         """Put a file aside that we failed on by a bug of ours; it comes back when its content changes."""
-        known = self._store.ledger_entry(path)
+        known = self._store.ledger_entry(ledger_path(path))
         try:
             stamp = stamp_of(look_at(path))
         except ReadError:
             stamp = FileStamp(0, 0, 0, 0)
-        return self.save([(TroubledFile(path=printable(path), stamp=stamp, error=error, hope=False), known)])[0]
+        return self.save([(TroubledFile(path=ledger_path(path), stamp=stamp, error=error, hope=False), known)])[0]
 
     def save(self, gathered: Sequence[tuple[Examined, LedgerEntry | None]]) -> list[Recorded]:
         """Write many in one transaction; a database that another program holds is waited for.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import msgspec
 import xxhash
 
-from grader_daemon.domain.rules import Rules
+from grader_daemon.domain.rules import EfficiencyLevel, Rules
 from grader_daemon.errors import ConfigurationError
 
 JUDGEMENT_VERSION = 1
@@ -44,7 +45,7 @@ def load_rules(overlay: Path | None = None) -> Rules:
     try:
         return _checked(table)
     except msgspec.ValidationError as error:
-        raise ConfigurationError(_explain(overlay, text, str(error))) from error
+        raise ConfigurationError(_explain(overlay, text, own, str(error))) from error
 
 
 def shipped_text() -> str:
@@ -74,16 +75,59 @@ def _checked(table: dict[str, Any]) -> Rules:
     return msgspec.convert({**table, "version": xxhash.xxh3_64_hexdigest(content)[:12]}, Rules)
 
 
-def _explain(path: Path, text: str, message: str) -> str:
-    """Turn msgspec's message into one that names the key and the line it stands in."""
-    what, _, where = message.partition(" - at ")
-    keys = re.findall(r"[A-Za-z_]\w*|\d+", where.partition("`$")[2])
-    unknown = re.search(r"unknown field `([^`]+)`", what) or re.search(r"enum value '([^']+)'", what)
-    if unknown:
-        keys.append(unknown.group(1))
+def _explain(path: Path, text: str, own: dict[str, Any], message: str) -> str:
+    """Say which key of the user's file is wrong, and in which line: the first that is wrong by itself."""
+    keys: list[str] = []
+    for keys, value in _leaves(own):
+        table = tomllib.loads(shipped_text())
+        _merge(table, _nested(keys, value))
+        try:
+            _checked(table)
+        except msgspec.ValidationError as error:
+            message = str(error)
+            unknown = re.search(r"unknown field `([^`]+)`", message)
+            keys = keys[: keys.index(unknown.group(1)) + 1] if unknown and unknown.group(1) in keys else keys
+            break
+    else:
+        keys = []
     line = _line_of(text, keys)
     place = f"{path}, line {line}" if line else str(path)
-    return f"rules file {place}: {'.'.join(keys) or 'content'}: {what}"
+    return f"rules file {place}: {'.'.join(keys) or 'content'}: {message.partition(' - at ')[0]}"
+
+
+def _leaves(table: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[list[str], Any]]:
+    """Yield every value with its keys; of a list of tables, each beginning of the list with the index of its last."""
+    for key, value in table.items():
+        keys = [*above, key]
+        if isinstance(value, dict):
+            yield from _leaves(value, tuple(keys))
+            if not value:
+                yield keys, value
+        elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+            for count, item in enumerate(value, start=1):
+                yield [*keys, str(count - 1), *_wrong_part(item)], value[:count]
+        else:
+            yield keys, value
+
+
+def _wrong_part(item: Any) -> list[str]:
+    """Name the key of an efficiency level that is wrong."""
+    if isinstance(item, dict):
+        for key, value in item.items():
+            try:
+                msgspec.convert({"score": 1, "error_rate": 0.0, key: value}, EfficiencyLevel)
+            except msgspec.ValidationError:
+                return [key]
+    return []
+
+
+def _nested(keys: list[str], value: Any) -> dict[str, Any]:
+    """Give the table that holds `value` alone; what follows a list's index is part of the list."""
+    names = keys[: next((i for i, key in enumerate(keys) if key.isdecimal() and isinstance(value, list)), len(keys))]
+    for name in reversed(names):
+        value = {name: value}
+    nested: dict[str, Any] = value
+    return nested
 
 
 def _line_of(text: str, keys: list[str]) -> int | None:

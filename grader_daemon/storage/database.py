@@ -7,9 +7,10 @@ the same moment, and distributions ship those.
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ class Database:
         self.path = path
         self.lock = threading.RLock()
         if not read_only:
-            _make_private(path)
+            _create(path)
         flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         with translated(path):
             self.connection = apsw.Connection(str(path), flags=flags)
@@ -41,6 +42,7 @@ class Database:
             if not read_only:
                 self.connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
                 migrate(self.connection, str(path))
+                path.chmod(0o600)
             self.connection.execute("SELECT count(*) FROM session_files LIMIT 1")
 
     def close(self) -> None:
@@ -72,17 +74,22 @@ class Database:
             return self.connection.execute(sql, tuple(values)).fetchall()
 
 
-def _make_private(path: Path) -> None:
-    """The folder 0700 if we make it, the file 0600 always: it tells what people do all day."""
+def _create(path: Path) -> None:
+    """Make an empty file for the database, readable by its owner alone: it tells what people do all day.
+
+    A file that exists is never opened here. Closing it would take away every lock that this process holds on it (POSIX
+    locks belong to the process, not to the descriptor), and with them the safety of all its other connections.
+    """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            os.fchmod(descriptor, 0o600)
-        finally:
-            os.close(descriptor)
+        if not os.path.lexists(path):
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        regular = stat.S_ISREG(path.lstat().st_mode)
     except OSError as error:
         raise StoreError(f"database {path}: cannot be created: {error.strerror}") from error
+    if not regular:
+        raise StoreError(f"database {path}: cannot be created: it is a link, a folder or a device")
 
 
 @contextmanager

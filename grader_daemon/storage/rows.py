@@ -70,7 +70,9 @@ class StoredGrade(msgspec.Struct, frozen=True, kw_only=True):
 
 def to_text(moment: datetime | None) -> str | None:
     """ISO 8601 in UTC."""
-    return None if moment is None else moment.isoformat()
+    if moment is None:
+        return None
+    return (moment if moment.tzinfo is UTC else moment.astimezone(UTC)).isoformat()
 
 
 def to_moment(text: str | None) -> datetime | None:

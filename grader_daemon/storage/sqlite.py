@@ -12,7 +12,7 @@ import msgspec
 from grader_daemon.domain.analysis import Failure
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
-from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry, ledger_path
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.errors import InputError
 from grader_daemon.storage.database import Database, translated
@@ -122,7 +122,7 @@ class Store(Database):
         """Device, inode, size and mtime_ns of `path` when it was last looked at; the cheap half of `ledger_entry`."""
         with self.lock, translated(self.path):
             cursor = self.connection.execute(
-                "SELECT device, inode, size, mtime_ns FROM session_files WHERE path = ?", (path,)
+                "SELECT device, inode, size, mtime_ns FROM session_files WHERE path = ?", (ledger_path(path),)
             )
             row: tuple[int, int, int, int] | None = cursor.fetchone()
             return row

@@ -18,10 +18,8 @@ import xxhash
 from grader_daemon.domain.session import TOOL, USER, Message, Session, Skipped, SkipReason
 from grader_daemon.parsing.formats import sharegpt
 
-_REVIEW_PROMPTS = (
-    "Review the conversation above and update the skill library",
-    "Review the conversation above and consider",
-)
+_REVIEW_OPENING = "Review the conversation above and "
+_REVIEW_PROMPTS = (_REVIEW_OPENING + "update the skill library", _REVIEW_OPENING + "consider saving")
 _COMPACTION = "[CONTEXT COMPACTION"
 _COMPANIONS = (
     ("request_dump_", ".json", SkipReason.REQUEST_DUMP),

@@ -1,0 +1,118 @@
+"""Hypothesis profiles, and the parts of the program put together for a test."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, configuration, settings
+
+from grader_daemon.domain.rules import Rules
+from grader_daemon.pipeline.examine import Examiner
+from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.record import Recorder
+from grader_daemon.rules import load_rules
+from grader_daemon.storage import Store
+from tests.strategies import NOW, document
+
+_COMMON = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("fast", settings(max_examples=40, **_COMMON))  # type: ignore[arg-type]
+settings.register_profile("ci", settings(max_examples=200, **_COMMON))  # type: ignore[arg-type]
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") == "true" else "fast"))
+configuration.set_hypothesis_home_dir(os.path.join(tempfile.gettempdir(), "grader-daemon-hypothesis"))
+
+IDLE = timedelta(minutes=30)
+PAUSES = (timedelta(seconds=5), timedelta(seconds=30))
+MAX_BYTES = 1_000_000
+NOBODY = 65534
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+SessionWriter = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def rules() -> Rules:
+    """The shipped rules."""
+    return load_rules()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty database."""
+    opened = Store(tmp_path / "database" / "session_grades.db", host="here")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """The time of a test; files of `write_session` were last written at its start."""
+    return Clock()
+
+
+@pytest.fixture
+def examiner(rules: Rules) -> Examiner:
+    """Times without a zone are UTC."""
+    return Examiner(rules, zone=UTC, idle=IDLE, max_bytes=MAX_BYTES)
+
+
+@pytest.fixture
+def ingest(examiner: Examiner, store: Store, clock: Clock) -> Ingest:
+    """From path to row."""
+    return Ingest(examiner=examiner, recorder=Recorder(store, retry_pauses=PAUSES), store=store, clock=clock)
+
+
+@pytest.fixture
+def write_session(tmp_path: Path) -> SessionWriter:
+    """Write ``sessions/session_<id>.json`` below the test's folder and give its path."""
+
+    def write(
+        messages: list[dict[str, Any]] | None = None,
+        *,
+        name: str | None = None,
+        folder: str = "sessions",
+        content: bytes | None = None,
+        **fields: Any,
+    ) -> str:
+        identifier = fields.setdefault("session_id", "20261121_220000_abcdef")
+        path = tmp_path / folder / (name or f"session_{identifier}.json")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(document(messages or [], **fields) if content is None else content)
+        os.utime(path, (NOW.timestamp(), NOW.timestamp()))
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def without_rights() -> Callable[[], AbstractContextManager[None]]:
+    """Act as a user who may not do everything; tests often run as root, who may."""
+
+    @contextmanager
+    def acting() -> Iterator[None]:
+        if os.geteuid() != 0:
+            yield
+            return
+        os.seteuid(NOBODY)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+
+    return acting

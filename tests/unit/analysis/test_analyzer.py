@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from grader_daemon.analysis import Analyzer
+from grader_daemon.domain.analysis import Category, Failure, SessionState
+from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
+from grader_daemon.rules import load_rules
+from tests.strategies import BROKE, NOW, WORKED, answer, call, result, rounds, session, sessions, user
+
+REQUEST = user("Run it")
+INJECTED = user("[System: Continue now. Execute the required tool calls]")
+NOT_EXECUTED = "[Tool execution skipped — terminal was not started. User sent a new message]"
+REFUSED = '{"output": "", "exit_code": -1, "error": "BLOCKED: User denied.", "status": "blocked"}'
+INTERRUPTED = '{"output": "[Command interrupted]", "exit_code": 130, "error": null}'
+
+
+@pytest.fixture(scope="module")
+def analyzer() -> Analyzer:
+    return Analyzer(load_rules())
+
+
+def test_messages_calls_and_failures_are_counted(analyzer: Analyzer) -> None:
+    found = analyzer.analyze(
+        session(REQUEST, call("terminal", "read_file"), result(BROKE), result(WORKED, "read_file"), answer("It broke."))
+    )
+    assert (found.total_api_calls, found.tool_calls, found.total_errors, found.error_rate) == (2, 2, 1, 0.5)
+
+
+def test_a_failure_knows_its_message_tool_and_category(analyzer: Analyzer) -> None:
+    found = analyzer.analyze(session(REQUEST, *rounds(WORKED, BROKE), answer("It broke.")))
+    assert found.failures == (Failure(4, "terminal", Category.COMMAND_FAILED),)
+
+
+def test_error_rate_without_calls_is_zero(analyzer: Analyzer) -> None:
+    assert analyzer.analyze(session(REQUEST)).error_rate == 0
+
+
+@pytest.mark.parametrize(
+    ("message", "tool"),
+    [
+        pytest.param(Message(role="tool", content=BROKE, name="patch"), "patch", id="name"),
+        pytest.param(Message(role="tool", content=BROKE, tool_name="patch"), "patch", id="tool-name"),
+        pytest.param(Message(role="tool", content=BROKE, tool_call_id="c1"), "terminal", id="by-call-id"),
+        pytest.param(Message(role="tool", content=BROKE, tool_call_id="c2"), None, id="unknown-call-id"),
+        pytest.param(Message(role="tool", content=BROKE), None, id="nothing"),
+    ],
+)
+def test_the_tool_of_a_result_is_looked_up(analyzer: Analyzer, message: Message, tool: str | None) -> None:
+    calling = Message(
+        role="assistant", tool_calls=(ToolCall(id="c1", function=FunctionCall(name="terminal", arguments="{}")),)
+    )
+    assert analyzer.analyze(session(REQUEST, calling, message)).failures[0].tool == tool
+
+
+@pytest.mark.parametrize(
+    ("contents", "repeated", "loop"),
+    [
+        pytest.param((BROKE,) * 2, False, False, id="two-in-a-row"),
+        pytest.param((BROKE,) * 3, True, False, id="three-in-a-row"),
+        pytest.param((BROKE,) * 4, True, False, id="four-in-a-row"),
+        pytest.param((BROKE,) * 5, True, True, id="five-in-a-row"),
+        pytest.param((BROKE, BROKE, WORKED, BROKE, BROKE), False, False, id="a-success-ends-the-row"),
+        pytest.param((BROKE, BROKE, NOT_EXECUTED, BROKE), True, False, id="what-was-not-executed-does-not-end-it"),
+        pytest.param((BROKE, BROKE, NOT_EXECUTED), False, False, id="nor-lengthen-it"),
+        pytest.param((BROKE, BROKE, REFUSED), False, False, id="a-refusal-does-not-lengthen-it"),
+    ],
+)
+def test_failures_in_a_row(analyzer: Analyzer, contents: tuple[str, ...], repeated: bool, loop: bool) -> None:
+    found = analyzer.analyze(session(REQUEST, *rounds(*contents), answer("That was it.")))
+    assert (found.had_repeated_errors, found.had_infinite_loop_risk) == (repeated, loop)
+
+
+def test_failures_of_one_message_are_a_row_too(analyzer: Analyzer) -> None:
+    found = analyzer.analyze(session(REQUEST, call("a", "b", "c"), *[result(BROKE)] * 3))
+    assert found.had_repeated_errors
+
+
+@pytest.mark.parametrize(
+    ("api_calls", "risk", "index"),
+    [pytest.param(50, False, None, id="fifty-calls"), pytest.param(51, True, 101, id="fifty-one-calls")],
+)
+def test_many_calls_look_like_a_loop(analyzer: Analyzer, api_calls: int, risk: bool, index: int | None) -> None:
+    found = analyzer.analyze(session(REQUEST, *rounds(*[WORKED] * (api_calls - 1)), answer("Done with it.")))
+    assert (found.total_api_calls, found.had_infinite_loop_risk, found.loop_index) == (api_calls, risk, index)
+
+
+def test_loop_index_is_the_fifth_failure(analyzer: Analyzer) -> None:
+    assert analyzer.analyze(session(REQUEST, *rounds(*[BROKE] * 7))).loop_index == 10
+
+
+@pytest.mark.parametrize(
+    ("messages", "recovered"),
+    [
+        pytest.param((*rounds(WORKED), answer("Fine.")), True, id="no-failures"),
+        pytest.param((*rounds(BROKE, WORKED), answer("Fine.")), True, id="a-success-after-the-last"),
+        pytest.param((*rounds(WORKED, BROKE), answer("Hm.")), False, id="no-success-after-the-last"),
+        pytest.param((*rounds(BROKE, WORKED, BROKE), answer("Hm.")), False, id="failed-again"),
+        pytest.param(rounds(BROKE, WORKED), False, id="no-answer-at-the-end"),
+        pytest.param((*rounds(BROKE, WORKED), answer("cut", "length")), False, id="answer-cut-short"),
+        pytest.param((*rounds(BROKE, NOT_EXECUTED), answer("Hm.")), False, id="not-executed-is-no-success"),
+        pytest.param((*rounds(BROKE, REFUSED), answer("Hm.")), False, id="a-refusal-is-no-success"),
+        pytest.param((*rounds(REFUSED), answer("As you like.")), True, id="a-refusal-is-no-failure"),
+    ],
+)
+def test_recovery(analyzer: Analyzer, messages: tuple[Message, ...], recovered: bool) -> None:
+    assert analyzer.analyze(session(REQUEST, *messages)).errors_recovered is recovered
+
+
+def test_recovery_index_is_the_first_success_after_the_last_failure(analyzer: Analyzer) -> None:
+    found = analyzer.analyze(session(REQUEST, *rounds(BROKE, WORKED, BROKE, WORKED, WORKED), answer("Fine.")))
+    assert found.recovery_index == 8
+
+
+@pytest.mark.parametrize(
+    ("messages", "asked"),
+    [
+        pytest.param((answer("Which folder?"), user("src"), answer("Done.")), True, id="question-with-an-answer"),
+        pytest.param((answer("Which folder?"),), False, id="question-without-an-answer"),
+        pytest.param((answer("Which folder?"), INJECTED, answer("x")), False, id="answered-by-the-machinery-only"),
+        pytest.param((answer("I used src."), user("Good")), False, id="no-question"),
+        pytest.param((answer("Which? I chose src."), user("Good")), False, id="question-in-the-middle"),
+        pytest.param((answer('Shall I use **"src"?**\n'), user("Yes")), True, id="question-in-decoration"),
+        pytest.param((answer("どのフォルダですか？"), user("src")), True, id="full-width-question-mark"),
+        pytest.param((call("clarify"), result('{"user_response": "src"}', "clarify")), True, id="clarify-tool"),
+        pytest.param((call("terminal"), user("Stop")), False, id="message-in-the-middle-of-a-call"),
+        pytest.param(
+            (
+                Message(
+                    role="assistant",
+                    content="Shall I?",
+                    tool_calls=(ToolCall(id="c", function=FunctionCall(name="terminal", arguments="{}")),),
+                ),
+                result(WORKED),
+                user("Yes"),
+            ),
+            False,
+            id="question-beside-a-tool-call",
+        ),
+    ],
+)
+def test_clarification(analyzer: Analyzer, messages: tuple[Message, ...], asked: bool) -> None:
+    assert analyzer.analyze(session(REQUEST, *messages)).had_user_clarification is asked
+
+
+@pytest.mark.parametrize(
+    ("content", "refusal", "interruption"),
+    [
+        pytest.param(REFUSED, True, False, id="refusal"),
+        pytest.param(INTERRUPTED, False, True, id="interruption"),
+        pytest.param(BROKE, False, False, id="failure"),
+    ],
+)
+def test_what_people_stopped_has_its_own_flag(
+    analyzer: Analyzer, content: str, refusal: bool, interruption: bool
+) -> None:
+    found = analyzer.analyze(session(REQUEST, *rounds(content), answer("That was it.")))
+    assert (found.had_user_refusal, found.had_user_interruption) == (refusal, interruption)
+
+
+@pytest.mark.parametrize("content", [pytest.param(REFUSED, id="refusal"), pytest.param(INTERRUPTED, id="interruption")])
+def test_what_people_stopped_is_no_failure(analyzer: Analyzer, content: str) -> None:
+    assert analyzer.analyze(session(REQUEST, *rounds(content), answer("That was it."))).failures == ()
+
+
+def test_task_is_what_a_person_asked_first(analyzer: Analyzer) -> None:
+    found = analyzer.analyze(session(INJECTED, user("Deploy it"), answer("Deployed."), user("Now write tests")))
+    assert (found.task_type, found.task_summary) == ("deployment", "Deploy it")
+
+
+def test_without_a_person_there_is_no_summary(analyzer: Analyzer) -> None:
+    assert analyzer.analyze(session(INJECTED, answer("It is 4."))).task_summary is None
+
+
+@pytest.mark.parametrize(
+    ("started", "updated", "seconds"),
+    [
+        pytest.param(NOW, NOW + timedelta(seconds=90.5), 90.5, id="difference"),
+        pytest.param(NOW, NOW, 0.0, id="at-once"),
+        pytest.param(datetime(2026, 11, 21, 23, tzinfo=UTC), NOW, None, id="negative"),
+        pytest.param(None, NOW, None, id="no-start"),
+        pytest.param(NOW, None, None, id="no-end"),
+    ],
+)
+def test_duration(
+    analyzer: Analyzer, started: datetime | None, updated: datetime | None, seconds: float | None
+) -> None:
+    found = analyzer.analyze(session(REQUEST, started_at=started, updated_at=updated))
+    assert found.duration_seconds == seconds
+
+
+@pytest.mark.parametrize(
+    ("messages", "text", "index"),
+    [
+        pytest.param((REQUEST, answer(" It is 4.\n")), "It is 4.", 1, id="last-answer"),
+        pytest.param((REQUEST, answer("One."), user("And?"), answer("Two.")), "Two.", 3, id="of-the-last-turn"),
+        pytest.param((REQUEST, answer("One."), user("And?")), "", None, id="not-of-a-turn-before"),
+        pytest.param((REQUEST, call("terminal")), "", None, id="a-call-is-no-answer"),
+        pytest.param((), "", None, id="no-messages"),
+    ],
+)
+def test_final_answer(analyzer: Analyzer, messages: tuple[Message, ...], text: str, index: int | None) -> None:
+    found = analyzer.analyze(session(*messages))
+    assert (found.final_answer, found.final_index) == (text, index)
+
+
+def test_idleness_interrupts_an_open_session(analyzer: Analyzer) -> None:
+    assert analyzer.analyze(session(REQUEST), idle=True).state is SessionState.INTERRUPTED
+
+
+@given(given_session=sessions())
+def test_any_session_has_consistent_facts(analyzer: Analyzer, given_session: Session) -> None:
+    found = analyzer.analyze(given_session)
+    roles = [given_session.messages[failure.index].role for failure in found.failures]
+    assert set(roles) <= {"tool"}
+    assert found.total_api_calls == sum(message.role == "assistant" for message in given_session.messages)
+    assert found.had_infinite_loop_risk == (found.loop_index is not None)
+    assert found.errors_recovered or found.failures
+
+
+@given(given_session=sessions())
+def test_an_injected_message_at_the_front_changes_no_count(analyzer: Analyzer, given_session: Session) -> None:
+    longer = msgspec.structs.replace(given_session, messages=(INJECTED, *given_session.messages))
+    plain, prefixed = analyzer.analyze(given_session), analyzer.analyze(longer)
+    assert (plain.total_errors, plain.tool_calls, plain.task_summary) == (
+        prefixed.total_errors,
+        prefixed.tool_calls,
+        prefixed.task_summary,
+    )

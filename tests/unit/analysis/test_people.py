@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader_daemon.analysis.people import TaskTypes, is_from_person, summarize
+from grader_daemon.domain.rules import Rules
+from grader_daemon.domain.session import Message, Part
+from grader_daemon.rules import load_rules
+from tests.strategies import answer, user
+
+KEYWORDS = {
+    "code_review": ["review", "reviews", "reviewed", "reviewing", "code review", "code reviews", "PR", "PRs", "pr"],
+    "debugging": ["debug", "debugs", "debugged", "debugging", "fix", "fixes", "fixed", "fixing", "troubleshoot",
+                  "troubleshoots", "troubleshooting"],
+    "feature_impl": ["implement", "implements", "implemented", "implementing", "add feature", "add a feature",
+                     "adds the new features", "added this feature", "adding our feature", "build", "builds", "built",
+                     "building"],
+    "refactoring": ["refactor", "refactors", "refactored", "refactoring", "clean up", "cleans up", "cleaned up",
+                    "cleaning up", "clean this up", "reorganize", "reorganizes", "reorganized", "reorganizing"],
+    "documentation": ["document", "documents", "documented", "documenting", "readme", "README", "readmes", "docstring",
+                      "docstrings"],
+    "testing": ["test", "tests", "tested", "testing", "pytest", "unit test", "unit tests"],
+    "research": ["research", "researches", "researched", "researching", "investigate", "investigates", "investigated",
+                 "investigating", "look up", "looks up", "looked up", "looking up", "look that up"],
+    "deployment": ["deploy", "deploys", "deployed", "deploying", "release", "releases", "released", "releasing",
+                   "publish", "publishes", "published", "publishing"],
+    "data_analysis": ["analyze data", "analyze the data", "analyzes our data", "analyzed data", "analyzing some data",
+                      "process file", "process the files", "processes a file", "processed files",
+                      "processing this file",
+                      "parse", "parses", "parsed", "parsing"],
+    "infrastructure": ["server", "servers", "docker", "Docker", "kubernetes", "Kubernetes"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def task_types() -> TaskTypes:
+    return TaskTypes(load_rules().task_types)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "task_type"),
+    [pytest.param(word, kind, id=f"{kind}-{word}") for kind, words in KEYWORDS.items() for word in words],
+)
+def test_a_keyword_tells_the_task_type(task_types: TaskTypes, keyword: str, task_type: str) -> None:
+    assert task_types.of(f"Please {keyword} quickly, thanks!") == task_type
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        pytest.param("Add a prefix and a suffix", id="prefix-is-not-fix"),
+        pytest.param("The latest contest", id="contest-is-not-test"),
+        pytest.param("Express the approach in prose", id="approach-is-not-PR"),
+        pytest.param("A sparse preview", id="preview-is-not-review"),
+        pytest.param("Observers of the dockyard", id="dockyard-is-not-docker"),
+        pytest.param("add the login page; it is a feature", id="phrase-with-other-words-between"),
+        pytest.param("up, look! a data analyze", id="phrase-in-another-order"),
+        pytest.param("Hello there", id="no-keyword"),
+        pytest.param("", id="empty"),
+        pytest.param("?!… 漢字 🎉", id="no-words"),
+    ],
+)
+def test_other_words_are_general(task_types: TaskTypes, request_text: str) -> None:
+    assert task_types.of(request_text) == "general"
+
+
+def test_no_request_is_general(task_types: TaskTypes) -> None:
+    assert task_types.of(None) == "general"
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        pytest.param("What is the server's name?", id="straight-apostrophe"),
+        pytest.param("What is the server’s name?", id="curly-apostrophe"),
+    ],
+)
+def test_a_possessive_is_the_same_word(task_types: TaskTypes, request_text: str) -> None:
+    assert task_types.of(request_text) == "infrastructure"
+
+
+@pytest.mark.parametrize(
+    ("request_text", "task_type"),
+    [
+        pytest.param("Deploy, then deploy again, then test", "deployment", id="two-hits-against-one"),
+        pytest.param("Test the server and restart the server", "infrastructure", id="most-hits-though-last-in-order"),
+        pytest.param("Do a unit test of the docker server", "testing", id="equal-hits-a-phrase-counts-beside-its-word"),
+        pytest.param("docker, kubernetes and the fix", "infrastructure", id="different-words-of-one-type-add-up"),
+    ],
+)
+def test_most_hits_win(task_types: TaskTypes, request_text: str, task_type: str) -> None:
+    assert task_types.of(request_text) == task_type
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param(first, second, id=f"{first}-before-{second}")
+        for first, second in zip(list(KEYWORDS)[:-1], list(KEYWORDS)[1:], strict=True)
+    ],
+)
+def test_of_equals_the_first_in_the_table_wins(task_types: TaskTypes, first: str, second: str) -> None:
+    single = {kind: next(word for word in words if " " not in word) for kind, words in KEYWORDS.items()}
+    assert task_types.of(f"{single[second]} and {single[first]}") == first
+
+
+def test_words_far_into_a_request_are_not_looked_at(task_types: TaskTypes) -> None:
+    assert task_types.of("word " * 5_000 + "deploy") == "general"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("[System: Your previous response was truncated by the output length limit.", id="truncated"),
+        pytest.param("[System: Continue now. Execute the required tool calls", id="continue-now"),
+        pytest.param("You've reached the maximum number of tool-calling iterations allowed.", id="iteration-limit"),
+        pytest.param("[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted", id="compaction"),
+        pytest.param("Review the conversation above and update the skill library. Be ACTIVE", id="skill-review"),
+        pytest.param("Review the conversation above and consider saving to memory", id="memory-review"),
+        pytest.param("You just executed tool calls but returned an empty response. Please", id="empty-response"),
+    ],
+)
+def test_injected_messages_are_not_from_a_person(text: str, rules: Rules) -> None:
+    assert not is_from_person(user(text), rules.people)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("Fix the tests", id="request"),
+        pytest.param("Please review the code above and consider tests", id="similar-words"),
+        pytest.param("What does [System: x] mean?", id="quotation"),
+        pytest.param("", id="empty"),
+    ],
+)
+def test_other_user_messages_are_from_a_person(text: str, rules: Rules) -> None:
+    assert is_from_person(user(text), rules.people)
+
+
+def test_an_answer_is_not_from_a_person(rules: Rules) -> None:
+    assert not is_from_person(answer("Fix the tests"), rules.people)
+
+
+def test_the_text_of_a_multimodal_injection_is_looked_at(rules: Rules) -> None:
+    message = Message(role="user", content=(Part(type="text", text="[System: Continue now."),))
+    assert not is_from_person(message, rules.people)
+
+
+@pytest.mark.parametrize(
+    ("request_text", "summary"),
+    [
+        pytest.param("Fix  the\n\ttests \r\n", "Fix the tests", id="one-line"),
+        pytest.param("a\x00b\x1b[31mc\x7fd\x85e", "a b [31mc d e", id="no-control-characters"),
+        pytest.param("a\u2028b\u202ec", "a b c", id="no-line-separators-or-direction-marks"),
+        pytest.param("x" * 200, "x" * 200, id="just-short-enough"),
+        pytest.param("x" * 201, "x" * 199 + "…", id="cut"),
+        pytest.param(
+            "use OPENAI_API_KEY=sk-proj-abcdefghijklmnopqrstuvwxyz", "use OPENAI_API_KEY=[redacted]", id="secret"
+        ),
+        pytest.param(None, None, id="nobody-asked"),
+    ],
+)
+def test_summary_is_one_short_printable_line(request_text: str | None, summary: str | None, rules: Rules) -> None:
+    assert summarize(request_text, rules.people) == summary
+
+
+def test_a_secret_longer_than_a_summary_is_redacted(rules: Rules) -> None:
+    token = "eyJ" + "h" * 30 + "." + "p" * 1900 + "." + "s" * 40
+    summary = summarize(f"Why is {token} refused?", rules.people)
+    assert summary is not None
+    assert "ppp" not in summary
+
+
+def test_a_request_after_much_white_space_is_still_seen(rules: Rules) -> None:
+    assert summarize(" \n" * 2_000 + "Fix the tests", rules.people) == "Fix the tests"
+
+
+@given(request_text=st.text())
+def test_any_request_gives_a_short_printable_summary(request_text: str, rules: Rules) -> None:
+    summary = summarize(request_text, rules.people)
+    assert summary is not None
+    assert len(summary) <= 200
+    assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in summary)
+    assert len(summary.splitlines()) <= 1
+
+
+@given(request_text=st.text())
+def test_any_request_has_a_task_type_of_the_table(task_types: TaskTypes, request_text: str) -> None:
+    assert task_types.of(request_text) in {*KEYWORDS, "general"}

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+
+from grader_daemon.analysis.tail import read_tail
+from grader_daemon.domain.analysis import Outcome, SessionState
+from grader_daemon.domain.rules import Rules
+from grader_daemon.domain.session import Message
+from tests.strategies import WORKED, answer, call, result, user
+
+COMPLETE = SessionState.COMPLETE
+INTERRUPTED = SessionState.INTERRUPTED
+OPEN = SessionState.OPEN
+ITERATION_LIMIT = (
+    "You've reached the maximum number of tool-calling iterations allowed. Please provide a final response"
+)
+CONTINUE = (
+    "[System: Your previous response was truncated by the output length limit. Continue exactly where you left off.]"
+)
+REQUEST = user("Do it")
+
+
+@pytest.mark.parametrize(
+    ("messages", "state"),
+    [
+        pytest.param((REQUEST, answer("It is 4.")), COMPLETE, id="answer"),
+        pytest.param((REQUEST, answer("Which folder?")), COMPLETE, id="question-to-the-user"),
+        pytest.param((REQUEST, answer("I'm sorry, I can't help with that.")), COMPLETE, id="refusal"),
+        pytest.param((REQUEST, answer("It is 4.", None)), COMPLETE, id="answer-without-finish-reason"),
+        pytest.param((REQUEST, answer("part", "length"), user(CONTINUE), answer("rest")), COMPLETE, id="continued"),
+        pytest.param((REQUEST, answer("part 2", "length")), INTERRUPTED, id="cut-by-length"),
+        pytest.param((REQUEST, answer("I can't help with that.", "content_filter")), INTERRUPTED, id="content-filter"),
+        pytest.param((REQUEST, answer("", "incomplete")), INTERRUPTED, id="thinking-only"),
+        pytest.param((REQUEST, answer("")), INTERRUPTED, id="empty-answer"),
+        pytest.param((REQUEST, answer(" \n")), INTERRUPTED, id="blank-answer"),
+        pytest.param((REQUEST, answer("(empty)", None)), INTERRUPTED, id="marked-as-empty"),
+        pytest.param(
+            (REQUEST, user(ITERATION_LIMIT), answer("Summary: half.", None)), INTERRUPTED, id="iteration-limit"
+        ),
+        pytest.param(
+            (REQUEST, answer("I stopped retrying terminal because it hit the tool-call guardrail (5).", None)),
+            INTERRUPTED,
+            id="guardrail",
+        ),
+        pytest.param((REQUEST, answer("Operation interrupted.", None)), INTERRUPTED, id="operation-interrupted"),
+        pytest.param(
+            (REQUEST, answer("Operation interrupted: waiting for model response (5.7s elapsed).", None)),
+            INTERRUPTED,
+            id="operation-interrupted-while-waiting",
+        ),
+        pytest.param(
+            (REQUEST, answer("Operation interrupted by the guard is the title you asked for.", "stop")),
+            COMPLETE,
+            id="a-model-may-say-so-too",
+        ),
+        pytest.param((REQUEST, call("terminal"), result(WORKED)), OPEN, id="tool-result"),
+        pytest.param((REQUEST, call("terminal")), OPEN, id="call-without-result"),
+        pytest.param((REQUEST,), OPEN, id="request"),
+        pytest.param((REQUEST, answer("Done."), user("And now?")), OPEN, id="second-request"),
+        pytest.param((), OPEN, id="no-messages"),
+    ],
+)
+def test_the_last_messages_tell_the_state(messages: tuple[Message, ...], state: SessionState, rules: Rules) -> None:
+    assert read_tail(messages, rules.tail, last_outcome=Outcome.SUCCESS, idle=False)[0] is state
+
+
+def test_an_interrupted_tool_call_at_the_end_interrupts_the_session(rules: Rules) -> None:
+    messages = (REQUEST, call("terminal"), result("[Command interrupted]"))
+    state, reason = read_tail(messages, rules.tail, last_outcome=Outcome.INTERRUPTED, idle=False)
+    assert (state, reason) == (INTERRUPTED, "tool call interrupted")
+
+
+def test_a_request_after_an_interrupted_call_is_open_again(rules: Rules) -> None:
+    messages = (REQUEST, call("terminal"), result("[Command interrupted]"), user("Try another way"))
+    assert read_tail(messages, rules.tail, last_outcome=Outcome.INTERRUPTED, idle=False)[0] is OPEN
+
+
+@pytest.mark.parametrize(
+    ("messages", "state"),
+    [
+        pytest.param((REQUEST, call("terminal"), result(WORKED)), INTERRUPTED, id="open-end"),
+        pytest.param((), INTERRUPTED, id="no-messages"),
+        pytest.param((REQUEST, answer("It is 4.")), COMPLETE, id="answered"),
+    ],
+)
+def test_only_an_open_end_is_interrupted_by_idleness(
+    messages: tuple[Message, ...], state: SessionState, rules: Rules
+) -> None:
+    assert read_tail(messages, rules.tail, last_outcome=Outcome.SUCCESS, idle=True)[0] is state
+
+
+def test_the_reason_names_the_finish_reason(rules: Rules) -> None:
+    messages = (REQUEST, answer("part", "length"))
+    assert read_tail(messages, rules.tail, last_outcome=None, idle=False)[1] == "finish_reason=length"

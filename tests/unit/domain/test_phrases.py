@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from grader_daemon.domain.phrases import LabelledPhrases, Phrases
+from tests.strategies import texts
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text", "found"),
+    [
+        pytest.param("Timed  Out", "it timed out.", True, id="the-case-of-a-phrase-does-not-matter"),
+        pytest.param("timed out", "it timed  \t out", True, id="nor-the-white-space"),
+        pytest.param("timed out", "it timed\nout", True, id="a-line-end-is-white-space"),
+        pytest.param("timed out", "it timedout", False, id="some-white-space-there-must-be"),
+        pytest.param("timeout", "timeouts", False, id="a-word-ends-at-its-letters"),
+        pytest.param("timeout", "mytimeout", False, id="a-word-begins-at-its-letters"),
+        pytest.param("timeout", "timeout_ms", False, id="an-underscore-belongs-to-the-word"),
+        pytest.param("timeout", "timeouts, timeout", True, id="a-second-occurrence-is-looked-at"),
+        pytest.param("fatal:", "fatal:x", True, id="a-mark-ends-a-phrase-anywhere"),
+        pytest.param("tool '*' not found", "tool 'abc def' not found", True, id="a-star-is-any-text"),
+        pytest.param("tool '*' not found", "tool 'a\nb' not found", False, id="of-one-line"),
+        pytest.param("tool '*' not found", f"tool '{'x' * 80}' not found", True, id="of-80-characters"),
+        pytest.param("tool '*' not found", f"tool '{'x' * 81}' not found", False, id="and-no-more"),
+        pytest.param("http 4*", "http 404", True, id="a-star-at-the-end"),
+        pytest.param("a.b", "axb", False, id="a-dot-is-a-dot"),
+    ],
+)
+def test_phrases_are_found_as_whole_words(phrase: str, text: str, found: bool) -> None:
+    assert LabelledPhrases([(phrase, 1)]).first_in(text) == ((True, 1) if found else (False, None))
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        pytest.param("error: x", True, id="at-the-beginning"),
+        pytest.param("an error: x", False, id="later"),
+        pytest.param("errors: x", False, id="another-word"),
+    ],
+)
+def test_a_text_begins_with_a_phrase(text: str, begins: bool) -> None:
+    assert Phrases(["nothing", "Error:"]).begin(text) is begins
+
+
+def test_every_occurrence_is_yielded() -> None:
+    assert list(Phrases(["done", "made"]).starts("done, made, undone, done")) == [0, 20, 6]
+
+
+@pytest.mark.parametrize("phrases", [pytest.param([], id="none"), pytest.param(["", "  "], id="blank")])
+@given(text=texts)
+def test_no_phrases_are_nowhere(phrases: list[str], text: str) -> None:
+    found = Phrases(phrases)
+    assert (found.begin(text), list(found.starts(text))) == (False, [])
+
+
+def test_the_first_phrase_decides_not_the_first_place() -> None:
+    assert LabelledPhrases([("second", "b"), ("first", "a")]).first_in("first, second") == (True, "b")

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+from time import process_time
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.rules import Rules
+from grader_daemon.grading.completion import CompletionJudge
+from grader_daemon.rules import load_rules
+from tests.strategies import analysis, failures, texts
+
+PHRASE = "completion.phrase"
+OUTPUT = "completion.output_reference"
+LOW = "completion.low_error_rate"
+FAILURE = "completion.failure_phrase"
+HIGH = "completion.high_error_rate"
+SHORT = "completion.short_answer"
+
+
+@pytest.fixture(scope="module")
+def judge() -> CompletionJudge:
+    return CompletionJudge(load_rules().completion)
+
+
+def signs(judge: CompletionJudge, answer: str) -> set[str]:
+    """The signs that the words of an answer give."""
+    _, reasons = judge.judge(analysis(final_answer=answer))
+    return {reason.rule for reason in reasons} & {PHRASE, OUTPUT, FAILURE}
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        pytest.param("The work is done.", {PHRASE}, id="done"),
+        pytest.param("DONE!", {PHRASE}, id="in-capitals"),
+        pytest.param("The task was completed", {PHRASE}, id="completed"),
+        pytest.param("It was a success.", {PHRASE}, id="success"),
+        pytest.param("All is finished", {PHRASE}, id="finished"),
+        pytest.param("It is undone by abandoned heroes", set(), id="not-inside-of-words"),
+        pytest.param("A successor is unfinished", set(), id="not-at-the-beginning-or-end-of-words"),
+        pytest.param("The report was saved to out.txt", {OUTPUT}, id="saved-to"),
+        pytest.param("Here is the table", {OUTPUT}, id="here-is"),
+        pytest.param("Here's the table", {OUTPUT}, id="heres"),
+        pytest.param("Here’s the table", {OUTPUT}, id="heres-with-a-curly-apostrophe"),
+        pytest.param("Output: 42", {OUTPUT}, id="output"),
+        pytest.param("The output is 42", set(), id="output-without-a-colon"),
+        pytest.param("The build failed", {FAILURE}, id="failed"),
+        pytest.param("I was unable  to read it", {FAILURE}, id="unable-to-over-two-spaces"),
+        pytest.param("I could not read it", {FAILURE}, id="could-not"),
+        pytest.param("I couldn't read it", {FAILURE}, id="couldnt"),
+        pytest.param("I couldn’t read it", {FAILURE}, id="couldnt-with-a-curly-apostrophe"),
+        pytest.param("The failing tests are listed", set(), id="failing-is-another-word"),
+        pytest.param("Done, but the upload failed", {PHRASE, FAILURE}, id="both"),
+        pytest.param("Nothing of the kind", set(), id="neither"),
+    ],
+)
+def test_phrases_are_whole_words_in_any_case(judge: CompletionJudge, answer: str, expected: set[str]) -> None:
+    assert signs(judge, answer) == expected
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param("It is not done", id="not-done"),
+        pytest.param("It is not yet done", id="not-yet-done"),
+        pytest.param("It isn't done", id="isnt-done"),
+        pytest.param("It isn’t finished", id="isnt-finished-with-a-curly-apostrophe"),
+        pytest.param("It was never completed", id="never-completed"),
+        pytest.param("That cannot be done", id="cannot-be-done"),
+        pytest.param("That can't be done", id="cant-be-done"),
+        pytest.param("We ended without success", id="without-success"),
+        pytest.param("12 passed, 0 failed", id="0-failed"),
+        pytest.param("Zero tests failed", id="zero-tests-failed"),
+        pytest.param("No tests failed", id="no-tests-failed"),
+        pytest.param("The build no longer failed", id="no-longer-failed"),
+        pytest.param("Nothing failed", id="nothing-failed"),
+        pytest.param("None of the tests failed", id="none-of-the-tests-failed"),
+        pytest.param("Neither build failed", id="neither-build-failed"),
+        pytest.param("No output: it was silent", id="no-output"),
+    ],
+)
+def test_a_negated_phrase_does_not_count(judge: CompletionJudge, answer: str) -> None:
+    assert signs(judge, answer) == set()
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        pytest.param("10 failed", {FAILURE}, id="10-is-not-0"),
+        pytest.param("No problem, it is done", {PHRASE}, id="a-comma-ends-the-reach"),
+        pytest.param("There is no error. Done", {PHRASE}, id="a-full-stop-ends-the-reach"),
+        pytest.param("There is no error\nDone", {PHRASE}, id="a-line-end-ends-the-reach"),
+        pytest.param("There were no errors — all done", {PHRASE}, id="a-dash-ends-the-reach"),
+        pytest.param("There is no reason to doubt that it is done", {PHRASE}, id="too-far-before"),
+        pytest.param("Done, not tested", {PHRASE}, id="after-the-phrase"),
+        pytest.param("It is not done. Now it is done.", {PHRASE}, id="said-again-without"),
+        pytest.param("It could not be completed", {FAILURE}, id="a-failure-phrase-negates-the-completion"),
+        pytest.param("The notary is done", {PHRASE}, id="not-inside-of-a-word"),
+    ],
+)
+def test_a_negation_reaches_a_few_words_of_its_clause(judge: CompletionJudge, answer: str, expected: set[str]) -> None:
+    assert signs(judge, answer) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "errors", "api_calls", "completed"),
+    [
+        pytest.param("The colour is green, as I said.", 0, 1, True, id="one-for-none-against"),
+        pytest.param("It is done, all of it.", 2, 5, False, id="one-for-one-against"),
+        pytest.param("The colour is green, as I said.", 1, 5, False, id="none-for-none-against"),
+        pytest.param("Done.", 0, 1, True, id="two-for-one-against"),
+        pytest.param("Green.", 0, 1, False, id="short-answer"),
+        pytest.param("", 0, 1, False, id="empty-answer"),
+        pytest.param("x" * 19, 0, 1, False, id="nineteen-characters-are-short"),
+        pytest.param("x" * 20, 0, 1, True, id="twenty-characters-are-not"),
+        pytest.param("It is done and saved to a.txt", 1, 2, True, id="two-for-one-against-with-errors"),
+        pytest.param("I could not finish the job.", 0, 1, False, id="failure-phrase-against-low-rate"),
+        pytest.param("The colour is green, as I said.", 1, 10, True, id="rate-0.1-is-low"),
+        pytest.param("The colour is green, as I said.", 2, 19, False, id="rate-above-0.1-is-not"),
+        pytest.param("It is done, all of it.", 3, 10, True, id="rate-0.3-is-not-high"),
+        pytest.param("It is done, all of it.", 4, 13, False, id="rate-above-0.3-is"),
+    ],
+)
+def test_completed_when_the_signs_for_outnumber_those_against(
+    judge: CompletionJudge, answer: str, errors: int, api_calls: int, completed: bool
+) -> None:
+    found = analysis(final_answer=answer, failures=failures(errors), total_api_calls=api_calls)
+    assert judge.judge(found)[0] is completed
+
+
+def test_an_interrupted_session_is_never_completed(judge: CompletionJudge) -> None:
+    found = analysis(final_answer="Done and saved to a.txt", state=SessionState.INTERRUPTED, final_index=7)
+    completed, reasons = judge.judge(found)
+    assert not completed
+    assert (reasons[-1].rule, reasons[-1].effect, reasons[-1].messages) == ("completion.interrupted", None, (7,))
+
+
+def test_reasons_point_at_the_answer_and_the_failures(judge: CompletionJudge) -> None:
+    found = analysis(final_answer="Done: failed.", final_index=9, failures=failures(3), total_api_calls=4)
+    reasons = judge.judge(found)[1]
+    assert [(reason.score, reason.rule, reason.effect, reason.messages) for reason in reasons] == [
+        ("task_completed", PHRASE, 1, (9,)),
+        ("task_completed", FAILURE, -1, (9,)),
+        ("task_completed", HIGH, -1, (2, 4, 6)),
+        ("task_completed", SHORT, -1, (9,)),
+    ]
+
+
+def test_every_sign_for_has_its_reason(judge: CompletionJudge) -> None:
+    reasons = judge.judge(analysis(final_answer="Done, saved to a.txt", final_index=3))[1]
+    assert [(reason.rule, reason.effect, reason.messages) for reason in reasons] == [
+        (PHRASE, 1, (3,)),
+        (OUTPUT, 1, (3,)),
+        (LOW, 1, ()),
+    ]
+
+
+def test_rules_without_phrases_find_none(rules: Rules) -> None:
+    bare = msgspec.structs.replace(rules.completion, completion_phrases=(), output_phrases=(), failure_phrases=())
+    assert signs(CompletionJudge(bare), "Done, saved to a.txt, failed") == set()
+
+
+def test_without_reach_a_negation_is_ignored(rules: Rules) -> None:
+    strict = msgspec.structs.replace(rules.completion, negation_reach_words=0)
+    assert signs(CompletionJudge(strict), "It is not done") == {PHRASE}
+
+
+@given(answer=texts)
+def test_one_more_failure_never_completes_a_task(judge: CompletionJudge, answer: str) -> None:
+    verdicts = [
+        judge.judge(analysis(final_answer=answer, failures=failures(errors), total_api_calls=10))[0]
+        for errors in range(12)
+    ]
+    assert verdicts == sorted(verdicts, reverse=True)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        pytest.param("not done ", id="negations"),
+        pytest.param("could ", id="half-phrases"),
+        pytest.param(" ", id="space"),
+    ],
+)
+def test_a_long_answer_takes_bounded_time(judge: CompletionJudge, unit: str) -> None:
+    start = process_time()
+    judge.judge(analysis(final_answer=unit * 50_000))
+    assert process_time() - start < 2.0

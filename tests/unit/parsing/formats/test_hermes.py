@@ -1,0 +1,292 @@
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime, tzinfo
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.parsing import parse
+from grader_daemon.parsing.formats.hermes import file_stem
+from tests.strategies import SESSION_ID, document, json_answer, json_round, json_user
+
+PATH = f"/s/sessions/session_{SESSION_ID}.json"
+BERLIN = ZoneInfo("Europe/Berlin")
+SKILL_REVIEW = "Review the conversation above and update the skill library. Be ACTIVE"
+MEMORY_REVIEW = "Review the conversation above and consider saving to memory if appropriate."
+TURN = [json_user(), *json_round(), json_answer()]
+
+
+def read(content: bytes, path: str = PATH, zone: tzinfo | None = UTC) -> Session:
+    parsed = parse(content, path, zone=zone)
+    assert isinstance(parsed, Session)
+    return parsed
+
+
+def test_a_session_has_what_its_file_says() -> None:
+    session = read(document(TURN))
+    assert (session.session_id, session.model, session.platform, session.format) == (SESSION_ID, "m", "cli", "hermes")
+    assert [message.role for message in session.messages] == ["user", "assistant", "tool", "assistant"]
+    assert session.messages[1].tool_calls is not None
+    assert session.messages[1].tool_calls[0].tool == "terminal"
+    assert session.messages[3].finish_reason == "stop"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"base_url": None, "system_prompt": None, "tools": None}, id="first-generation-with-messages"),
+        pytest.param({"message_count": None}, id="saved-without-a-count"),
+        pytest.param({"model": None, "platform": None, "session_start": None, "last_updated": None}, id="bare"),
+        pytest.param({"model_config": {"a": 1}, "_internal": [1]}, id="unknown-keys"),
+        pytest.param({"message_count": 99}, id="wrong-count"),
+    ],
+)
+def test_every_generation_with_messages_is_read(fields: dict[str, Any]) -> None:
+    assert len(read(document(TURN, **fields)).messages) == 4
+
+
+def test_the_oldest_generation_has_conversations() -> None:
+    content = document(
+        messages=(), conversations=[{"from": "human", "value": "Fix"}, {"from": "gpt", "value": "Done."}]
+    ).replace(b'"messages": []', b'"x": []')
+    assert [(message.role, message.text) for message in read(content).messages] == [
+        ("user", "Fix"),
+        ("assistant", "Done."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        pytest.param("Fix", "Fix", id="text"),
+        pytest.param([{"type": "text", "text": "Fix"}], "Fix", id="part"),
+        pytest.param(
+            [{"type": "text", "text": "Fix"}, {"type": "image_url", "image_url": {"url": "data:"}},
+             {"type": "text", "text": "this"}],
+            "Fix\n\nthis",
+            id="parts-with-an-image",
+        ),
+        pytest.param([{"type": "image_url", "image_url": {"url": "data:"}}], "", id="image-only"),
+        pytest.param(["Fix", "this"], "Fix\nthis", id="texts"),
+        pytest.param([], "", id="no-parts"),
+        pytest.param(None, "", id="null"),
+        pytest.param({"type": "text", "text": "Fix"}, "Fix", id="one-part"),
+        pytest.param(7, "7", id="number"),
+    ],
+)  # fmt: skip
+def test_the_text_of_a_message(content: object, text: str) -> None:
+    assert read(document([json_user(content)])).messages[0].text == text
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        pytest.param({}, id="nothing"),
+        pytest.param({"role": "user"}, id="no-content"),
+        pytest.param({"content": "x"}, id="no-role"),
+        pytest.param({"role": "assistant", "tool_calls": None}, id="tool-calls-null"),
+        pytest.param({"role": "assistant", "tool_calls": []}, id="no-tool-calls"),
+        pytest.param({"role": "assistant", "tool_calls": [{}]}, id="empty-tool-call"),
+        pytest.param({"role": "assistant", "tool_calls": [{"id": "a", "function": {}}]}, id="empty-function"),
+        pytest.param(
+            {"role": "assistant", "tool_calls": [{"function": {"name": "t", "arguments": {"a": 1}}}]},
+            id="arguments-as-object",
+        ),
+        pytest.param(
+            {"role": "assistant", "tool_calls": [{"function": {"name": "t", "arguments": "{broken"}}]},
+            id="broken-arguments",
+        ),
+        pytest.param({"role": "tool", "content": "x"}, id="tool-without-name"),
+        pytest.param({"role": "system", "content": "x", "timestamp": 1.5, "_db_persisted": True}, id="other-keys"),
+    ],
+)
+def test_missing_and_unknown_keys_of_a_message_are_accepted(message: dict[str, Any]) -> None:
+    assert len(read(document([message])).messages) == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"{}", id="empty-object"),
+        pytest.param(b'{"session_id": "a"}', id="no-messages"),
+        pytest.param(b'{"session_id": "a", "messages": null}', id="messages-null"),
+        pytest.param(b'{"a": {"messages": []}}', id="messages-elsewhere"),
+    ],
+)
+def test_an_object_without_messages_is_not_a_session(content: bytes) -> None:
+    parsed = parse(content, PATH)
+    assert isinstance(parsed, Skipped)
+    assert parsed.reason is SkipReason.NOT_A_SESSION
+
+
+@pytest.mark.parametrize(
+    ("content", "path", "session_id"),
+    [
+        pytest.param(document(TURN), PATH, SESSION_ID, id="id-in-the-file"),
+        pytest.param(document(TURN, session_id=None), "/s/session_abc-1.json", "abc-1", id="id-of-the-name"),
+        pytest.param(document(TURN, session_id=""), "/s/session_abc-1.json", "abc-1", id="empty-id"),
+    ],
+)
+def test_an_id_that_is_missing_is_taken_from_the_name(content: bytes, path: str, session_id: str) -> None:
+    session = read(content, path)
+    assert (session.session_id, session.named_after_id) == (session_id, True)
+
+
+def test_without_an_id_in_file_or_name_it_is_not_a_session() -> None:
+    parsed = parse(document(TURN, session_id=None), "/tmp/given-by-hand.json")
+    assert isinstance(parsed, Skipped)
+
+
+@pytest.mark.parametrize(
+    ("messages", "fork"),
+    [
+        pytest.param([*TURN, json_user(SKILL_REVIEW), json_answer("Nothing to save.")], True, id="skill-review"),
+        pytest.param([*TURN, json_user(MEMORY_REVIEW), json_answer("Nothing to save.")], True, id="memory-review"),
+        pytest.param([*TURN, json_user(MEMORY_REVIEW)], True, id="review-that-is-not-answered"),
+        pytest.param([json_user(SKILL_REVIEW), json_answer()], False, id="a-person-asks-so-first"),
+        pytest.param([*TURN, json_user("Please review the conversation above")], False, id="similar-words"),
+        pytest.param([json_user(), json_answer(SKILL_REVIEW)], False, id="said-by-the-agent"),
+        pytest.param(TURN, False, id="no-review"),
+    ],
+)
+def test_background_reviews_are_forks(messages: list[dict[str, Any]], fork: bool) -> None:
+    parsed = parse(document(messages), "/s/sessions/session_20261121_220009_ffffff.json")
+    assert isinstance(parsed, Skipped) is fork
+    if isinstance(parsed, Skipped):
+        assert (parsed.reason, parsed.session_id) == (SkipReason.REVIEW_FORK, SESSION_ID)
+
+
+@pytest.mark.parametrize(
+    ("session_id", "stem"),
+    [
+        pytest.param("20261121_214524_8b74e7", "20261121_214524_8b74e7", id="safe"),
+        pytest.param("api-0123_x", "api-0123_x", id="with-a-hyphen"),
+        pytest.param("a/b:c", "a_b_c_" + hashlib.sha256(b"a/b:c").hexdigest()[:12], id="unsafe-characters"),
+        pytest.param("../../x", "______x_" + hashlib.sha256(b"../../x").hexdigest()[:12], id="a-path"),
+        pytest.param("x" * 96, "x" * 96, id="just-short-enough"),
+        pytest.param("x" * 97, "x" * 96 + "_" + hashlib.sha256(b"x" * 97).hexdigest()[:12], id="too-long"),
+        pytest.param("漢字", "漢字", id="letters-of-any-script"),
+    ],
+)
+def test_the_file_stem_of_an_id(session_id: str, stem: str) -> None:
+    assert file_stem(session_id) == stem
+
+
+@pytest.mark.parametrize(
+    ("session_id", "stem", "named"),
+    [
+        pytest.param("a", "a", True, id="as-it-is"),
+        pytest.param("a:b", "a_b_" + hashlib.sha256(b"a:b").hexdigest()[:12], True, id="sanitised"),
+        pytest.param("a:b", "a_b", False, id="sanitised-otherwise"),
+        pytest.param("a", "b", False, id="another-name"),
+    ],
+)
+def test_a_file_is_named_after_its_id_or_not(session_id: str, stem: str, named: bool) -> None:
+    assert read(document(TURN, session_id=session_id), f"/s/session_{stem}.json").named_after_id is named
+
+
+@pytest.mark.parametrize(
+    ("stamp", "zone", "moment"),
+    [
+        pytest.param("2026-11-21T21:45:24.5", BERLIN, datetime(2026, 11, 21, 20, 45, 24, 500_000, UTC), id="winter"),
+        pytest.param("2026-07-21T21:45:24", BERLIN, datetime(2026, 7, 21, 19, 45, 24, tzinfo=UTC), id="summer"),
+        pytest.param("2026-11-21T21:45:24Z", BERLIN, datetime(2026, 11, 21, 21, 45, 24, tzinfo=UTC), id="utc"),
+        pytest.param("2026-11-21T21:45:24-05:00", BERLIN, datetime(2026, 11, 22, 2, 45, 24, tzinfo=UTC), id="offset"),
+        pytest.param("2026-11-21", UTC, datetime(2026, 11, 21, tzinfo=UTC), id="date"),
+        pytest.param("yesterday", UTC, None, id="no-time"),
+        pytest.param("", UTC, None, id="empty"),
+        pytest.param(1_763_761_524.5, UTC, None, id="number"),
+        pytest.param("0001-01-01T00:00:00", ZoneInfo("Asia/Tokyo"), None, id="before-the-calendar"),
+        pytest.param("9999-12-31T23:59:59-23:00", UTC, None, id="after-the-calendar"),
+    ],
+)
+def test_times_are_utc(stamp: object, zone: tzinfo, moment: datetime | None) -> None:
+    session = read(document(TURN, session_start=stamp, last_updated=stamp), zone=zone)
+    assert (session.started_at, session.updated_at) == (moment, moment)
+
+
+def test_without_a_zone_times_are_the_machines() -> None:
+    session = read(document(TURN, session_start="2026-11-21T21:45:24"), zone=None)
+    assert session.started_at == datetime(2026, 11, 21, 21, 45, 24).astimezone(UTC)
+
+
+@given(st.datetimes())
+def test_any_time_that_is_written_is_read_or_unknown(moment: datetime) -> None:
+    session = read(document(TURN, session_start=moment.isoformat()))
+    assert session.started_at == moment.replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("fields", "same"),
+    [
+        pytest.param({}, True, id="same-start-and-request"),
+        pytest.param({"session_id": "other", "last_updated": "2026-11-21T23:00:00.5"}, True, id="later-link"),
+        pytest.param({"session_start": "2026-11-21T21:55:00.123457"}, False, id="a-microsecond-later"),
+        pytest.param({"session_start": "2026-11-21T21:55:00"}, False, id="without-microseconds"),
+        pytest.param({"session_start": None}, False, id="without-a-start"),
+        pytest.param({"messages": [json_user("Deploy")]}, False, id="another-request"),
+    ],
+)
+def test_links_of_a_chain_share_their_lineage(fields: dict[str, Any], same: bool) -> None:
+    first = read(document(TURN))
+    assert first.lineage is not None
+    assert (read(document(**{"messages": TURN} | fields)).lineage == first.lineage) is same
+
+
+@pytest.mark.parametrize(
+    ("stamp", "messages"),
+    [
+        pytest.param("2026-11-21T21:55:00", TURN, id="start-in-whole-seconds"),
+        pytest.param("2026-11-21T21:55:00.1", [], id="no-messages"),
+    ],
+)
+def test_what_may_coincide_has_no_lineage(stamp: str, messages: list[dict[str, Any]]) -> None:
+    assert read(document(messages, session_start=stamp)).lineage is None
+
+
+@pytest.mark.parametrize(
+    ("call_id", "known"),
+    [
+        pytest.param("call_4c637ca0beac", True, id="random"),
+        pytest.param("toolu_01A09q90qw90lq917835lq9", True, id="random-of-another-provider"),
+        pytest.param("call_1", False, id="counted"),
+        pytest.param("functions.terminal:12", False, id="counted-with-the-tool"),
+        pytest.param("", False, id="empty"),
+    ],
+)
+def test_random_call_ids_identify_a_conversation(call_id: str, known: bool) -> None:
+    messages = [json_user(), *json_round(call_id=call_id), json_answer()]
+    assert (read(document(messages)).conversation is not None) is known
+
+
+@pytest.mark.parametrize(
+    ("messages", "same"),
+    [
+        pytest.param([json_user(), *json_round(call_id="call_4c637ca0beac"), json_answer()], True, id="copy"),
+        pytest.param([json_user(), *json_round(call_id="call_4c637ca0bead"), json_answer()], False, id="other-call"),
+        pytest.param([json_user(), *json_round(call_id="call_4c637ca0beac")], False, id="shorter"),
+        pytest.param([json_user(), *json_round(call_id="call_4c637ca0beac"), json_answer("No")], False, id="other-end"),
+    ],
+)
+def test_copies_share_their_conversation(messages: list[dict[str, Any]], same: bool) -> None:
+    original = read(document([json_user(), *json_round(call_id="call_4c637ca0beac"), json_answer()]))
+    copy = read(document(messages, session_id="other", session_start="2026-11-22T00:00:00.5"))
+    assert (copy.conversation == original.conversation) is same
+
+
+@pytest.mark.parametrize(
+    ("message", "compacted"),
+    [
+        pytest.param(json_user("[CONTEXT COMPACTION — REFERENCE ONLY] Earlier"), True, id="user"),
+        pytest.param(json_answer("[CONTEXT COMPACTION — REFERENCE ONLY] Earlier"), True, id="assistant"),
+        pytest.param({"role": "tool", "content": "[CONTEXT COMPACTION — REFERENCE"}, False, id="read-by-a-tool"),
+        pytest.param(json_user("What is [CONTEXT COMPACTION?"), False, id="quoted"),
+    ],
+)
+def test_a_compaction_is_noticed(message: dict[str, Any], compacted: bool) -> None:
+    assert read(document([json_user(), message])).compacted is compacted

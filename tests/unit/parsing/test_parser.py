@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.errors import ParseError, UnfinishedFileError
+from grader_daemon.parsing import companion, parse, recognise
+from tests.strategies import SESSION_ID, document, file_contents, json_answer, json_round, json_user
+
+PATH = f"/s/sessions/session_{SESSION_ID}.json"
+WHOLE = document([json_user(), *json_round(), json_answer("Größe 漢字 is done.")])
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(PATH, id="session"),
+        pytest.param("session_1.json", id="session-without-folder"),
+        pytest.param("/a/b/session_api-0123456789abcdef.json", id="in-any-folder"),
+        pytest.param("/s/sessions/request_dump_a_b.json", id="request-dump"),
+        pytest.param("/s/sessions/sessions.json", id="session-index"),
+        pytest.param("/s/sessions/abc.jsonl", id="gateway-transcript"),
+        pytest.param("/s/sessions/saved/hermes_conversation_1.json", id="saved-conversation"),
+    ],
+)
+def test_files_of_the_agent_are_recognised(path: str) -> None:
+    assert recognise(path) is not None
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param("/s/sessions/.session_a_12345678.tmp", id="temporary-session"),
+        pytest.param("/s/sessions/.session_a.json.tmp", id="temporary-with-json-inside"),
+        pytest.param("/s/sessions/.sessions_a.tmp", id="temporary-index"),
+        pytest.param("/s/gateway_state.json", id="gateway-state"),
+        pytest.param("/s/auth.json", id="secrets"),
+        pytest.param("/s/state.db", id="database"),
+        pytest.param("/s/sessions.json", id="index-outside-of-the-folder"),
+        pytest.param("/s/logs/x.jsonl", id="lines-outside-of-the-folder"),
+        pytest.param("/s/session_a.json.bak", id="backup"),
+        pytest.param("/s/session_a.txt", id="another-ending"),
+        pytest.param("/s/mysession_a.json", id="another-beginning"),
+        pytest.param("/s/uniwizard/session_grades.db", id="our-own-database"),
+        pytest.param("", id="no-name"),
+    ],
+)
+def test_other_files_are_none_of_our_business(path: str) -> None:
+    assert (recognise(path), companion(path)) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        pytest.param("/s/sessions/request_dump_a_b.json", SkipReason.REQUEST_DUMP, id="request-dump"),
+        pytest.param("/s/sessions/sessions.json", SkipReason.SESSION_INDEX, id="session-index"),
+        pytest.param("/s/sessions/20261121_215204_35b00871.jsonl", SkipReason.GATEWAY_TRANSCRIPT, id="transcript"),
+        pytest.param("/s/saved/hermes_conversation_1.json", SkipReason.SAVED_COPY, id="saved-conversation"),
+        pytest.param(PATH, None, id="session"),
+    ],
+)
+def test_the_name_tells_what_is_no_session(path: str, reason: SkipReason | None) -> None:
+    assert companion(path) is reason
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b" \n\t", id="blank"),
+        pytest.param(WHOLE[:1], id="truncated-after-a-byte"),
+        pytest.param(WHOLE[: len(WHOLE) // 2], id="truncated-in-the-middle"),
+        pytest.param(WHOLE[:-1], id="truncated-before-the-last-brace"),
+        pytest.param(b'{"session_id": "\xe6\xbc', id="truncated-in-a-character"),
+        pytest.param(b"\0" * 4096, id="nul-bytes"),
+        pytest.param(WHOLE + b"\0\0", id="nul-bytes-at-the-end"),
+        pytest.param(b'{"session_id": "a\0b", "messages": []}', id="raw-nul-in-a-text"),
+        pytest.param(WHOLE + WHOLE[-40:], id="the-rest-of-a-longer-file"),
+    ],
+)
+def test_what_a_write_in_progress_explains_is_unfinished(content: bytes) -> None:
+    with pytest.raises(UnfinishedFileError):
+        parse(content, PATH)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        pytest.param(b"\xef\xbb\xbf" + WHOLE, "byte-order mark", id="byte-order-mark"),
+        pytest.param(b'{"session_id": "\xff", "messages": []}', "not UTF-8 at byte 16", id="invalid-utf-8"),
+        pytest.param(b"[]", "array", id="list-at-the-top"),
+        pytest.param(b'[{"role": "user"}]', "array", id="messages-at-the-top"),
+        pytest.param(b"12", "int", id="number-at-the-top"),
+        pytest.param(b'"a"', "str", id="text-at-the-top"),
+        pytest.param(b"null", "null", id="null-at-the-top"),
+        pytest.param(b"Dear diary", "not JSON", id="prose"),
+        pytest.param(b"<html></html>", "not JSON", id="html"),
+        pytest.param(b'{"session_id": 5, "messages": []}', "session_id", id="id-is-a-number"),
+        pytest.param(b'{"session_id": "a", "messages": {}}', "messages", id="messages-are-an-object"),
+        pytest.param(b'{"session_id": "a", "messages": ["x"]}', "messages", id="a-message-is-text"),
+        pytest.param(b'{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply", id="deep-unknown-value"),
+        pytest.param(b"[" * 100_000, "", id="deep-list-never-closed"),
+        pytest.param(
+            b'{"session_id": "a", "messages": [{"role": "x", "tool_calls": [{"function": {"arguments": '
+            + b'{"a":' * 100_000
+            + b"1"
+            + b"}" * 100_000
+            + b"}}]}]}",
+            "nested too deeply",
+            id="deep-arguments",
+        ),
+    ],
+)
+def test_what_will_not_become_a_session_is_told_in_one_line(content: bytes, words: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(content, PATH)
+    assert not isinstance(caught.value, UnfinishedFileError)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("\\ud83d", id="at-the-end-of-a-text"),
+        pytest.param("\\ud83d and more", id="before-other-text"),
+        pytest.param("\\udc00 alone", id="second-half"),
+        pytest.param("\\ud83d\\ud83d", id="first-half-twice"),
+    ],
+)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param('{{"session_id": "a", "messages": [{{"role": "user", "content": "{0}"}}]}}', id="in-a-message"),
+        pytest.param('{{"session_id": "a", "other": "{0}", "messages": []}}', id="in-a-value-that-is-skipped"),
+    ],
+)
+def test_a_lone_surrogate_is_not_explained_by_a_write_in_progress(shape: str, text: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(shape.format(text).encode(), PATH)
+    assert not isinstance(caught.value, UnfinishedFileError)
+
+
+def test_a_surrogate_pair_is_a_character() -> None:
+    session = parse(b'{"session_id": "a", "messages": [{"role": "user", "content": "\\ud83c\\udf89"}]}', PATH)
+    assert isinstance(session, Session)
+    assert session.messages[0].text == "🎉"
+
+
+def test_a_number_that_is_none_is_a_parse_error() -> None:
+    with pytest.raises(ParseError):
+        parse(b'{"session_id": "a", "messages": [], "x": NaN}', PATH)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b'{"session_id": "a", "session_id": "b", "messages": []}', id="id"),
+        pytest.param(b'{"session_id": "b", "messages": [{"role": "user"}], "messages": []}', id="messages"),
+        pytest.param(
+            b'{"session_id": "b", "messages": [{"role": "user", "role": "tool", "content": "x", "content": "y"}]}',
+            id="keys-of-a-message",
+        ),
+    ],
+)
+def test_of_duplicate_keys_the_last_wins_as_in_the_json_module(content: bytes) -> None:
+    session = parse(content, PATH)
+    expected = json.loads(content)
+    assert isinstance(session, Session)
+    assert session.session_id == expected["session_id"]
+    assert [(message.role, message.content) for message in session.messages] == [
+        (message["role"], message["content"]) for message in expected["messages"]
+    ]
+
+
+def test_an_unclaimed_name_is_read_all_the_same() -> None:
+    session = parse(WHOLE, "/tmp/given-by-hand.json")
+    assert isinstance(session, Session)
+    assert session.session_id == SESSION_ID
+
+
+@given(content=file_contents, path=st.sampled_from([PATH, "/x/other.json", "session_.json"]))
+def test_any_bytes_give_a_session_or_a_reason_or_a_parse_error(content: bytes, path: str) -> None:
+    parsed: object
+    try:
+        parsed = parse(content, path)
+    except ParseError as error:
+        parsed = error
+    assert isinstance(parsed, Session | Skipped | ParseError)
+    assert "\n" not in str(parsed) or not isinstance(parsed, ParseError)
+
+
+@given(content=file_contents)
+def test_whatever_was_parsed_can_be_encoded(content: bytes) -> None:
+    try:
+        parsed = parse(content, PATH)
+    except ParseError:
+        return
+    if isinstance(parsed, Session):
+        for message in parsed.messages:
+            message.text.encode()
+
+
+@given(cut=st.integers(0, len(WHOLE) - 1))
+def test_every_beginning_of_a_session_is_unfinished(cut: int) -> None:
+    with pytest.raises(UnfinishedFileError):
+        parse(WHOLE[:cut], PATH)

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.ledger import FileState, LedgerEntry, ledger_path
+from grader_daemon.domain.session import SkipReason
+from grader_daemon.pipeline.examine import (
+    Examiner,
+    GradedFile,
+    SkippedFile,
+    TroubledFile,
+    UnchangedFile,
+    VanishedFile,
+)
+from tests.conftest import IDLE, MAX_BYTES, SessionWriter
+from tests.strategies import NOW, SESSION_ID, document, json_answer, json_round, json_user
+
+TURN = [json_user(), *json_round(), json_answer()]
+OPEN_TURN = [json_user(), *json_round()]
+
+
+def graded(examiner: Examiner, path: str) -> GradedFile:
+    examined = examiner.examine(path, now=NOW)
+    assert isinstance(examined, GradedFile)
+    return examined
+
+
+def entry_of(examined: GradedFile, *, state: FileState = FileState.GRADED, made_by: str | None = None) -> LedgerEntry:
+    """The row that a graded file gets."""
+    return LedgerEntry(
+        path=examined.path,
+        stamp=examined.stamp,
+        state=state,
+        digest=examined.digest,
+        session_id=examined.grade.session_id,
+        look_again_at=examined.look_again_at,
+        rules_version=made_by or examined.grade.rules_version,
+    )
+
+
+def test_a_session_is_graded(examiner: Examiner, write_session: SessionWriter) -> None:
+    examined = graded(examiner, write_session(TURN))
+    assert (examined.grade.session_id, examined.grade.state, examined.grade.graded_at) == (
+        SESSION_ID,
+        SessionState.COMPLETE,
+        NOW,
+    )
+    assert examined.look_again_at is None
+    assert (examined.identity.messages, examined.identity.file) == (4, examined.path)
+
+
+def test_an_open_session_is_looked_at_again_when_it_was_idle(examiner: Examiner, write_session: SessionWriter) -> None:
+    examined = graded(examiner, write_session(OPEN_TURN))
+    assert (examined.grade.state, examined.look_again_at) == (SessionState.OPEN, NOW + IDLE)
+
+
+@pytest.mark.parametrize(
+    ("later", "state"),
+    [
+        pytest.param(IDLE - timedelta(seconds=1), SessionState.OPEN, id="not-quite-idle"),
+        pytest.param(IDLE, SessionState.INTERRUPTED, id="idle"),
+    ],
+)
+def test_an_open_session_is_interrupted_after_the_idle_time(
+    later: timedelta, state: SessionState, examiner: Examiner, write_session: SessionWriter
+) -> None:
+    examined = examiner.examine(write_session(OPEN_TURN), now=NOW + later)
+    assert isinstance(examined, GradedFile)
+    assert examined.grade.state is state
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "reason"),
+    [
+        pytest.param("request_dump_a_b.json", "sessions", SkipReason.REQUEST_DUMP, id="request-dump"),
+        pytest.param("sessions.json", "sessions", SkipReason.SESSION_INDEX, id="session-index"),
+        pytest.param("a.jsonl", "sessions", SkipReason.GATEWAY_TRANSCRIPT, id="transcript"),
+        pytest.param("hermes_conversation_1.json", "sessions/saved", SkipReason.SAVED_COPY, id="saved-copy"),
+    ],
+)
+def test_a_companion_is_skipped_unread(
+    name: str, folder: str, reason: SkipReason, examiner: Examiner, write_session: SessionWriter
+) -> None:
+    examined = examiner.examine(write_session(name=name, folder=folder, content=b"\0" * (MAX_BYTES + 1)), now=NOW)
+    assert isinstance(examined, SkippedFile)
+    assert (examined.skipped.reason, examined.digest) == (reason, None)
+
+
+def test_what_is_no_session_is_skipped(examiner: Examiner, write_session: SessionWriter) -> None:
+    examined = examiner.examine(write_session(content=b'{"session_id": "a"}'), now=NOW)
+    assert isinstance(examined, SkippedFile)
+    assert examined.skipped.reason is SkipReason.NOT_A_SESSION
+    assert examined.digest is not None
+
+
+def test_a_symbolic_link_is_skipped(examiner: Examiner, write_session: SessionWriter, tmp_path: Path) -> None:
+    link = tmp_path / "session_link.json"
+    link.symlink_to(write_session(TURN))
+    examined = examiner.examine(str(link), now=NOW)
+    assert isinstance(examined, SkippedFile)
+    assert examined.skipped.reason is SkipReason.SYMBOLIC_LINK
+
+
+@pytest.mark.parametrize(
+    ("content", "hope"),
+    [
+        pytest.param(b"", True, id="empty"),
+        pytest.param(document(TURN)[:100], True, id="truncated"),
+        pytest.param(b"Dear diary", False, id="prose"),
+        pytest.param(b"[]", False, id="list"),
+        pytest.param(b"x" * (MAX_BYTES + 1), False, id="too-large"),
+    ],
+)
+def test_trouble_tells_whether_trying_again_can_help(
+    content: bytes, hope: bool, examiner: Examiner, write_session: SessionWriter
+) -> None:
+    examined = examiner.examine(write_session(content=content), now=NOW)
+    assert isinstance(examined, TroubledFile)
+    assert (examined.hope, examined.always) == (hope, False)
+
+
+def test_a_pipe_is_not_opened(examiner: Examiner, tmp_path: Path) -> None:
+    path = tmp_path / "session_pipe.json"
+    os.mkfifo(path)
+    examined = examiner.examine(str(path), now=NOW)
+    assert isinstance(examined, TroubledFile)
+    assert (examined.error, examined.hope) == ("not a regular file", False)
+
+
+def test_a_folder_is_no_session(examiner: Examiner, tmp_path: Path) -> None:
+    path = tmp_path / "session_folder.json"
+    path.mkdir()
+    examined = examiner.examine(str(path), now=NOW)
+    assert isinstance(examined, TroubledFile)
+    assert not examined.hope
+
+
+@pytest.mark.parametrize("closed", [pytest.param("folder", id="folder"), pytest.param("file", id="file")])
+def test_what_may_not_be_read_is_tried_again_without_end(
+    closed: str,
+    examiner: Examiner,
+    write_session: SessionWriter,
+    without_rights: Callable[[], AbstractContextManager[None]],
+) -> None:
+    path = Path(write_session(TURN, folder="closed"))
+    shut = path if closed == "file" else path.parent
+    shut.chmod(0)
+    with without_rights():
+        examined = examiner.examine(str(path), now=NOW)
+    shut.chmod(0o700)
+    assert isinstance(examined, TroubledFile)
+    assert (examined.hope, examined.always) == (True, True)
+    assert "permission denied" in examined.error
+
+
+def test_a_name_that_is_no_text_is_told_in_printable_words(examiner: Examiner, tmp_path: Path) -> None:
+    raw = os.fsencode(tmp_path) + b"/session_\xff.json"
+    Path(os.fsdecode(raw)).write_bytes(document(TURN))
+    examined = examiner.examine(os.fsdecode(raw), now=NOW)
+    assert isinstance(examined, TroubledFile)
+    assert (examined.path, examined.hope) == (f"{tmp_path}/session_\\xff.json", False)
+    assert "not UTF-8" in examined.error
+
+
+def test_an_odd_name_that_is_text_is_graded(examiner: Examiner, write_session: SessionWriter) -> None:
+    assert graded(examiner, write_session(TURN, name="session_a\nb.json")).path.endswith("session_a\nb.json")
+
+
+def test_a_vanished_file_is_not_a_failure(examiner: Examiner, tmp_path: Path) -> None:
+    path = str(tmp_path / "session_gone.json")
+    assert examiner.examine(path, now=NOW) == VanishedFile(path=path)
+
+
+def test_the_same_content_is_not_graded_twice(examiner: Examiner, write_session: SessionWriter) -> None:
+    first = graded(examiner, write_session(TURN))
+    os.utime(first.path, (NOW.timestamp() + 9, NOW.timestamp() + 9))
+    second = examiner.examine(first.path, now=NOW, known=entry_of(first))
+    assert isinstance(second, UnchangedFile)
+    assert second.stamp != first.stamp
+
+
+def test_a_skipped_file_is_not_judged_twice(examiner: Examiner, write_session: SessionWriter) -> None:
+    first = graded(examiner, write_session(TURN))
+    known = entry_of(first, state=FileState.SKIPPED, made_by="other")
+    assert isinstance(examiner.examine(first.path, now=NOW, known=known), UnchangedFile)
+
+
+@pytest.mark.parametrize(
+    ("state", "made_by"),
+    [
+        pytest.param(FileState.GRADED, "other", id="other-rules"),
+        pytest.param(FileState.RETRY, None, id="in-trouble-before"),
+        pytest.param(FileState.DEAD, None, id="given-up-before"),
+    ],
+)
+def test_the_same_content_is_graded_again_if_the_row_is_not_settled(
+    state: FileState, made_by: str | None, examiner: Examiner, write_session: SessionWriter
+) -> None:
+    first = graded(examiner, write_session(TURN))
+    known = entry_of(first, state=state, made_by=made_by)
+    assert isinstance(examiner.examine(first.path, now=NOW, known=known), GradedFile)
+
+
+def test_changed_content_is_graded_again(examiner: Examiner, write_session: SessionWriter) -> None:
+    first = graded(examiner, write_session(OPEN_TURN))
+    write_session(TURN)
+    second = examiner.examine(first.path, now=NOW, known=entry_of(first))
+    assert isinstance(second, GradedFile)
+    assert second.grade.state is SessionState.COMPLETE
+
+
+@pytest.mark.parametrize(
+    ("later", "kind"),
+    [
+        pytest.param(IDLE - timedelta(seconds=1), UnchangedFile, id="not-yet"),
+        pytest.param(IDLE, GradedFile, id="due"),
+    ],
+)
+def test_an_unchanged_open_session_is_graded_again_when_due(
+    later: timedelta, kind: type, examiner: Examiner, write_session: SessionWriter
+) -> None:
+    first = graded(examiner, write_session(OPEN_TURN))
+    assert isinstance(examiner.examine(first.path, now=NOW + later, known=entry_of(first)), kind)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        pytest.param("/s/a.json", "/s/a.json", id="plain"),
+        pytest.param("/s/漢字.json", "/s/漢字.json", id="text"),
+        pytest.param("/s/\udcff.json", "/s/\\xff.json", id="no-text"),
+    ],
+)
+def test_printable_paths(path: str, text: str) -> None:
+    assert ledger_path(path) == text

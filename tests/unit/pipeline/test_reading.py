@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.domain.ledger import FileStamp
+from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
+from grader_daemon.pipeline.reading import look_at, read_file, written_at
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param(0, id="empty"),
+        pytest.param(1, id="one-byte"),
+        pytest.param(1_000_000, id="just-small-enough"),
+    ],
+)
+def test_a_file_is_read_whole(size: int, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(os.urandom(size))
+    assert read_file(str(path), look_at(str(path)), max_bytes=1_000_000) == path.read_bytes()
+
+
+def test_a_larger_file_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"x" * 1001)
+    with pytest.raises(ParseError, match="1,001 bytes are more than max_file_bytes = 1,000"):
+        read_file(str(path), look_at(str(path)), max_bytes=1000)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda path: path.write_bytes(b"longer than before"), id="grown"),
+        pytest.param(lambda path: path.write_bytes(b""), id="shrunk"),
+        pytest.param(lambda path: os.utime(path, ns=(1, 1)), id="touched"),
+        pytest.param(lambda path: path.with_name("b").rename(path), id="replaced"),
+    ],
+)
+def test_a_file_that_changes_meanwhile_is_noticed(change: Callable[[Path], None], tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"before")
+    path.with_name("b").write_bytes(b"other!")
+    found = look_at(str(path))
+    change(path)
+    with pytest.raises(ChangingFileError):
+        read_file(str(path), found, max_bytes=1000)
+
+
+def test_a_file_that_vanishes_meanwhile_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"x")
+    found = look_at(str(path))
+    path.unlink()
+    with pytest.raises(VanishedFileError):
+        read_file(str(path), found, max_bytes=1000)
+
+
+def test_a_link_that_takes_a_files_place_is_not_followed(tmp_path: Path) -> None:
+    path, secret = tmp_path / "a", tmp_path / "secret"
+    path.write_bytes(b"x")
+    secret.write_bytes(b"y")
+    found = look_at(str(path))
+    path.unlink()
+    path.symlink_to(secret)
+    with pytest.raises(ReadError):
+        read_file(str(path), found, max_bytes=1000)
+
+
+def test_a_pipe_that_takes_a_files_place_does_not_block(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"x")
+    found = look_at(str(path))
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(ReadError):
+        read_file(str(path), found, max_bytes=1000)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param("absent", id="no-such-file"), pytest.param("file/below", id="below-a-file")]
+)
+def test_what_is_not_there_is_gone(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(VanishedFileError):
+        look_at(str(tmp_path / name))
+
+
+def test_what_may_not_be_looked_at_is_told(
+    tmp_path: Path, without_rights: Callable[[], AbstractContextManager[None]]
+) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    (folder / "a").touch()
+    folder.chmod(0)
+    with without_rights(), pytest.raises(ReadError, match="permission denied; the daemon must run as"):
+        look_at(str(folder / "a"))
+    folder.chmod(0o700)
+
+
+def test_a_name_that_no_file_can_have_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ReadError, match="name too long"):
+        look_at(str(tmp_path / ("x" * 300)))
+
+
+@pytest.mark.parametrize(
+    ("mtime_ns", "moment"),
+    [
+        pytest.param(1_763_762_400_500_000_000, datetime(2025, 11, 21, 22, 0, 0, 500_000, UTC), id="now"),
+        pytest.param(-1_000_000_000, datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC), id="before-1970"),
+        pytest.param(2**62, datetime(2116, 2, 20, 23, 53, 38, 427388, UTC), id="far"),
+        pytest.param(10**21, datetime(1970, 1, 1, tzinfo=UTC), id="beyond-any-calendar"),
+    ],
+)
+def test_modification_times_are_utc(mtime_ns: int, moment: datetime) -> None:
+    assert written_at(FileStamp(0, 0, 0, mtime_ns)) == moment

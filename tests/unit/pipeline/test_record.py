@@ -1,0 +1,310 @@
+from __future__ import annotations
+
+import os
+import random
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.domain.ledger import FileState
+from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.record import Happened, Recorded
+from grader_daemon.storage import GradeFilter, Store
+from tests.conftest import PAUSES, Clock, SessionWriter
+from tests.strategies import NOW, SESSION_ID, document, json_answer, json_round, json_user
+
+TURN = [json_user(), *json_round(call_id="call_4c637ca0beac"), json_answer()]
+OPEN_TURN = TURN[:-1]
+SUMMARY = json_user("[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted")
+BROKEN = document(TURN)[:200]
+
+
+def take(ingest: Ingest, path: str) -> Recorded:
+    """Ingest one file."""
+    (recorded,), _ = ingest.ingest([path], within_seconds=60)
+    return recorded
+
+
+def graded_files(store: Store) -> dict[str, str]:
+    """Session ids, and the names of the files that their grades come from."""
+    return {
+        stored.grade.session_id: os.path.relpath(stored.grade.session_file, store.path.parent.parent)
+        for stored in store.grades(GradeFilter())
+    }
+
+
+def state_of(store: Store, path: str) -> tuple[str, str | None]:
+    entry = store.ledger_entry(path)
+    assert entry is not None
+    return entry.state, entry.reason
+
+
+# -- trouble -----------------------------------------------------------------------------------------------------
+
+
+def test_pauses_grow_and_then_the_file_is_given_up(
+    ingest: Ingest, store: Store, clock: Clock, write_session: SessionWriter
+) -> None:
+    path = write_session(content=BROKEN)
+    seen = []
+    for _ in range(3):
+        recorded = take(ingest, path)
+        seen.append((recorded.happened, recorded.attempts, recorded.retry_at and recorded.retry_at - clock.now))
+        clock.now += timedelta(minutes=1)
+    assert seen == [
+        (Happened.RETRY_SCHEDULED, 1, PAUSES[0]),
+        (Happened.RETRY_SCHEDULED, 2, PAUSES[1]),
+        (Happened.QUARANTINED, 3, None),
+    ]
+    assert state_of(store, path) == (FileState.DEAD, "the JSON stops before its end")
+
+
+def test_a_file_in_trouble_is_due_when_its_pause_is_over(
+    ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    path = write_session(content=BROKEN)
+    take(ingest, path)
+    assert store.due_paths(NOW + PAUSES[0] - timedelta(seconds=1), limit=9) == []
+    assert store.due_paths(NOW + PAUSES[0], limit=9) == [path]
+
+
+def test_without_hope_a_file_is_given_up_at_once(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+    recorded = take(ingest, write_session(content=b"Dear diary"))
+    assert (recorded.happened, recorded.reason) == (Happened.QUARANTINED, "not JSON")
+    assert store.due_paths(NOW + timedelta(days=99), limit=9) == []
+
+
+@pytest.mark.parametrize("tries", [pytest.param(1, id="in-trouble"), pytest.param(3, id="given-up")])
+def test_a_file_is_alive_again_when_its_content_changes(
+    tries: int, ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    path = write_session(content=BROKEN)
+    for _ in range(tries):
+        take(ingest, path)
+    write_session(TURN)
+    assert take(ingest, path).happened is Happened.GRADED
+    assert state_of(store, path) == (FileState.GRADED, None)
+
+
+def test_tries_are_counted_anew_when_the_content_changes(ingest: Ingest, write_session: SessionWriter) -> None:
+    path = write_session(content=BROKEN)
+    for _ in range(3):
+        take(ingest, path)
+    write_session(content=BROKEN + b" ")
+    recorded = take(ingest, path)
+    assert (recorded.happened, recorded.attempts) == (Happened.RETRY_SCHEDULED, 1)
+
+
+def test_what_cannot_be_looked_at_is_never_given_up(ingest: Ingest, tmp_path: Path) -> None:
+    path = str(tmp_path / f"session_{'x' * 300}.json")
+    happened = {take(ingest, path).happened for _ in range(5)}
+    assert happened == {Happened.RETRY_SCHEDULED}
+
+
+def test_a_grade_outlives_trouble_with_its_file(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+    path = write_session(TURN)
+    take(ingest, path)
+    write_session(content=BROKEN)
+    take(ingest, path)
+    assert list(graded_files(store)) == [SESSION_ID]
+    assert state_of(store, path)[0] == FileState.RETRY
+
+
+def test_a_vanished_file_keeps_its_grade_and_is_not_due(
+    ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    path = write_session(OPEN_TURN)
+    take(ingest, path)
+    os.unlink(path)
+    assert take(ingest, path).happened is Happened.VANISHED
+    assert list(graded_files(store)) == [SESSION_ID]
+    assert store.due_paths(NOW + timedelta(days=99), limit=9) == []
+
+
+def test_a_name_that_is_no_text_is_given_up_and_the_batch_goes_on(
+    ingest: Ingest, store: Store, write_session: SessionWriter, tmp_path: Path
+) -> None:
+    odd = os.fsdecode(os.fsencode(tmp_path) + b"/session_\xff.json")
+    Path(odd).write_bytes(document(TURN))
+    recorded, taken = ingest.ingest([odd, write_session(TURN)], within_seconds=60)
+    assert (taken, [one.happened for one in recorded]) == (2, [Happened.QUARANTINED, Happened.GRADED])
+    assert state_of(store, f"{tmp_path}/session_\\xff.json")[0] == FileState.DEAD
+
+
+def test_a_vanished_name_that_is_no_text_is_no_failure(ingest: Ingest, tmp_path: Path) -> None:
+    assert take(ingest, os.fsdecode(os.fsencode(tmp_path) + b"/session_\xff.json")).happened is Happened.VANISHED
+
+
+# -- the same session twice --------------------------------------------------------------------------------------
+
+
+def test_ingesting_twice_is_ingesting_once(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+    path = write_session(TURN)
+    first = take(ingest, path)
+    before = store.grades(GradeFilter())
+    second = take(ingest, path)
+    assert (first.happened, second.happened) == (Happened.GRADED, Happened.UNCHANGED)
+    assert store.grades(GradeFilter()) == before
+
+
+def test_a_touched_file_is_not_graded_again(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+    path = write_session(TURN)
+    take(ingest, path)
+    os.utime(path, (NOW.timestamp() + 9, NOW.timestamp() + 9))
+    assert take(ingest, path).happened is Happened.UNCHANGED
+    stamp = store.file_stamp(path)
+    assert stamp is not None
+    assert stamp[3] == os.stat(path).st_mtime_ns
+
+
+def test_a_session_that_goes_on_is_graded_again(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+    path = write_session(OPEN_TURN)
+    take(ingest, path)
+    write_session(TURN)
+    take(ingest, path)
+    (stored,) = store.grades(GradeFilter())
+    assert (stored.grade.state, stored.id) == ("complete", 1)
+
+
+@pytest.mark.parametrize(
+    "copied", [pytest.param("copy/sessions", id="elsewhere"), pytest.param("a/b", id="any-folder")]
+)
+def test_a_copied_file_is_a_copy(copied: str, ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+    take(ingest, write_session(TURN))
+    copy = write_session(TURN, folder=copied)
+    recorded = take(ingest, copy)
+    assert (recorded.happened, recorded.reason, recorded.session_id) == (Happened.SKIPPED, "copy", SESSION_ID)
+    assert graded_files(store) == {SESSION_ID: f"sessions/session_{SESSION_ID}.json"}
+
+
+def test_a_moved_file_takes_over(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+    old = write_session(TURN)
+    take(ingest, old)
+    new = write_session(TURN, folder="moved")
+    os.unlink(old)
+    assert take(ingest, new).happened is Happened.GRADED
+    assert graded_files(store) == {SESSION_ID: f"moved/session_{SESSION_ID}.json"}
+    assert state_of(store, old)[0] == FileState.SKIPPED
+
+
+@pytest.mark.parametrize("newer_first", [True, False])
+def test_of_two_files_of_a_session_the_newer_counts(
+    newer_first: bool, ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    old = write_session(OPEN_TURN, folder="old")
+    new = write_session(TURN, folder="new", last_updated="2026-11-21T22:05:00.5")
+    for path in (new, old) if newer_first else (old, new):
+        take(ingest, path)
+    assert graded_files(store) == {SESSION_ID: f"new/session_{SESSION_ID}.json"}
+    assert (state_of(store, old), state_of(store, new)[0]) == ((FileState.SKIPPED, "copy"), FileState.GRADED)
+
+
+@pytest.mark.parametrize("fork_first", [True, False])
+def test_a_file_of_another_name_never_stands_for_the_session(
+    fork_first: bool, ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    own = write_session(OPEN_TURN)
+    fork = write_session(TURN, name="session_20261121_220009_ffffff.json", last_updated="2026-11-21T23:00:00.5")
+    for path in (fork, own) if fork_first else (own, fork):
+        take(ingest, path)
+    assert graded_files(store) == {SESSION_ID: f"sessions/session_{SESSION_ID}.json"}
+    assert state_of(store, fork) == (FileState.SKIPPED, "copy")
+
+
+@pytest.mark.parametrize("copy_first", [True, False])
+def test_the_old_conversation_under_a_new_id_is_a_copy(
+    copy_first: bool, ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    own = write_session(TURN)
+    later = {"session_start": "2026-11-21T22:10:00.5", "last_updated": "2026-11-21T22:11:00.5"}
+    copy = write_session(TURN, session_id="later", **later)
+    for path in (copy, own) if copy_first else (own, copy):
+        take(ingest, path)
+    assert list(graded_files(store)) == [SESSION_ID]
+    assert state_of(store, copy) == (FileState.SKIPPED, "copy")
+
+
+def chain(write_session: SessionWriter, links: int) -> list[str]:
+    """A compression chain: all links but the last are left open, the last sums them up and answers."""
+    paths = []
+    for number in range(links):
+        last = number == links - 1
+        messages = (
+            [json_user(), SUMMARY, *json_round(), json_answer()]
+            if last
+            else [json_user(), *json_round() * (number + 1)]
+        )
+        stamp = f"2026-11-21T22:00:{number:02}.5"
+        paths.append(write_session(messages, session_id=f"link{number}", last_updated=stamp))
+    return paths
+
+
+@pytest.mark.parametrize("batch", [1, 2, 5])
+@pytest.mark.parametrize("seed", range(6))
+def test_of_a_compression_chain_the_last_link_is_graded_in_any_order(
+    seed: int, batch: int, ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    paths = chain(write_session, 5)
+    order = random.Random(seed).sample(paths, len(paths))
+    for start in range(0, len(order), batch):
+        ingest.ingest(order[start : start + batch], within_seconds=60)
+    assert list(graded_files(store)) == ["link4"]
+    assert [state_of(store, path) for path in paths[:-1]] == [(FileState.SKIPPED, "superseded")] * 4
+    assert store.file_counts() == {"graded": 1, "skipped": 4}
+
+
+def test_superseded_links_are_told(ingest: Ingest, write_session: SessionWriter) -> None:
+    first, second = chain(write_session, 2)
+    take(ingest, first)
+    recorded = take(ingest, second)
+    assert (recorded.happened, recorded.superseded) == (Happened.GRADED, ("link0",))
+
+
+def test_a_superseded_link_is_not_due_again(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+    for path in chain(write_session, 3):
+        take(ingest, path)
+    assert store.due_paths(NOW + timedelta(days=99), limit=9) == []
+
+
+def test_a_grade_that_is_superseded_after_a_rewrite_is_taken_back(
+    ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    older, newer = chain(write_session, 2)
+    take(ingest, newer)
+    take(ingest, older)
+    write_session([json_user(), *json_round() * 3], session_id="link0", last_updated="2026-11-21T22:00:00.9")
+    take(ingest, older)
+    assert list(graded_files(store)) == ["link1"]
+    assert state_of(store, older) == (FileState.SKIPPED, "superseded")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_batch_comes_to_the_same_as_one_file_after_the_other(
+    seed: int, ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    failing = [json_user(), *json_round('{"error": "File not found: a"}') * 2, json_answer()]
+    paths = [
+        *chain(write_session, 3),
+        write_session(failing, folder="old"),
+        write_session(TURN, folder="new", last_updated="2026-11-21T22:05:00.5"),
+        write_session(TURN, name="session_20261121_220009_ffffff.json", last_updated="2026-11-21T23:00:00.5"),
+        write_session(content=BROKEN, name="session_broken.json"),
+        write_session([json_user("Deploy"), json_answer()], session_id="alone"),
+    ]
+    ingest.ingest(random.Random(seed).sample(paths, len(paths)), within_seconds=60)
+    assert graded_files(store) == {
+        "link2": "sessions/session_link2.json",
+        SESSION_ID: f"new/session_{SESSION_ID}.json",
+        "alone": "sessions/session_alone.json",
+    }
+    assert store.failure_counts(GradeFilter(), by_tool=True) == {}
+    assert store.file_counts() == {"graded": 3, "skipped": 4, "retry": 1}
+
+
+def test_failures_of_an_earlier_grade_are_gone(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+    failing = [json_user(), *json_round('{"error": "File not found: a"}') * 2, json_answer()]
+    take(ingest, write_session(failing))
+    take(ingest, write_session(TURN))
+    (stored,) = store.grades(GradeFilter())
+    assert (stored.grade.total_errors, stored.grade.failures) == (0, ())

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.errors import StoreError
+from grader_daemon.storage import GradeFilter, Store
+from grader_daemon.storage.schema import migrations
+from tests.strategies import NOW, grade, identity
+
+SESSION_GRADES = """\
+CREATE TABLE session_grades (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id TEXT UNIQUE NOT NULL,
+    session_file TEXT NOT NULL,
+    graded_at TEXT NOT NULL,
+    -- Core metrics
+    task_completed INTEGER NOT NULL,
+    tool_calls_efficient INTEGER NOT NULL,
+    response_quality INTEGER NOT NULL,
+    errors_recovered INTEGER NOT NULL,
+    total_api_calls INTEGER NOT NULL,
+    -- Metadata
+    model TEXT,
+    platform TEXT,
+    session_start TEXT,
+    duration_seconds REAL,
+    task_summary TEXT,
+    -- Error analysis
+    total_errors INTEGER NOT NULL,
+    error_types TEXT,  -- JSON array
+    tools_with_errors TEXT,  -- JSON array
+    -- Pattern flags
+    had_repeated_errors INTEGER NOT NULL,
+    had_infinite_loop_risk INTEGER NOT NULL,
+    had_user_clarification INTEGER NOT NULL
+)"""
+WEEKLY_REPORTS = """\
+CREATE TABLE weekly_reports (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    week_start TEXT UNIQUE NOT NULL,
+    week_end TEXT NOT NULL,
+    generated_at TEXT NOT NULL,
+    report_json TEXT NOT NULL  -- Serialized WeeklyReport
+)"""
+
+
+def ddl(path: Path) -> dict[str, str]:
+    """What SQLite keeps of the definition of each table."""
+    with closing(sqlite3.connect(path)) as connection:
+        return dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
+
+
+@pytest.fixture
+def original(tmp_path: Path) -> Path:
+    """A database as the original program left it: two tables, a grade, a report."""
+    path = tmp_path / "original.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(SESSION_GRADES.replace("    -- Core", "    \n    -- Core"))
+        connection.execute(WEEKLY_REPORTS)
+        connection.execute(
+            "INSERT INTO session_grades VALUES (7, 'old', '/s/session_old.json', '2026-03-01T10:00:00.5', 1, 4, 3, 1,"
+            " 9, 'm', NULL, '2026-03-01T09:00:00', 12.5, 'Fix', 2, '[\"timeout\"]', NULL, 0, 0, 1)"
+        )
+        connection.execute("INSERT INTO weekly_reports VALUES (1, '2026-02-23', '2026-03-01', '2026-03-02', '{}')")
+    return path
+
+
+def test_a_fresh_database_has_the_tables_of_the_original_design_byte_for_byte(store: Store) -> None:
+    store.close()
+    found = ddl(store.path)
+    assert (found["session_grades"], found["weekly_reports"]) == (SESSION_GRADES, WEEKLY_REPORTS)
+
+
+def test_an_original_database_is_not_rewritten(original: Path) -> None:
+    before = ddl(original)
+    Store(original).close()
+    after = ddl(original)
+    assert {name: after[name] for name in before} == before
+
+
+def test_an_original_database_keeps_its_rows(original: Path) -> None:
+    Store(original).close()
+    with closing(sqlite3.connect(original)) as connection:
+        reports = connection.execute("SELECT * FROM weekly_reports").fetchall()
+        grades = connection.execute(
+            "SELECT id, session_id, graded_at, tools_with_errors FROM session_grades"
+        ).fetchall()
+    assert reports == [(1, "2026-02-23", "2026-03-01", "2026-03-02", "{}")]
+    assert grades == [(7, "old", "2026-03-01T10:00:00.5", None)]
+
+
+def test_a_grade_of_the_original_program_is_listed_without_details(original: Path) -> None:
+    store = Store(original)
+    (stored,) = store.grades(GradeFilter())
+    store.close()
+    assert (stored.id, stored.detailed, stored.grade.session_id) == (7, False, "old")
+    assert (stored.grade.error_types, stored.grade.tools_with_errors) == (("timeout",), ())
+
+
+def test_grading_again_keeps_the_id_of_an_original_row(original: Path) -> None:
+    store = Store(original)
+    with store.transaction():
+        store.save_grades([(grade(session_id="old"), identity(session_id="old"), "d")], replaced=["old"])
+    (stored,) = store.grades(GradeFilter())
+    store.close()
+    assert (stored.id, stored.detailed) == (7, True)
+
+
+def test_opening_twice_migrates_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    Store(path).close()
+    before = ddl(path)
+    Store(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        versions = connection.execute("SELECT version FROM schema_migrations ORDER BY version").fetchall()
+    assert ddl(path) == before
+    assert versions == [(number,) for number, _, _ in migrations()]
+
+
+def test_migrations_are_numbered_without_a_gap() -> None:
+    assert [number for number, _, _ in migrations()] == list(range(1, len(migrations()) + 1))
+
+
+def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    Store(path).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("INSERT INTO schema_migrations VALUES (9999, 'future', ?)", (NOW.isoformat(),))
+    before = ddl(path)
+    with pytest.raises(StoreError, match="schema 9999 is newer"):
+        Store(path)
+    assert ddl(path) == before
+
+
+def test_a_table_of_another_program_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE session_grades (id INTEGER, session_id TEXT, mark TEXT)")
+    with pytest.raises(StoreError, match=r"lacks .*graded_at"):
+        Store(path)
+    assert set(ddl(path)) == {"session_grades"}
+
+
+def test_a_failing_migration_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE session_files (path TEXT)")
+    with pytest.raises(StoreError):
+        Store(path)
+    assert set(ddl(path)) == {"session_files"}

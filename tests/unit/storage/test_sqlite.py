@@ -1,0 +1,415 @@
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from grader_daemon.domain.analysis import Category, Failure, SessionState
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.session import SkipReason
+from grader_daemon.errors import InputError, StoreBusyError, StoreError
+from grader_daemon.storage import DaemonStatus, GradeFilter, Store
+from tests.strategies import NOW, failures, grade, grades, identity, ledger_entries
+
+STAMP = FileStamp(1, 2, 3, 4)
+same_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def save(store: Store, *made: Grade) -> None:
+    with store.transaction():
+        pairs = [
+            (one, identity(session_id=one.session_id, file=one.session_file, updated_at=one.ended_at)) for one in made
+        ]
+        store.save_grades([(*pair, "d") for pair in pairs], replaced=[one.session_id for one in made])
+
+
+def save_entry(store: Store, **changes: object) -> None:
+    base = LedgerEntry(path="/s/a", stamp=STAMP, state=FileState.GRADED, session_id="a", rules_version="r1")
+    with store.transaction():
+        store.save_entries([msgspec.structs.replace(base, **changes)], now=NOW)
+
+
+def ids(store: Store, which: GradeFilter) -> list[str]:
+    return [stored.grade.session_id for stored in store.grades(which)]
+
+
+# -- the file ----------------------------------------------------------------------------------------------------
+
+
+def test_the_database_and_its_folder_are_private(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "a.db"
+    old_mask = os.umask(0)
+    try:
+        store = Store(path)
+    finally:
+        os.umask(old_mask)
+    save(store, grade())
+    modes = {entry.name: stat.S_IMODE(entry.stat().st_mode) for entry in path.parent.iterdir()}
+    store.close()
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert set(modes) >= {"a.db", "a.db-wal"}
+    assert set(modes.values()) == {0o600}
+
+
+def test_a_database_that_others_could_read_is_made_private(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    path.touch(0o644)
+    path.chmod(0o644)
+    Store(path).close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_folder_that_exists_keeps_its_mode(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    Store(tmp_path / "a.db").close()
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("read_only", [pytest.param(False, id="to-write"), pytest.param(True, id="to-read")])
+def test_what_is_no_database_is_refused_and_keeps_its_content(read_only: bool, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("Dear diary, " * 200)
+    with pytest.raises(StoreError, match="not a database"):
+        Store(path, read_only=read_only)
+    assert path.read_text() == "Dear diary, " * 200
+
+
+def test_reading_does_not_make_a_database(tmp_path: Path) -> None:
+    path = tmp_path / "absent.db"
+    with pytest.raises(StoreError, match="cannot be opened"):
+        Store(path, read_only=True)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        pytest.param(lambda path: path.mkdir(), id="a-folder"),
+        pytest.param(lambda path: path.symlink_to("elsewhere.db"), id="a-symbolic-link"),
+    ],
+)
+def test_what_is_no_file_is_refused(prepare: Callable[[Path], None], tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    prepare(path)
+    with pytest.raises(StoreError, match="cannot be created"):
+        Store(path)
+    assert not (tmp_path / "elsewhere.db").exists()
+
+
+def test_a_folder_that_is_a_file_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="cannot be created"):
+        Store(tmp_path / "file" / "a.db")
+
+
+def test_a_reader_sees_what_a_writer_wrote(store: Store) -> None:
+    save(store, grade())
+    reader = Store(store.path, read_only=True)
+    found = ids(reader, GradeFilter())
+    reader.close()
+    assert found == [grade().session_id]
+
+
+def test_a_reader_cannot_write(store: Store) -> None:
+    reader = Store(store.path, read_only=True)
+    with pytest.raises(StoreError):
+        save(reader, grade())
+    reader.close()
+
+
+def test_closing_twice_is_safe(tmp_path: Path) -> None:
+    store = Store(tmp_path / "a.db")
+    store.close()
+    store.close()
+
+
+def test_a_transaction_that_fails_changes_nothing(store: Store) -> None:
+    def fail() -> None:
+        with store.transaction():
+            store.save_grades([(grade(), identity(), "d")], replaced=[])
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        fail()
+    assert store.grades(GradeFilter()) == []
+
+
+def test_a_locked_database_is_busy(store: Store) -> None:
+    other = Store(store.path)
+    store.connection.set_busy_timeout(10)
+    with other.transaction(), pytest.raises(StoreBusyError, match="locked"):
+        save(store, grade())
+    other.close()
+
+
+def test_a_second_connection_leaves_the_locks_of_the_first(store: Store) -> None:
+    """Closing any descriptor of a file drops all POSIX locks of the process on it; SQLite's protect the WAL."""
+    save(store, grade())
+    log = store.path.with_name(store.path.name + "-wal")
+    before = log.stat().st_ino
+    Store(store.path).close()
+    script = "c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM session_grades').fetchall(); c.close()"
+    subprocess.run([sys.executable, "-c", f"import sqlite3, sys; {script}", str(store.path)], check=True, timeout=30)
+    assert log.exists()
+    assert log.stat().st_ino == before
+
+
+# -- grades ------------------------------------------------------------------------------------------------------
+
+
+@same_store
+@given(made=grades())
+def test_a_grade_survives_the_database(store: Store, made: Grade) -> None:
+    save(store, made)
+    stored = store.find_grade(made.session_id)
+    assert stored.grade == made
+    assert stored.detailed
+
+
+def test_grading_again_replaces_the_grade_and_keeps_its_row(store: Store) -> None:
+    save(store, grade(failures=failures(3), total_errors=3), grade(session_id="other"))
+    first = store.find_grade(grade().session_id)
+    save(store, grade(response_quality=1, failures=failures(1), total_errors=1))
+    (second,) = [stored for stored in store.grades(GradeFilter()) if stored.grade.session_id == grade().session_id]
+    assert (second.id, second.grade.response_quality, second.grade.failures) == (first.id, 1, failures(1))
+
+
+def test_other_programs_read_plain_columns(store: Store) -> None:
+    save(store, grade(error_types=("timeout", "unknown"), total_errors=2))
+    store.close()
+    with closing(sqlite3.connect(store.path)) as connection:
+        row = connection.execute(
+            "SELECT graded_at, task_completed, error_types, tools_with_errors, session_start FROM session_grades"
+        ).fetchone()
+    assert row == (
+        "2026-11-21T22:00:00+00:00",
+        1,
+        '["timeout","unknown"]',
+        "[]",
+        "2026-11-21T21:55:00+00:00",
+    )
+
+
+@pytest.mark.parametrize(
+    ("prefix", "found"),
+    [
+        pytest.param("abc1", "abc1", id="whole-id"),
+        pytest.param("abc2", "abc23", id="unique-prefix"),
+        pytest.param("x", "x%y", id="one-letter"),
+        pytest.param("abc", "abc", id="an-id-that-begins-others"),
+    ],
+)
+def test_an_id_may_be_shortened(store: Store, prefix: str, found: str) -> None:
+    save(store, *(grade(session_id=name) for name in ("abc", "abc1", "abc12", "abc23", "x%y")))
+    assert store.find_grade(prefix).grade.session_id == found
+
+
+@pytest.mark.parametrize(
+    ("prefix", "words"),
+    [
+        pytest.param("ab", "several session ids begin with 'ab'", id="ambiguous"),
+        pytest.param("z", "no graded session has an id that begins with 'z'", id="unknown"),
+        pytest.param("%", "no graded session", id="a-percent-sign-is-no-wildcard"),
+        pytest.param("a_c", "no graded session", id="an-underscore-is-no-wildcard"),
+        pytest.param("ABC1", "no graded session", id="case-matters"),
+    ],
+)
+def test_an_id_that_names_not_one_session_is_an_error(store: Store, prefix: str, words: str) -> None:
+    save(store, *(grade(session_id=name) for name in ("abc1", "abc23")))
+    with pytest.raises(InputError) as caught:
+        store.find_grade(prefix)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("which", "expected"),
+    [
+        pytest.param(GradeFilter(), ["d", "c", "b", "a"], id="all-newest-first"),
+        pytest.param(GradeFilter(limit=2), ["d", "c"], id="limit"),
+        pytest.param(GradeFilter(limit=0), [], id="limit-zero"),
+        pytest.param(GradeFilter(since=NOW + timedelta(hours=1)), ["d", "c", "b"], id="since-is-inclusive"),
+        pytest.param(GradeFilter(until=NOW + timedelta(hours=1)), ["a"], id="until-is-exclusive"),
+        pytest.param(
+            GradeFilter(since=(NOW + timedelta(hours=1)).astimezone(timezone(timedelta(hours=5)))),
+            ["d", "c", "b"],
+            id="since-in-another-zone",
+        ),
+        pytest.param(GradeFilter(state="open"), ["d"], id="state"),
+        pytest.param(GradeFilter(task_type="testing"), ["b"], id="task-type"),
+        pytest.param(GradeFilter(model="n"), ["c"], id="model"),
+        pytest.param(GradeFilter(completed=False), ["d", "a"], id="not-completed"),
+        pytest.param(GradeFilter(completed=True, model="n"), ["c"], id="several"),
+    ],
+)
+def test_grades_are_filtered(store: Store, which: GradeFilter, expected: list[str]) -> None:
+    save(
+        store,
+        grade(session_id="b", ended_at=NOW + timedelta(hours=1), task_type="testing"),
+        grade(session_id="a", ended_at=NOW, task_completed=False),
+        grade(session_id="d", ended_at=NOW + timedelta(hours=3), state=SessionState.OPEN, task_completed=False),
+        grade(session_id="c", ended_at=NOW + timedelta(hours=2), model="n"),
+    )
+    assert ids(store, which) == expected
+
+
+def test_open_sessions_do_not_count_in_a_summary(store: Store) -> None:
+    save(
+        store,
+        grade(session_id="a", tool_calls_efficient=5, response_quality=3),
+        grade(session_id="b", tool_calls_efficient=2, response_quality=1, task_completed=False, total_errors=2,
+              errors_recovered=False, state=SessionState.INTERRUPTED),
+        grade(session_id="c", tool_calls_efficient=1, response_quality=1, state=SessionState.OPEN),
+    )  # fmt: skip
+    summary = store.summary(GradeFilter())
+    assert (summary.sessions, summary.completed, summary.open_sessions) == (2, 1, 1)
+    assert (summary.efficiency, summary.quality) == (3.5, 2.0)
+    assert (summary.with_errors, summary.recovered) == (1, 0)
+
+
+def test_a_summary_of_nothing_has_no_means(store: Store) -> None:
+    summary = store.summary(GradeFilter())
+    assert (summary.sessions, summary.efficiency, summary.quality) == (0, None, None)
+
+
+def test_a_task_score_is_the_mean_of_its_finished_sessions(store: Store) -> None:
+    made = [
+        grade(session_id="a", task_type="testing"),
+        grade(session_id="b", task_type="testing", response_quality=1, task_completed=False),
+        grade(session_id="c", task_type="testing", response_quality=1, state=SessionState.OPEN),
+    ]
+    save(store, *made)
+    scores = store.task_scores(GradeFilter())
+    assert list(scores) == ["testing"]
+    assert scores["testing"] == pytest.approx((2, (made[0].score + made[1].score) / 2))
+
+
+@pytest.mark.parametrize(
+    ("by_tool", "counts"),
+    [
+        pytest.param(True, {"terminal": 3, "unknown": 1}, id="by-tool"),
+        pytest.param(False, {"command_failed": 3, "timeout": 1}, id="by-category"),
+    ],
+)
+def test_failures_are_counted(store: Store, by_tool: bool, counts: dict[str, int]) -> None:
+    save(
+        store,
+        grade(session_id="a", failures=(*failures(2), Failure(20, None, Category.TIMEOUT)), total_errors=3),
+        grade(session_id="b", failures=failures(1), total_errors=1),
+        grade(session_id="c", failures=failures(4), total_errors=4, state=SessionState.OPEN),
+    )
+    found = store.failure_counts(GradeFilter(), by_tool=by_tool)
+    assert list(found.items()) == list(counts.items())
+
+
+def test_a_retracted_grade_is_gone_and_its_file_says_why(store: Store) -> None:
+    save(store, grade(session_id="a", failures=failures(2), total_errors=2), grade(session_id="b"))
+    save_entry(store)
+    with store.transaction():
+        store.retract("a", SkipReason.SUPERSEDED)
+    entry = store.ledger_entry("/s/a")
+    assert entry is not None
+    assert (entry.state, entry.reason) == (FileState.SKIPPED, "superseded")
+    assert ids(store, GradeFilter()) == ["b"]
+    assert store.failure_counts(GradeFilter(), by_tool=True) == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "shared"),
+    [
+        pytest.param({"session_id": "a"}, True, id="id"),
+        pytest.param({"session_id": "b", "lineage": 1}, True, id="lineage"),
+        pytest.param({"session_id": "b", "conversation": 3}, True, id="conversation"),
+        pytest.param({"session_id": "b"}, False, id="nothing"),
+        pytest.param({"session_id": "b", "lineage": 3, "conversation": 1}, False, id="other-values"),
+    ],
+)
+def test_rivals_share_id_lineage_or_conversation(store: Store, changes: dict[str, Any], shared: bool) -> None:
+    saved = identity(session_id="a", lineage=1, conversation=3, compacted=True, named_after_id=False)
+    with store.transaction():
+        store.save_grades([(grade(session_id="a", session_start=saved.started_at), saved, "d")], replaced=[])
+    found = store.rivals([identity(session_id="z"), identity(**changes)])
+    assert set(found) == ({saved} if shared else set())
+
+
+# -- the ledger --------------------------------------------------------------------------------------------------
+
+
+@same_store
+@given(entry=ledger_entries())
+def test_a_ledger_row_survives_the_database(store: Store, entry: LedgerEntry) -> None:
+    with store.transaction():
+        store.save_entries([entry], now=NOW)
+    assert store.ledger_entry(entry.path) == entry
+    assert store.file_stamp(entry.path) == msgspec.structs.astuple(entry.stamp)
+
+
+def test_an_unknown_file_has_no_row(store: Store) -> None:
+    assert (store.ledger_entry("/s/a"), store.file_stamp("/s/a")) == (None, None)
+
+
+def test_due_files_come_longest_due_first(store: Store) -> None:
+    for path, minutes in (("/s/late", 5), ("/s/soon", 30), ("/s/later", 1), ("/s/never", None)):
+        due = None if minutes is None else NOW + timedelta(minutes=minutes)
+        save_entry(store, path=path, state=FileState.RETRY, look_again_at=due)
+    assert store.due_paths(NOW + timedelta(minutes=5), limit=10) == ["/s/later", "/s/late"]
+    assert store.due_paths(NOW + timedelta(minutes=5), limit=1) == ["/s/later"]
+
+
+def test_a_forgotten_retry_is_not_due(store: Store) -> None:
+    save_entry(store, state=FileState.RETRY, look_again_at=NOW)
+    with store.transaction():
+        store.forget_retry("/s/a")
+    assert store.due_paths(NOW, limit=10) == []
+
+
+def test_only_graded_files_of_other_rules_are_outdated(store: Store) -> None:
+    save_entry(store, path="/s/a", rules_version="r0")
+    save_entry(store, path="/s/b", rules_version="r1")
+    save_entry(store, path="/s/c", rules_version=None)
+    save_entry(store, path="/s/d", rules_version="r0", state=FileState.SKIPPED, reason="copy")
+    assert store.outdated_paths("r1", after="", limit=10) == ["/s/a", "/s/c"]
+    assert store.outdated_paths("r1", after="/s/a", limit=10) == ["/s/c"]
+
+
+def test_files_are_counted_by_state_and_reason(store: Store) -> None:
+    save_entry(store, path="/s/a")
+    save_entry(store, path="/s/b", state=FileState.SKIPPED, reason="copy")
+    save_entry(store, path="/s/c", state=FileState.SKIPPED, reason="copy")
+    save_entry(store, path="/s/d", state=FileState.DEAD, reason="not JSON")
+    assert store.file_counts() == {"graded": 1, "skipped": 2, "dead": 1}
+    assert store.skip_counts() == {"copy": 2}
+    assert [entry.path for entry in store.troubled_entries(limit=5)] == ["/s/d"]
+
+
+def test_a_restamped_file_keeps_everything_else(store: Store) -> None:
+    save_entry(store, digest="d")
+    before = store.ledger_entry("/s/a")
+    with store.transaction():
+        store.restamp("/s/a", FileStamp(5, 6, 7, 8))
+    assert before is not None
+    assert store.ledger_entry("/s/a") == msgspec.structs.replace(before, stamp=FileStamp(5, 6, 7, 8))
+
+
+# -- the daemon --------------------------------------------------------------------------------------------------
+
+
+def test_the_daemons_word_is_kept(store: Store) -> None:
+    status = DaemonStatus(pid=7, started_at=NOW, said_at=NOW, backlog=3, watching={"/s": "watched"})
+    before = store.status()
+    with store.transaction():
+        store.save_status(msgspec.structs.replace(status, backlog=9))
+        store.save_status(status)
+    assert (before, store.status()) == (None, status)

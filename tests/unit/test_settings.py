@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader_daemon.errors import ConfigurationError
+from grader_daemon.settings import load_settings
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of its own, and no setting in the environment."""
+    for name in ("GRADER_CONFIG", "GRADER_QUIET_SECONDS", "GRADER_WATCH_ROOTS", "GRADER_TIMEZONE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def configure(home: Path, text: str) -> Path:
+    """Write the configuration file where it is looked for."""
+    path = home / ".config" / "grader-daemon" / "config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_defaults_are_those_of_the_contract(home: Path) -> None:
+    settings = load_settings()
+    assert settings.watch_roots == (home / ".timmy",)
+    assert settings.db_path == home / ".timmy/uniwizard/session_grades.db"
+    assert (settings.quiet_seconds, settings.max_wait_seconds, settings.idle_minutes) == (2.0, 30.0, 30.0)
+    assert (settings.timezone, settings.zone) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("flag", "environment", "toml", "expected"),
+    [
+        pytest.param(7.0, "5", "quiet_seconds = 3", 7.0, id="flag-over-environment"),
+        pytest.param(None, "5", "quiet_seconds = 3", 5.0, id="environment-over-file"),
+        pytest.param(None, None, "quiet_seconds = 3", 3.0, id="file-over-default"),
+        pytest.param(None, None, "", 2.0, id="default"),
+        pytest.param(7.0, None, "quiet_seconds = 3", 7.0, id="flag-over-file"),
+        pytest.param(0.0, "5", "", 0.0, id="a-flag-of-zero-is-given"),
+    ],
+)
+def test_the_nearest_source_wins(
+    *,
+    flag: float | None,
+    environment: str | None,
+    toml: str,
+    expected: float,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    configure(home, toml)
+    if environment is not None:
+        monkeypatch.setenv("GRADER_QUIET_SECONDS", environment)
+    assert load_settings(quiet_seconds=flag).quiet_seconds == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        pytest.param(
+            {"GRADER_QUIET_SECONDS": "soon"},
+            ("quiet_seconds", "environment GRADER_QUIET_SECONDS", "'soon'", "number"),
+            id="no-number",
+        ),
+        pytest.param(
+            {"GRADER_QUIET_SECONDS": "-1"},
+            ("quiet_seconds", "environment GRADER_QUIET_SECONDS", "-1", "greater than or equal to 0"),
+            id="too-small",
+        ),
+        pytest.param(
+            {"GRADER_QUIET_SECONDS": "nan"}, ("quiet_seconds", "GRADER_QUIET_SECONDS", "nan"), id="not-a-number"
+        ),
+        pytest.param(
+            {"GRADER_LOG_LEVEL": "loud"},
+            ("log_level", "environment GRADER_LOG_LEVEL", "'loud'", "'debug', 'info', 'warning' or 'error'"),
+            id="not-one-of-them",
+        ),
+        pytest.param(
+            {"GRADER_TIMEZONE": "Europe/Nowhere"}, ("timezone", "'Europe/Nowhere'", "Europe/Berlin"), id="unknown-zone"
+        ),
+        pytest.param({"GRADER_TIMEZONE": "Europe"}, ("timezone", "'Europe'"), id="half-a-zone"),
+        pytest.param(
+            {"GRADER_RETRY_SECONDS": "often"},
+            ("retry_seconds", "environment GRADER_RETRY_SECONDS", "often"),
+            id="no-list",
+        ),
+        pytest.param(
+            {"GRADER_RETRY_SECONDS": '["a"]'}, ("retry_seconds", "environment GRADER_RETRY_SECONDS"), id="no-numbers"
+        ),
+        pytest.param(
+            {"GRADER_RETRY_SECONDS": "[-1]"}, ("retry_seconds", "environment GRADER_RETRY_SECONDS"), id="negative-pause"
+        ),
+        pytest.param(
+            {"GRADER_RETRY_SECONDS": "[NaN]"}, ("retry_seconds", "environment GRADER_RETRY_SECONDS"), id="pause-of-nan"
+        ),
+        pytest.param({"GRADER_DB_PATH": "~nobody-has-this-name/x"}, ("home folder",), id="home-of-nobody"),
+        pytest.param({"GRADER_CONFIG": "/nowhere/x.toml"}, ("GRADER_CONFIG", "/nowhere/x.toml"), id="no-such-file"),
+    ],
+)
+def test_a_wrong_variable_is_told_in_one_line(
+    given: dict[str, str], words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings()
+    assert [word for word in words if word not in str(caught.value)] == []
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param('quiet_seconds = "soon"', ("quiet_seconds", "'soon'", "number"), id="wrong-type"),
+        pytest.param("quiet_secs = 3", ("no setting 'quiet_secs'",), id="unknown-setting"),
+        pytest.param("quiet_seconds = \n", ("line 1",), id="no-toml"),
+        pytest.param("watch_roots = []", ("watch_roots", "at least 1"), id="no-roots"),
+        pytest.param('retry_seconds = [1, "x"]', ("retry_seconds", "'x'"), id="wrong-type-in-a-list"),
+        pytest.param("queue_size = 0", ("queue_size", "0", "greater than or equal to 1"), id="too-small"),
+    ],
+)
+def test_a_wrong_file_is_told_in_one_line(text: str, words: tuple[str, ...], home: Path) -> None:
+    path = configure(home, text)
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings()
+    assert [word for word in (*words, str(path)) if word not in str(caught.value)] == []
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_no_text_is_an_error(home: Path) -> None:
+    path = configure(home, "")
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigurationError, match=r"config\.toml"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        pytest.param({"log_level": "loud"}, ("flag --log-level", "'loud'"), id="choice"),
+        pytest.param({"quiet_seconds": -1}, ("flag --quiet-seconds", "-1"), id="number"),
+    ],
+)
+def test_a_wrong_flag_is_named(flags: dict[str, Any], words: tuple[str, ...]) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings(**flags)
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+def test_the_config_file_may_be_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "elsewhere.toml"
+    path.write_text("quiet_seconds = 9")
+    monkeypatch.setenv("GRADER_CONFIG", str(path))
+    assert load_settings().quiet_seconds == 9
+
+
+def test_an_empty_config_variable_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADER_CONFIG", "")
+    assert load_settings().quiet_seconds == 2.0
+
+
+def test_a_missing_file_at_the_usual_place_is_fine() -> None:
+    assert load_settings().queue_size == 10_000
+
+
+@pytest.mark.parametrize(
+    ("value", "roots"),
+    [
+        pytest.param("/a", ("/a",), id="one"),
+        pytest.param("/a:/b/c", ("/a", "/b/c"), id="several"),
+        pytest.param("/a/../b", ("/b",), id="normalised"),
+    ],
+)
+def test_roots_in_the_environment_are_separated_as_in_path(
+    value: str, roots: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRADER_WATCH_ROOTS", value)
+    assert load_settings().watch_roots == tuple(map(Path, roots))
+
+
+def test_paths_in_the_file_may_begin_with_the_home(home: Path) -> None:
+    configure(home, 'watch_roots = ["~/a", "/b"]\nrules_file = "~/r.toml"')
+    settings = load_settings()
+    assert (settings.watch_roots, settings.rules_file) == ((home / "a", Path("/b")), home / "r.toml")
+
+
+def test_a_zone_is_known_by_its_name() -> None:
+    settings = load_settings(timezone="Europe/Berlin")
+    assert settings.zone is not None
+    assert settings.zone.key == "Europe/Berlin"
