@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterator
 from itertools import islice
 
 from grader_daemon.analysis.redaction import redact
+from grader_daemon.domain.phrases import words_of
 from grader_daemon.domain.rules import PeopleRules, TaskTypeRules
 from grader_daemon.domain.session import USER, Message
 
 GENERAL = "general"
 """The task type of a request that says nothing about its kind."""
 
-_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation + "“”„«»‘’…–—¿¡。、，！？：；（）", " "))
 _PHRASE_REACH = 12
 _SHORTEST_REGULAR = 3
 _VOWELS = frozenset("aeiou")
@@ -45,14 +44,14 @@ class TaskTypes:
         self._openings: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         for task_type, keywords in rules.keywords.items():
             for keyword in keywords:
-                for first, *rest in _phrase_forms(keyword.lower().translate(_PUNCTUATION).split()):
+                for first, *rest in _phrase_forms(words_of(keyword.lower())):
                     self._openings.setdefault(first, []).append((tuple(rest), task_type))
 
     def of(self, request: str | None) -> str:
         """Give the task type with most hits; of equals, the one that stands first in the rules."""
         if not request:
             return GENERAL
-        words = request[: self._rules.examined_characters].lower().translate(_PUNCTUATION).split()
+        words = words_of(request[: self._rules.examined_characters].lower())
         hits: dict[str, int] = {}
         for position, word in enumerate(words):
             if word in self._openings:

@@ -12,7 +12,7 @@ import re
 import msgspec
 
 from grader_daemon.domain.analysis import Category, Outcome
-from grader_daemon.domain.phrases import LabelledPhrases, Phrases
+from grader_daemon.domain.phrases import Phrases
 from grader_daemon.domain.rules import FailureRules
 
 _WRAPPER = re.compile(r"<(?:untrusted_tool_result|persisted-output)\b[^>]{0,400}>\s*")
@@ -57,10 +57,10 @@ class ResultReader:
     def __init__(self, rules: FailureRules) -> None:
         self._rules = rules
         self._decode = msgspec.json.Decoder(_Report).decode
-        self._failing = Phrases(rules.failing_prefixes)
-        self._signs = LabelledPhrases(
+        self._failing = Phrases((prefix, None) for prefix in rules.failing_prefixes)
+        self._signs = Phrases[Outcome | Category](
             [
-                *((phrase, None) for phrase in rules.refusal_phrases),
+                *((phrase, Outcome.REFUSED) for phrase in rules.refusal_phrases),
                 *((phrase, category) for category in Category for phrase in rules.categories.get(category, ())),
             ]
         )
@@ -131,9 +131,11 @@ class ResultReader:
         half = max(1, self._rules.examined_characters // 2)
         if len(text) > 2 * half:
             text = f"{text[:half]}\n{text[-half:]}"
-        found, category = self._signs.first_in(text.lower())
-        if found:
-            return (Outcome.REFUSED, None) if category is None else (Outcome.FAILURE, category)
+        _, sign = self._signs.first_in(text.lower())
+        if isinstance(sign, Category):
+            return Outcome.FAILURE, sign
+        if sign is not None:
+            return sign, None
         if code:
             return Outcome.FAILURE, self._rules.exit_codes.get(str(code), Category.COMMAND_FAILED)
         return Outcome.FAILURE, Category.UNKNOWN

@@ -10,6 +10,7 @@ from grader_daemon.domain.phrases import Phrases
 from grader_daemon.domain.rules import CompletionRules
 
 _SCORE = "task_completed"
+_SAID = {"completion.phrase": 1, "completion.output_reference": 1, "completion.failure_phrase": -1}
 _LOW_ERROR_RATE = Reason(_SCORE, "completion.low_error_rate", 1)
 _CLAUSE_END = re.compile(r"[.;:!?,()\n\u2013\u2014]")
 _WORD = re.compile(r"\w+")
@@ -20,9 +21,13 @@ class CompletionJudge:
 
     def __init__(self, rules: CompletionRules) -> None:
         self._rules = rules
-        self._completion = Phrases(rules.completion_phrases)
-        self._output = Phrases(rules.output_phrases)
-        self._failure = Phrases(rules.failure_phrases)
+        self._phrases = Phrases(
+            [
+                *((phrase, "completion.phrase") for phrase in rules.completion_phrases),
+                *((phrase, "completion.output_reference") for phrase in rules.output_phrases),
+                *((phrase, "completion.failure_phrase") for phrase in rules.failure_phrases),
+            ]
+        )
 
     def judge(self, analysis: Analysis) -> tuple[bool, list[Reason]]:
         """Give the verdict and every sign that was seen. An interrupted session is never completed."""
@@ -40,13 +45,8 @@ class CompletionJudge:
         where = () if analysis.final_index is None else (analysis.final_index,)
         reasons = []
         if answer:
-            text = _plain(answer)
-            if self._says(self._completion, text):
-                reasons.append(Reason(_SCORE, "completion.phrase", 1, where))
-            if self._says(self._output, text):
-                reasons.append(Reason(_SCORE, "completion.output_reference", 1, where))
-            if self._says(self._failure, text):
-                reasons.append(Reason(_SCORE, "completion.failure_phrase", -1, where))
+            said = self._said_in(_plain(answer))
+            reasons += [Reason(_SCORE, rule, effect, where) for rule, effect in _SAID.items() if rule in said]
         if analysis.error_rate <= rules.low_error_rate:
             reasons.append(_LOW_ERROR_RATE)
         if analysis.error_rate > rules.high_error_rate:
@@ -56,12 +56,13 @@ class CompletionJudge:
             reasons.append(Reason(_SCORE, "completion.short_answer", -1, where))
         return reasons
 
-    def _says(self, phrases: Phrases, text: str) -> bool:
-        """Is one of the phrases said, and not denied in the words before it?"""
-        for start in phrases.starts(text):
-            if not self._is_negated(text, start):
-                return True
-        return False
+    def _said_in(self, text: str) -> set[str]:
+        """Give the rules whose phrases are said, and not denied in the words before them."""
+        said: set[str] = set()
+        for start, rule in self._phrases.occurrences(text):
+            if rule not in said and not self._is_negated(text, start):
+                said.add(rule)
+        return said
 
     def _is_negated(self, text: str, start: int) -> bool:
         clause = _CLAUSE_END.split(text[max(0, start - 80) : start])[-1]

@@ -77,22 +77,23 @@ def _checked(table: dict[str, Any]) -> Rules:
 
 def _explain(path: Path, text: str, own: dict[str, Any], message: str) -> str:
     """Say which key of the user's file is wrong, and in which line: the first that is wrong by itself."""
-    keys: list[str] = []
+    keys, message = _first_wrong(own) or ([], message)
+    line = _line_of(text, keys)
+    place = f"{path}, line {line}" if line else str(path)
+    return f"rules file {place}: {'.'.join(keys) or 'content'}: {message.partition(' - at ')[0]}"
+
+
+def _first_wrong(own: dict[str, Any]) -> tuple[list[str], str] | None:
     for keys, value in _leaves(own):
         table = tomllib.loads(shipped_text())
         _merge(table, _nested(keys, value))
         try:
             _checked(table)
         except msgspec.ValidationError as error:
-            message = str(error)
-            unknown = re.search(r"unknown field `([^`]+)`", message)
-            keys = keys[: keys.index(unknown.group(1)) + 1] if unknown and unknown.group(1) in keys else keys
-            break
-    else:
-        keys = []
-    line = _line_of(text, keys)
-    place = f"{path}, line {line}" if line else str(path)
-    return f"rules file {place}: {'.'.join(keys) or 'content'}: {message.partition(' - at ')[0]}"
+            unknown = re.search(r"unknown field `([^`]+)`", str(error))
+            known = keys.index(unknown.group(1)) + 1 if unknown and unknown.group(1) in keys else len(keys)
+            return keys[:known], str(error)
+    return None
 
 
 def _leaves(table: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[list[str], Any]]:
