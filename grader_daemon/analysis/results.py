@@ -48,7 +48,11 @@ class _Delegation(msgspec.Struct, frozen=True):
 
 _SILENT = _Report()
 _WORKED = (Outcome.SUCCESS, None)
-_TERMINAL_SUCCESS = ('{"output": "', '", "exit_code": 0, "error": null}')
+_PLAIN_ENDS = (
+    ('", "exit_code": 0, "error": null}', '{"output": "'),
+    ('"is_binary": false, "is_image": false}', '{"content": "'),
+)
+"""How the two most common results end and begin when they worked: a terminal command, and a file that was read."""
 
 
 class ResultReader:
@@ -69,11 +73,12 @@ class ResultReader:
     def read(self, tool: str | None, text: str) -> tuple[Outcome, Category | None]:
         """Give the outcome of one call and, for a failure, its category.
 
-        The most common result of all, a terminal command that worked, is known by its two ends: a quote inside its
-        output would be escaped, so nothing but structure can look like that.
+        The most common results that worked are known by their two ends: a quote inside their text would be escaped, so
+        nothing but structure can look like that.
         """
-        if text.endswith(_TERMINAL_SUCCESS[1]) and text.startswith(_TERMINAL_SUCCESS[0]):
-            return _WORKED
+        for end, beginning in _PLAIN_ENDS:
+            if text.endswith(end) and text.startswith(beginning):
+                return _WORKED
         if text.startswith("{"):
             body = text
         else:

@@ -58,8 +58,10 @@ def main() -> None:
 
 def run(command: click.Command, name: str) -> None:
     """Run a command and end the process: one line for what a user can cause, never a traceback for it."""
+    output.prepare()
     try:
         code = command.main(prog_name=name, standalone_mode=False)
+        output.flush()
     except click.exceptions.Exit as ended:
         code = ended.exit_code
     except click.ClickException as error:
@@ -70,7 +72,8 @@ def run(command: click.Command, name: str) -> None:
         code = 2
     except (KeyboardInterrupt, click.Abort):
         code = 130
-    except BrokenPipeError:
+    except OSError as error:
         output.abandon()
-        code = 0
+        output.error(f"{name}: cannot print: {error.strerror}")
+        code = 2
     sys.exit(code if isinstance(code, int) else 0)

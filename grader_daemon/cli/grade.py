@@ -14,7 +14,7 @@ from grader_daemon.cli.options import json_option, read_settings, settings_optio
 
 @click.command("grade")
 @settings_options
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
 @json_option
 @click.option("--dry-run", is_flag=True, help="Store nothing.")
 def command(

@@ -5,6 +5,7 @@ Whatever came out of a session is cleaned before: no control characters, no mark
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
+import click
 import msgspec
 
 from grader_daemon.domain.grade import Grade
@@ -19,9 +21,27 @@ from grader_daemon.domain.grade import Grade
 _TASK_CHARACTERS = 60
 
 
+def prepare() -> None:
+    """Make the standard streams fit for anything: closed ones lead nowhere, narrow ones get escapes."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  for the life of the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def flush() -> None:
+    """Bring out what is buffered."""
+    with _reader_may_leave():
+        sys.stdout.flush()
+
+
 def line(text: str = "") -> None:
     """Print one line of text that is ours or cleaned."""
-    print(text)
+    with _reader_may_leave():
+        print(text)
 
 
 def error(text: str) -> None:
@@ -32,7 +52,7 @@ def error(text: str) -> None:
 def document(content: Any) -> None:
     """Print one JSON document, indented, with times in ISO 8601."""
     encoded = msgspec.json.format(msgspec.json.encode(content), indent=2)
-    print(encoded.decode("utf-8", "backslashreplace"))
+    line(encoded.decode("utf-8", "backslashreplace"))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -48,7 +68,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
             text.rjust(width) if aligned else text.ljust(width)
             for text, width, aligned in zip(row, widths, right, strict=True)
         )
-        print("  ".join(cells).rstrip())
+        line("  ".join(cells).rstrip())
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> None:
@@ -56,7 +76,7 @@ def facts(pairs: Iterable[tuple[str, Any]]) -> None:
     known = [(name, cell(value)) for name, value in pairs]
     width = max((len(name) for name, _ in known), default=0)
     for name, value in known:
-        print(f"{name.ljust(width)}  {value}".rstrip())
+        line(f"{name.ljust(width)}  {value}".rstrip())
 
 
 def cell(value: Any) -> str:
@@ -126,8 +146,18 @@ def verdict(grade: Grade) -> str:
 
 
 def abandon() -> None:
-    """Forget what was to be printed: the reader of our output has gone."""
+    """Forget what was to be printed."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _reader_may_leave() -> Iterator[None]:
+    """End quietly when the reader of our output is gone (``list | head``)."""
+    try:
+        yield
+    except BrokenPipeError:
+        abandon()
+        raise click.exceptions.Exit(0) from None
 
 
 def _is_number(text: str) -> bool:
@@ -145,4 +175,5 @@ def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Se
         shown.add_column(column, justify="right" if aligned else "left", overflow="fold" if aligned else "ellipsis")
     for row in rows:
         shown.add_row(*(Text(text, no_wrap=True) for text in row))
-    Console().print(shown)
+    with _reader_may_leave():
+        Console().print(shown)

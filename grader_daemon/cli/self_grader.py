@@ -18,7 +18,7 @@ from grader_daemon.cli.options import read_settings, settings_options
 @click.option("-s", "--summary", is_flag=True, help="Show a summary of the last 7 days.")
 @click.option("-d", "--days", type=click.FloatRange(min=0, min_open=True), default=7.0, help="Days for --summary.")
 @click.option("-r", "--report", is_flag=True, help="Make the weekly report.")
-@click.option("-f", "--file", "file", type=click.Path(path_type=Path), help="Grade one session file.")
+@click.option("-f", "--file", "file", type=click.Path(path_type=Path, readable=False), help="Grade one session file.")
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -39,10 +39,14 @@ class WorkQueue:
             self._changed.notify()
         return fits
 
-    def take(self, limit: int) -> list[str]:
-        """Wait for work and take up to `limit` paths, the longest waiting first; [] when woken or closed."""
+    def take(self, limit: int, *, wait: bool) -> list[str]:
+        """Take up to `limit` paths, the longest waiting first.
+
+        Gives [] when there are none and `wait` is not set, or when woken or closed while waiting. Whoever took, even
+        nothing, calls `finish`.
+        """
         with self._changed:
-            while not (self._paths or self._closed or self._woken):
+            while wait and not (self._paths or self._closed or self._woken):
                 self._changed.wait()
             self._woken = False
             if self._closed:
@@ -50,7 +54,7 @@ class WorkQueue:
             taken = [path for path, _ in zip(self._paths, range(limit), strict=False)]
             for path in taken:
                 del self._paths[path]
-            self._in_hand = bool(taken)
+            self._in_hand = True
             return taken
 
     def finish(self) -> None:

@@ -1,7 +1,7 @@
-"""The daemon: one loop that moves paths from events and scans, over the debouncer, into the worker's queue.
+"""The daemon: one loop that moves paths from events, over the debouncer, into the worker's queue.
 
-The loop's thread owns the watchers and the scanner. Events come from watchdog's threads and are taken over under one
-condition, `_noticed`; grading happens in the worker's thread. Everything in memory may be lost at any time: the ledger
+The loop's thread owns the watchers. Events come from watchdog's threads and are taken over under one condition,
+`_noticed`. Grading and scanning happen in the worker's thread. Everything in memory may be lost at any time: the ledger
 and the disk tell what is missing.
 """
 
@@ -15,12 +15,12 @@ import msgspec
 import structlog
 
 from grader_daemon import bootstrap
+from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.debounce import Debouncer
 from grader_daemon.daemon.queue import WorkQueue
-from grader_daemon.daemon.scanner import Scanner, ScanReport, next_interval
+from grader_daemon.daemon.scanner import ScanReport, next_interval
 from grader_daemon.daemon.watcher import WATCHED, OverflowListener, RootWatcher, count_watches
 from grader_daemon.daemon.worker import Worker
-from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.errors import StoreError
 from grader_daemon.parsing import recognise
 from grader_daemon.settings import Settings
@@ -28,12 +28,9 @@ from grader_daemon.storage import DaemonStatus
 from grader_daemon.storage.lock import DaemonLock
 
 _CHECK_SECONDS = 2.0
-_SCAN_STEP_SECONDS = 0.05
-_SCAN_PAUSE_SECONDS = 0.005
 _BLIND_SCAN_SECONDS = 2.0
 _BLIND_CPU_SHARE = 0.02
 _STOP_SECONDS = 4.5
-_DUE_LIMIT = 1000
 
 
 class Service:
@@ -48,12 +45,21 @@ class Service:
         self._settings = settings
         self._log = structlog.get_logger()
         self._store = bootstrap.open_store(settings)
-        self._ledger = bootstrap.open_store(settings, read_only=True)
         ingest = bootstrap.make_ingest(settings, self._store)
         self._rules_version = ingest.examiner.rules_version
         self._queue = WorkQueue(settings.queue_size)
+        self._backlog = Backlog(
+            store=self._store,
+            roots=settings.watch_roots,
+            rules_version=self._rules_version,
+            quiet_seconds=settings.quiet_seconds,
+            clock=bootstrap.utc_now,
+            on_young=self._notice_path,
+            on_scanned=self._finish_scan,
+        )
         self._worker = Worker(
             queue=self._queue,
+            backlog=self._backlog,
             ingest=ingest,
             batch_sessions=settings.batch_sessions,
             batch_seconds=settings.batch_milliseconds / 1000,
@@ -63,7 +69,6 @@ class Service:
         self._watchers = [
             RootWatcher(root, on_path=self._notice_path, on_gap=self._notice_gap) for root in settings.watch_roots
         ]
-        self._scanner = Scanner(settings.watch_roots, self._ledger.file_stamp)
         self._started_at = bootstrap.utc_now()
         # Guarded by _noticed, because watchdog's threads and the worker write to them.
         self._noticed = threading.Condition()
@@ -71,13 +76,15 @@ class Service:
             quiet=settings.quiet_seconds, max_wait=settings.max_wait_seconds, capacity=settings.queue_size
         )
         self._gap: str | None = None
+        self._gap_told = False
         self._stopping = False
-        # Owned by the loop's thread.
         self._next_scan = 0.0
-        self._next_check = 0.0
         self._scans = 0
+        self._unreadable: tuple[str, ...] = ()
         self._short_of_watches: str | None = None
-        self._outdated_after: str | None = ""
+        # Owned by the loop's thread.
+        self._next_check = 0.0
+        self._published: tuple[dict[str, str], int, int] | None = None
         # Handed from the loop to the worker as a whole value.
         self._status: DaemonStatus | None = None
 
@@ -131,16 +138,48 @@ class Service:
             self._noticed.notify()
 
     def _after_batch(self) -> None:
-        """The worker is idle for a moment: it keeps the status, and the loop may refill the queue."""
+        """The worker is done with what it took: it keeps the status, and the loop may refill the queue."""
         status, self._status = self._status, None
         if status is not None:
             try:
                 with self._store.transaction():
                     self._store.save_status(status)
             except StoreError as error:
-                self._log.warning("store.write_failed", error=str(error))
+                self._log.warning("store.failed", error=str(error))
         with self._noticed:
             self._noticed.notify()
+
+    def _finish_scan(self, report: ScanReport) -> None:
+        """A scan ended, in the worker's thread."""
+        is_news = report.missing or self._scans == 0 or report.unreadable != self._unreadable
+        tell = self._log.info if is_news else self._log.debug
+        tell("reconcile.finished", **msgspec.structs.asdict(report))
+        self._unreadable = report.unreadable
+        watches = count_watches()
+        with self._noticed:
+            self._scans += 1
+            self._gap_told = False
+            self._compare_watches(watches, report)
+            if self._short_of_watches is None and all(watcher.state == WATCHED for watcher in self._watchers):
+                least, share = self._settings.scan_seconds, self._settings.scan_cpu_share
+            else:
+                least, share = min(_BLIND_SCAN_SECONDS, self._settings.scan_seconds), _BLIND_CPU_SHARE
+            self._next_scan = monotonic() + next_interval(report, least_seconds=least, cpu_share=share)
+            self._next_check = 0.0
+            self._noticed.notify()
+
+    def _compare_watches(self, watches: int | None, report: ScanReport) -> None:
+        """A limit that is reached below the root is told by nobody, but it shows in the numbers."""
+        watched = any(watcher.state == WATCHED for watcher in self._watchers)
+        short = watched and watches is not None and watches < report.folders - len(report.unreadable)
+        before = self._short_of_watches
+        self._short_of_watches = f"{watches} of {report.folders} folders are watched" if short else None
+        if short and before is None:
+            self._log.warning(
+                "watcher.degraded",
+                reason=f"{self._short_of_watches}; raise fs.inotify.max_user_watches",
+                scan_seconds=_BLIND_SCAN_SECONDS,
+            )
 
     # -- the loop --------------------------------------------------------------------------------------------------
 
@@ -155,44 +194,53 @@ class Service:
                 gap, self._gap = self._gap, None
             if quiet and not self._queue.put(quiet):
                 gap = gap or "more changes than the queue holds"
-            now = monotonic()
             if gap is not None:
-                self._log.info("watcher.gap_noticed", reason=gap)
-                self._next_scan = min(self._next_scan, now + self._settings.quiet_seconds / 2)
-            if now >= self._next_check:
-                self._next_check = now + _CHECK_SECONDS
+                self._plan_scan_for(gap)
+            if monotonic() >= self._next_check:
                 self._check()
-            if now >= self._next_scan and not self._scanner.running:
-                self._scanner.start()
-            self._scan_on()
+            self._start_scan_in_time()
+
+    def _plan_scan_for(self, gap: str) -> None:
+        """Scan soon, when what is written now is quiet."""
+        with self._noticed:
+            told, self._gap_told = self._gap_told, True
+            self._next_scan = min(self._next_scan, monotonic() + self._settings.quiet_seconds / 2)
+        if not told:
+            self._log.info("watcher.gap_noticed", reason=gap)
+
+    def _start_scan_in_time(self) -> None:
+        with self._noticed:
+            now = monotonic()
+            if now < self._next_scan:
+                return
+            self._next_scan = now + self._settings.scan_seconds
+        self._backlog.request_scan()
+        self._queue.wake()
 
     def _is_all_done(self) -> bool:
         """Has a first scan ended, and everything that it found been worked off?"""
-        return self._scans > 0 and len(self._debouncer) == 0 and self._queue.idle
+        with self._noticed:
+            waiting = len(self._debouncer) > 0 or self._gap is not None
+        return self._scans > 0 and not waiting and not self._backlog.busy and self._queue.idle
 
     def _patience(self) -> float:
         """How long to wait for something to happen, in seconds. Called with `_noticed` held."""
-        now = monotonic()
-        moments = [self._next_check]
+        moments = [self._next_check, self._next_scan]
         due = self._debouncer.next_due()
         if due is not None:
             moments.append(due)
-        if not self._scanner.running:
-            moments.append(self._next_scan)
-        elif self._queue.room > 0:
-            moments.append(now + _SCAN_PAUSE_SECONDS)
-        return max(0.0, min(moments) - now)
+        return max(0.0, min(moments) - monotonic())
 
     def _check(self) -> None:
-        """The seconds' round: are the roots watched, is anything due?"""
+        """The round of every two seconds: are the roots watched? And the worker looks for what is due."""
+        self._next_check = monotonic() + _CHECK_SECONDS
         for watcher in self._watchers:
             before = watcher.state
             if watcher.check():
                 self._tell_watching(watcher, before)
-                self._next_scan = 0.0
-                self._publish()
-        self._feed_due()
-        self._feed_outdated()
+                with self._noticed:
+                    self._next_scan = 0.0
+        self._publish()
 
     def _tell_watching(self, watcher: RootWatcher, before: str) -> None:
         root = str(watcher.root)
@@ -201,81 +249,23 @@ class Service:
         elif before != "not started":
             self._log.warning("watcher.restarted", root=root, reason=before)
 
-    def _feed_due(self) -> None:
-        """Files whose time has come though nothing changed: another try, or an open end that is idle by now."""
-        room = min(self._queue.room, _DUE_LIMIT)
-        if room > 0:
-            self._queue.put(self._ledger.due_paths(bootstrap.utc_now(), limit=room))
-
-    def _feed_outdated(self) -> None:
-        """Files graded under other rules, until the end of the ledger is reached once."""
-        room = min(self._queue.room, _DUE_LIMIT)
-        if self._outdated_after is None or room <= 0:
-            return
-        paths = self._ledger.outdated_paths(self._rules_version, after=self._outdated_after, limit=room)
-        self._outdated_after = paths[-1] if len(paths) == room else None
-        self._queue.put(paths)
-
-    def _scan_on(self) -> None:
-        """A step of the scan, as far as the queue has room for what it finds."""
-        if not self._scanner.running or self._queue.room <= 0:
-            return
-        missing, report = self._scanner.step(self._queue.room, within_seconds=_SCAN_STEP_SECONDS)
-        settled = [file.path for file in missing if self._is_settled(file.stamp)]
-        self._queue.put(settled)
-        if len(settled) < len(missing):
-            known = set(settled)
-            with self._noticed:
-                for file in missing:
-                    if file.path not in known and not self._debouncer.touch(file.path, monotonic()):
-                        self._gap = "more changes than the queue holds"
-        if report is not None:
-            self._finish_scan(report)
-
-    def _is_settled(self, stamp: FileStamp) -> bool:
-        """Was the last write so long ago that the file is quiet? A time in the future says nothing, so it counts."""
-        age = bootstrap.utc_now().timestamp() - stamp.mtime_ns / 1e9
-        return not 0 <= age < self._settings.quiet_seconds
-
-    def _finish_scan(self, report: ScanReport) -> None:
-        self._scans += 1
-        tell = self._log.info if report.missing or self._scans == 1 else self._log.debug
-        tell("reconcile.finished", **msgspec.structs.asdict(report))
-        self._check_watches(report)
-        if all(watcher.state == WATCHED for watcher in self._watchers) and self._short_of_watches is None:
-            least, share = self._settings.scan_seconds, self._settings.scan_cpu_share
-        else:
-            least, share = min(_BLIND_SCAN_SECONDS, self._settings.scan_seconds), _BLIND_CPU_SHARE
-        self._next_scan = monotonic() + next_interval(report, least_seconds=least, cpu_share=share)
-        self._publish()
-
-    def _check_watches(self, report: ScanReport) -> None:
-        """A limit that is reached below the root is told by nobody, but it shows in the numbers."""
-        watches = count_watches()
-        short = watches < report.folders - len(report.unreadable) and any(
-            watcher.state == WATCHED for watcher in self._watchers
-        )
-        before = self._short_of_watches
-        self._short_of_watches = f"{watches} of {report.folders} folders are watched" if short else None
-        if short and before is None:
-            self._log.warning(
-                "watcher.degraded",
-                reason=f"{self._short_of_watches}; raise fs.inotify.max_user_watches",
-                scan_seconds=_BLIND_SCAN_SECONDS,
-            )
-
     def _publish(self) -> None:
-        """Let the worker keep what `status` shows."""
+        """Wake the worker, and let it keep what `status` shows if that is news."""
         watching = {str(watcher.root): watcher.state for watcher in self._watchers}
-        if self._short_of_watches is not None:
-            watching = {root: self._short_of_watches if state == WATCHED else state for root, state in watching.items()}
-        self._status = DaemonStatus(
-            pid=os.getpid(),
-            started_at=self._started_at,
-            said_at=bootstrap.utc_now(),
-            backlog=len(self._queue) + len(self._debouncer),
-            watching=watching,
-        )
+        short = self._short_of_watches
+        if short is not None:
+            watching = {root: short if state == WATCHED else state for root, state in watching.items()}
+        backlog = len(self._queue) + len(self._debouncer)
+        news = (watching, backlog, self._scans)
+        if news != self._published:
+            self._published = news
+            self._status = DaemonStatus(
+                pid=os.getpid(),
+                started_at=self._started_at,
+                said_at=bootstrap.utc_now(),
+                backlog=backlog,
+                watching=watching,
+            )
         self._queue.wake()
 
     def _shut_down(self) -> None:
@@ -283,7 +273,6 @@ class Service:
         for watcher in self._watchers:
             watcher.stop()
         finished = self._worker.stop(max(0.1, _STOP_SECONDS - (monotonic() - began)))
-        self._ledger.close()
         if finished:
             self._store.close()
         self._log.info("service.stopped", waiting=len(self._queue), finished=finished)

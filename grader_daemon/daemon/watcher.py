@@ -11,7 +11,9 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from watchdog.events import (
@@ -135,7 +137,8 @@ class OverflowListener(logging.Handler):
         self._on_gap("the kernel's event queue overflowed" if overflow else "watchdog reported a problem")
 
     def __enter__(self) -> OverflowListener:
-        """Listen, and keep watchdog's own lines out of ours."""
+        """Listen, and keep watchdog's own lines and warnings (a folder that is registered twice) out of ours."""
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
         logger = logging.getLogger("watchdog")
         logger.addHandler(self)
         logger.propagate = False
@@ -145,16 +148,17 @@ class OverflowListener(logging.Handler):
         logging.getLogger("watchdog").removeHandler(self)
 
 
-def count_watches() -> int:
-    """Count the inotify watches of this process, as the kernel sees them (proc(5), fdinfo)."""
+def count_watches() -> int | None:
+    """Count the inotify watches of this process, as the kernel sees them (proc(5)); None if it does not tell."""
     watches = 0
-    for descriptor in os.listdir("/proc/self/fd"):
-        try:
-            if os.readlink(f"/proc/self/fd/{descriptor}") == "anon_inode:inotify":
-                with open(f"/proc/self/fdinfo/{descriptor}", "rb") as info:
-                    watches += info.read().count(b"inotify wd:")
-        except OSError:
-            continue
+    try:
+        for descriptor in os.listdir("/proc/self/fd"):
+            with suppress(FileNotFoundError):
+                if os.readlink(f"/proc/self/fd/{descriptor}") == "anon_inode:inotify":
+                    with open(f"/proc/self/fdinfo/{descriptor}", "rb") as info:
+                        watches += info.read().count(b"inotify wd:")
+    except OSError:
+        return None
     return watches
 
 

@@ -1,4 +1,4 @@
-"""The thread that grades: takes what waits, ingests it, says what came of it. The only one that writes."""
+"""The thread that grades: takes what waits, ingests it, says what came of it. The only one that uses the database."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import structlog
 
+from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.errors import StoreError
 from grader_daemon.pipeline.ingest import Ingest
@@ -23,6 +24,7 @@ class Worker:
         self,
         *,
         queue: WorkQueue,
+        backlog: Backlog,
         ingest: Ingest,
         batch_sessions: int,
         batch_seconds: float,
@@ -30,6 +32,7 @@ class Worker:
         on_batch: Callable[[], None],
     ) -> None:
         self._queue = queue
+        self._backlog = backlog
         self._ingest = ingest
         self._batch_sessions = batch_sessions
         self._batch_seconds = batch_seconds
@@ -53,9 +56,16 @@ class Worker:
 
     def _run(self) -> None:
         while not self._queue.closed:
-            paths = self._queue.take(self._batch_sessions)
-            while paths and not self._queue.closed:
-                paths = paths[self._work(paths) :]
+            paths = self._queue.take(self._batch_sessions, wait=not self._backlog.busy)
+            try:
+                paths = paths or self._backlog.take(self._batch_sessions)
+                while paths and not self._queue.closed:
+                    paths = paths[self._work(paths) :]
+            except StoreError as error:
+                self._wait_for_store(error)
+            except Exception:  # noqa: BLE001  told with its traceback; the next scan finds what is left
+                self._log.exception("worker.failed", paths=len(paths))
+                self._stopping.wait(_FIRST_PAUSE_SECONDS)
             self._queue.finish()
             self._on_batch()
 
@@ -64,9 +74,7 @@ class Worker:
         try:
             recorded, done = self._ingest.ingest(paths, within_seconds=self._batch_seconds)
         except StoreError as error:
-            self._log.error("store.write_failed", error=str(error), retry_seconds=self._pause)
-            self._stopping.wait(self._pause)
-            self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
+            self._wait_for_store(error)
             return 0
         except Exception:  # noqa: BLE001  a bug of ours; found, told and put aside one file at a time
             return self._work_singly(paths)
@@ -74,6 +82,11 @@ class Worker:
         for each in recorded:
             self._tell(each)
         return done
+
+    def _wait_for_store(self, error: StoreError) -> None:
+        self._log.error("store.failed", error=str(error), retry_seconds=self._pause)
+        self._stopping.wait(self._pause)
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
 
     def _work_singly(self, paths: list[str]) -> int:
         """A bug of ours in one of many files: find the one, put it aside, go on with the others."""

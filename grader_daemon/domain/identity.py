@@ -25,6 +25,7 @@ class Identity(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     started_at: datetime | None
     updated_at: datetime | None
     lineage: int | None
+    opening: int | None
     conversation: int | None
     compacted: bool
     named_after_id: bool
@@ -91,7 +92,7 @@ def compare(new: Identity, rival: Identity, *, rival_exists: bool) -> Verdict:
     """
     if new.session_id == rival.session_id:
         return _compare_files(new, rival, rival_exists=rival_exists)
-    if new.lineage is not None and new.lineage == rival.lineage:
+    if new.lineage is not None and (new.lineage, new.opening) == (rival.lineage, rival.opening):
         verdict = _compare_links(new, rival)
         if verdict is not Verdict.INDEPENDENT:
             return verdict

@@ -79,9 +79,9 @@ def _text_of(part: str | Part | int | float) -> str:
 class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One conversation of a person (or a program) with an agent.
 
-    Times are aware UTC. `lineage` is shared by the links of a compression chain, `conversation` by copies of one
-    conversation; `compacted` says that earlier messages were replaced by a summary, `named_after_id` that the file
-    bears the name of its session. What these are for is told in `domain.identity`.
+    Times are aware UTC. `lineage` and `opening` (its first message) are shared by the links of a compression chain,
+    `conversation` by copies of one conversation; `compacted` says that earlier messages were replaced by a summary,
+    `named_after_id` that the file bears the name of its session. What these are for is told in `domain.identity`.
     """
 
     session_id: str
@@ -93,6 +93,7 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     started_at: datetime | None = None
     updated_at: datetime | None = None
     lineage: int | None = None
+    opening: int | None = None
     conversation: int | None = None
     compacted: bool = False
     named_after_id: bool = True

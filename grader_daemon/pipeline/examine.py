@@ -153,6 +153,7 @@ class Examiner:
             started_at=session.started_at,
             updated_at=grade.ended_at,
             lineage=session.lineage,
+            opening=session.opening,
             conversation=session.conversation,
             compacted=session.compacted,
             named_after_id=session.named_after_id,

@@ -40,7 +40,9 @@ class Database:
             self.connection = apsw.Connection(str(path), flags=flags)
             self.connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))
             if not read_only:
-                self.connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+                self.connection.execute(
+                    "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000"
+                )
                 migrate(self.connection, str(path))
                 path.chmod(0o600)
             self.connection.execute("SELECT count(*) FROM session_files LIMIT 1")

@@ -51,6 +51,7 @@ DETAIL_COLUMNS = (
     "reasons",
     "updated_at",
     "lineage",
+    "opening",
     "conversation",
     "compacted",
     "named_after_id",
@@ -131,6 +132,7 @@ def detail_row(grade: Grade, identity: Identity, *, digest: str, host: str) -> t
         _encode(grade.reasons).decode(),
         to_text(identity.updated_at),
         identity.lineage,
+        identity.opening,
         identity.conversation,
         identity.compacted,
         identity.named_after_id,
@@ -199,9 +201,10 @@ def to_identity(row: Sequence[Any]) -> Identity:
         started_at=to_moment(row[4]),
         updated_at=to_moment(row[5]),
         lineage=row[6],
-        conversation=row[7],
-        compacted=bool(row[8]),
-        named_after_id=bool(row[9]),
+        opening=row[7],
+        conversation=row[8],
+        compacted=bool(row[9]),
+        named_after_id=bool(row[10]),
     )
 
 

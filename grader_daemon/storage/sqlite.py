@@ -49,7 +49,7 @@ _SELECT_GRADES = (
 )
 _SELECT_RIVALS = (
     "SELECT d.session_id, g.session_file, d.state, d.messages, g.session_start, d.updated_at, d.lineage,"
-    " d.conversation, d.compacted, d.named_after_id"
+    " d.opening, d.conversation, d.compacted, d.named_after_id"
     " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
 )
 
@@ -224,7 +224,7 @@ class Store(Database):
         """Take a grade back because another file holds the session; its own file's ledger row says why."""
         self._delete_grade(session_id)
         self.connection.execute(
-            "UPDATE session_files SET state = 'skipped', reason = ?, retry_at = NULL"
+            "UPDATE session_files SET state = 'skipped', reason = ?, retry_at = NULL, rules_version = NULL"
             " WHERE session_id = ? AND state = 'graded'",
             (reason, session_id),
         )
@@ -232,7 +232,7 @@ class Store(Database):
     def retract_file(self, path: str, reason: SkipReason) -> None:
         """Note that the grade of a session now comes from another file than `path`."""
         self.connection.execute(
-            "UPDATE session_files SET state = 'skipped', reason = ?, retry_at = NULL"
+            "UPDATE session_files SET state = 'skipped', reason = ?, retry_at = NULL, rules_version = NULL"
             " WHERE path = ? AND state = 'graded'",
             (reason, path),
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import NamedTuple
 
 import msgspec
@@ -30,6 +30,8 @@ _RANDOM_ID_LENGTH = 9
 _COUNTED_ID = re.compile(r"[A-Za-z_:.-]*\d{0,8}")
 _SESSIONS_FOLDER = "sessions"
 _STEM_LIMIT = 96
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -85,6 +87,7 @@ class HermesFormat:
         traits = _traits(messages)
         if traits.review_fork:
             return Skipped(SkipReason.REVIEW_FORK, session_id)
+        started_at = _utc(file.session_start, zone)
         return Session(
             session_id=session_id,
             file=path,
@@ -92,9 +95,10 @@ class HermesFormat:
             messages=messages,
             model=_text(file.model),
             platform=_text(file.platform),
-            started_at=_utc(file.session_start, zone),
+            started_at=started_at,
             updated_at=_utc(file.last_updated, zone),
-            lineage=_lineage(file.session_start, messages),
+            lineage=_lineage(file.session_start, started_at) if messages else None,
+            opening=_digest(messages[0].text) if messages else None,
             conversation=_conversation(messages, traits.call_ids),
             compacted=traits.compacted,
             named_after_id=stem is None or stem == session_id or stem == file_stem(session_id),
@@ -152,11 +156,11 @@ def _utc(stamp: object, zone: tzinfo | None) -> datetime | None:
         return None
 
 
-def _lineage(session_start: object, messages: Sequence[Message]) -> int | None:
-    """What the links of a compression chain share: the start to the microsecond and the first request."""
-    if not isinstance(session_start, str) or "." not in session_start or not messages:
+def _lineage(session_start: object, started_at: datetime | None) -> int | None:
+    """What the links of a compression chain share: their start, to the microsecond (as a count of these since 1970)."""
+    if started_at is None or "." not in str(session_start):
         return None
-    return _digest(f"{session_start}\n{messages[0].text}")
+    return (started_at - _EPOCH) // _MICROSECOND
 
 
 def _conversation(messages: Sequence[Message], call_ids: Sequence[str]) -> int | None:

@@ -51,7 +51,8 @@ CREATE TABLE session_details (
     p_completed REAL,
     reasons TEXT NOT NULL,         -- JSON array of {score, rule, effect, messages}
     updated_at TEXT,
-    lineage INTEGER,               -- shared by the links of a compression chain
+    lineage INTEGER,               -- start in microseconds; shared by the links of a compression chain
+    opening INTEGER,               -- digest of the first message; shared by them too
     conversation INTEGER,          -- shared by copies of one conversation
     compacted INTEGER NOT NULL,
     named_after_id INTEGER NOT NULL

@@ -1,0 +1,42 @@
+"""What the figures should be, and who says so. None: nobody has said yet, the figure is printed without a verdict."""
+
+from __future__ import annotations
+
+ONE_PROCESS_OF_FLOOR: float | None = None
+"""Sessions per CPU second in one process, as a part of what reading and orjson alone do."""
+
+TWO_PROCESSES_OF_FLOOR: float | None = None
+"""Sessions per second of wall-clock with two processes, as a part of the same on one core."""
+
+LIVE_P99_MILLISECONDS: float | None = 100.0
+"""From the final write to the committed row, less the quiet time; promised to users."""
+
+LOST_SESSIONS: float | None = 0.0
+"""The disk is the queue: whatever memory or the kernel drops, the next scan finds."""
+
+BURST_SECONDS: float | None = None
+"""From the first of 100,000 renames to the last row."""
+
+BURST_PEAK_MEGABYTES: float | None = None
+"""Peak resident memory of the daemon during the burst."""
+
+RESTART_CPU_SECONDS: float | None = None
+"""CPU of a restart over 100,000 graded files, until the first scan is finished."""
+
+FIRST_START_SECONDS: float | None = None
+"""From a first start over 100,000 files to the last row."""
+
+IDLE_CPU_PERCENT: float | None = 0.1
+"""Of one processor, with 10,000 folders watched; the default of the setting `scan_cpu_share`."""
+
+IDLE_MEGABYTES: float | None = None
+"""Resident memory of a daemon that has nothing to do but watch 10,000 folders."""
+
+MEMORY_PER_BYTE: float | None = 3.5
+"""Peak memory of grading a file, in multiples of its size; what the setting `max_file_bytes` says."""
+
+HELP_CPU_MILLISECONDS: float | None = 150.0
+"""CPU time of ``grader-daemon --help``; promised to users."""
+
+STATUS_CPU_MILLISECONDS: float | None = None
+"""CPU time of ``grader-daemon status``."""

@@ -1,0 +1,68 @@
+"""Session files as an agent writes them."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.strategies import document, json_answer, json_round, json_user
+
+Turns = list[dict[str, Any]]
+TASK = "Fix the date parser"
+PERMISSION_DENIED = '{"output": "cat: x: Permission denied", "exit_code": 1, "error": null}'
+ANSWER = "Done, the date parser works and all tests pass."
+
+
+def turns(rounds: int = 1, *, task: str = TASK, answer: str | None = ANSWER, output: str = "fine") -> Turns:
+    """A request, tool rounds that work, and an answer (None: the agent is still at it)."""
+    result = json.dumps({"output": output, "exit_code": 0, "error": None}, ensure_ascii=False)
+    work = [turn for number in range(rounds) for turn in json_round(result, call_id=f"call_{number}")]
+    return [json_user(task), *work, *([] if answer is None else [json_answer(answer)])]
+
+
+def content(name: str, messages: Sequence[dict[str, Any]] | None = None, /, **fields: Any) -> bytes:
+    """A whole file of the session `name`. Each has a start of its own, and ended when the file was written."""
+    start = f"2026-11-21T21:55:00.{zlib.crc32(name.encode()) % 1_000_000:06d}"
+    fields = {"session_id": name, "session_start": start, "last_updated": None, **fields}
+    return document(turns() if messages is None else messages, **fields)
+
+
+def path_of(folder: Path, session_id: str) -> Path:
+    """Where a session's file is."""
+    return folder / f"session_{session_id}.json"
+
+
+def write(folder: Path, name: str, messages: Turns | None = None, /, *, age: float = 0, **fields: Any) -> Path:
+    """Write a session as Hermes does: a temporary file that is renamed. `age` moves its time back, in seconds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return replace(path_of(folder, name), content(name, messages, **fields), age=age)
+
+
+def replace(path: Path, whole: bytes, *, age: float = 0) -> Path:
+    """Put new content under a name in one step."""
+    temporary = path.with_name(f".{path.stem}_{uuid.uuid4().hex[:8]}.tmp")
+    temporary.write_bytes(whole)
+    if age:
+        written = temporary.stat().st_mtime - age
+        os.utime(temporary, (written, written))
+    os.replace(temporary, path)
+    return path
+
+
+def write_many(folder: Path, count: int, *, messages: Turns | None = None, age: float = 3600) -> list[str]:
+    """Write many sessions that were finished a while ago; gives their ids."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pattern = content("many_NUMBER", messages, session_start="2026-11-21T20:00:00.5NUMBER")
+    ids = []
+    for number in range(count):
+        path = path_of(folder, f"many_{number:05d}")
+        path.write_bytes(pattern.replace(b"NUMBER", b"%05d" % number))
+        written = path.stat().st_mtime - age
+        os.utime(path, (written, written))
+        ids.append(f"many_{number:05d}")
+    return ids

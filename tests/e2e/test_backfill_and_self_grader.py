@@ -1,0 +1,162 @@
+"""Grading what is missing: ``backfill``, and the command line of the original design."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import StartDaemon
+from tests.e2e.daemon_process import DATABASE, environment, query, run_command, wait_until
+from tests.e2e.session_files import path_of, turns, write, write_many
+
+# -- backfill ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_backfill_grades_what_is_missing(graded_home: Path, sessions: Path, jobs: str) -> None:
+    write_many(sessions, 250)
+
+    ended = run_command(graded_home, "backfill", "--jobs", jobs)
+    again = run_command(graded_home, "backfill", "--jobs", jobs)
+
+    assert ended.returncode == again.returncode == 0
+    assert ended.stderr == again.stderr == ""
+    assert "250 graded" in ended.stdout
+    assert "Nothing to do" in again.stdout
+    assert query(graded_home / DATABASE, "SELECT count(*) AS n FROM session_grades") == [{"n": 253}]
+
+
+def test_a_dry_backfill_only_says_what_it_would_do(home: Path, sessions: Path) -> None:
+    ids = write_many(sessions, 3)
+
+    ended = run_command(home, "backfill", "--dry-run")
+
+    assert ended.returncode == 0
+    assert all(str(path_of(sessions, session_id)) in ended.stdout for session_id in ids)
+    assert "3 files would be graded" in ended.stdout
+    assert query(home / DATABASE, "SELECT * FROM session_files") == []
+
+
+def test_backfill_can_be_held_to_recent_files(home: Path, sessions: Path) -> None:
+    write(sessions, "of_last_week", age=8 * 86_400)
+    write(sessions, "of_today")
+
+    assert run_command(home, "backfill", "--since", "7d").returncode == 0
+
+    assert query(home / DATABASE, "SELECT session_id FROM session_grades") == [{"session_id": "of_today"}]
+
+
+def test_backfill_ends_with_1_when_a_file_cannot_be_graded(home: Path, sessions: Path) -> None:
+    write(sessions, "good")
+    path_of(sessions, "bad").write_bytes(b"\xef\xbb\xbf")
+
+    assert run_command(home, "backfill").returncode == 1
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupted_backfill_can_be_started_again(home: Path, sessions: Path, jobs: str) -> None:
+    write_many(sessions, 3000, messages=turns(10))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "grader_daemon", "backfill", "--jobs", jobs],
+        env=environment(home, {"batch_sessions": 50}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+    wait_until(lambda: len(query(home / DATABASE, "SELECT 1 FROM session_grades")) >= 100, "a hundred grades")
+
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=20)
+
+    done = len(query(home / DATABASE, "SELECT 1 FROM session_grades"))
+    assert process.returncode == 130
+    assert "Traceback" not in told
+    assert 100 <= done < 3000
+    again = run_command(home, "backfill", "--jobs", jobs)
+    assert f"{3000 - done} graded" in again.stdout
+    assert query(home / DATABASE, "SELECT 1 FROM session_files WHERE grades <> 1") == []
+
+
+def test_backfill_beside_a_running_daemon_grades_nothing_wrong(
+    start_daemon: StartDaemon, home: Path, sessions: Path
+) -> None:
+    ids = write_many(sessions, 1500)
+    daemon = start_daemon()
+
+    ended = run_command(home, "backfill", "--jobs", "2")
+
+    assert ended.returncode == 0
+    assert ended.stderr == ""
+    daemon.wait_for_count(1500)
+    assert [row["session_id"] for row in daemon.query("SELECT session_id FROM session_grades ORDER BY 1")] == ids
+    assert daemon.query("PRAGMA integrity_check") == [{"integrity_check": "ok"}]
+
+
+# -- the original command line -----------------------------------------------------------------------------------------
+
+
+def test_self_grader_grades_the_latest(home: Path, sessions: Path) -> None:
+    for number in range(4):
+        write(sessions, f"nr_{number}", age=100 - number)
+
+    ended = run_command(home, "-g", "2", program="self-grader")
+
+    assert ended.returncode == 0
+    assert [line.split()[0] for line in ended.stdout.splitlines()[1:]] == ["nr_3", "nr_2"]
+    again = run_command(home, "-g", "10", program="self-grader")
+    assert [line.split()[0] for line in again.stdout.splitlines()[1:]] == ["nr_1", "nr_0"]
+
+
+def test_self_grader_shows_a_summary(asked_home: Path) -> None:
+    week = run_command(asked_home, "-s", program="self-grader")
+    day = run_command(asked_home, "-s", "-d", "1", program="self-grader")
+
+    assert week.returncode == day.returncode == 0
+    assert "7 days" in week.stdout
+    assert "1 days" in day.stdout
+    assert "2 finished" in day.stdout
+
+
+def test_self_grader_grades_one_file(home: Path, sessions: Path) -> None:
+    file = write(sessions, "single")
+
+    ended = run_command(home, "-f", file, program="self-grader")
+
+    assert ended.returncode == 0
+    assert "single" in ended.stdout
+
+
+@pytest.mark.parametrize("whole", [None, b"", b'{"name": "no session"}'], ids=["missing", "empty", "no-session"])
+def test_self_grader_says_in_one_line_why_a_file_has_no_grade(home: Path, tmp_path: Path, whole: bytes | None) -> None:
+    file = path_of(tmp_path, "x")
+    if whole is not None:
+        file.write_bytes(whole)
+
+    ended = run_command(home, "-f", file, program="self-grader")
+
+    assert ended.returncode in (1, 2)
+    assert ended.stderr.count("\n") == 1
+    assert str(file) in ended.stderr
+
+
+def test_self_grader_takes_its_options_together(home: Path, sessions: Path) -> None:
+    write(sessions, "together")
+
+    ended = run_command(home, "-g", "5", "-s", program="self-grader")
+
+    assert ended.returncode == 0
+    assert "together" in ended.stdout
+    assert "1 finished" in ended.stdout
+
+
+def test_self_grader_says_that_weekly_reports_are_still_to_come(asked_home: Path) -> None:
+    ended = run_command(asked_home, "-r", program="self-grader")
+
+    assert ended.returncode == 2
+    assert ended.stderr.count("\n") == 1

@@ -1,0 +1,355 @@
+"""How the daemon starts, stops, and comes back."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from tests.e2e.conftest import StartDaemon
+from tests.e2e.daemon_process import DATABASE, DaemonProcess, query, run_command, wait_until
+from tests.e2e.session_files import content, path_of, turns, write, write_many
+from tests.strategies import json_answer, json_round, json_user
+
+STOP_SECONDS = 5.0
+BOTH_SIGNALS = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["sigterm", "sigint"])
+
+
+# -- stopping ----------------------------------------------------------------------------------------------------------
+
+
+@BOTH_SIGNALS
+def test_a_signal_ends_the_idle_daemon_at_once(
+    start_daemon: StartDaemon, sessions: Path, number: signal.Signals
+) -> None:
+    daemon = start_daemon()
+    write(sessions, "before")
+    daemon.wait_for_grade("before")
+
+    code, seconds = daemon.stop(number)
+
+    assert code == 0
+    assert seconds < STOP_SECONDS
+    assert daemon.events("service.stopped")[0]["finished"] is True
+
+
+@BOTH_SIGNALS
+def test_a_signal_ends_the_daemon_with_thousands_waiting(
+    start_daemon: StartDaemon, sessions: Path, number: signal.Signals
+) -> None:
+    write_many(sessions, 3000, messages=turns(20, output="text of a log\n" * 60))
+    daemon = start_daemon()
+    daemon.wait_for_event("session.graded")
+
+    code, seconds = daemon.stop(number)
+
+    assert code == 0
+    assert seconds < STOP_SECONDS
+    assert 0 < daemon.grade_count() < 3000
+    assert _integrity(daemon) == "ok"
+
+
+def test_a_signal_ends_the_daemon_while_it_grades_a_huge_session(start_daemon: StartDaemon, sessions: Path) -> None:
+    huge = turns(500, output="Traceback: all work and no play\n" * 3200)
+    path = write(sessions, "huge", huge, age=3600)
+    assert path.stat().st_size > 50_000_000
+    daemon = start_daemon()
+    wait_until(lambda: _bytes_read(daemon.pid) > 50_000_000, "the huge file to be read")
+
+    code, seconds = daemon.stop()
+
+    assert code == 0
+    assert seconds < STOP_SECONDS
+    assert daemon.events("service.stopped")
+
+
+def test_a_second_signal_while_it_stops_does_no_harm(start_daemon: StartDaemon, sessions: Path) -> None:
+    write_many(sessions, 3000)
+    daemon = start_daemon()
+    daemon.wait_for_event("session.graded")
+    daemon.send(signal.SIGTERM)
+    daemon.send(signal.SIGINT)
+
+    code, seconds = daemon.stop()
+
+    assert code == 0
+    assert seconds < STOP_SECONDS
+
+
+# -- crashes -----------------------------------------------------------------------------------------------------------
+
+
+def test_after_a_crash_nothing_is_lost_and_nothing_is_graded_twice(start_daemon: StartDaemon, sessions: Path) -> None:
+    ids = write_many(sessions, 3000)
+    crashed = start_daemon(batch_sessions=50)
+    wait_until(lambda: crashed.grade_count() > 100, "the first hundred grades")
+    crashed.kill()
+    done = crashed.query("SELECT id, session_id, graded_at FROM session_grades ORDER BY id")
+    assert 100 < len(done) < len(ids)
+
+    daemon = start_daemon()
+    daemon.wait_for_count(len(ids))
+
+    assert [row["session_id"] for row in daemon.query("SELECT session_id FROM session_grades ORDER BY 1")] == ids
+    assert daemon.query("SELECT path FROM session_files WHERE grades <> 1 OR state <> 'graded'") == []
+    after = daemon.query("SELECT id, session_id, graded_at FROM session_grades ORDER BY id")
+    assert after[: len(done)] == done
+    assert _integrity(daemon) == "ok"
+
+
+def test_a_session_written_while_no_daemon_ran_is_graded_at_the_next_start(
+    start_daemon: StartDaemon, sessions: Path
+) -> None:
+    write(sessions, "first")
+    daemon = start_daemon()
+    daemon.wait_for_grade("first")
+    daemon.stop()
+    write(sessions, "meanwhile")
+
+    daemon = start_daemon()
+
+    daemon.wait_for_grade("meanwhile")
+    assert daemon.events("session.graded", session_id="first") == []
+
+
+# -- starting ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_second_daemon_on_the_same_database_is_refused_in_one_line(
+    start_daemon: StartDaemon, sessions: Path, home: Path
+) -> None:
+    daemon = start_daemon()
+    daemon.wait_for_event("service.started")
+
+    second = run_command(home, "run")
+
+    assert second.returncode == 2
+    assert second.stderr.count("\n") == 1
+    assert str(daemon.pid) in second.stderr
+    write(sessions, "still_at_work")
+    daemon.wait_for_grade("still_at_work")
+
+
+def test_the_lock_of_a_crashed_daemon_holds_nobody_back(start_daemon: StartDaemon, sessions: Path) -> None:
+    crashed = start_daemon()
+    crashed.wait_for_event("service.started")
+    crashed.kill()
+
+    write(sessions, "after_the_crash")
+
+    start_daemon().wait_for_grade("after_the_crash")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        pytest.param("quiet_seconds", "soon", id="not-a-number"),
+        pytest.param("quiet_seconds", "-1", id="below-its-range"),
+        pytest.param("watch_roots", "~nobody_of_this_name/x", id="home-of-nobody"),
+        pytest.param("timezone", "Mars/Olympus", id="no-such-zone"),
+        pytest.param("log_level", "loud", id="no-such-level"),
+        pytest.param("rules_file", "/nowhere/rules.toml", id="no-such-rules-file"),
+        pytest.param("config", "/nowhere/config.toml", id="no-such-settings-file"),
+    ],
+)
+def test_a_wrong_setting_is_told_in_one_line_that_names_it(home: Path, setting: str, value: str) -> None:
+    wrong: dict[str, Any] = {setting: value}
+
+    ended = run_command(home, "run", **wrong)
+
+    assert ended.returncode == 2
+    assert ended.stderr.count("\n") == 1
+    assert "Traceback" not in ended.stderr
+    assert value in ended.stderr
+
+
+@pytest.mark.parametrize("unusable", ["folder", "text"])
+def test_a_database_that_is_none_is_told_in_one_line_and_left_as_it_is(home: Path, unusable: str) -> None:
+    path = home / "grades.db"
+    if unusable == "folder":
+        path.mkdir()
+    else:
+        path.write_text("These are my notes, and no database at all.\n" * 40)
+
+    ended = run_command(home, "run", db_path=str(path))
+
+    assert ended.returncode == 2
+    assert ended.stderr.count("\n") == 1
+    assert path.is_dir() or path.read_text().startswith("These are my notes")
+
+
+def test_files_that_were_there_before_the_first_start_are_graded(start_daemon: StartDaemon, sessions: Path) -> None:
+    write_many(sessions, 30)
+    write(sessions.parent / "profiles" / "work" / "sessions", "of_a_profile", age=60)
+
+    daemon = start_daemon()
+
+    daemon.wait_for_count(31)
+    assert daemon.query("SELECT * FROM session_files WHERE grades <> 1") == []
+
+
+def test_a_restart_changes_nothing(start_daemon: StartDaemon, sessions: Path) -> None:
+    write_many(sessions, 30)
+    daemon = start_daemon(arguments=["--once"])
+    assert daemon.wait_for_end() == 0
+    before = _everything(daemon)
+
+    again = start_daemon(arguments=["--once"])
+
+    assert again.wait_for_end() == 0
+    assert _everything(again) == before
+    assert again.events("session.graded") == []
+
+
+def test_once_grades_what_is_there_and_ends(start_daemon: StartDaemon, sessions: Path) -> None:
+    write_many(sessions, 200)
+    write(sessions, "just_written")
+    broken = path_of(sessions, "broken")
+    broken.write_bytes(content("broken")[:-40])
+
+    daemon = start_daemon(arguments=["--once"])
+
+    assert daemon.wait_for_end() == 0
+    assert daemon.grade_count() == 201
+    assert daemon.ledger(broken) is not None
+
+
+def test_the_database_and_its_folder_are_private(start_daemon: StartDaemon, sessions: Path) -> None:
+    write(sessions, "private")
+    daemon = start_daemon(arguments=["--once"])
+    daemon.wait_for_end()
+
+    assert daemon.database.stat().st_mode & 0o777 == 0o600
+    assert daemon.database.parent.stat().st_mode & 0o777 == 0o700
+
+
+# -- rules and old databases -------------------------------------------------------------------------------------------
+
+
+def test_changed_rules_grade_everything_again_at_the_next_start(
+    start_daemon: StartDaemon, sessions: Path, tmp_path: Path
+) -> None:
+    failing = json_round('{"output": "a peculiar complaint", "exit_code": 3, "error": null}')
+    messages = [json_user("Fix it"), *failing, json_answer()]
+    for number in range(20):
+        write(sessions, f"judged_{number}", messages, age=60)
+    daemon = start_daemon(arguments=["--once"])
+    daemon.wait_for_end()
+    before = daemon.query("SELECT id, session_id, error_types FROM session_grades ORDER BY id")
+    assert {row["error_types"] for row in before} == {'["command_failed"]'}
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[failures.categories]\nnetwork_error = ["a peculiar complaint"]\n')
+
+    daemon = start_daemon(rules_file=str(rules))
+
+    daemon.wait_for_rows(
+        "SELECT 1 WHERE (SELECT count(*) FROM session_grades WHERE error_types = ?) = 20", '["network_error"]'
+    )
+    after = daemon.query("SELECT id, session_id FROM session_grades ORDER BY id")
+    assert after == [{"id": row["id"], "session_id": row["session_id"]} for row in before]
+    assert {row["grades"] for row in daemon.query("SELECT grades FROM session_files")} == {2}
+
+
+ORIGINAL_SCHEMA = """
+CREATE TABLE session_grades (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id TEXT UNIQUE NOT NULL,
+    session_file TEXT NOT NULL,
+    graded_at TEXT NOT NULL,
+    -- Core metrics
+    task_completed INTEGER NOT NULL,
+    tool_calls_efficient INTEGER NOT NULL,
+    response_quality INTEGER NOT NULL,
+    errors_recovered INTEGER NOT NULL,
+    total_api_calls INTEGER NOT NULL,
+    -- Metadata
+    model TEXT,
+    platform TEXT,
+    session_start TEXT,
+    duration_seconds REAL,
+    task_summary TEXT,
+    -- Error analysis
+    total_errors INTEGER NOT NULL,
+    error_types TEXT,  -- JSON array
+    tools_with_errors TEXT,  -- JSON array
+    -- Pattern flags
+    had_repeated_errors INTEGER NOT NULL,
+    had_infinite_loop_risk INTEGER NOT NULL,
+    had_user_clarification INTEGER NOT NULL
+);
+CREATE TABLE weekly_reports (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    week_start TEXT UNIQUE NOT NULL,
+    week_end TEXT NOT NULL,
+    generated_at TEXT NOT NULL,
+    report_json TEXT NOT NULL  -- Serialized WeeklyReport
+);
+"""
+
+
+def test_a_database_of_the_original_program_is_adopted_with_its_rows(
+    start_daemon: StartDaemon, sessions: Path, home: Path
+) -> None:
+    database = home / DATABASE
+    _make_original(database)
+    original = query(database, "SELECT * FROM session_grades ORDER BY id")
+    tables = "SELECT name, sql FROM sqlite_master WHERE name IN ('session_grades', 'weekly_reports') ORDER BY name"
+    schema = query(database, tables)
+    write(sessions, "known", turns(3))
+
+    daemon = start_daemon()
+    write(sessions, "of_today")
+
+    daemon.wait_for_grade("of_today")
+    known = daemon.wait_for_grade("known")
+    rows = daemon.query("SELECT * FROM session_grades ORDER BY id")
+    assert rows[0] == original[0]
+    assert known["id"] == original[1]["id"]
+    assert known["tool_calls"] == 3
+    assert [row["session_id"] for row in rows] == ["of_another_time", "known", "of_today"]
+    assert daemon.query("SELECT report_json FROM weekly_reports") == [{"report_json": "{}"}]
+    assert daemon.query(tables) == schema
+
+
+def test_the_rows_of_an_adopted_database_can_be_listed(home: Path) -> None:
+    _make_original(home / DATABASE)
+
+    listed = run_command(home, "list")
+
+    assert listed.returncode == 0
+    assert "of_another_time" in listed.stdout
+
+
+def _make_original(database: Path) -> None:
+    database.parent.mkdir(parents=True, exist_ok=True)
+    connection = apsw.Connection(str(database))
+    connection.execute(ORIGINAL_SCHEMA)
+    for session_id in ("of_another_time", "known"):
+        connection.execute(
+            "INSERT INTO session_grades VALUES (NULL, ?, '/gone/session.json', '2026-03-30T10:00:00', 1, 4, 3, 1, 7,"
+            " 'hermes-4', 'cli', '2026-03-30T09:00:00', 12.5, 'Old work', 1, '[\"timeout\"]', NULL, 0, 0, 0)",
+            (session_id,),
+        )
+    connection.execute("INSERT INTO weekly_reports VALUES (NULL, '2026-03-23', '2026-03-29', '2026-03-30', '{}')")
+    connection.close()
+
+
+def _bytes_read(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/io").read_text().splitlines():
+        if line.startswith("rchar:"):
+            return int(line.split()[1])
+    return 0
+
+
+def _everything(daemon: DaemonProcess) -> list[object]:
+    return [
+        daemon.query(f"SELECT * FROM {table} ORDER BY 1, 2")
+        for table in ("session_grades", "session_details", "session_failures", "session_files")
+    ]
+
+
+def _integrity(daemon: DaemonProcess) -> object:
+    return daemon.query("PRAGMA integrity_check")[0]["integrity_check"]

@@ -1,0 +1,122 @@
+"""Sessions that grow, pause, come back, or are left alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from time import monotonic
+
+from tests.e2e.conftest import StartDaemon
+from tests.e2e.daemon_process import wait_until
+from tests.e2e.session_files import path_of, replace, turns, write
+from tests.strategies import json_answer, json_round, json_user
+
+
+def test_a_session_that_never_pauses_has_a_provisional_grade_before_it_ends(
+    start_daemon: StartDaemon, sessions: Path
+) -> None:
+    daemon = start_daemon(quiet_seconds=0.3, max_wait_seconds=0.5)
+    daemon.wait_for_event("reconcile.finished")
+    seen: list[tuple[str, int]] = []
+
+    def grow(rounds: int) -> None:
+        write(sessions, "growing", turns(rounds, answer=None))
+        rows = daemon.query("SELECT state, messages FROM session_details WHERE session_id = 'growing'")
+        seen.extend((row["state"], row["messages"]) for row in rows)
+
+    _at_a_pace_of(0.03, [partial(grow, rounds) for rounds in range(1, 41)])
+    write(sessions, "growing", turns(40))
+
+    daemon.wait_for_rows("SELECT 1 FROM session_details WHERE session_id = 'growing' AND state = 'complete'")
+    final = daemon.wait_for_grade("growing")
+    assert seen, "no provisional grade while the session grew"
+    assert {state for state, _ in seen} == {"open"}
+    assert all(messages < 81 for _, messages in seen)
+    assert (final["state"], final["messages"], final["tool_calls"]) == ("complete", 82, 40)
+    assert daemon.query("SELECT count(*) AS count FROM session_files") == [{"count": 1}]
+
+
+def test_a_session_that_is_resumed_the_next_day_keeps_its_row(start_daemon: StartDaemon, sessions: Path) -> None:
+    day = 86_400
+    daemon = start_daemon()
+    path = write(sessions, "resumed", turns(1), age=day, session_start="2026-11-20T10:00:00.000001")
+    write(sessions, "other")
+    first = daemon.wait_for_grade("resumed")
+    daemon.wait_for_grade("other")
+    again = [json_user("Now write the tests too"), *json_round(call_id="call_9"), json_answer("Finished the tests.")]
+
+    write(sessions, "resumed", [*turns(1), *again], session_start="2026-11-21T10:00:00.000002")
+
+    daemon.wait_for_rows("SELECT 1 FROM session_details WHERE session_id = 'resumed' AND messages = 8")
+    second = daemon.wait_for_grade("resumed")
+    assert second["id"] == first["id"]
+    assert second["graded_at"] > first["graded_at"]
+    assert second["tool_calls"] == 2
+    ledger = daemon.wait_for_ledger(path, "graded")
+    assert ledger["grades"] == 2
+    assert daemon.query("SELECT count(*) AS count FROM session_grades") == [{"count": 2}]
+
+
+def test_the_same_bytes_written_again_are_not_graded_again(start_daemon: StartDaemon, sessions: Path) -> None:
+    daemon = start_daemon()
+    path = write(sessions, "same")
+    daemon.wait_for_grade("same")
+    inode = path.stat().st_ino
+
+    replace(path, path.read_bytes())
+
+    assert path.stat().st_ino != inode
+    wait_until(
+        lambda: (daemon.ledger(path) or {}).get("inode") == path.stat().st_ino, "the ledger to have the new inode"
+    )
+    assert (daemon.ledger(path) or {})["grades"] == 1
+
+
+def test_an_open_session_counts_as_interrupted_when_it_was_idle_for_too_long(
+    start_daemon: StartDaemon, sessions: Path
+) -> None:
+    daemon = start_daemon(idle_minutes=0.05)
+    write(sessions, "left_alone", turns(2, answer=None))
+
+    assert daemon.wait_for_grade("left_alone")["state"] == "open"
+
+    daemon.wait_for_rows("SELECT 1 FROM session_details WHERE session_id = 'left_alone' AND state = 'interrupted'")
+    assert daemon.query("SELECT retry_at FROM session_files") == [{"retry_at": None}]
+    assert [event["state"] for event in daemon.events("session.graded")] == ["open", "interrupted"]
+
+
+def test_a_session_file_that_is_deleted_keeps_its_grade(start_daemon: StartDaemon, sessions: Path) -> None:
+    daemon = start_daemon(idle_minutes=0.05)
+    path = write(sessions, "deleted", turns(2, answer=None))
+    daemon.wait_for_grade("deleted")
+
+    path.unlink()
+
+    daemon.wait_for_rows("SELECT 1 FROM session_files WHERE retry_at IS NULL")
+    assert daemon.grade_count() == 1
+    write(sessions, "next")
+    daemon.wait_for_grade("next")
+
+
+def test_our_own_files_are_no_sessions(start_daemon: StartDaemon, sessions: Path) -> None:
+    for name in ("sessions.json.bak", "processes.json", "notes.txt", ".session_x_abcdefgh.tmp", "state.db"):
+        (sessions / name).write_text('{"messages": []}')
+    daemon = start_daemon()
+    write(sessions, "the_only_one")
+
+    daemon.wait_for_grade("the_only_one")
+
+    assert [row["path"] for row in daemon.query("SELECT path FROM session_files")] == [
+        str(path_of(sessions, "the_only_one"))
+    ]
+
+
+def _at_a_pace_of(seconds: float, steps: Sequence[Callable[[], None]]) -> None:
+    """Do one step after the other as an agent does that works all the time."""
+    pace = threading.Event()
+    began = monotonic()
+    for number, step in enumerate(steps):
+        pace.wait(max(0.0, began + number * seconds - monotonic()))
+        step()
