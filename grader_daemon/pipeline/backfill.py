@@ -17,7 +17,8 @@ from grader_daemon.pipeline.examine import Examined, Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.record import Recorded
 
-_CHUNK = 100
+_LARGEST_CHUNK = 250
+_CHUNKS_PER_JOB = 8
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Examined]).decode
 _examine: Callable[[str], Examined] | None = None
@@ -43,8 +44,10 @@ def backfill_in_processes(
 
     `make_examiner` and `clock` are called in the helper processes, so they must be picklable.
     """
-    chunks = [paths[start : start + _CHUNK] for start in range(0, len(paths), _CHUNK)]
+    chunk = max(1, min(_LARGEST_CHUNK, len(paths) // (jobs * _CHUNKS_PER_JOB)))
+    chunks = [paths[start : start + chunk] for start in range(0, len(paths), chunk)]
     context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
     with context.Pool(jobs, initializer=_start_helper, initargs=(make_examiner, clock)) as pool:
         for encoded in pool.imap_unordered(_examine_all, chunks):
             yield ingest.save([(examined, None) for examined in _decode(encoded)])

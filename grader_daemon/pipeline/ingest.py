@@ -39,9 +39,10 @@ class Ingest:
         for start in range(0, len(paths), _LOOKUP):
             some = paths[start : start + _LOOKUP]
             known = self._store.ledger_entries([ledger_path(path) for path in some])
+            now = self._clock()
             for path in some:
                 entry = known.get(ledger_path(path))
-                gathered.append((self.examiner.examine(path, now=self._clock(), known=entry), entry))
+                gathered.append((self.examiner.examine(path, now=now, known=entry), entry))
                 if monotonic() >= deadline:
                     return self.save(gathered), len(gathered)
         return self.save(gathered), len(gathered)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -69,6 +70,7 @@ class StoredGrade(msgspec.Struct, frozen=True, kw_only=True):
     detailed: bool
 
 
+@lru_cache(maxsize=16)
 def to_text(moment: datetime | None) -> str | None:
     """ISO 8601 in UTC."""
     if moment is None:

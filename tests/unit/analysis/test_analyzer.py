@@ -231,3 +231,22 @@ def test_an_injected_message_at_the_front_changes_no_count(analyzer: Analyzer, g
         prefixed.tool_calls,
         prefixed.task_summary,
     )
+
+
+@pytest.mark.parametrize(
+    "calling",
+    [
+        pytest.param(ToolCall(id="c1"), id="that-names-no-function"),
+        pytest.param(ToolCall(function=FunctionCall(name="terminal")), id="that-has-no-id"),
+    ],
+)
+def test_a_call_counts_though_parts_of_it_are_missing(analyzer: Analyzer, calling: ToolCall) -> None:
+    found = analyzer.analyze(session(REQUEST, Message(role="assistant", tool_calls=(calling,))))
+
+    assert found.tool_calls == 1
+
+
+def test_the_first_sign_of_a_loop_is_kept(analyzer: Analyzer) -> None:
+    found = analyzer.analyze(session(REQUEST, *rounds(*[BROKE] * 60)))
+
+    assert found.loop_index == 10

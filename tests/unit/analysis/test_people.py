@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -189,3 +190,10 @@ def test_any_request_gives_a_short_printable_summary(request_text: str, rules: R
 @given(request_text=st.text())
 def test_any_request_has_a_task_type_of_the_table(task_types: TaskTypes, request_text: str) -> None:
     assert task_types.of(request_text) in {*KEYWORDS, "general"}
+
+
+@pytest.mark.parametrize("word", ["patch", "patches", "patched", "fax", "faxes", "verify", "verifies", "verified"])
+def test_regular_inflections_of_words_of_ones_own(rules: Rules, word: str) -> None:
+    own = msgspec.structs.replace(rules.task_types, keywords={"mending": ("patch", "fax", "verify")})
+
+    assert TaskTypes(own).of(f"Please {word} it") == "mending"

@@ -402,3 +402,19 @@ def test_hostile_results_take_bounded_time(reader: ResultReader, content: str) -
     start = process_time()
     reader.read("terminal", content)
     assert process_time() - start < 1.0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param("[Command interrupted]", id="a-plain-mark"),
+        pytest.param("exitcode: 130 (execution stopped)", id="a-plain-exit-code"),
+    ],
+)
+def test_plain_text_can_tell_an_interrupt(reader: ResultReader, content: str) -> None:
+    assert reader.read("terminal", content) == (Outcome.INTERRUPTED, None)
+
+
+@pytest.mark.parametrize("results", ['"none"', "[1]", "{}"])
+def test_a_delegation_whose_report_has_another_shape_is_taken_as_success(reader: ResultReader, results: str) -> None:
+    assert reader.read("delegate_task", f'{{"results": {results}}}') == (Outcome.SUCCESS, None)

@@ -92,3 +92,7 @@ def test_only_an_open_end_is_interrupted_by_idleness(
 def test_the_reason_names_the_finish_reason(rules: Rules) -> None:
     messages = (REQUEST, answer("part", "length"))
     assert read_tail(messages, rules.tail, last_outcome=None, idle=False)[1] == "finish_reason=length"
+
+
+def test_an_answer_alone_is_complete(rules: Rules) -> None:
+    assert read_tail((answer("Hello."),), rules.tail, last_outcome=None, idle=False) == (COMPLETE, "answered")

@@ -59,3 +59,11 @@ def test_no_phrases_are_nowhere(phrases: list[str], text: str) -> None:
 
 def test_the_first_phrase_decides_not_the_first_place() -> None:
     assert Phrases([("second", "b"), ("first", "a")]).first_in("first, second") == (True, "b")
+
+
+def test_a_phrase_may_begin_with_a_mark() -> None:
+    assert Phrases([("[system: stop]", 1)]).first_in("a[system: stop]") == (True, 1)
+
+
+def test_a_rejected_beginning_hides_no_later_one() -> None:
+    assert Phrases([("tool '*' not found", 1)]).first_in("mytool 'a' or tool 'b' not found") == (True, 1)

@@ -209,3 +209,8 @@ def test_whatever_was_parsed_can_be_encoded(content: bytes) -> None:
 def test_every_beginning_of_a_session_is_unfinished(cut: int) -> None:
     with pytest.raises(UnfinishedFileError):
         parse(WHOLE[:cut], PATH)
+
+
+def test_a_surrogate_in_a_broken_file_does_not_explain_it() -> None:
+    with pytest.raises(UnfinishedFileError, match=r"stops before its end|broken JSON"):
+        parse(rb'{"session_id": "a\ud800", "messages": [', "/s/session_a.json")

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.daemon.backlog import Backlog
+from grader_daemon.daemon.scanner import ScanReport
+from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.storage import Store
+from tests.conftest import Clock
+
+
+class World:
+    """A backlog over one folder, and what it told."""
+
+    def __init__(self, store: Store, root: Path, clock: Clock) -> None:
+        self.root = root
+        self.store = store
+        self.clock = clock
+        self.young: list[str] = []
+        self.reports: list[ScanReport] = []
+        self.backlog = Backlog(
+            store=store,
+            roots=[root],
+            rules_version="new",
+            quiet_seconds=2,
+            clock=clock,
+            on_young=self.young.append,
+            on_scanned=self.reports.append,
+        )
+
+    def file(self, name: str, *, age: float) -> str:
+        path = self.root / name
+        path.touch()
+        written = self.clock.now.timestamp() - age
+        os.utime(path, (written, written))
+        return str(path)
+
+    def know(self, path: str, **changes: object) -> None:
+        fields = {"stamp": FileStamp(1, 2, 3, 4), "state": FileState.GRADED, "rules_version": "new"} | changes
+        with self.store.transaction():
+            self.store.save_entries([LedgerEntry(path=path, **fields)], now=self.clock.now)  # type: ignore[arg-type]
+
+    def take_all(self) -> list[str]:
+        taken: list[str] = []
+        while self.backlog.busy:
+            taken += self.backlog.take(1)
+        return taken
+
+
+@pytest.fixture
+def world(store: Store, tmp_path: Path, clock: Clock) -> World:
+    root = tmp_path / "root"
+    root.mkdir()
+    return World(store, root, clock)
+
+
+def test_a_scan_gives_quiet_files_and_tells_young_ones(world: World) -> None:
+    quiet, young = world.file("session_a.json", age=2), world.file("session_b.json", age=1.9)
+    future = world.file("session_c.json", age=-60)
+    world.backlog.request_scan()
+
+    assert (world.take_all(), world.young) == ([quiet, future], [young])
+    assert [report.missing for report in world.reports] == [3]
+
+
+def test_a_scan_asked_for_during_a_scan_follows_it(world: World) -> None:
+    world.file("session_a.json", age=5)
+    world.backlog.request_scan()
+    world.take_all()
+    world.backlog.request_scan()
+    world.backlog.request_scan()
+
+    world.take_all()
+
+    assert len(world.reports) == 2
+
+
+def test_grades_under_other_rules_are_made_again_once(world: World) -> None:
+    world.know("/a", rules_version="old")
+    world.know("/b")
+    world.know("/c", rules_version="old")
+
+    assert (world.take_all(), world.take_all()) == (["/a", "/c"], [])
+
+
+def test_what_is_due_is_given_when_its_time_has_come(world: World) -> None:
+    world.take_all()
+    world.know("/a", state=FileState.RETRY, look_again_at=world.clock.now + timedelta(seconds=5))
+    early = world.backlog.take(10)
+    world.clock.now += timedelta(seconds=5)
+    world.backlog._next_look = 0
+
+    assert (early, world.backlog.take(10)) == ([], ["/a"])

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader_daemon.daemon.reconcile import Stamp, plan
+from grader_daemon.domain.ledger import FileStamp
+from grader_daemon.pipeline.discovery import FoundFile
+
+STAMPS = st.tuples(*[st.integers(0, 1)] * 4)
+FILES = st.dictionaries(st.sampled_from("abcd"), STAMPS)
+
+
+@given(disk=FILES, ledger=FILES)
+def test_missing_is_what_the_ledger_does_not_know_as_it_is(disk: dict[str, Stamp], ledger: dict[str, Stamp]) -> None:
+    found = [FoundFile(path, FileStamp(*stamp)) for path, stamp in disk.items()]
+
+    missing = [file.path for file in plan(found, ledger.get)]
+
+    assert missing == [path for path in disk if disk[path] != ledger.get(path)]
+
+
+@given(disk=FILES)
+def test_after_the_work_is_done_nothing_is_missing(disk: dict[str, Stamp]) -> None:
+    found = [FoundFile(path, FileStamp(*stamp)) for path, stamp in disk.items()]
+
+    assert list(plan(found, disk.get)) == []
