@@ -11,12 +11,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
-from grader_daemon.domain.grade import Grade
+if TYPE_CHECKING:
+    from grader_daemon.domain.grade import Grade
 
 _TASK_CHARACTERS = 60
 
@@ -51,6 +51,8 @@ def error(text: str) -> None:
 
 def document(content: Any) -> None:
     """Print one JSON document, indented, with times in ISO 8601."""
+    import msgspec  # `--help` must not wait for it
+
     encoded = msgspec.json.format(msgspec.json.encode(content), indent=2)
     line(encoded.decode("utf-8", "backslashreplace"))
 

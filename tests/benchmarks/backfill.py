@@ -1,6 +1,6 @@
 """How fast sessions are graded, against the floor: reading the file and decoding its JSON with orjson, nothing else.
 
-Run it as ``python -m tests.benchmarks.backfill`` in the repository (extra `bench`); ``--profile`` adds where the time
+Run it as ``python -m tests.benchmarks.backfill`` in the repository; ``--profile`` adds where the time
 goes, ``--one-process`` leaves the command line out, ``--help`` tells the rest.
 
 One process: `Ingest.ingest` in batches of 500 into a new database, by CPU time. Floor and grading take turns on the
