@@ -235,7 +235,7 @@ def report_one_process(corpora: Sequence[Corpus], folder: Path, *, rounds: int) 
     rows = []
     for corpus in corpora:
         turns = one_process(corpus, folder, rounds=rounds)
-        rows.append(table_row(corpus, turns, target=ONE_PROCESS_OF_FLOOR, start=0.0))
+        rows.append(table_row(corpus, turns, target=ONE_PROCESS_OF_FLOOR.get(corpus.size), start=0.0))
     print_turns("One process, per CPU second", rows)
 
 
