@@ -41,7 +41,8 @@ class Database:
             self.connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))
             if not read_only:
                 self.connection.execute(
-                    "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000"
+                    "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;"
+                    " PRAGMA cache_size = -8000"
                 )
                 migrate(self.connection, str(path))
                 path.chmod(0o600)
