@@ -21,6 +21,43 @@ SESSION_ID = "20261121_220000_abcdef"
 WORKED = '{"output": "fine", "exit_code": 0, "error": null}'
 BROKE = '{"output": "", "exit_code": 3, "error": null}'
 
+# The two tables of the original design, as it prints them.
+SESSION_GRADES = """\
+CREATE TABLE session_grades (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id TEXT UNIQUE NOT NULL,
+    session_file TEXT NOT NULL,
+    graded_at TEXT NOT NULL,
+    -- Core metrics
+    task_completed INTEGER NOT NULL,
+    tool_calls_efficient INTEGER NOT NULL,
+    response_quality INTEGER NOT NULL,
+    errors_recovered INTEGER NOT NULL,
+    total_api_calls INTEGER NOT NULL,
+    -- Metadata
+    model TEXT,
+    platform TEXT,
+    session_start TEXT,
+    duration_seconds REAL,
+    task_summary TEXT,
+    -- Error analysis
+    total_errors INTEGER NOT NULL,
+    error_types TEXT,  -- JSON array
+    tools_with_errors TEXT,  -- JSON array
+    -- Pattern flags
+    had_repeated_errors INTEGER NOT NULL,
+    had_infinite_loop_risk INTEGER NOT NULL,
+    had_user_clarification INTEGER NOT NULL
+)"""
+WEEKLY_REPORTS = """\
+CREATE TABLE weekly_reports (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    week_start TEXT UNIQUE NOT NULL,
+    week_end TEXT NOT NULL,
+    generated_at TEXT NOT NULL,
+    report_json TEXT NOT NULL  -- Serialized WeeklyReport
+)"""
+
 # -- builders ------------------------------------------------------------------------------------------------------
 
 

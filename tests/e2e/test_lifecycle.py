@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import DATABASE, DaemonProcess, query, run_command, wait_until
 from tests.e2e.session_files import content, path_of, turns, write, write_many
-from tests.strategies import json_answer, json_round, json_user
+from tests.strategies import SESSION_GRADES, WEEKLY_REPORTS, json_answer, json_round, json_user
 
 STOP_SECONDS = 5.0
 BOTH_SIGNALS = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["sigterm", "sigint"])
@@ -253,41 +253,7 @@ def test_changed_rules_grade_everything_again_at_the_next_start(
     assert {row["grades"] for row in daemon.query("SELECT grades FROM session_files")} == {2}
 
 
-ORIGINAL_SCHEMA = """
-CREATE TABLE session_grades (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_id TEXT UNIQUE NOT NULL,
-    session_file TEXT NOT NULL,
-    graded_at TEXT NOT NULL,
-    -- Core metrics
-    task_completed INTEGER NOT NULL,
-    tool_calls_efficient INTEGER NOT NULL,
-    response_quality INTEGER NOT NULL,
-    errors_recovered INTEGER NOT NULL,
-    total_api_calls INTEGER NOT NULL,
-    -- Metadata
-    model TEXT,
-    platform TEXT,
-    session_start TEXT,
-    duration_seconds REAL,
-    task_summary TEXT,
-    -- Error analysis
-    total_errors INTEGER NOT NULL,
-    error_types TEXT,  -- JSON array
-    tools_with_errors TEXT,  -- JSON array
-    -- Pattern flags
-    had_repeated_errors INTEGER NOT NULL,
-    had_infinite_loop_risk INTEGER NOT NULL,
-    had_user_clarification INTEGER NOT NULL
-);
-CREATE TABLE weekly_reports (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    week_start TEXT UNIQUE NOT NULL,
-    week_end TEXT NOT NULL,
-    generated_at TEXT NOT NULL,
-    report_json TEXT NOT NULL  -- Serialized WeeklyReport
-);
-"""
+ORIGINAL_SCHEMA = f"{SESSION_GRADES};\n{WEEKLY_REPORTS};\n"
 
 
 def test_a_database_of_the_original_program_is_adopted_with_its_rows(
