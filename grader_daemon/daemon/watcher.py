@@ -145,7 +145,10 @@ class OverflowListener(logging.Handler):
         return self
 
     def __exit__(self, *_: object) -> None:
-        logging.getLogger("watchdog").removeHandler(self)
+        """Stop listening; what watchdog's threads say while they end is nobody's business."""
+        logger = logging.getLogger("watchdog")
+        logger.addHandler(logging.NullHandler())
+        logger.removeHandler(self)
 
 
 def count_watches() -> int | None:
