@@ -20,11 +20,6 @@ class WorkQueue:
     def __len__(self) -> int:
         return len(self._paths)
 
-    @property
-    def room(self) -> int:
-        """How many more paths fit."""
-        return self._capacity - len(self._paths)
-
     def put(self, paths: Iterable[str]) -> bool:
         """Add paths that do not wait already; False when one did not fit."""
         fits = True
