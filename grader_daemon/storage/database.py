@@ -40,13 +40,31 @@ class Database:
             self.connection = apsw.Connection(str(path), flags=flags)
             self.connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))
             if not read_only:
-                self.connection.execute(
-                    "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;"
-                    " PRAGMA cache_size = -8000"
-                )
-                migrate(self.connection, str(path))
+                self._prepare_patiently()
                 path.chmod(0o600)
             self.connection.execute("SELECT count(*) FROM session_files LIMIT 1")
+
+    def _prepare_patiently(self) -> None:
+        """Several programs may open a new database at once; SQLite does not wait for a change of the journal mode."""
+        try:
+            self._prepare()
+        except apsw.BusyError:
+            import tenacity  # takes 40 ms, and almost nobody needs it here
+
+            patiently = tenacity.Retrying(
+                retry=tenacity.retry_if_exception_type(apsw.BusyError),
+                stop=tenacity.stop_after_delay(_BUSY_SECONDS),
+                wait=tenacity.wait_random(0.01, 0.1),
+                reraise=True,
+            )
+            patiently(self._prepare)
+
+    def _prepare(self) -> None:
+        self.connection.execute(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;"
+            " PRAGMA cache_size = -8000"
+        )
+        migrate(self.connection, str(self.path))
 
     def close(self) -> None:
         """Close the connection; safe to call twice."""

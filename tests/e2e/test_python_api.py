@@ -44,7 +44,7 @@ def test_several_threads_may_use_one_grader_beside_a_daemon(
     daemon.wait_for_count(880)
     assert daemon.query("SELECT path FROM session_files WHERE grades <> 1") == []
     assert daemon.query("PRAGMA integrity_check") == [{"integrity_check": "ok"}]
-    assert daemon.events("store.write_failed") == []
+    assert daemon.events("store.failed") == []
 
 
 def test_several_graders_at_once_agree(home: Path, sessions: Path) -> None:

@@ -84,6 +84,7 @@ def test_an_open_session_counts_as_interrupted_when_it_was_idle_for_too_long(
 
     daemon.wait_for_rows("SELECT 1 FROM session_details WHERE session_id = 'left_alone' AND state = 'interrupted'")
     assert daemon.query("SELECT retry_at FROM session_files") == [{"retry_at": None}]
+    wait_until(lambda: len(daemon.events("session.graded")) > 1, "the second grade to be told")
     assert [event["state"] for event in daemon.events("session.graded")] == ["open", "interrupted"]
 
 
