@@ -11,10 +11,11 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.analysis.redaction import redact
-from grader_daemon.api.reader import GradeReader, clean
+from grader_daemon.api.reader import GradeReader
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.ledger import ledger_path
 from grader_daemon.domain.session import Session
+from grader_daemon.domain.text import clean
 from grader_daemon.errors import GraderError, InputError, UngradableError
 from grader_daemon.grading import CATALOG
 from grader_daemon.parsing import parse
@@ -102,8 +103,7 @@ class SelfGrader(GradeReader):
             file
             for root in self.settings.watch_roots
             for file in Walk(str(root))
-            if file.stamp.mtime_ns >= earliest
-            and seen(file.path) != (file.stamp.device, file.stamp.inode, file.stamp.size, file.stamp.mtime_ns)
+            if file.stamp.mtime_ns >= earliest and seen(file.path) != file.stamp
         ]
         return sorted(found, key=lambda file: file.stamp.mtime_ns, reverse=True)
 

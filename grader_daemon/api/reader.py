@@ -14,6 +14,7 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.domain.ledger import LedgerEntry
+from grader_daemon.domain.text import clean
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.storage import DaemonStatus, GradeFilter, Store, Summary
 from grader_daemon.storage.lock import holder_pid, is_running
@@ -187,11 +188,6 @@ class GradeReader:
 
 def _since(days: float | None) -> datetime | None:
     return None if days is None else bootstrap.utc_now() - timedelta(days=days)
-
-
-def clean(text: str) -> str:
-    """Text that a terminal can be given: no control characters, no escapes."""
-    return "".join(character if character.isprintable() else "�" for character in text)
 
 
 def _share(part: int, whole: int) -> str:

@@ -13,6 +13,7 @@ from grader_daemon import bootstrap
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import read_settings, settings_options
+from grader_daemon.domain.text import clean
 
 _SPANS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
@@ -43,7 +44,7 @@ def command(
         files = grader.ungraded_files(since=since)
         if dry_run:
             for file in files:
-                output.line(output.clean(file.path))
+                output.line(clean(file.path))
             output.line(f"{len(files)} files would be graded.")
             return 0
         counts: Counter[str] = Counter()

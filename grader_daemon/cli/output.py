@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from grader_daemon.domain.text import clean
+
 if TYPE_CHECKING:
     from grader_daemon.domain.grade import Grade
 
@@ -92,11 +94,6 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.2f}"
     return clean(str(value))
-
-
-def clean(text: str) -> str:
-    """Give text that a terminal can be given: control characters and line breaks become a mark."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
 def duration(seconds: float | None) -> str | None:

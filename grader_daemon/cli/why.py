@@ -12,6 +12,7 @@ from grader_daemon.api.grader import Explanation, SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import json_option, read_settings, settings_options
 from grader_daemon.domain.grade import Grade, Reason
+from grader_daemon.domain.text import clean
 
 _SHOWN_INDEXES = 6
 
@@ -67,14 +68,14 @@ def _print(explanation: Explanation) -> None:
             output.line(f"[{index}] {text}")
     if explanation.note:
         output.line()
-        output.line(output.clean(explanation.note))
+        output.line(clean(explanation.note))
     _print_state(grade)
 
 
 def _print_state(grade: Grade) -> None:
     if grade.state != "complete":
         output.line()
-        output.line(f"The session is {grade.state}: {output.clean(grade.state_reason)}.")
+        output.line(f"The session is {grade.state}: {clean(grade.state_reason)}.")
 
 
 def _effect(reason: Reason) -> str:

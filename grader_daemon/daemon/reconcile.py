@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.pipeline.discovery import FoundFile
 
-Stamp = tuple[int, int, int, int]
 
-
-def plan(found: Iterable[FoundFile], remembered: Callable[[str], Stamp | None]) -> Iterator[FoundFile]:
+def plan(found: Iterable[FoundFile], remembered: Callable[[str], FileStamp | None]) -> Iterator[FoundFile]:
     """Yield the files that the ledger does not know, or knows with another stamp.
 
     Args:
         found: files on disk.
-        remembered: gives device, inode, size and mtime_ns that the ledger has for a path.
+        remembered: gives the stamp that the ledger has for a path.
     """
     for file in found:
-        stamp = file.stamp
-        if remembered(file.path) != (stamp.device, stamp.inode, stamp.size, stamp.mtime_ns):
+        if remembered(file.path) != file.stamp:
             yield file

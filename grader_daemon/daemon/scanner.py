@@ -9,7 +9,8 @@ from time import monotonic, thread_time
 
 import msgspec
 
-from grader_daemon.daemon.reconcile import Stamp, plan
+from grader_daemon.daemon.reconcile import plan
+from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.pipeline.discovery import FoundFile, Walk
 
 _LONGEST_INTERVAL_SECONDS = 3600.0
@@ -30,7 +31,7 @@ class ScanReport(msgspec.Struct, frozen=True, kw_only=True):
 class Scanner:
     """Walks below the roots and gives the files that the ledger does not know as they are. One thread owns it."""
 
-    def __init__(self, roots: Sequence[Path], remembered: Callable[[str], Stamp | None]) -> None:
+    def __init__(self, roots: Sequence[Path], remembered: Callable[[str], FileStamp | None]) -> None:
         self._roots = [str(root) for root in roots]
         self._remembered = remembered
         self._walks: list[Walk] = []

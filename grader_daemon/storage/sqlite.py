@@ -118,14 +118,13 @@ class Store(Database):
         rows = self.rows(f"SELECT {_LEDGER} FROM session_files WHERE path IN {_LISTED}", (_listed(paths),))
         return {row[0]: _to_entry(row) for row in rows}
 
-    def file_stamp(self, path: str) -> tuple[int, int, int, int] | None:
-        """Device, inode, size and mtime_ns of `path` when it was last looked at; the cheap half of `ledger_entry`."""
+    def file_stamp(self, path: str) -> FileStamp | None:
+        """What the file `path` was like when it was last looked at; the cheap half of `ledger_entry`."""
         with self.lock, translated(self.path):
-            cursor = self.connection.execute(
+            row = self.connection.execute(
                 "SELECT device, inode, size, mtime_ns FROM session_files WHERE path = ?", (ledger_path(path),)
-            )
-            row: tuple[int, int, int, int] | None = cursor.fetchone()
-            return row
+            ).fetchone()
+        return None if row is None else FileStamp(*row)
 
     def due_paths(self, now: datetime, *, limit: int) -> list[str]:
         """Files that are to be looked at again though nothing changed, the longest due first."""

@@ -3,17 +3,19 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.daemon.reconcile import Stamp, plan
+from grader_daemon.daemon.reconcile import plan
 from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.pipeline.discovery import FoundFile
 
-STAMPS = st.tuples(*[st.integers(0, 1)] * 4)
+STAMPS = st.builds(FileStamp, *[st.integers(0, 1)] * 4)
 FILES = st.dictionaries(st.sampled_from("abcd"), STAMPS)
 
 
 @given(disk=FILES, ledger=FILES)
-def test_missing_is_what_the_ledger_does_not_know_as_it_is(disk: dict[str, Stamp], ledger: dict[str, Stamp]) -> None:
-    found = [FoundFile(path, FileStamp(*stamp)) for path, stamp in disk.items()]
+def test_missing_is_what_the_ledger_does_not_know_as_it_is(
+    disk: dict[str, FileStamp], ledger: dict[str, FileStamp]
+) -> None:
+    found = [FoundFile(path, stamp) for path, stamp in disk.items()]
 
     missing = [file.path for file in plan(found, ledger.get)]
 
@@ -21,7 +23,7 @@ def test_missing_is_what_the_ledger_does_not_know_as_it_is(disk: dict[str, Stamp
 
 
 @given(disk=FILES)
-def test_after_the_work_is_done_nothing_is_missing(disk: dict[str, Stamp]) -> None:
-    found = [FoundFile(path, FileStamp(*stamp)) for path, stamp in disk.items()]
+def test_after_the_work_is_done_nothing_is_missing(disk: dict[str, FileStamp]) -> None:
+    found = [FoundFile(path, stamp) for path, stamp in disk.items()]
 
     assert list(plan(found, disk.get)) == []

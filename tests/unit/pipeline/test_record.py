@@ -155,7 +155,7 @@ def test_a_touched_file_is_not_graded_again(ingest: Ingest, store: Store, write_
     assert take(ingest, path).happened is Happened.UNCHANGED
     stamp = store.file_stamp(path)
     assert stamp is not None
-    assert stamp[3] == os.stat(path).st_mtime_ns
+    assert stamp.mtime_ns == os.stat(path).st_mtime_ns
 
 
 def test_a_session_that_goes_on_is_graded_again(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
