@@ -3,11 +3,13 @@
 Layers, each importing only what stands below it (checked by import-linter)::
 
     cli                              commands; output.py is the only file that prints
-    api | daemon                     SelfGrader; watcher, debouncer, queue, worker
+    api | daemon                     SelfGrader; watcher, debouncer, queue, worker, scheduler
     bootstrap                        settings to working parts; reads the clock
+    jobs                             what is done from time to time: reports, the watch on quality, delivery
     settings | log | pipeline        one file's way: read, parse, analyze, grade, save
-    storage | rules                  the only SQL; the rules and their file
+    storage | rules | integrations   the only SQL; the rules and their file; what is told to the outside
     parsing | analysis | grading     pure stages, each a function of values
+    patterns | alerts | reports      pure too: many grades in, insight out
     domain                           the nouns
     errors
 """
@@ -19,15 +21,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from grader_daemon.api.grader import SelfGrader
-    from grader_daemon.api.reader import Patterns, Status
+    from grader_daemon.api.reader import Status
+    from grader_daemon.domain.alert import Alert
     from grader_daemon.domain.analysis import Category, Failure, SessionState
     from grader_daemon.domain.grade import Grade, Reason
+    from grader_daemon.domain.insight import ErrorIssue, Patterns, WeeklyReport
     from grader_daemon.domain.session import Message, Session
     from grader_daemon.errors import GraderError
     from grader_daemon.settings import Settings
 
 __all__ = [
+    "Alert",
     "Category",
+    "ErrorIssue",
     "Failure",
     "Grade",
     "GraderError",
@@ -39,14 +45,17 @@ __all__ = [
     "SessionState",
     "Settings",
     "Status",
+    "WeeklyReport",
 ]
 __version__ = "0.1.0"
 
 _HOMES = {
     "api.grader": ("SelfGrader",),
-    "api.reader": ("Patterns", "Status"),
+    "api.reader": ("Status",),
+    "domain.alert": ("Alert",),
     "domain.analysis": ("Category", "Failure", "SessionState"),
     "domain.grade": ("Grade", "Reason"),
+    "domain.insight": ("ErrorIssue", "Patterns", "WeeklyReport"),
     "domain.session": ("Message", "Session"),
     "errors": ("GraderError",),
     "settings": ("Settings",),

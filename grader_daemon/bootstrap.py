@@ -13,6 +13,10 @@ from grader_daemon.settings import Settings
 from grader_daemon.storage import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from grader_daemon.integrations.receivers import Receiver
+    from grader_daemon.jobs import Job
     from grader_daemon.pipeline.examine import Examiner
     from grader_daemon.pipeline.ingest import Ingest
 
@@ -61,3 +65,52 @@ def make_ingest(settings: Settings, store: Store) -> Ingest:
     return Ingest(
         examiner=make_examiner(settings), recorder=Recorder(store, retry_pauses=pauses), store=store, clock=utc_now
     )
+
+
+def make_jobs(settings: Settings, *, is_settled: Callable[[], bool]) -> Iterator[tuple[str, Store, list[Job]]]:
+    """Give the periodic jobs, those that may wait for a receiver apart from the others: each list with its own store.
+
+    Raises:
+        ConfigurationError: the rules file is wrong.
+        StoreError: the database cannot be used.
+    """
+    from grader_daemon.jobs.degradation import DegradationWatch
+    from grader_daemon.jobs.weekly import ReportJob, WeeklyReports
+    from grader_daemon.rules import load_rules
+
+    receivers = make_receivers(settings)
+    store = open_store(settings)
+    watch = DegradationWatch(
+        store,
+        load_rules(settings.rules_file).alerts,
+        channels=tuple(receivers),
+        zone=settings.zone,
+        settled_after=timedelta(minutes=settings.idle_minutes),
+        is_settled=is_settled,
+    )
+    yield "scheduler", store, [watch, ReportJob(WeeklyReports(store, zone=settings.zone), is_settled=is_settled)]
+    if receivers:
+        from grader_daemon.jobs.delivery import Delivery
+
+        letters = open_store(settings)
+        yield "courier", letters, [Delivery(letters, receivers, clock=utc_now)]
+
+
+def make_receivers(settings: Settings) -> dict[str, Receiver]:
+    """Give who is told of alerts, by channel; nobody unless it is set."""
+    receivers: dict[str, Receiver] = {}
+    if not settings.channels:
+        return receivers
+    from grader_daemon.integrations.receivers import Command, Webhook
+
+    timeout = settings.alert_timeout_seconds
+    if settings.alert_webhook_url is not None:
+        secret = settings.alert_webhook_secret
+        receivers["webhook"] = Webhook(
+            settings.alert_webhook_url,
+            secret=None if secret is None else secret.get_secret_value(),
+            timeout_seconds=timeout,
+        )
+    if settings.alert_command:
+        receivers["command"] = Command(settings.alert_command, timeout_seconds=timeout)
+    return receivers

@@ -13,6 +13,7 @@ What went wrong *inside a graded session* is data (`domain.analysis.Failure`) an
     │   └── ChangingFileError   it was written to while it was read
     ├── ParseError              a session file cannot be understood
     │   └── UnfinishedFileError it may be in the middle of being written (worth another try)
+    ├── DeliveryError           a receiver of alerts could not be told (worth another try)
     └── StoreError              the database cannot be used
         ├── StoreBusyError      another program holds it (worth another try)
         └── AlreadyRunningError a second daemon on the same database
@@ -55,6 +56,10 @@ class ParseError(GraderError):
 
 class UnfinishedFileError(ParseError):
     """The bytes stop too early or are damaged in a way that a write in progress explains."""
+
+
+class DeliveryError(GraderError):
+    """A message did not reach its receiver."""
 
 
 class StoreError(GraderError):

@@ -16,7 +16,7 @@ import msgspec
 import structlog
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
-_PRIORITIES = {"debug": 7, "info": 6, "warning": 4, "error": 3, "critical": 2}
+_PRIORITIES = {"debug": 7, "info": 6, "notice": 5, "warning": 4, "error": 3, "critical": 2}
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
@@ -42,7 +42,8 @@ def configure(*, level: str, log_format: Literal["auto", "console", "json"], str
 
 
 def _add_level(_: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    event["level"] = method
+    """An event may ask for the level "notice", which journald knows and Python's logging does not."""
+    event.setdefault("level", method)
     return event
 
 

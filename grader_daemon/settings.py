@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BeforeValidator, Field, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -35,13 +37,20 @@ def _split_numbers(value: Any) -> Any:
     return value.strip("[] ").split(",") if isinstance(value, str) else value
 
 
+def _split_words(value: Any) -> Any:
+    """A command in one environment variable is split as a shell does, and not expanded."""
+    return shlex.split(value) if isinstance(value, str) else value
+
+
 _Pause = Annotated[float, Field(ge=0, le=2_592_000, allow_inf_nan=False)]
 
 
 class Settings(BaseSettings):
     """Everything that can be set. Paths may begin with ``~``."""
 
-    model_config = SettingsConfigDict(env_prefix=ENVIRONMENT_PREFIX, extra="forbid", validate_default=True, frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix=ENVIRONMENT_PREFIX, extra="forbid", validate_default=True, frozen=True, hide_input_in_errors=True
+    )
 
     watch_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split_paths)] = Field(
         (Path("~/.timmy"),), min_length=1, description="Folders in which session files are looked for, at any depth."
@@ -86,6 +95,22 @@ class Settings(BaseSettings):
         None,
         description="Zone of times in session files that name none, and of days and weeks; default: the machine's.",
     )
+    job_seconds: float = Field(
+        60.0,
+        ge=1,
+        le=86400,
+        description="How often the daemon looks for missing reports, for a degraded quality and for alerts to be sent.",
+    )
+    alert_webhook_url: str | None = Field(
+        None, description="Alerts are posted there as JSON (http or https); nothing is sent without it."
+    )
+    alert_webhook_secret: SecretStr | None = Field(
+        None, min_length=16, description="Signs what is posted, with HMAC-SHA256; at least 16 characters."
+    )
+    alert_command: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_words)] = Field(
+        (), description="A program and its arguments, run for each alert with the JSON as its input; no shell."
+    )
+    alert_timeout_seconds: float = Field(10.0, gt=0, le=300, description="The webhook or the program may take so long.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Log lines below this level are not written."
     )
@@ -109,6 +134,22 @@ class Settings(BaseSettings):
             except (ZoneInfoNotFoundError, ValueError, OSError) as error:
                 raise ValueError("a zone name such as Europe/Berlin is expected") from error
         return value
+
+    @field_validator("alert_webhook_url")
+    @classmethod
+    def _http_url(cls, value: str | None) -> str | None:
+        if value is not None:
+            url = urlsplit(value)
+            is_fit = url.scheme in {"http", "https"} and url.hostname and url.port != 0
+            if not is_fit or not value.isascii() or not value.isprintable() or " " in value:
+                raise ValueError("a URL that begins with http:// or https:// is expected")
+        return value
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Ways in which alerts are told beside the log."""
+        given = {"webhook": self.alert_webhook_url is not None, "command": bool(self.alert_command)}
+        return tuple(channel for channel, is_given in given.items() if is_given)
 
     @property
     def zone(self) -> ZoneInfo | None:
@@ -175,4 +216,5 @@ def _explain(error: ValidationError, given: dict[str, Any]) -> str:
     if first["type"] == "extra_forbidden":
         return f"{source}: there is no setting {name!r}; config/grader.toml lists them all"
     allowed = first["msg"].removeprefix("Value error, ")
-    return f"setting {name} ({source}): {first['input']!r} is wrong: {allowed}"
+    given_value = "what is given" if name.endswith("_secret") else repr(first["input"])
+    return f"setting {name} ({source}): {given_value} is wrong: {allowed}"

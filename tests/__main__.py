@@ -10,7 +10,10 @@ from pathlib import Path
 _ROOT = Path(__file__).parent.parent
 _CORE = ",".join(
     f"grader_daemon/{part}"
-    for part in ("domain/*", "parsing/*", "analysis/*", "grading/*", "daemon/debounce.py", "daemon/reconcile.py")
+    for part in (
+        *("domain/*", "parsing/*", "analysis/*", "grading/*", "patterns/*", "alerts/*", "reports/*"),
+        *("daemon/debounce.py", "daemon/reconcile.py", "daemon/schedule.py"),
+    )
 )
 _CHECKS = (
     ("ruff", "format", "--check", "."),

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
 
-from grader_daemon.domain.analysis import Analysis, Category, Failure, SessionState
+from grader_daemon.domain.analysis import Analysis, Category, Failure, SessionState, Step, ToolUse
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
+from grader_daemon.storage import NewGrade
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
 SESSION_ID = "20261121_220000_abcdef"
@@ -105,6 +106,8 @@ def analysis(**changes: object) -> Analysis:
         total_api_calls=1,
         tool_calls=0,
         failures=(),
+        signs=(),
+        tools=(),
         had_repeated_errors=False,
         had_infinite_loop_risk=False,
         loop_index=None,
@@ -154,11 +157,19 @@ def grade(**changes: object) -> Grade:
         had_user_refusal=False,
         had_user_interruption=False,
         ended_at=NOW,
+        ended_on=NOW.date().isoformat(),
+        tools=(ToolUse("terminal", 1, 0),),
         failures=(),
         reasons=(Reason("response_quality", "quality.base", 3.0),),
         rules_version="r1",
     )
     return msgspec.structs.replace(base, **changes)
+
+
+def new_grade(made: Grade) -> NewGrade:
+    """The grade as it is saved, of a session that is like no other."""
+    session = identity(session_id=made.session_id, file=made.session_file, updated_at=made.ended_at)
+    return NewGrade(grade=made, identity=session, digest="d")
 
 
 def identity(**changes: object) -> Identity:
@@ -235,12 +246,26 @@ reasons = st.builds(
 )
 
 
+steps = st.builds(Step, names, st.none() | names, st.none() | st.booleans())
+call_counts = st.integers(min_value=0, max_value=1_000_000)
+uses = st.builds(ToolUse, st.sampled_from(["terminal", "read_file", "browser"]), call_counts, call_counts)
+days = st.dates(min_value=date(2026, 11, 1), max_value=date(2026, 11, 5)).map(date.isoformat)
+
+
 @st.composite
 def failure_lists(draw: st.DrawFn) -> tuple[Failure, ...]:
     """Failures in the order of their messages."""
     indexes = draw(st.lists(st.integers(min_value=0, max_value=10_000), unique=True, max_size=6))
     return tuple(
-        Failure(index, draw(st.none() | names), draw(st.sampled_from(list(Category)))) for index in sorted(indexes)
+        Failure(
+            index,
+            draw(st.none() | names),
+            draw(st.sampled_from(list(Category))),
+            draw(st.none() | names),
+            draw(st.none() | st.sampled_from(["1-aaa", "1-bbb", "1-ccc"])),
+            draw(st.none() | steps),
+        )
+        for index in sorted(indexes)
     )
 
 
@@ -273,11 +298,13 @@ def grades(draw: st.DrawFn) -> Grade:
         state_reason=draw(names),
         task_type=draw(names),
         format=draw(names),
-        tool_calls=draw(counts),
+        tool_calls=draw(call_counts),
         error_rate=len(found) / max(api_calls, 1),
         had_user_refusal=draw(st.booleans()),
         had_user_interruption=draw(st.booleans()),
         ended_at=draw(moments),
+        ended_on=draw(days),
+        tools=draw(st.lists(uses, max_size=3, unique_by=lambda use: use.tool).map(tuple)),
         failures=found,
         reasons=draw(st.lists(reasons, max_size=4).map(tuple)),
         rules_version=draw(names),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
+from grader_daemon.analysis.failures import FailureTrail
 from grader_daemon.analysis.people import TaskTypes, is_from_person, summarize
 from grader_daemon.analysis.results import ResultReader
 from grader_daemon.analysis.tail import read_tail
-from grader_daemon.domain.analysis import Analysis, Category, Failure, Outcome, SessionState
+from grader_daemon.domain.analysis import Analysis, Outcome, SessionState, ToolUse
 from grader_daemon.domain.rules import ErrorRunRules, PeopleRules, Rules
-from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message, Session
+from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message, Session, ToolCall
 
 _SUCCESS = Outcome.SUCCESS
+_UNNAMED_TOOL = "unknown"
 _QUESTION_TAIL = 40
 _CLOSERS = " \t\r\n*_`\"')]”’"
 
@@ -41,14 +44,16 @@ class Analyzer:
             final_index=final_index,
             total_api_calls=walk.api_calls,
             tool_calls=walk.tool_calls,
-            failures=tuple(walk.failures),
+            failures=tuple(walk.trail.failures),
+            signs=tuple(walk.trail.signs.values()),
+            tools=walk.tool_use(),
             had_repeated_errors=walk.longest_run >= rules.error_runs.repeated_errors,
             had_infinite_loop_risk=walk.loop_index is not None,
             loop_index=walk.loop_index,
-            had_user_clarification=walk.asked,
+            had_user_clarification=walk.asked or not rules.people.clarification_tools.isdisjoint(walk.called),
             had_user_refusal=walk.refused,
             had_user_interruption=walk.interrupted,
-            errors_recovered=not walk.failures or (answered and walk.recovery_index is not None),
+            errors_recovered=not walk.trail.failures or (answered and walk.recovery_index is not None),
             recovery_index=walk.recovery_index,
             duration_seconds=_duration(session),
         )
@@ -59,9 +64,13 @@ class Analyzer:
         for index, message in enumerate(messages):
             role = message.role
             if role == TOOL:
-                tool = message.name or message.tool_name or walk.call_names.get(message.tool_call_id or "")
+                call = walk.calls.get(message.tool_call_id or "")
+                tool = message.name or message.tool_name or (call.tool if call is not None else None)
                 outcome, category = read(tool, message.text)
-                walk.see_result(index, tool, outcome, category)
+                walk.see_result(index, message, outcome)
+                if category is not None:
+                    said = self._results.said(message.text)
+                    walk.trail.add(index, tool, category=category, call=call, said=said)
             elif role == ASSISTANT:
                 walk.see_answer(index, message)
             elif role == USER and is_from_person(message, self._rules.people):
@@ -78,7 +87,7 @@ class _Walk:
     request: str | None = None
     api_calls: int = 0
     tool_calls: int = 0
-    failures: list[Failure] = field(default_factory=list)
+    trail: FailureTrail = field(default_factory=FailureTrail)
     run: int = 0
     longest_run: int = 0
     loop_index: int | None = None
@@ -88,7 +97,8 @@ class _Walk:
     asked: bool = False
     refused: bool = False
     interrupted: bool = False
-    call_names: dict[str, str] = field(default_factory=dict)
+    calls: dict[str, ToolCall] = field(default_factory=dict)
+    called: dict[str, int] = field(default_factory=dict)
 
     def see_request(self, message: Message) -> None:
         """A person's message; it answers a question if the agent's last message was one."""
@@ -108,23 +118,26 @@ class _Walk:
         if not message.tool_calls:
             return
         self.tool_calls += len(message.tool_calls)
+        if self.trail.failures:
+            self.trail.see_calls(message.tool_calls)
         for call in message.tool_calls:
             tool = call.tool
             if tool:
-                if tool in self.people.clarification_tools:
-                    self.asked = True
+                self.called[tool] = self.called.get(tool, 0) + 1
                 if call.id:
-                    self.call_names[call.id] = tool
+                    self.calls[call.id] = call
 
-    def see_result(self, index: int, tool: str | None, outcome: Outcome, category: Category | None) -> None:
+    def see_result(self, index: int, message: Message, outcome: Outcome) -> None:
         """Failures in a row: a success ends the row; what was not executed neither ends nor lengthens it."""
         self.last_outcome = outcome
+        has_failed = bool(self.trail.failures)
+        if has_failed:
+            self.trail.see_result(message, outcome)
         if outcome is _SUCCESS:
             self.run = 0
-            if self.failures and self.recovery_index is None:
+            if has_failed and self.recovery_index is None:
                 self.recovery_index = index
         elif outcome is Outcome.FAILURE:
-            self.failures.append(Failure(index, tool, category or Category.UNKNOWN))
             self.recovery_index = None
             self.run += 1
             self.longest_run = max(self.longest_run, self.run)
@@ -134,6 +147,14 @@ class _Walk:
             self.refused = True
         elif outcome is Outcome.INTERRUPTED:
             self.interrupted = True
+
+    def tool_use(self) -> tuple[ToolUse, ...]:
+        """Calls and failures by tool. A result may name another tool than its call: then that was called too."""
+        if not self.trail.failures:
+            return tuple([ToolUse(tool, calls, 0) for tool, calls in self.called.items()])
+        failed = Counter(failure.tool or _UNNAMED_TOOL for failure in self.trail.failures)
+        called = {**self.called, **{tool: 0 for tool in failed if tool not in self.called}}
+        return tuple([ToolUse(tool, max(calls, failed[tool]), failed[tool]) for tool, calls in called.items()])
 
     def _risk_at(self, index: int) -> None:
         if self.loop_index is None:

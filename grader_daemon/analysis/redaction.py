@@ -28,10 +28,11 @@ _SHAPES = (
     r"\bdop_v1_[a-f0-9]{40,80}",
     r"\beyJ[A-Za-z0-9_-]{8,2000}(?:\.[A-Za-z0-9_-]{8,4000}){1,2}",
 )
-_SIGNS: tuple[str, ...] = (
-    *(":", "=", "-----begin ", "sk-", "gh", "glpat-", "xox", "akia", "asia", "aiza", "ya29", "hf_", "k_live_"),
-    *("k_test_", "sg.", "npm_", "pypi-", "dop_v1_", "eyj", "bearer", "basic"),
+_SHAPE_SIGNS: tuple[str, ...] = (
+    *("-----begin ", "sk-", "gh", "glpat-", "xox", "akia", "asia", "aiza", "ya29", "hf_", "k_live_", "k_test_"),
+    *("sg.", "npm_", "pypi-", "dop_v1_", "eyj"),
 )
+_OTHER_SIGNS: tuple[str, ...] = (":", "=", "bearer", "basic")
 """One of these stands in everything that a pattern matches; to look for all of them first takes a tenth of the time."""
 _BOT_TOKEN = re.compile(r"\b\d{8,10}:[A-Za-z0-9_-]{35}\b")
 _SHAPE = re.compile("|".join(_SHAPES))
@@ -46,17 +47,19 @@ _ASSIGNMENT = re.compile(
 
 def redact(text: str) -> str:
     """Give `text` with everything that looks like a secret replaced by a mark."""
-    if not _shows_a_sign(text.lower()):
+    lowered = text.lower()
+    if _shows(_SHAPE_SIGNS, lowered):
+        text = _SHAPE.sub(MARK, text)
+    if not _shows(_OTHER_SIGNS, lowered):
         return text
-    text = _SHAPE.sub(MARK, text)
     text = _BOT_TOKEN.sub(MARK, text)
     text = _CREDENTIALS_IN_URL.sub(rf"\1{MARK}\2", text)
     text = _AUTHORIZATION.sub(rf"\1{MARK}", text)
     return _ASSIGNMENT.sub(rf"\1{MARK}", text)
 
 
-def _shows_a_sign(text: str) -> bool:
-    for sign in _SIGNS:
+def _shows(signs: tuple[str, ...], text: str) -> bool:
+    for sign in signs:
         if sign in text:
             return True
     return False

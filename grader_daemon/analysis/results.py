@@ -96,6 +96,18 @@ class ResultReader:
             return outcome, None
         return self._refusal_or_failure(_failure_text(body), _exit_code(report))
 
+    def said(self, text: str) -> str:
+        """Give what a failed call says, out of its result: its message and its output, else its exit code."""
+        body = _unwrapped(text.lstrip())
+        if not body.startswith("{"):
+            return body
+        try:
+            report = self._decode(body)
+        except (msgspec.MsgspecError, RecursionError):
+            body, report = self._salvage(body)
+        code = _exit_code(report)
+        return _failure_text(body) or (f"exit code {code}" if code else "")
+
     def _outcome(self, report: _Report, tool: str | None, body: str) -> Outcome:
         if report.guardrail:
             return Outcome.NOT_EXECUTED

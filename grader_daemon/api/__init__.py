@@ -1,4 +1,5 @@
 """What other programs and the command line call.
 
-`reader.GradeReader` answers questions; `grader.SelfGrader` is one that also grades.
+`reader.GradeReader` answers questions about grades, `insight.InsightReader` also about many of them together;
+`grader.SelfGrader` is one that also grades.
 """

@@ -10,12 +10,16 @@ from grader_daemon.domain.grade import Grade
 
 SCHEMA_VERSION = 1
 """Version of every JSON document that this package prints."""
+_LAST = ("ended_at", "ended_on", "error_rate", "had_user_refusal", "had_user_interruption", "state_reason", "tools")
 
 
 def grade_document(grade: Grade, row_id: int | None) -> dict[str, Any]:
     """Give a grade as it stands in JSON documents: the columns of `session_grades`, then the details."""
     document = {} if row_id is None else {"id": row_id}
     fields = msgspec.to_builtins(grade)
-    for name in ("ended_at", "error_rate", "had_user_refusal", "had_user_interruption", "state_reason"):
+    fields["failures"] = [
+        {"index": failure.index, "tool": failure.tool, "category": failure.category} for failure in grade.failures
+    ]
+    for name in _LAST:
         fields[name] = fields.pop(name)
     return {**document, **fields, "score": round(grade.score, 4)}

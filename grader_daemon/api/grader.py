@@ -11,7 +11,7 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.analysis.redaction import redact
-from grader_daemon.api.reader import GradeReader
+from grader_daemon.api.insight import InsightReader
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.ledger import ledger_path
 from grader_daemon.domain.session import Session
@@ -50,7 +50,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None
 
 
-class SelfGrader(GradeReader):
+class SelfGrader(InsightReader):
     """Grades sessions and answers questions about grades; safe beside a running daemon and among threads.
 
     Use it as a context manager, or call `close`.

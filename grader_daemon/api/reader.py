@@ -14,30 +14,18 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.domain.ledger import LedgerEntry
-from grader_daemon.domain.text import clean
 from grader_daemon.settings import Settings, load_settings
-from grader_daemon.storage import DaemonStatus, GradeFilter, Store, Summary
+from grader_daemon.storage import DaemonStatus, GradeFilter, Store
 from grader_daemon.storage.lock import holder_pid, is_running
 from grader_daemon.storage.rows import StoredGrade
 
 
-class Patterns(msgspec.Struct, frozen=True, kw_only=True):
-    """What finished sessions of a span have in common.
-
-    `task_scores` maps a task type to its mean session score (1-5), `task_sessions` to the number of sessions behind it;
-    `tool_errors` and `error_types` count failures.
-    """
-
-    days: float
-    sessions: int
-    task_scores: dict[str, float]
-    task_sessions: dict[str, int]
-    tool_errors: dict[str, int]
-    error_types: dict[str, int]
-
-
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """Is the daemon up, and how far is it? `files` counts the ledger by state; `lag_seconds` is of the last grade."""
+    """Is the daemon up, and how far is it? `files` counts the ledger by state; `lag_seconds` is of the last grade.
+
+    `last_ended_at` is the end of the newest session, `silent_days` how many whole days ago that was. `open_alerts`
+    counts alerts that are not resolved, `undelivered` messages about alerts that no receiver has got yet.
+    """
 
     running: bool
     pid: int | None
@@ -49,6 +37,10 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     last_session_id: str | None
     last_graded_at: datetime | None
     lag_seconds: float | None
+    last_ended_at: datetime | None
+    silent_days: int | None
+    open_alerts: int
+    undelivered: int
     troubled: list[LedgerEntry]
 
 
@@ -116,53 +108,13 @@ class GradeReader:
         """
         return self._store.find_grade(prefix)
 
-    def summary(self, *, days: float | None = 7) -> Summary:
-        """Count and average the finished sessions that ended in the last `days`."""
-        return self._store.summary(GradeFilter(since=_since(days)))
-
-    def get_grades_summary(self, days: float = 7) -> str:
-        """Give the last days at a glance, as text for people."""
-        summary = self.summary(days=days)
-        patterns = self.identify_patterns(days)
-        lines = [f"Sessions of the last {days:g} days: {summary.sessions} finished, {summary.open_sessions} open"]
-        if summary.sessions:
-            share = _share(summary.completed, summary.sessions)
-            lines.append(f"  completed         {share}")
-            lines.append(f"  tool efficiency   {summary.efficiency:.2f} of 5")
-            lines.append(f"  response quality  {summary.quality:.2f} of 5")
-            lines.append(f"  errors recovered  {_share(summary.recovered, summary.with_errors)}")
-        for title, counts in (("tools", patterns.tool_errors), ("errors", patterns.error_types)):
-            most = ", ".join(f"{clean(name)} {count}" for name, count in list(counts.items())[:3])
-            if most:
-                lines.append(f"  {'failing ' + title:<17} {most}")
-        for task_type, score in patterns.task_scores.items():
-            lines.append(f"  {task_type:<17} {score:.2f} of 5 ({patterns.task_sessions[task_type]} sessions)")
-        return "\n".join(lines)
-
-    def identify_patterns(self, days: float = 7) -> Patterns:
-        """Gather scores by task type and failures by tool and category, over the last `days`."""
-        which = GradeFilter(since=_since(days))
-        scores = self._store.task_scores(which)
-        return Patterns(
-            days=days,
-            sessions=sum(count for count, _ in scores.values()),
-            task_scores={task_type: score for task_type, (_, score) in scores.items()},
-            task_sessions={task_type: count for task_type, (count, _) in scores.items()},
-            tool_errors=self._store.failure_counts(which, by_tool=True),
-            error_types=self._store.failure_counts(which, by_tool=False),
-        )
-
-    def get_task_score(self, task_type: str, *, days: float | None = None) -> float | None:
-        """Mean session score (1-5) of a task type; None without finished sessions."""
-        score = self._store.task_scores(GradeFilter(since=_since(days), task_type=task_type)).get(task_type)
-        return None if score is None else score[1]
-
     def status(self) -> Status:
         """Say whether the daemon runs on this database, and what it has done. Never creates a database."""
         settings = self.settings
         running = is_running(settings.db_path)
         store = self._store if settings.db_path.exists() else None
         last = store.last_lag() if store is not None else None
+        ended = store.last_ended_at() if store is not None else None
         said = store.status() if store is not None else None
         return Status(
             running=running,
@@ -175,6 +127,10 @@ class GradeReader:
             last_session_id=last[0] if last else None,
             last_graded_at=last[1] if last else None,
             lag_seconds=last[2] if last else None,
+            last_ended_at=ended,
+            silent_days=None if ended is None else max(0, (bootstrap.utc_now() - ended).days),
+            open_alerts=len(store.alerts.open()) if store is not None else 0,
+            undelivered=store.outbox.waiting(settings.channels) if store is not None else 0,
             troubled=store.troubled_entries(limit=20) if store is not None else [],
         )
 
@@ -188,7 +144,3 @@ class GradeReader:
 
 def _since(days: float | None) -> datetime | None:
     return None if days is None else bootstrap.utc_now() - timedelta(days=days)
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part} of {whole} ({part / whole:.0%})" if whole else "none had any"

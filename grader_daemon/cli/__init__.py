@@ -23,6 +23,10 @@ _COMMANDS = {
     "show": ("show", "Show one grade."),
     "why": ("why", "Show the reasons of a grade and the messages that prove them."),
     "summary": ("summary", "The last days at a glance."),
+    "patterns": ("patterns", "Task types, tools, models and errors of the last days."),
+    "errors": ("errors", "Failures of one cause, and what helped."),
+    "report": ("report", "The weekly report."),
+    "alerts": ("alerts", "What degraded, since when, and why."),
     "demo": ("demo", "See the daemon grade a few sample sessions, in ten seconds."),
 }
 

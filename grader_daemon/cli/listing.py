@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from grader_daemon.api.documents import SCHEMA_VERSION, grade_document
 from grader_daemon.api.reader import GradeReader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import json_option, read_settings, settings_options
+from grader_daemon.cli.options import asks, json_option
 
 
 @click.command("list")
-@settings_options
+@asks(GradeReader)
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
 @click.option("-d", "--days", type=click.FloatRange(min=0, min_open=True), help="Of the last days only.")
 @click.option("--state", type=click.Choice(["complete", "interrupted", "open"]), help="In this state only.")
@@ -23,8 +21,7 @@ from grader_daemon.cli.options import json_option, read_settings, settings_optio
 @json_option
 def command(
     *,
-    watch_roots: tuple[Path, ...],
-    db_path: Path | None,
+    grader: GradeReader,
     limit: int,
     days: float | None,
     state: str | None,
@@ -34,10 +31,7 @@ def command(
     as_json: bool,
 ) -> None:
     """List grades, the session that ended last first."""
-    with GradeReader(settings=read_settings(watch_roots=watch_roots, db_path=db_path)) as grader:
-        grades = grader.grades(
-            days=days, state=state, task_type=task_type, model=model, completed=completed, limit=limit
-        )
+    grades = grader.grades(days=days, state=state, task_type=task_type, model=model, completed=completed, limit=limit)
     if as_json:
         documents = [grade_document(stored.grade, stored.id) for stored in grades]
         output.document({"schema_version": SCHEMA_VERSION, "grades": documents})

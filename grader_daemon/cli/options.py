@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
+from grader_daemon.api.reader import GradeReader
 from grader_daemon.settings import Settings, load_settings
 
 
@@ -27,6 +29,21 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def asks(reader: type[GradeReader]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command a reader of the database as its argument `grader`, and the options that say which."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @settings_options
+        @wraps(command)
+        def ask(*, watch_roots: tuple[Path, ...], db_path: Path | None, **arguments: Any) -> Any:
+            with reader(settings=read_settings(watch_roots=watch_roots, db_path=db_path)) as grader:
+                return command(grader=grader, **arguments)
+
+        return ask
+
+    return decorate
+
+
 def read_settings(*, watch_roots: tuple[Path, ...] = (), **flags: Any) -> Settings:
     """Read the settings under what was given as flags.
 
@@ -35,6 +52,16 @@ def read_settings(*, watch_roots: tuple[Path, ...] = (), **flags: Any) -> Settin
     """
     return load_settings(watch_roots=watch_roots or None, **flags)
 
+
+days_option = click.option(
+    "-d",
+    "--days",
+    type=click.FloatRange(min=0, min_open=True),
+    default=7.0,
+    show_default=True,
+    help="Up to and with today.",
+)
+"""``-d DAYS``, for commands about the last days."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 """``--json``, the same for every command that has it."""

@@ -11,16 +11,21 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from grader_daemon.domain.text import clean
+from grader_daemon.errors import InputError
 
 if TYPE_CHECKING:
     from grader_daemon.domain.grade import Grade
 
 _TASK_CHARACTERS = 60
+_PIPED_COLUMNS = 100
+_NEVER_CUT = 16
+"""A column of at most so many characters is shown whole on a terminal; wider ones make room."""
 
 
 def prepare() -> None:
@@ -44,6 +49,32 @@ def line(text: str = "") -> None:
     """Print one line of text that is ours or cleaned."""
     with _reader_may_leave():
         print(text)
+
+
+def width() -> int:
+    """Columns of the terminal; 100 where there is none."""
+    return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else _PIPED_COLUMNS
+
+
+def file(path: Path, content: str) -> None:
+    """Write a file, whole or not at all, readable by its owner alone; a link in its place is replaced, not followed.
+
+    Raises:
+        InputError: it cannot be written there.
+    """
+    import tempfile  # `--help` must not wait for it
+
+    try:
+        descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as written:
+                written.write(content)
+            os.replace(beside, path)
+        except BaseException:
+            os.unlink(beside)
+            raise
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def error(text: str) -> None:
@@ -170,8 +201,14 @@ def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Se
     from rich.text import Text
 
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column, aligned in zip(columns, right, strict=True):
-        shown.add_column(column, justify="right" if aligned else "left", overflow="fold" if aligned else "ellipsis")
+    for number, (column, aligned) in enumerate(zip(columns, right, strict=True)):
+        longest = max(len(text) for text in (column, *(row[number] for row in rows)))
+        shown.add_column(
+            column,
+            justify="right" if aligned else "left",
+            overflow="fold" if aligned else "ellipsis",
+            min_width=longest if longest <= _NEVER_CUT else None,
+        )
     for row in rows:
         shown.add_row(*(Text(text, no_wrap=True) for text in row))
     with _reader_may_leave():

@@ -10,6 +10,7 @@ from grader_daemon import cli
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import read_settings, settings_options
+from grader_daemon.reports.text import render_text
 
 
 @click.command("self-grader", context_settings={"help_option_names": ["-h", "--help"]})
@@ -35,7 +36,6 @@ def command(
     if not (grade_count or summary or report or file):
         output.line(ctx.get_help())
         return 0
-    code = 0
     with SelfGrader(settings=read_settings(watch_roots=watch_roots, db_path=db_path)) as grader:
         if file is not None:
             output.grade_table([grader.grade_session_file(file)])
@@ -45,9 +45,8 @@ def command(
         if summary:
             output.line(grader.get_grades_summary(days))
         if report:
-            output.error("self-grader: weekly reports come with a later version")
-            code = 2
-    return code
+            output.line(render_text(grader.generate_weekly_report(), width=output.width()).rstrip("\n"))
+    return 0
 
 
 def main() -> None:

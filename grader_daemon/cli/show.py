@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from grader_daemon.api.documents import SCHEMA_VERSION, grade_document
 from grader_daemon.api.reader import GradeReader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import json_option, read_settings, settings_options
+from grader_daemon.cli.options import asks, json_option
 from grader_daemon.domain.grade import Grade
 
 
 @click.command("show")
-@settings_options
+@asks(GradeReader)
 @click.argument("session_id")
 @json_option
-def command(*, session_id: str, watch_roots: tuple[Path, ...], db_path: Path | None, as_json: bool) -> None:
+def command(*, session_id: str, grader: GradeReader, as_json: bool) -> None:
     """Show the grade of a session; the beginning of its id is enough."""
-    with GradeReader(settings=read_settings(watch_roots=watch_roots, db_path=db_path)) as grader:
-        stored = grader.find_grade(session_id)
+    stored = grader.find_grade(session_id)
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, "grade": grade_document(stored.grade, stored.id)})
     else:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 import msgspec
 
 from grader_daemon.api.documents import SCHEMA_VERSION
 from grader_daemon.api.reader import GradeReader, Status
 from grader_daemon.cli import output
-from grader_daemon.cli.options import json_option, read_settings, settings_options
+from grader_daemon.cli.options import asks, json_option
 
 _NOT_RUNNING = 3
 
 
 @click.command("status")
-@settings_options
+@asks(GradeReader)
 @json_option
-def command(*, watch_roots: tuple[Path, ...], db_path: Path | None, as_json: bool) -> int:
+def command(*, grader: GradeReader, as_json: bool) -> int:
     """Show the daemon, its folders, its backlog and what it could not grade. Exit code 3 if it does not run."""
-    with GradeReader(settings=read_settings(watch_roots=watch_roots, db_path=db_path)) as grader:
-        status = grader.status()
+    status = grader.status()
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(status)})
     else:
@@ -38,8 +35,11 @@ def _print(status: Status) -> None:
             *((f"root {root}", watching.get(root, "not watched")) for root in status.roots),
             ("database", status.database),
             ("waiting", daemon.backlog if daemon is not None and status.running else None),
+            ("last session", _silence(status)),
             ("last grade", status.last_graded_at),
             ("  after its last write", output.duration(status.lag_seconds)),
+            ("open alerts", f"{status.open_alerts}: grader-daemon alerts" if status.open_alerts else "none"),
+            *([("alerts not delivered", status.undelivered)] if status.undelivered else []),
             *((f"files {state}", count) for state, count in sorted(status.files.items())),
             *((f"  skipped: {reason}", count) for reason, count in status.skipped.items()),
         ]
@@ -50,3 +50,12 @@ def _print(status: Status) -> None:
             ("file", "state", "tries", "why"),
             [(entry.path, entry.state, entry.attempts, entry.reason) for entry in status.troubled],
         )
+
+
+def _silence(status: Status) -> str | None:
+    """No sessions are no sign of health, nor of trouble."""
+    if status.last_ended_at is None:
+        return "no sessions yet"
+    days = status.silent_days or 0
+    said = f"no sessions for {days} day{'s' if days != 1 else ''}, since " if days else ""
+    return f"{said}{output.cell(status.last_ended_at)}"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from itertools import groupby
-from pathlib import Path
 
 import click
 
 from grader_daemon.api.documents import SCHEMA_VERSION
 from grader_daemon.api.grader import Explanation, SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import json_option, read_settings, settings_options
+from grader_daemon.cli.options import asks, json_option
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.text import clean
 
@@ -18,13 +17,12 @@ _SHOWN_INDEXES = 6
 
 
 @click.command("why")
-@settings_options
+@asks(SelfGrader)
 @click.argument("session_id")
 @json_option
-def command(*, session_id: str, watch_roots: tuple[Path, ...], db_path: Path | None, as_json: bool) -> None:
+def command(*, session_id: str, grader: SelfGrader, as_json: bool) -> None:
     """Show why a session has its grade; the beginning of its id is enough."""
-    with SelfGrader(settings=read_settings(watch_roots=watch_roots, db_path=db_path)) as grader:
-        explanation = grader.explain(session_id)
+    explanation = grader.explain(session_id)
     if as_json:
         output.document(_document(explanation))
     else:

@@ -19,6 +19,7 @@ from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.debounce import Debouncer
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.daemon.scanner import ScanReport, next_interval
+from grader_daemon.daemon.scheduler import Scheduler
 from grader_daemon.daemon.watcher import WATCHED, OverflowListener, RootWatcher, count_watches
 from grader_daemon.daemon.worker import Worker
 from grader_daemon.errors import StoreError
@@ -66,6 +67,10 @@ class Service:
             on_busy=self._notice_path,
             on_batch=self._after_batch,
         )
+        self._schedulers = [
+            Scheduler(jobs, store=store, clock=bootstrap.utc_now, interval_seconds=settings.job_seconds, name=name)
+            for name, store, jobs in bootstrap.make_jobs(settings, is_settled=self._is_settled)
+        ]
         self._watchers = [
             RootWatcher(root, on_path=self._notice_path, on_gap=self._notice_gap) for root in settings.watch_roots
         ]
@@ -114,7 +119,12 @@ class Service:
         self._worker.start()
         try:
             with OverflowListener(self._notice_gap):
-                self._loop(once=once)
+                if once:
+                    self._loop(once=True)
+                    self._run_jobs()
+                else:
+                    self._start_jobs()
+                    self._loop(once=False)
         finally:
             self._shut_down()
 
@@ -200,6 +210,18 @@ class Service:
                 self._check()
             self._start_scan_in_time()
 
+    def _start_jobs(self) -> None:
+        for scheduler in self._schedulers:
+            scheduler.start()
+
+    def _run_jobs(self) -> None:
+        for scheduler in self._schedulers:
+            scheduler.run_once()
+
+    def _is_settled(self) -> bool:
+        """Is all graded that was found on disk? Only then do numbers of the past stand; called by the schedulers."""
+        return self._scans > 0 and not self._backlog.busy and self._queue.idle
+
     def _plan_scan_for(self, gap: str) -> None:
         """Scan soon, when what is written now is quiet."""
         with self._noticed:
@@ -272,7 +294,11 @@ class Service:
         began = monotonic()
         for watcher in self._watchers:
             watcher.stop()
+        for scheduler in self._schedulers:
+            scheduler.request_stop()
         finished = self._worker.stop(max(0.1, _STOP_SECONDS - (monotonic() - began)))
+        for scheduler in self._schedulers:
+            scheduler.stop(max(0.1, _STOP_SECONDS - (monotonic() - began)))
         if finished:
             self._store.close()
         self._log.info("service.stopped", waiting=len(self._queue), finished=finished)

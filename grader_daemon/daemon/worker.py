@@ -139,5 +139,13 @@ class Worker:
             quality=grade.response_quality,
             errors=grade.total_errors,
         )
+        if recorded.loop_risk:
+            self._log.warning(
+                "session.loop_risk",
+                session_id=grade.session_id,
+                path=recorded.path,
+                errors=grade.total_errors,
+                api_calls=grade.total_api_calls,
+            )
         for session_id in recorded.superseded:
             self._log.info("session.skipped", session_id=session_id, reason="superseded", by=grade.session_id)

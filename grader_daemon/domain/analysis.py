@@ -40,19 +40,61 @@ class Outcome(StrEnum):
     PENDING = "pending"
 
 
+class Step(msgspec.Struct, frozen=True, gc=False):
+    """What an agent did next after a failure: a tool, for shells the family of the command, and whether it worked.
+
+    `worked` is None when the call was not run, was refused or interrupted, or its result is not known.
+    """
+
+    tool: str
+    command: str | None
+    worked: bool | None
+
+
 class Failure(msgspec.Struct, frozen=True, gc=False):
-    """A tool call that went wrong. `index` is the position of its result in `Session.messages`."""
+    """A tool call that went wrong. `index` is the position of its result in `Session.messages`.
+
+    `command` is the family of the shell command ("git push"), `fingerprint` names the error issue that it belongs to,
+    `next_step` is the first call that the agent made when it had seen the failure.
+    """
 
     index: int
     tool: str | None
     category: Category
+    command: str | None = None
+    fingerprint: str | None = None
+    next_step: Step | None = None
+
+
+class ErrorSign(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What failures of one cause have in common, and one of them as an example.
+
+    `signal` is the line that says what went wrong, its variable parts replaced; `example` is that line as it was,
+    redacted. `fingerprint` is a digest of tool, command, category and signal, with the version of the method in front.
+    """
+
+    fingerprint: str
+    tool: str | None
+    command: str | None
+    category: Category
+    signal: str
+    example: str
+
+
+class ToolUse(msgspec.Struct, frozen=True, gc=False):
+    """How often a session called a tool, and how many of these calls failed."""
+
+    tool: str
+    calls: int
+    failures: int
 
 
 class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Facts about one session; nothing in here is a judgement yet.
 
     `state_reason` says what decided the state (for example ``finish_reason=length``). `state_index` and the other
-    indexes point into `Session.messages`. `loop_index` is the message at which the loop risk first showed.
+    indexes point into `Session.messages`. `loop_index` is the message at which the loop risk first showed. `signs` are
+    those of the failures, each once; `tools` come in the order of their first call.
     """
 
     state: SessionState
@@ -64,6 +106,8 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     total_api_calls: int
     tool_calls: int
     failures: tuple[Failure, ...]
+    signs: tuple[ErrorSign, ...]
+    tools: tuple[ToolUse, ...]
     had_repeated_errors: bool
     had_infinite_loop_risk: bool
     loop_index: int | None

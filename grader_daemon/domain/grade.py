@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from grader_daemon.domain.analysis import Failure, SessionState
+from grader_daemon.domain.analysis import Failure, SessionState, ToolUse
 
 
 class Reason(msgspec.Struct, frozen=True, gc=False):
@@ -23,7 +23,10 @@ class Reason(msgspec.Struct, frozen=True, gc=False):
 
 
 class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Everything that is kept about one graded session. Scores are 1 (worst) to 5 (best); times are aware UTC."""
+    """Everything that is kept about one graded session. Scores are 1 (worst) to 5 (best); times are aware UTC.
+
+    `ended_on` is the day of `ended_at` where the person lives, as in 2026-11-22: statistics count the session there.
+    """
 
     session_id: str
     session_file: str
@@ -53,6 +56,8 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     had_user_refusal: bool
     had_user_interruption: bool
     ended_at: datetime | None
+    ended_on: str
+    tools: tuple[ToolUse, ...]
     failures: tuple[Failure, ...]
     reasons: tuple[Reason, ...]
     rules_version: str

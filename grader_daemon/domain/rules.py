@@ -9,12 +9,16 @@ from typing import Annotated
 
 import msgspec
 
+from grader_daemon.domain.alert import Metric
 from grader_daemon.domain.analysis import Category
+from grader_daemon.domain.rollup import Dimension
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Rate = Annotated[float, msgspec.Meta(ge=0.0, le=1000.0)]
 Effect = Annotated[float, msgspec.Meta(ge=-100.0, le=100.0)]
 Score = Annotated[int, msgspec.Meta(ge=1, le=5)]
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+Part = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
 
 
 class FailureRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -113,6 +117,73 @@ class CompletionRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     short_answer_characters: Count
 
 
+class ThresholdRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A plain limit for a metric over the last days, on the metric's own scale.
+
+    Rates are 0 to 1, efficiency and quality 1 to 5. `group` names one group of the dimension; None means each of them.
+    """
+
+    name: str
+    metric: Metric
+    dimension: Dimension = Dimension.OVERALL
+    group: str | None = None
+    below: float | None = None
+    above: float | None = None
+    clear: float
+    days: Positive
+    sessions: Positive
+
+    def __post_init__(self) -> None:
+        """Refuse what contradicts itself.
+
+        Raises:
+            ValueError: the limits do not fit each other, the metric or the dimension; the text is one line.
+        """
+        if (self.below is None) == (self.above is None):
+            raise ValueError("expected either `below` or `above`")
+        if self.dimension is Dimension.OVERALL and self.group is not None:
+            raise ValueError("`group` needs a `dimension`")
+        if not self._lowest <= min(self.limit, self.clear) <= max(self.limit, self.clear) <= self._highest:
+            raise ValueError(f"limits of {self.metric} are from {self._lowest:g} to {self._highest:g}")
+        if self.below is not None and self.clear < self.below:
+            raise ValueError("`clear` must not be less than `below`")
+        if self.above is not None and self.clear > self.above:
+            raise ValueError("`clear` must not be more than `above`")
+
+    @property
+    def limit(self) -> float:
+        """The value beyond which it opens."""
+        limit = self.above if self.below is None else self.below
+        assert limit is not None
+        return limit
+
+    @property
+    def _lowest(self) -> float:
+        return 1.0 if self.metric in {Metric.EFFICIENCY, Metric.QUALITY} else 0.0
+
+    @property
+    def _highest(self) -> float:
+        return 5.0 if self.metric in {Metric.EFFICIENCY, Metric.QUALITY} else 1.0
+
+
+class AlertRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When quality has degraded, and what is said of it."""
+
+    baseline_days: Positive
+    baseline_sessions: Positive
+    arming_sessions: Positive
+    drops: Annotated[tuple[Part, ...], msgspec.Meta(min_length=1, max_length=8)]
+    months_per_false_alarm: Positive
+    months_per_false_recovery: Positive
+    critical_rate_drop: Part
+    critical_score_drop: Annotated[float, msgspec.Meta(gt=0.0, le=4.0)]
+    share_change: Part
+    verdict_part: Annotated[float, msgspec.Meta(gt=0.5, le=1.0)]
+    streams: Positive
+    forget_days: Positive
+    thresholds: tuple[ThresholdRule, ...]
+
+
 class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One complete ruleset. `version` is a hash of its content: equal versions grade equally."""
 
@@ -125,3 +196,4 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     efficiency: EfficiencyRules
     quality: QualityRules
     completion: CompletionRules
+    alerts: AlertRules

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from grader_daemon.domain.analysis import Analysis
+from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session
@@ -17,8 +18,10 @@ from grader_daemon.grading.recovery import judge_recovery
 class Grader:
     """Grades analysed sessions under one set of rules; safe to share among threads."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, *, zone: tzinfo | None) -> None:
+        """`zone` is where days begin; None means the machine's."""
         self._rules = rules
+        self._zone = zone
         self._completion = CompletionJudge(rules.completion)
 
     def grade(self, session: Session, analysis: Analysis, *, now: datetime, written_at: datetime) -> Grade:
@@ -35,6 +38,7 @@ class Grader:
         quality, quality_reasons = judge_quality(analysis, self._rules.quality)
         recovered, recovery_reason = judge_recovery(analysis)
         failures = analysis.failures
+        ended_at = session.updated_at or written_at
         return Grade(
             session_id=session.session_id,
             session_file=session.file,
@@ -63,7 +67,9 @@ class Grader:
             error_rate=analysis.error_rate,
             had_user_refusal=analysis.had_user_refusal,
             had_user_interruption=analysis.had_user_interruption,
-            ended_at=session.updated_at or written_at,
+            ended_at=ended_at,
+            ended_on=day_of(ended_at, self._zone).isoformat(),
+            tools=analysis.tools,
             failures=failures,
             reasons=(*completion_reasons, efficiency_reason, *quality_reasons, recovery_reason),
             rules_version=self._rules.version,

@@ -13,7 +13,7 @@ import msgspec
 import xxhash
 
 from grader_daemon.analysis import Analyzer
-from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.analysis import ErrorSign, SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry, ledger_path
@@ -29,12 +29,17 @@ _OPEN = SessionState.OPEN
 
 
 class GradedFile(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
-    """A session and its grade. `look_again_at`: when its open end will have been idle for too long."""
+    """A session and its grade.
+
+    `signs` are what its failures have in common with those of others. `look_again_at`: when its open end will have been
+    idle for too long.
+    """
 
     path: str
     stamp: FileStamp
     digest: str
     grade: Grade
+    signs: tuple[ErrorSign, ...]
     identity: Identity
     look_again_at: datetime | None
 
@@ -89,7 +94,7 @@ class Examiner:
         self._idle = idle
         self._max_bytes = max_bytes
         self._analyzer = Analyzer(rules)
-        self._grader = Grader(rules)
+        self._grader = Grader(rules, zone=zone)
 
     def examine(self, path: str, *, now: datetime, known: LedgerEntry | None = None) -> Examined:
         """Look at one file. `known` is its ledger row; the same content is not graded twice."""
@@ -163,6 +168,7 @@ class Examiner:
             stamp=stamp,
             digest=digest,
             grade=grade,
+            signs=analysis.signs,
             identity=identity,
             look_again_at=idle_at if analysis.state is _OPEN else None,
         )

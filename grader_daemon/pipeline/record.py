@@ -10,8 +10,9 @@ from typing import assert_never
 
 import msgspec
 
+from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.identity import Identities, Identity, Verdict, compare
+from grader_daemon.domain.identity import Identities, Verdict, compare
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import Skipped, SkipReason
 from grader_daemon.pipeline.examine import (
@@ -23,7 +24,7 @@ from grader_daemon.pipeline.examine import (
     UnchangedFile,
     VanishedFile,
 )
-from grader_daemon.storage import Store
+from grader_daemon.storage import NewGrade, Store
 
 _LOST = {Verdict.NEW_IS_COPY: SkipReason.COPY, Verdict.NEW_IS_SUPERSEDED: SkipReason.SUPERSEDED}
 _WON = {Verdict.RIVAL_IS_COPY: SkipReason.COPY, Verdict.RIVAL_IS_SUPERSEDED: SkipReason.SUPERSEDED}
@@ -45,6 +46,7 @@ class Recorded(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One ingest as it is told to people.
 
     `reason` says why there is no grade, `superseded` names the sessions whose grade it took back.
+    `loop_risk` is set once a session: when it runs and is first seen to look like a loop.
     """
 
     path: str
@@ -55,6 +57,7 @@ class Recorded(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     attempts: int = 0
     retry_at: datetime | None = None
     superseded: tuple[str, ...] = ()
+    loop_risk: bool = False
 
 
 class Recorder:
@@ -81,15 +84,14 @@ class _Batch:
         self._now = now
         self._retry_pauses = retry_pauses
         self._graded = graded
-        self._grades: list[tuple[Grade, Identity, str]] = []
-        self._replaced: list[str] = []
+        self._grades: list[NewGrade] = []
         self._entries: list[LedgerEntry] = []
 
     def flush(self) -> None:
         """Write what was gathered."""
-        self._store.save_grades(self._grades, replaced=self._replaced)
+        self._store.save_grades(self._grades)
         self._store.save_entries(self._entries, now=self._now)
-        self._grades, self._replaced, self._entries = [], [], []
+        self._grades, self._entries = [], []
 
     def record(self, examined: Examined, known: LedgerEntry | None) -> Recorded:
         """Gather the rows of one ingest."""
@@ -125,21 +127,30 @@ class _Batch:
             elif verdict is Verdict.NEW_REPLACES_RIVAL:
                 self.flush()
                 self._store.retract_file(rival.file, SkipReason.COPY)
-        self._gather_grade(examined)
+        loop_risk = self._is_new_loop_risk(examined.grade)
+        self._gather_grade(examined, loop_risk=loop_risk)
         return Recorded(
             path=examined.path,
             happened=Happened.GRADED,
             grade=examined.grade,
             session_id=identity.session_id,
             superseded=tuple(superseded),
+            loop_risk=loop_risk,
         )
 
-    def _gather_grade(self, examined: GradedFile) -> None:
+    def _is_new_loop_risk(self, grade: Grade) -> bool:
+        """Does a running session look like a loop, and was that not told before?"""
+        if not grade.had_infinite_loop_risk or grade.state is not SessionState.OPEN:
+            return False
+        told = any(new.loop_told for new in self._grades if new.grade.session_id == grade.session_id)
+        return not told and not self._store.was_loop_told(grade.session_id)
+
+    def _gather_grade(self, examined: GradedFile, *, loop_risk: bool) -> None:
         grade, identity = examined.grade, examined.identity
-        if self._graded.get(identity.session_id) is not None:
-            self._replaced.append(identity.session_id)
         self._graded.add(identity)
-        self._grades.append((grade, identity, examined.digest))
+        self._grades.append(
+            NewGrade(grade=grade, identity=identity, digest=examined.digest, signs=examined.signs, loop_told=loop_risk)
+        )
         self._entries.append(
             LedgerEntry(
                 path=examined.path,

@@ -19,10 +19,12 @@ import xxhash
 from grader_daemon.domain.rules import EfficiencyLevel, Rules
 from grader_daemon.errors import ConfigurationError
 
-JUDGEMENT_VERSION = 1
+JUDGEMENT_VERSION = 2
 """Raised by one whenever code that judges changes its results, so that grades are made again."""
 
 _SHIPPED = "rules.toml"
+_NOT_JUDGING = {"alerts"}
+"""Tables that no grade depends on."""
 
 
 def load_rules(overlay: Path | None = None) -> Rules:
@@ -71,7 +73,8 @@ def _merge(base: dict[str, Any], own: dict[str, Any]) -> None:
 
 
 def _checked(table: dict[str, Any]) -> Rules:
-    content = msgspec.json.encode([JUDGEMENT_VERSION, table])
+    judging = {name: rules for name, rules in table.items() if name not in _NOT_JUDGING}
+    content = msgspec.json.encode([JUDGEMENT_VERSION, judging])
     return msgspec.convert({**table, "version": xxhash.xxh3_64_hexdigest(content)[:12]}, Rules)
 
 

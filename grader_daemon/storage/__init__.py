@@ -1,5 +1,5 @@
 """The only SQL: one database file for grades, details, failures and the ledger of files."""
 
-from grader_daemon.storage.sqlite import DaemonStatus, GradeFilter, Store, Summary
+from grader_daemon.storage.sqlite import DaemonStatus, GradeFilter, NewGrade, Store
 
-__all__ = ["DaemonStatus", "GradeFilter", "Store", "Summary"]
+__all__ = ["DaemonStatus", "GradeFilter", "NewGrade", "Store"]

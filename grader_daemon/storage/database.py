@@ -9,17 +9,20 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import apsw
+import msgspec
 
 from grader_daemon.errors import StoreBusyError, StoreError
 from grader_daemon.storage.schema import migrate
 
 _BUSY_SECONDS = 5.0
+LISTED = "(SELECT value FROM json_each(?))"
+"""A list of values in SQL, given as the one parameter that `listed` makes of them."""
 
 
 class Database:
@@ -128,3 +131,8 @@ def translated(path: Path) -> Iterator[None]:
         raise StoreError(f"database {path}: the disk is full") from error
     except apsw.Error as error:
         raise StoreError(f"database {path}: {error}") from error
+
+
+def listed(values: Sequence[str] | Sequence[int | None]) -> str:
+    """Many values as one parameter, for `LISTED`."""
+    return msgspec.json.encode(values).decode()

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from grader_daemon.domain.analysis import Category, Failure, SessionState
+from grader_daemon.domain.analysis import Category, Failure, SessionState, Step, ToolUse
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.identity import Identity
 
@@ -56,18 +56,39 @@ DETAIL_COLUMNS = (
     "conversation",
     "compacted",
     "named_after_id",
+    "ended_on",
+    "tools",
+    "loop_told",
 )
+FAILURE_COLUMNS = (
+    "session_id",
+    "message_index",
+    "tool",
+    "category",
+    "command",
+    "fingerprint",
+    "ended_at",
+    "next_tool",
+    "next_command",
+    "next_worked",
+)
+_EPOCH = datetime.fromtimestamp(0, UTC)
 _encode = msgspec.json.Encoder().encode
 _decode_reasons = msgspec.json.Decoder(tuple[Reason, ...]).decode
+_decode_tools = msgspec.json.Decoder(tuple[tuple[str, int, int], ...]).decode
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class StoredGrade(msgspec.Struct, frozen=True, kw_only=True):
-    """A grade with its row id. Rows that the original program wrote have no details (`detailed` is False)."""
+    """A grade with its row id. Rows that the original program wrote have no details (`detailed` is False).
+
+    `loop_told` says that its loop risk was logged while it ran.
+    """
 
     id: int
     grade: Grade
     detailed: bool
+    loop_told: bool
 
 
 @lru_cache(maxsize=16)
@@ -87,6 +108,11 @@ def to_moment(text: str | None) -> datetime | None:
     except ValueError:
         return None
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def known_moment(text: str) -> datetime:
+    """Read a time that `to_text` wrote."""
+    return datetime.fromisoformat(text)
 
 
 def grade_row(grade: Grade) -> tuple[Any, ...]:
@@ -114,7 +140,7 @@ def grade_row(grade: Grade) -> tuple[Any, ...]:
     )
 
 
-def detail_row(grade: Grade, identity: Identity, *, digest: str, host: str) -> tuple[Any, ...]:
+def detail_row(grade: Grade, identity: Identity, *, digest: str, host: str, loop_told: bool) -> tuple[Any, ...]:
     """Values for `DETAIL_COLUMNS`."""
     return (
         grade.session_id,
@@ -138,7 +164,28 @@ def detail_row(grade: Grade, identity: Identity, *, digest: str, host: str) -> t
         identity.conversation,
         identity.compacted,
         identity.named_after_id,
+        grade.ended_on,
+        _encode([(use.tool, use.calls, use.failures) for use in grade.tools]).decode(),
+        loop_told,
     )
+
+
+def failure_rows(grade: Grade) -> list[tuple[Any, ...]]:
+    """Values for `FAILURE_COLUMNS`, a row for each failure."""
+    ended_at = None if grade.state is SessionState.OPEN else to_text(grade.ended_at)
+    return [
+        (
+            grade.session_id,
+            failure.index,
+            failure.tool,
+            failure.category,
+            failure.command,
+            failure.fingerprint,
+            ended_at,
+            *_step_columns(failure.next_step),
+        )
+        for failure in grade.failures
+    ]
 
 
 def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
@@ -147,13 +194,15 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
     details = dict(zip(DETAIL_COLUMNS, row[1 + len(GRADE_COLUMNS) :], strict=True))
     detailed = details["session_id"] is not None
     calls = known["total_api_calls"]
+    ended_at = to_moment(details["ended_at"]) or to_moment(known["graded_at"])
     return StoredGrade(
         id=row[0],
         detailed=detailed,
+        loop_told=bool(details["loop_told"]),
         grade=Grade(
             session_id=known["session_id"],
             session_file=known["session_file"],
-            graded_at=to_moment(known["graded_at"]) or datetime.fromtimestamp(0, UTC),
+            graded_at=to_moment(known["graded_at"]) or _EPOCH,
             task_completed=bool(known["task_completed"]),
             tool_calls_efficient=known["tool_calls_efficient"],
             response_quality=known["response_quality"],
@@ -178,7 +227,9 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
             error_rate=known["total_errors"] / max(calls, 1),
             had_user_refusal=bool(details["had_user_refusal"]),
             had_user_interruption=bool(details["had_user_interruption"]),
-            ended_at=to_moment(details["ended_at"]) or to_moment(known["graded_at"]),
+            ended_at=ended_at,
+            ended_on=details["ended_on"] or (ended_at or _EPOCH).date().isoformat(),
+            tools=tuple(ToolUse(*use) for use in _decode_tools(details["tools"] or "[]")),
             failures=failures,
             reasons=_decode_reasons(details["reasons"] or "[]"),
             rules_version=details["rules_version"] or "unknown",
@@ -188,9 +239,10 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
 
 
 def to_failure(row: Sequence[Any]) -> Failure:
-    """Read ``message_index, tool, category``."""
-    index, tool, category = row
-    return Failure(index, tool, Category(category))
+    """Read `FAILURE_COLUMNS`."""
+    _, index, tool, category, command, fingerprint, _, next_tool, next_command, worked = row
+    step = None if next_tool is None else Step(next_tool, next_command, None if worked is None else bool(worked))
+    return Failure(index, tool, Category(category), command, fingerprint, step)
 
 
 def to_identity(row: Sequence[Any]) -> Identity:
@@ -217,3 +269,7 @@ def _names(text: str | None) -> tuple[str, ...]:
         return _decode_names(text)
     except msgspec.MsgspecError:
         return ()
+
+
+def _step_columns(step: Step | None) -> tuple[Any, ...]:
+    return (None, None, None) if step is None else (step.tool, step.command, step.worked)

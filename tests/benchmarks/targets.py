@@ -41,3 +41,6 @@ HELP_CPU_MILLISECONDS: float | None = 120.0
 
 STATUS_CPU_MILLISECONDS: float | None = 300.0
 """CPU time of ``grader-daemon status``."""
+
+PATTERNS_MILLISECONDS = 20.0
+"""To say what patterns a span of days shows, however many sessions there are."""

@@ -7,6 +7,7 @@ import os
 import uuid
 import zlib
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -66,3 +67,27 @@ def write_many(folder: Path, count: int, *, messages: Turns | None = None, age: 
         os.utime(path, (written, written))
         ids.append(f"many_{number:05d}")
     return ids
+
+
+def now() -> datetime:
+    """The time of the daemons under test."""
+    return datetime.now(UTC)  # noqa: TID251  theirs is the real clock
+
+
+def write_ended(folder: Path, name: str, ended_at: datetime, messages: Turns | None = None) -> Path:
+    """A session that ended then; its file is as old."""
+    started = (ended_at - timedelta(minutes=1)).replace(tzinfo=None)
+    return write(
+        folder,
+        name,
+        messages,
+        age=max(0.0, (now() - ended_at).total_seconds()),
+        session_start=started.isoformat(),
+        last_updated=ended_at.replace(tzinfo=None).isoformat(),
+    )
+
+
+def failing(times: int, *, answer: str | None = "I could not do it.") -> Turns:
+    """A session whose calls all fail."""
+    work = [turn for number in range(times) for turn in json_round(PERMISSION_DENIED, call_id=f"call_{number}")]
+    return [json_user(TASK), *work, *([] if answer is None else [json_answer(answer)])]

@@ -155,8 +155,9 @@ def test_self_grader_takes_its_options_together(home: Path, sessions: Path) -> N
     assert "1 finished" in ended.stdout
 
 
-def test_self_grader_says_that_weekly_reports_are_still_to_come(asked_home: Path) -> None:
+def test_self_grader_makes_the_weekly_report(asked_home: Path) -> None:
     ended = run_command(asked_home, "-r", program="self-grader")
 
-    assert ended.returncode == 2
-    assert ended.stderr.count("\n") == 1
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith("Weekly report, 20")
+    assert query(asked_home / DATABASE, "SELECT count(*) AS reports FROM weekly_reports") == [{"reports": 1}]

@@ -17,7 +17,10 @@ from tests.e2e.daemon_process import DATABASE, environment, query, run_command, 
 from tests.e2e.session_files import ANSWER, PERMISSION_DENIED, TASK, content, path_of, turns, write
 from tests.strategies import json_answer, json_round, json_user
 
-COMMANDS = ["run", "grade", "backfill", "status", "list", "show", "why", "summary", "demo"]
+COMMANDS = [
+    *("run", "grade", "backfill", "status", "list", "show", "why", "summary"),
+    *("patterns", "errors", "report", "alerts", "demo"),
+]
 GRADE_COLUMNS = {
     "session_id": str,
     "session_file": str,

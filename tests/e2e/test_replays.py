@@ -263,4 +263,14 @@ def _outcome(database: Path, folder: str) -> dict[str, list[Row]]:
     }
     for row in found["grades"]:
         del row["id"], row["graded_at"]
+    for row in found["details"]:
+        del row["loop_told"]
     return found
+
+
+def test_the_rollups_of_a_replay_are_those_of_the_final_files(graded: Graded) -> None:
+    for table in ("daily_rollups", "monthly_rollups", "daily_steps", "monthly_steps", "issue_days", "issue_steps"):
+        replayed, direct = (query(database, f"SELECT * FROM {table}") for database in (graded.replayed, graded.direct))
+
+        assert replayed
+        assert replayed == direct, table

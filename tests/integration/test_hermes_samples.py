@@ -214,7 +214,7 @@ def read(name: str) -> Session | Skipped:
 def graded(name: str, rules: Rules) -> Grade:
     session = read(name)
     assert isinstance(session, Session)
-    return Grader(rules).grade(session, Analyzer(rules).analyze(session), now=NOW, written_at=NOW)
+    return Grader(rules, zone=UTC).grade(session, Analyzer(rules).analyze(session), now=NOW, written_at=NOW)
 
 
 def test_every_file_is_accounted_for() -> None:

@@ -132,3 +132,42 @@ def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     log.configure(level="info", log_format="auto", stream=stream)
     structlog.get_logger().info("session.graded")
     assert stream.getvalue().removesuffix("\n").isprintable()
+
+
+def test_a_notice_is_a_level_of_its_own_in_json() -> None:
+    stream = io.StringIO()
+    log.configure(level="info", log_format="json", stream=stream)
+    structlog.get_logger().info("alert.resolved", level="notice", alert=3)
+    line = json.loads(stream.getvalue())
+    assert (line["level"], line["event"], line["alert"]) == ("notice", "alert.resolved", 3)
+
+
+def test_a_notice_has_its_own_priority_under_systemd(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JOURNAL_STREAM", "8:1")
+    stream = io.StringIO()
+    log.configure(level="info", log_format="auto", stream=stream)
+    structlog.get_logger().info("alert.resolved", level="notice")
+    assert stream.getvalue().startswith("<5>{")
+
+
+@pytest.mark.parametrize(
+    ("level", "written"),
+    [
+        pytest.param("debug", True, id="debug"),
+        pytest.param("info", True, id="info"),
+        pytest.param("warning", False, id="warning"),
+        pytest.param("error", False, id="error"),
+    ],
+)
+def test_a_notice_is_below_a_warning(level: str, written: bool) -> None:
+    stream = io.StringIO()
+    log.configure(level=level, log_format="json", stream=stream)
+    structlog.get_logger().info("alert.resolved", level="notice")
+    assert bool(stream.getvalue()) is written
+
+
+@pytest.mark.parametrize("stream", [pytest.param(Terminal(), id="terminal"), pytest.param(io.StringIO(), id="file")])
+def test_a_notice_is_named_on_a_console(stream: io.StringIO) -> None:
+    log.configure(level="info", log_format="console", stream=stream)
+    structlog.get_logger().info("alert.resolved", level="notice")
+    assert "notice" in stream.getvalue()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -194,3 +195,129 @@ def test_a_zone_is_known_by_its_name() -> None:
     settings = load_settings(timezone="Europe/Berlin")
     assert settings.zone is not None
     assert settings.zone.key == "Europe/Berlin"
+
+
+# -- jobs and alerts -----------------------------------------------------------------------------------------------
+
+SECRET = "correct horse battery staple"
+
+
+def test_by_default_nobody_is_told_of_alerts() -> None:
+    settings = load_settings()
+    assert (settings.alert_webhook_url, settings.alert_webhook_secret, settings.alert_command) == (None, None, ())
+    assert (settings.job_seconds, settings.alert_timeout_seconds) == (60.0, 10.0)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:8080/hook?a=b",
+        "https://example.org",
+        "HTTPS://example.org/x",
+        "http://[::1]:8080/",
+        "http://localhost/",
+    ],
+)
+def test_a_webhook_is_an_http_url(url: str) -> None:
+    assert load_settings(alert_webhook_url=url).alert_webhook_url == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("example.org/hook", id="no-scheme"),
+        pytest.param("ftp://example.org/", id="another-scheme"),
+        pytest.param("file:///etc/passwd", id="file"),
+        pytest.param("http://", id="nothing-but-a-scheme"),
+        pytest.param("http:///path", id="no-host"),
+        pytest.param("http://:80/", id="nothing-but-a-port"),
+        pytest.param("http://[::1/", id="half-an-address"),
+        pytest.param("http://example.org:port/", id="port-that-is-no-number"),
+        pytest.param("http://example.org:99999/", id="port-that-is-too-large"),
+        pytest.param("http://example.org/a b", id="space"),
+        pytest.param("http://example.org/\n", id="line-end"),
+    ],
+)
+def test_a_wrong_webhook_is_told_in_one_line(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="alert_webhook_url") as caught:
+        load_settings(alert_webhook_url=url)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "command"),
+    [
+        pytest.param("notify-send Alert", ("notify-send", "Alert"), id="words"),
+        pytest.param("/opt/my\\ tool 'a b' \"c\"", ("/opt/my tool", "a b", "c"), id="quotes"),
+        pytest.param("run $HOME *.txt ; rm x | y", ("run", "$HOME", "*.txt", ";", "rm", "x", "|", "y"), id="no-shell"),
+        pytest.param("", (), id="empty"),
+    ],
+)
+def test_a_command_in_the_environment_is_split_into_words(
+    given: str, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRADER_ALERT_COMMAND", given)
+    assert load_settings().alert_command == command
+
+
+def test_a_command_in_the_file_is_a_list(home: Path) -> None:
+    configure(home, 'alert_command = ["notify-send", "a b", "$HOME"]')
+    assert load_settings().alert_command == ("notify-send", "a b", "$HOME")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        pytest.param({"GRADER_ALERT_COMMAND": "say 'hello"}, ("alert_command", "quotation"), id="open-quote"),
+        pytest.param({"GRADER_JOB_SECONDS": "0"}, ("job_seconds", "greater than or equal to 1"), id="no-pause"),
+        pytest.param({"GRADER_JOB_SECONDS": "inf"}, ("job_seconds", "86400"), id="never"),
+        pytest.param({"GRADER_ALERT_TIMEOUT_SECONDS": "0"}, ("alert_timeout_seconds", "greater than 0"), id="no-time"),
+        pytest.param({"GRADER_ALERT_TIMEOUT_SECONDS": "301"}, ("alert_timeout_seconds", "300"), id="too-much-time"),
+        pytest.param({"GRADER_ALERT_WEBHOOK_SECRET": "x" * 15}, ("alert_webhook_secret", "at least 16"), id="short"),
+    ],
+)
+def test_a_wrong_variable_of_alerts_is_told_in_one_line(
+    given: dict[str, str], words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings()
+    assert [word for word in words if word not in str(caught.value)] == []
+    assert "\n" not in str(caught.value)
+
+
+def test_a_secret_is_known_and_never_shown(home: Path) -> None:
+    configure(home, f'alert_webhook_secret = "{SECRET}"')
+    settings = load_settings()
+    assert settings.alert_webhook_secret is not None
+    assert settings.alert_webhook_secret.get_secret_value() == SECRET
+    for shown in (repr(settings), str(settings), repr(settings.model_dump()), settings.model_dump_json()):
+        assert SECRET not in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('alert_webhook_secret = "hush hush"', id="too-short"),
+        pytest.param('alert_webhook_secret = ["hush hush", 1]', id="a-list"),
+        pytest.param('alert_webhook_secret = {is = "hush hush"}', id="a-table"),
+        pytest.param('alert_webhook_secrets = "hush hush"', id="misspelt"),
+        pytest.param('alert_webhook_secret = "hush hush"\nquiet_seconds = "soon"', id="beside-another-error"),
+        pytest.param('alert_webhook_secret = "hush hush', id="no-toml"),
+    ],
+)
+def test_an_error_never_shows_the_secret_not_even_with_its_traceback(home: Path, text: str) -> None:
+    configure(home, text)
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings()
+    assert "hush" not in str(caught.value)
+    assert "hush" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_secret_of_the_environment_is_not_shown_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADER_ALERT_WEBHOOK_SECRET", "hush hush")
+    with pytest.raises(ConfigurationError, match="environment GRADER_ALERT_WEBHOOK_SECRET") as caught:
+        load_settings()
+    assert "hush" not in "".join(traceback.format_exception(caught.value))

@@ -418,3 +418,32 @@ def test_plain_text_can_tell_an_interrupt(reader: ResultReader, content: str) ->
 @pytest.mark.parametrize("results", ['"none"', "[1]", "{}"])
 def test_a_delegation_whose_report_has_another_shape_is_taken_as_success(reader: ResultReader, results: str) -> None:
     assert reader.read("delegate_task", f'{{"results": {results}}}') == (Outcome.SUCCESS, None)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        pytest.param("Error: it broke", "Error: it broke", id="plain-text"),
+        pytest.param("  \n Error: it broke", "Error: it broke", id="plain-text-after-space"),
+        pytest.param(terminal("make: *** [all]", 2), "make: *** [all]", id="output"),
+        pytest.param('{"output": "out", "exit_code": 1, "error": "why"}', "why\nout", id="message-before-output"),
+        pytest.param('{"stderr": "e", "message": "m", "content": "c"}', "m\ne\nc", id="other-fields"),
+        pytest.param(terminal("", 3), "exit code 3", id="nothing-but-an-exit-code"),
+        pytest.param('{"returncode": "4"}', "exit code 4", id="nothing-but-a-return-code"),
+        pytest.param('{"success": false}', "", id="nothing-at-all"),
+        pytest.param('{"error": {"code": 5}}', '{"code":5}', id="structured-message"),
+        pytest.param(f"{terminal('why', 1)}{LOOP_WARNING}", "why", id="without-the-warning-after-it"),
+        pytest.param('{"error": "cut off, "exit', '{"error": "cut off, "exit', id="broken-object-as-it-is"),
+        pytest.param("<untrusted_tool_result>\nError: x\n</untrusted_tool_result>", "Error: x", id="wrapped-text"),
+        pytest.param(
+            f"<untrusted_tool_result a='b'>{terminal('why', 1)}</untrusted_tool_result>", "why", id="wrapped-object"
+        ),
+    ],
+)
+def test_what_a_failed_call_says(reader: ResultReader, content: str, said: str) -> None:
+    assert reader.said(content) == said
+
+
+@given(content=tool_results)
+def test_any_result_says_something_or_nothing(reader: ResultReader, content: str) -> None:
+    assert isinstance(reader.said(content), str)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 
 import pytest
 from hypothesis import given
@@ -34,7 +34,7 @@ class Judge:
         rules = load_rules()
         self.version = rules.version
         self._analyzer = Analyzer(rules)
-        self._grader = Grader(rules)
+        self._grader = Grader(rules, zone=UTC)
 
     def grade(self, graded: Session) -> Grade:
         """Grade one session."""

@@ -9,7 +9,7 @@ import pytest
 from grader_daemon.errors import StoreError
 from grader_daemon.storage import GradeFilter, Store
 from grader_daemon.storage.schema import migrations
-from tests.strategies import NOW, SESSION_GRADES, WEEKLY_REPORTS, grade, identity
+from tests.strategies import NOW, SESSION_GRADES, WEEKLY_REPORTS, grade, new_grade
 
 
 def ddl(path: Path) -> dict[str, str]:
@@ -68,7 +68,7 @@ def test_a_grade_of_the_original_program_is_listed_without_details(original: Pat
 def test_grading_again_keeps_the_id_of_an_original_row(original: Path) -> None:
     store = Store(original)
     with store.transaction():
-        store.save_grades([(grade(session_id="old"), identity(session_id="old"), "d")], replaced=["old"])
+        store.save_grades([new_grade(grade(session_id="old"))])
     (stored,) = store.grades(GradeFilter())
     store.close()
     assert (stored.id, stored.detailed) == (7, True)

@@ -15,13 +15,13 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from grader_daemon.domain.analysis import Category, Failure, SessionState
+from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.errors import InputError, StoreBusyError, StoreError
-from grader_daemon.storage import DaemonStatus, GradeFilter, Store
-from tests.strategies import NOW, failures, grade, grades, identity, ledger_entries
+from grader_daemon.storage import DaemonStatus, GradeFilter, NewGrade, Store
+from tests.strategies import NOW, failures, grade, grades, identity, ledger_entries, new_grade
 
 STAMP = FileStamp(1, 2, 3, 4)
 same_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -29,10 +29,7 @@ same_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixture
 
 def save(store: Store, *made: Grade) -> None:
     with store.transaction():
-        pairs = [
-            (one, identity(session_id=one.session_id, file=one.session_file, updated_at=one.ended_at)) for one in made
-        ]
-        store.save_grades([(*pair, "d") for pair in pairs], replaced=[one.session_id for one in made])
+        store.save_grades([new_grade(one) for one in made])
 
 
 def save_entry(store: Store, **changes: object) -> None:
@@ -138,7 +135,7 @@ def test_closing_twice_is_safe(tmp_path: Path) -> None:
 def test_a_transaction_that_fails_changes_nothing(store: Store) -> None:
     def fail() -> None:
         with store.transaction():
-            store.save_grades([(grade(), identity(), "d")], replaced=[])
+            store.save_grades([new_grade(grade())])
             raise RuntimeError("stop")
 
     with pytest.raises(RuntimeError, match="stop"):
@@ -265,55 +262,6 @@ def test_grades_are_filtered(store: Store, which: GradeFilter, expected: list[st
     assert ids(store, which) == expected
 
 
-def test_open_sessions_do_not_count_in_a_summary(store: Store) -> None:
-    save(
-        store,
-        grade(session_id="a", tool_calls_efficient=5, response_quality=3),
-        grade(session_id="b", tool_calls_efficient=2, response_quality=1, task_completed=False, total_errors=2,
-              errors_recovered=False, state=SessionState.INTERRUPTED),
-        grade(session_id="c", tool_calls_efficient=1, response_quality=1, state=SessionState.OPEN),
-    )  # fmt: skip
-    summary = store.summary(GradeFilter())
-    assert (summary.sessions, summary.completed, summary.open_sessions) == (2, 1, 1)
-    assert (summary.efficiency, summary.quality) == (3.5, 2.0)
-    assert (summary.with_errors, summary.recovered) == (1, 0)
-
-
-def test_a_summary_of_nothing_has_no_means(store: Store) -> None:
-    summary = store.summary(GradeFilter())
-    assert (summary.sessions, summary.efficiency, summary.quality) == (0, None, None)
-
-
-def test_a_task_score_is_the_mean_of_its_finished_sessions(store: Store) -> None:
-    made = [
-        grade(session_id="a", task_type="testing"),
-        grade(session_id="b", task_type="testing", response_quality=1, task_completed=False),
-        grade(session_id="c", task_type="testing", response_quality=1, state=SessionState.OPEN),
-    ]
-    save(store, *made)
-    scores = store.task_scores(GradeFilter())
-    assert list(scores) == ["testing"]
-    assert scores["testing"] == pytest.approx((2, (made[0].score + made[1].score) / 2))
-
-
-@pytest.mark.parametrize(
-    ("by_tool", "counts"),
-    [
-        pytest.param(True, {"terminal": 3, "unknown": 1}, id="by-tool"),
-        pytest.param(False, {"command_failed": 3, "timeout": 1}, id="by-category"),
-    ],
-)
-def test_failures_are_counted(store: Store, by_tool: bool, counts: dict[str, int]) -> None:
-    save(
-        store,
-        grade(session_id="a", failures=(*failures(2), Failure(20, None, Category.TIMEOUT)), total_errors=3),
-        grade(session_id="b", failures=failures(1), total_errors=1),
-        grade(session_id="c", failures=failures(4), total_errors=4, state=SessionState.OPEN),
-    )
-    found = store.failure_counts(GradeFilter(), by_tool=by_tool)
-    assert list(found.items()) == list(counts.items())
-
-
 def test_a_retracted_grade_is_gone_and_its_file_says_why(store: Store) -> None:
     save(store, grade(session_id="a", failures=failures(2), total_errors=2), grade(session_id="b"))
     save_entry(store)
@@ -323,7 +271,7 @@ def test_a_retracted_grade_is_gone_and_its_file_says_why(store: Store) -> None:
     assert entry is not None
     assert (entry.state, entry.reason) == (FileState.SKIPPED, "superseded")
     assert ids(store, GradeFilter()) == ["b"]
-    assert store.failure_counts(GradeFilter(), by_tool=True) == {}
+    assert store.rows("SELECT * FROM session_failures") == []
 
 
 @pytest.mark.parametrize(
@@ -339,7 +287,9 @@ def test_a_retracted_grade_is_gone_and_its_file_says_why(store: Store) -> None:
 def test_rivals_share_id_lineage_or_conversation(store: Store, changes: dict[str, Any], shared: bool) -> None:
     saved = identity(session_id="a", lineage=1, conversation=3, compacted=True, named_after_id=False)
     with store.transaction():
-        store.save_grades([(grade(session_id="a", session_start=saved.started_at), saved, "d")], replaced=[])
+        store.save_grades(
+            [NewGrade(grade=grade(session_id="a", session_start=saved.started_at), identity=saved, digest="d")]
+        )
     found = store.rivals([identity(session_id="z"), identity(**changes)])
     assert set(found) == ({saved} if shared else set())
 

@@ -1,0 +1,107 @@
+"""Which streams a session is part of, and with which value: from 0 to 1, higher is better.
+
+A session is one value whatever it called how often, because sessions are the independent units. So a failure rate here
+is the mean over sessions of the part of their calls that failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import assert_never
+
+from grader_daemon.alerts.baseline import Totals
+from grader_daemon.domain.alert import Metric, Observation, Stream
+from grader_daemon.domain.estimate import Estimate, mean, proportion
+from grader_daemon.domain.rollup import Dimension
+
+_LONGEST_NAME = 200
+"""Characters. Names come from files that we do not trust; what is longer is not watched."""
+
+_LOWEST, _SPAN = 1, 4
+"""Of scores: 1 to 5."""
+
+
+def readings(observation: Observation) -> Iterator[tuple[Stream, float]]:
+    """Give the streams that a session is part of, each once, with its value there.
+
+    Of a tool, these are the completion of the sessions that used it and the failures of its own calls.
+    """
+    completed = float(observation.task_completed)
+    values = [completed, (observation.efficiency - _LOWEST) / _SPAN, (observation.quality - _LOWEST) / _SPAN]
+    if observation.tool_calls > 0:
+        values.append(_worked(observation.failures, observation.tool_calls))
+    for dimension, name in _groups(observation):
+        yield from zip(_streams(dimension, name), values, strict=False)
+    for use in observation.tools:
+        if use.calls > 0 and _is_watched(use.tool):
+            completion, _, _, failures = _streams(Dimension.TOOL, use.tool)
+            yield completion, completed
+            yield failures, _worked(use.failures, use.calls)
+
+
+def reading(observation: Observation, stream: Stream) -> float | None:
+    """Give the value of a session in one stream; None when it is no part of it."""
+    return dict(readings(observation)).get(stream)
+
+
+def is_score(metric: Metric) -> bool:
+    """Tell whether a metric is a score of 1 to 5, and not a rate."""
+    return metric in {Metric.EFFICIENCY, Metric.QUALITY}
+
+
+def shown(metric: Metric, value: float) -> float:
+    """Give a value, or the mean of values, on the metric's own scale."""
+    if is_score(metric):
+        return _LOWEST + _SPAN * value
+    return 1 - value if metric is Metric.FAILURE_RATE else value
+
+
+def shown_change(metric: Metric, change: float) -> float:
+    """Give a change of a mean on the metric's own scale: failures rise when values fall."""
+    return shown(metric, change) - shown(metric, 0.0)
+
+
+def estimate(metric: Metric, values: Totals) -> Estimate:
+    """Estimate the mean of the values on the metric's own scale."""
+    sessions = values.sessions
+    match metric:
+        case Metric.COMPLETION_RATE:
+            return proportion(round(values.total), sessions)
+        case Metric.FAILURE_RATE:
+            failed = sessions - values.total
+            squares = sessions - 2 * values.total + values.squares
+            return mean(failed, squares, sessions, lowest=0.0, highest=1.0)
+        case Metric.EFFICIENCY | Metric.QUALITY:
+            scores = _LOWEST * sessions + _SPAN * values.total
+            squares = _LOWEST * sessions + 2 * _LOWEST * _SPAN * values.total + _SPAN**2 * values.squares
+            return mean(scores, squares, sessions, lowest=_LOWEST, highest=_LOWEST + _SPAN)
+        case _:
+            assert_never(metric)
+
+
+def _groups(observation: Observation) -> Iterator[tuple[Dimension, str]]:
+    yield Dimension.OVERALL, ""
+    if _is_watched(observation.task_type):
+        yield Dimension.TASK_TYPE, observation.task_type
+    if observation.model is not None and _is_watched(observation.model):
+        yield Dimension.MODEL, observation.model
+
+
+def _is_watched(name: str) -> bool:
+    return 0 < len(name) <= _LONGEST_NAME
+
+
+@lru_cache(maxsize=1024)
+def _streams(dimension: Dimension, name: str) -> tuple[Stream, Stream, Stream, Stream]:
+    """Give the streams of a group; made once, because making one costs as much as a step of the detector."""
+    return (
+        Stream(Metric.COMPLETION_RATE, dimension, name),
+        Stream(Metric.EFFICIENCY, dimension, name),
+        Stream(Metric.QUALITY, dimension, name),
+        Stream(Metric.FAILURE_RATE, dimension, name),
+    )
+
+
+def _worked(failures: int, calls: int) -> float:
+    return 1 - min(1.0, failures / calls)

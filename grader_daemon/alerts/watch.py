@@ -1,0 +1,109 @@
+"""Follows all streams at once: sessions in, what became of the detectors and what they found out.
+
+A fold: what it gives does not depend on how the sessions were cut into batches, so a restart changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+
+import msgspec
+
+from grader_daemon.alerts.baseline import Baseline
+from grader_daemon.alerts.detector import Alarm, DetectorState, begin, observe
+from grader_daemon.alerts.streams import readings
+from grader_daemon.domain.alert import Observation, Stream
+from grader_daemon.domain.rules import AlertRules
+
+
+class Alarmed(msgspec.Struct, frozen=True, kw_only=True):
+    """A stream has dropped below its baseline."""
+
+    stream: Stream
+    at: datetime
+    alarm: Alarm
+    baseline: Baseline
+
+
+class Recovered(msgspec.Struct, frozen=True, kw_only=True):
+    """A stream whose alarm stood is back."""
+
+    stream: Stream
+    at: datetime
+
+
+class Lost(msgspec.Struct, frozen=True, kw_only=True):
+    """A stream whose alarm stood had no sessions for so long that it is watched no more; it may be as bad as it was."""
+
+    stream: Stream
+    at: datetime
+
+
+Event = Alarmed | Recovered | Lost
+
+
+class Watched(msgspec.Struct, frozen=True, kw_only=True):
+    """What sessions changed: the states that are new, the streams that are gone, and what happened, in order."""
+
+    states: dict[Stream, DetectorState]
+    gone: frozenset[Stream]
+    events: tuple[Event, ...]
+
+
+def watch(states: Mapping[Stream, DetectorState], observations: Iterable[Observation], *, rules: AlertRules) -> Watched:
+    """Fold sessions, in the order in which they ended, into the states of all streams."""
+    fold = _Fold(states, rules=rules)
+    for observation in observations:
+        fold.add(observation)
+    return Watched(states=fold.changed, gone=frozenset(fold.gone), events=tuple(fold.events))
+
+
+class _Fold:
+    """The states while sessions come in; `armed` counts the streams that have a baseline."""
+
+    def __init__(self, states: Mapping[Stream, DetectorState], *, rules: AlertRules) -> None:
+        self.changed: dict[Stream, DetectorState] = {}
+        self.gone: set[Stream] = set()
+        self.events: list[Event] = []
+        self._states = dict(states)
+        self._rules = rules
+        self._armed = sum([state.baseline is not None for state in states.values()])
+        self._today = max([state.day for state in states.values()], default=0)
+
+    def add(self, observation: Observation) -> None:
+        day = date.fromisoformat(observation.ended_on).toordinal()
+        if day > self._today:
+            self._today = day
+            self._forget(observation.ended_at)
+        for stream, value in readings(observation):
+            before = self._states.get(stream)
+            if before is None:
+                if len(self._states) >= self._rules.streams:
+                    continue
+                before = begin(self._today)
+                self.gone.discard(stream)
+            streams = max(1, self._armed)
+            after = observe(before, value, at=observation.ended_at, day=self._today, streams=streams, rules=self._rules)
+            self._states[stream] = self.changed[stream] = after
+            if before.baseline is not after.baseline or before.alarm is not after.alarm:
+                self._compare(stream, before, after=after, at=observation.ended_at)
+
+    def _compare(self, stream: Stream, before: DetectorState, *, after: DetectorState, at: datetime) -> None:
+        if before.baseline is None and after.baseline is not None:
+            self._armed += 1
+        if before.alarm is not None and after.alarm is None:
+            self.events.append(Recovered(stream=stream, at=at))
+        elif before.alarm is None and after.alarm is not None and after.baseline is not None:
+            self.events.append(Alarmed(stream=stream, at=at, alarm=after.alarm, baseline=after.baseline))
+
+    def _forget(self, at: datetime) -> None:
+        """Let streams go that had no session for long, so that there is room for those that are in use."""
+        last = self._today - self._rules.forget_days
+        for stream in [stream for stream, state in self._states.items() if state.day < last]:
+            state = self._states.pop(stream)
+            self.changed.pop(stream, None)
+            self.gone.add(stream)
+            self._armed -= state.baseline is not None
+            if state.alarm is not None:
+                self.events.append(Lost(stream=stream, at=at))

@@ -1,0 +1,65 @@
+"""The failures of a session as they come up: what they have in common with others, and what the agent did next."""
+
+from __future__ import annotations
+
+import msgspec
+
+from grader_daemon.analysis.commands import command_family
+from grader_daemon.analysis.fingerprints import sign
+from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Outcome, Step
+from grader_daemon.domain.session import Message, ToolCall
+
+_WORKED = {Outcome.SUCCESS: True, Outcome.FAILURE: False}
+
+
+class FailureTrail:
+    """Collects failures in the order of the messages."""
+
+    def __init__(self) -> None:
+        self.failures: list[Failure] = []
+        self.signs: dict[str, ErrorSign] = {}
+        self._unanswered: list[int] = []
+        self._answered: list[int] = []
+        self._step: Step | None = None
+        self._step_id: str | None = None
+
+    def see_calls(self, calls: tuple[ToolCall, ...]) -> None:
+        """Take the first call that the agent makes after it saw failures as its next step for all of them."""
+        self._step = None
+        tool = calls[0].tool
+        if self._unanswered and tool:
+            self._answered, self._unanswered = self._unanswered, []
+            self._step_id = calls[0].id
+            self._step = Step(tool, _command_of(calls[0]), None)
+            self._note(self._step)
+
+    def see_result(self, message: Message, outcome: Outcome) -> None:
+        """Note whether the step worked, if this is its result."""
+        step = self._step
+        if step is None or not _may_answer(message, step, self._step_id):
+            return
+        self._note(Step(step.tool, step.command, _WORKED.get(outcome)))
+        self._step = None
+
+    def add(self, index: int, tool: str | None, *, category: Category, call: ToolCall | None, said: str) -> None:
+        """Add the failure at message `index`; `said` is the text of its result, `call` what was called."""
+        command = _command_of(call)
+        seen = sign(tool, command, category, said)
+        self.signs.setdefault(seen.fingerprint, seen)
+        self._unanswered.append(len(self.failures))
+        self.failures.append(Failure(index, tool, category, command, seen.fingerprint))
+
+    def _note(self, step: Step) -> None:
+        for position in self._answered:
+            self.failures[position] = msgspec.structs.replace(self.failures[position], next_step=step)
+
+
+def _may_answer(message: Message, step: Step, step_id: str | None) -> bool:
+    """Is this the result of the step? By the ids of both, else by the tool that it names."""
+    if message.tool_call_id and step_id:
+        return message.tool_call_id == step_id
+    return (message.name or message.tool_name or step.tool) == step.tool
+
+
+def _command_of(call: ToolCall | None) -> str | None:
+    return command_family(call.function.arguments) if call is not None and call.function is not None else None

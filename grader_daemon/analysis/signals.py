@@ -1,0 +1,230 @@
+"""Which line of what a failed call said names the cause.
+
+Tables of patterns, each with bounded or possessive repetition, so that any text takes linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from grader_daemon.analysis.placeholders import ERRNO, EXCEPTIONS, SIGNALS
+from grader_daemon.domain.text import clean
+
+_REACH = 4_000
+"""Characters examined at each end of what a call said."""
+
+_LONGEST_LINE = 600
+
+_ANSI = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)?|[ -/]{0,4}[0-~])")
+_LEAD = re.compile(
+    r"(?:[\s│┃|>×●✖✗✘❌⨯╰╭╷╵─•*]++|#\d{1,3} (?:\d{1,5}\.\d{1,3}(?= )|(?=ERROR))"
+    r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?[.,\d]{0,10}(?:Z|[+-]\d\d:?\d\d)?\]?:?(?=\s)"
+    r"|\[\d\d:\d\d:\d\d\](?=\s))*+"
+)
+_JSON_MESSAGE = re.compile(
+    r"[\"'](?:message|error|detail|details|error_description|error_message|errorMessage|msg|reason|title|stderr)[\"']"
+    r"\s{0,9}:\s{0,9}(?:\"((?:[^\"\\]|\\[\s\S])++)\"|'((?:[^'\\]|\\[\s\S])++)')"
+)
+_JSON_OUTPUT = re.compile(r"\"(?:output|stdout|content)\":\s{0,9}\"((?:[^\"\\]|\\[\s\S])++)")
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[\s\S])")
+_ESCAPES = {"n": "\n", "r": "\n", "t": " ", "b": " ", "f": " "}
+_HTML_TITLE = re.compile(r"<(title|h1)>([^<]{1,300})<", re.IGNORECASE)
+
+_TRACEBACK = "Traceback (most recent call last)"
+_DIRECT_CAUSE = "The above exception was the direct cause"
+_PYTEST_ERROR = re.compile(r"^E {3,}(\S.*)", re.MULTILINE)
+_PYTEST_SUMMARY = re.compile(r"^(?:FAILED|ERROR) \S{1,400} - (\S.*)", re.MULTILINE)
+_VERDICT = re.compile(r"(curl: \(\d{1,3}\) .*|Error response from daemon: .*|ERROR: Could not find a version .*)")
+"""Messages that other lines of the same programs surround which look like errors."""
+
+_JAVA_CAUSE = re.compile(r"^Caused by: (\S.*)", re.MULTILINE)
+
+_NOISE = re.compile(
+    r"\W*$|\S{1,300}:\d{1,6}: (?:note|warning): |\d{1,6}:\d{1,6}\s+warning |at .{1,300}[)\d>]$|File \"|\d+ \||\^|-->"
+    r"|(?:warn(?:ing)?|note|hint|help|info|debug|notice|tip)\b|\[Tool loop|npm (?:warn|notice)"
+    r"|\[(?:warn(?:ing)?|info|notice|debug)\]|[\w.]{1,60}Warning:|\(node:\d+\)|={3,}|-{4,}|_{4,}|During handling of"
+    r"|The above exception|Traceback \(most|usage: |(?:See|Try|Run) ['\"`]|\.{3}\[|go: downloading|Node\.js v"
+    r"|Error in sys\.excepthook|npm (?:ERR!|error) A complete log",
+    re.IGNORECASE,
+)
+"""Lines that never name a cause: stack frames, source, rulers, warnings, advice."""
+
+_FOLLOWING = re.compile(
+    r"make(?:\[\d+\])?: \*\*\*.{0,300}\bError \d|could not read from remote|failed to push some refs|aborting due to"
+    r"|(?:could not compile|build failed|compilation failed|tests? failed)\b.{0,80}$|subprocess-exited-with-error"
+    r"|metadata-generation-failed|npm (?:ERR!|error) (?:code (?:\d|ELIFECYCLE)|errno|path|command|cwd|syscall)\b"
+    r"|ld returned \d|did not complete successfully|returned a non-zero code|non-zero exit status|lifecycle script"
+    r"|(?:exit(?:ed)?|return(?:ed)?)(?: with)? (?:code|status)|command failed(?::|$)|process completed with"
+    r"|FAILED \((?:errors|failures)|\[ERROR\] (?:Failed to execute goal|-> \[|To see|Re-run|For more)"
+    r"|^(?:failures|errors?):?$|FAILURE: Build failed|\d+ (?:errors?|problems?|failed)\b.{0,60}$|elifecycle",
+    re.IGNORECASE,
+)
+"""Lines that only say that something before them failed."""
+
+_STATED = re.compile(
+    r"(?:[\w./\\+@-]{1,200}+(?:\(\d{1,6}(?:,\d{1,6})?\))?:(?:\d{1,6}:){0,2} ?(?:- )?){0,3}+"
+    r"(?i:(?:fatal |internal |uncaught |unhandled |compile |parse |PHP )?"
+    r"(?:error|fatal|panic|E|ERR!|exception|failure|severe|critical)"
+    r"(?:\[[\w:-]{1,40}\]|\(\w{1,40}\)|(?: [\w'-]{1,20}+){0,5}(?: \(\w{1,20}\))?)[:!] ?\S)"
+    r"|(?:Uncaught |Unhandled |Exception in thread \S{1,80} |Caused by: )?"
+    rf"(?:[A-Za-z_$][\w$]{{0,80}}+(?:\.|::?|\\|/)){{0,8}}[A-Z]\w{{0,60}}(?:{EXCEPTIONS})\b"
+    r"(?: ?\[\w{1,40}\])?(?::|$| \()"
+    r"|thread .{1,80}panicked|panic: |curl: \(\d|! \[|CONFLICT |--- FAIL|\[ERROR\]|\[FAIL|npm (?:ERR!|error) "
+    r"|What went wrong|FAILED |expect\(|HTTP/\d(?:\.\d)? [45]\d\d|[45]\d\d (?:[A-Z][a-z]|Client Error|Server Error)"
+    rf"|\(?(?:{SIGNALS})\b|make(?:\[\d+\])?: \*\*\*"
+)
+"""Lines that have the form of an error message."""
+
+_ENDING = re.compile(
+    rf"command not found|: not found$|not recognized|(?:{ERRNO})(?: \(|\b.{{0,20}}$)|net::ERR_|undefined reference to"
+    r"|connection (?:refused|reset|timed out|closed)|could(?: not|n't) resolve|publickey|ERR_[A-Z]"
+    r"|\bE(?:CONN|ADDR|NO|ACC|PERM|TIMED)",
+    re.IGNORECASE,
+)
+"""What else is sure to name a cause, wherever it stands in a line."""
+
+_SPOKEN: Final[tuple[str, ...]] = (
+    *("error", "fatal", "fail", "exception", "cannot", "can't", "could not", "couldn't", "unable", "denied"),
+    *("not found", "not allowed", "not supported", "not exist", "not valid", "not permitted", "not recognized"),
+    *("no such", "no module", "no rule", "nothing to", "invalid", "illegal", "refus", "timed out", "timeout"),
+    *("missing", "unknown", "unexpected", "undefined", "undeclared", "unrecognized", "doesn't", "does not"),
+    *("is not ", "isn't", "must be", "required", "expected", "abort", "reject", "conflict", "forbidden"),
+    *("unauthorized", "exceeded", "too many", "too large", "too long", "already", "blocked", "unreachable"),
+    *("panic", "killed", " fault", "terminated", "curl: (", "http/", "expect(", "e: ", "! [", "err!", "exit"),
+    *("interrupt", "went wrong", "warning:", "publickey", "no space", "read-only", "busy", "is a directory"),
+)
+"""One of these stands, in lower case, in every line that speaks of an error."""
+
+_NOTHING_WRONG = re.compile(
+    r"\b(?:0|no) (?:errors?|fail|warnings?|problems?)|(?:errors?|failures?|failed)[:=] ?0\b", re.IGNORECASE
+)
+
+_SILENT = 3
+_NOISY = 4
+_FEW_LINES = 3
+"""Of output in which no line speaks of an error, so many lines can be a message; more are the data of the call."""
+
+
+def cause_in(text: str) -> str:
+    """Give the line that names the cause, without control characters; "" when the text says nothing."""
+    text = _readable(_bounded(text))
+    line = _reported(text) or _best_of(text.splitlines())
+    line = _message_in(" ".join(line.split())[:_LONGEST_LINE])
+    return line if line.isprintable() else " ".join(clean(line).replace("\N{REPLACEMENT CHARACTER}", " ").split())
+
+
+def _bounded(text: str) -> str:
+    """Give both ends of a long text, in whole lines."""
+    if len(text) <= 2 * _REACH:
+        return text
+    end = text[-_REACH:].partition("\n")[2]
+    return f"{text[:_REACH]}\n{end}"
+
+
+def _readable(text: str) -> str:
+    """Take off colours, and the JSON or HTML around a message."""
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    text = text.strip()
+    if text.startswith(("{", "[{")):
+        found = _JSON_MESSAGE.search(text) or _JSON_OUTPUT.search(text)
+        return _unescaped(found[found.lastindex or 0]) if found else text
+    if text.startswith("<"):
+        title = _HTML_TITLE.search(text)
+        return title[2] if title else text
+    return text
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(_character, text)
+
+
+def _character(match: re.Match[str]) -> str:
+    escape = match[1]
+    return chr(int(escape[1:], 16)) if len(escape) > 1 else _ESCAPES.get(escape, escape)
+
+
+def _message_in(line: str) -> str:
+    """Put the message of a JSON body that stands in a line in the body's place."""
+    start = line.find("{")
+    found = _JSON_MESSAGE.search(line, start) if start >= 0 else None
+    return line[:start] + _unescaped(found[found.lastindex or 0]) if found else line
+
+
+def _reported(text: str) -> str:
+    """Give the line that the frame of a report points to: pytest's, a traceback's, a chain of causes'."""
+    found = _PYTEST_ERROR.search(text) or _PYTEST_SUMMARY.search(text)
+    if found:
+        return found[1]
+    found = _VERDICT.search(text)
+    if found:
+        return found[1]
+    if _TRACEBACK in text:
+        return _raised(text.splitlines())
+    causes = _JAVA_CAUSE.findall(text)
+    return causes[-1] if causes else ""
+
+
+def _raised(lines: list[str]) -> str:
+    """Give the last exception of tracebacks; of one that was raised `from` another, that other one."""
+    raised = ""
+    margin = -1
+    is_consequence = False
+    for index, line in enumerate(lines):
+        if _TRACEBACK in line:
+            margin = line.index(_TRACEBACK)
+        elif _DIRECT_CAUSE in line:
+            is_consequence = True
+        elif margin >= 0 and len(line) > margin and line[margin] not in " \t":
+            if not is_consequence:
+                raised = _continued(line[margin:], lines[index + 1 :])
+            margin = -1
+            is_consequence = False
+    return raised
+
+
+def _best_of(lines: list[str]) -> str:
+    """Give the first line of those that say most."""
+    stripped = [line for line in (line[_lead_of(line) :].rstrip() for line in lines) if line]
+    if len(stripped) == 1:
+        return stripped[0]
+    best, lowest = "", _NOISY + 1
+    for index, line in enumerate(stripped):
+        rank = _rank(line[:_LONGEST_LINE])
+        if rank < lowest:
+            best, lowest = _continued(line, stripped[index + 1 :]), rank
+            if rank == 0:
+                break
+    return best if lowest < _SILENT or len(stripped) <= _FEW_LINES else ""
+
+
+def _lead_of(line: str) -> int:
+    lead = _LEAD.match(line)
+    return lead.end() if lead else 0
+
+
+def _rank(line: str) -> int:
+    """0 for a line that states an error, then what speaks of one, only follows from one, is anything else, is noise."""
+    lowered = line.lower()
+    if _NOISE.match(line) or "deprecat" in lowered:
+        return _NOISY
+    if not _speaks(lowered) or _NOTHING_WRONG.search(line):
+        return _SILENT
+    if _FOLLOWING.search(line):
+        return 2
+    return 0 if _STATED.match(line) or _ENDING.search(line) else 1
+
+
+def _speaks(lowered: str) -> bool:
+    for word in _SPOKEN:
+        if word in lowered:
+            return True
+    return False
+
+
+def _continued(line: str, after: list[str]) -> str:
+    """Add the next line to one that ends in a colon."""
+    if not line.endswith(":"):
+        return line
+    return f"{line} {next((other.strip() for other in after[:5] if other.strip()), '')}"

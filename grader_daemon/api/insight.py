@@ -1,0 +1,213 @@
+"""What many grades say together: `InsightReader`, which `SelfGrader` is."""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime, timedelta
+
+import msgspec
+
+from grader_daemon import bootstrap
+from grader_daemon.api.reader import GradeReader
+from grader_daemon.domain.alert import Alert
+from grader_daemon.domain.calendar import ALWAYS, Span, day_of, last_days, read_week, week_of
+from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns, WeeklyReport
+from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.text import clean
+from grader_daemon.errors import InputError
+from grader_daemon.jobs.weekly import FIRST_WEEK, WeeklyReports
+from grader_daemon.patterns.groups import plain_score
+from grader_daemon.patterns.issues import to_issue
+from grader_daemon.patterns.mining import find_patterns
+
+_LONGEST_SILENCE = timedelta(days=366)
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts and means over the finished sessions of a span; means are None without sessions."""
+
+    sessions: int
+    completed: int
+    efficiency: float | None
+    quality: float | None
+    with_errors: int
+    recovered: int
+    open_sessions: int
+
+
+class InsightReader(GradeReader):
+    """Answers questions about many grades: patterns, error issues, weekly reports, alerts.
+
+    Spans of days end today and begin at midnight where the person lives (setting `timezone`).
+    """
+
+    def summary(self, *, days: float | None = 7) -> Summary:
+        """Count and average the finished sessions that ended in the last `days` days (None: ever)."""
+        sums = self._store.rollups.group(Dimension.OVERALL, "", self._span(days))
+        return Summary(
+            sessions=sums.sessions,
+            completed=sums.completed,
+            efficiency=sums.efficiency / sums.sessions if sums.sessions else None,
+            quality=sums.quality / sums.sessions if sums.sessions else None,
+            with_errors=sums.with_errors,
+            recovered=sums.recovered,
+            open_sessions=sums.open_sessions,
+        )
+
+    def get_grades_summary(self, days: float = 7) -> str:
+        """Give the last days at a glance, as text for people."""
+        summary = self.summary(days=days)
+        patterns = self.identify_patterns(days)
+        lines = [f"Sessions of the last {days:g} days: {summary.sessions} finished, {summary.open_sessions} open"]
+        if summary.sessions:
+            lines.append(f"  completed         {_share(summary.completed, summary.sessions)}")
+            lines.append(f"  tool efficiency   {summary.efficiency:.2f} of 5")
+            lines.append(f"  response quality  {summary.quality:.2f} of 5")
+            lines.append(f"  errors recovered  {_share(summary.recovered, summary.with_errors)}")
+        for title, counts in (("tools", patterns.tool_errors), ("errors", patterns.error_types)):
+            most = ", ".join(f"{clean(name)} {count}" for name, count in list(counts.items())[:3])
+            if most:
+                lines.append(f"  {'failing ' + title:<17} {most}")
+        for task_type, score in patterns.task_scores.items():
+            lines.append(f"  {task_type:<17} {score:.2f} of 5 ({patterns.task_sessions[task_type]} sessions)")
+        return "\n".join(lines)
+
+    def identify_patterns(self, days: float = 7) -> Patterns:
+        """Gather what the finished sessions of the last `days` days have in common, beside the days before."""
+        span = self._span(days)
+        sums, before = (self._store.rollups.groups(each) for each in (span, span.before()))
+        return find_patterns(sums, before, self._store.rollups.tool_steps(span), span=span)
+
+    def get_task_score(self, task_type: str, *, days: float | None = None) -> float | None:
+        """Mean session score (1-5) of a task type, over the last `days` days or ever; None without sessions."""
+        return plain_score(self._store.rollups.group(Dimension.TASK_TYPE, task_type, self._span(days)))
+
+    # -- error issues ----------------------------------------------------------------------------------------------
+
+    def error_issues(self, *, days: float | None = 30, states: frozenset[IssueState] | None = None) -> list[ErrorIssue]:
+        """List the error issues that occurred in the last `days` days (None: ever), most failures first.
+
+        `states` keeps those that stand in one of them; without it the ignored ones are left out.
+        """
+        wanted = states if states is not None else frozenset(IssueState) - {IssueState.IGNORED}
+        span, now = self._span(days), bootstrap.utc_now()
+        found = (self._issue(fingerprint, span, now) for fingerprint in self._store.issues.seen(span))
+        return [issue for issue in found if issue is not None and issue.state in wanted]
+
+    def error_issue(self, prefix: str) -> ErrorIssue:
+        """Give the error issue whose id begins with `prefix`, with its counts over all time.
+
+        Raises:
+            InputError: there is none, or there are several.
+        """
+        fingerprint = self._store.issues.find(prefix)
+        issue = self._issue(fingerprint, ALWAYS, bootstrap.utc_now())
+        if issue is None:
+            raise InputError(f"error issue {fingerprint} does not occur in any finished session any more")
+        return issue
+
+    def resolve_error(self, prefix: str) -> ErrorIssue:
+        """Note that the cause of an error issue is gone; it is `regressed` when it comes back.
+
+        Raises:
+            InputError: see `error_issue`.
+        """
+        return self._mark(prefix, resolved_at=bootstrap.utc_now(), ignored_at=None)
+
+    def ignore_error(self, prefix: str) -> ErrorIssue:
+        """Leave an error issue out of lists from now on.
+
+        Raises:
+            InputError: see `error_issue`.
+        """
+        return self._mark(prefix, resolved_at=None, ignored_at=bootstrap.utc_now())
+
+    def reopen_error(self, prefix: str) -> ErrorIssue:
+        """Take back what was noted of an error issue.
+
+        Raises:
+            InputError: see `error_issue`.
+        """
+        return self._mark(prefix, resolved_at=None, ignored_at=None)
+
+    # -- reports ---------------------------------------------------------------------------------------------------
+
+    def generate_weekly_report(self, week: str | date | None = None) -> WeeklyReport:
+        """Give the report of an ISO week ("2026-W47", or any day of it); without one, of the last that is over.
+
+        The report of a week that is over is kept, and made again when its sessions change; that of a week that goes on
+        is provisional.
+
+        Raises:
+            InputError: there is no such week, or it has not begun.
+        """
+        now = bootstrap.utc_now()
+        today = day_of(now, self.settings.zone)
+        try:
+            day = read_week(week) if isinstance(week, str) else week
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        wanted = week_of(today).before() if day is None else week_of(day)
+        if wanted.first > today or wanted.first < FIRST_WEEK:
+            raise InputError(f"there is no report of week {week}: it has not begun, or is before {FIRST_WEEK.year}")
+        return WeeklyReports(self._store, zone=self.settings.zone).report(wanted, now)
+
+    # -- alerts ----------------------------------------------------------------------------------------------------
+
+    def alerts(self, *, limit: int = 50) -> list[Alert]:
+        """List the alerts that are open, then the newest of the others."""
+        current = self._store.alerts.open()
+        return (current + [alert for alert in self._store.alerts.latest(limit) if alert.resolved_at])[:limit]
+
+    def alert(self, number: int) -> Alert:
+        """Give one alert.
+
+        Raises:
+            InputError: there is none of this number.
+        """
+        return self._store.alerts.find(number)
+
+    def acknowledge_alert(self, number: int, note: str | None = None) -> Alert:
+        """Note that a person knows of an alert.
+
+        Raises:
+            InputError: there is none of this number.
+        """
+        with self._store.transaction():
+            alert = msgspec.structs.replace(
+                self._store.alerts.find(number), acknowledged_at=bootstrap.utc_now(), note=note
+            )
+            self._store.alerts.replace(alert)
+        return alert
+
+    def silence_alert(self, number: int, span: timedelta) -> datetime:
+        """Tell nothing of the streams of an alert for a time; gives its end.
+
+        Raises:
+            InputError: there is no such alert, or the time is not between a minute and a year.
+        """
+        if not timedelta(minutes=1) <= span <= _LONGEST_SILENCE:
+            raise InputError("an alert can be silenced for a minute to a year")
+        until = bootstrap.utc_now() + span
+        with self._store.transaction():
+            alert = self._store.alerts.find(number)
+            self._store.alerts.silence([drop.stream for drop in alert.drops], until)
+        return until
+
+    def _span(self, days: float | None) -> Span:
+        today = day_of(bootstrap.utc_now(), self.settings.zone)
+        return ALWAYS if days is None else last_days(max(1, math.ceil(days)), today)
+
+    def _issue(self, fingerprint: str, span: Span, now: datetime) -> ErrorIssue | None:
+        row = self._store.issues.issue(fingerprint, span, until=datetime.max.replace(tzinfo=now.tzinfo))
+        return None if row is None else to_issue(row, now, today=day_of(now, self.settings.zone))
+
+    def _mark(self, prefix: str, *, resolved_at: datetime | None, ignored_at: datetime | None) -> ErrorIssue:
+        with self._store.transaction():
+            fingerprint = self._store.issues.find(prefix)
+            self._store.issues.mark(fingerprint, resolved_at=resolved_at, ignored_at=ignored_at)
+        return self.error_issue(fingerprint)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({part / whole:.0%})" if whole else "none had any"

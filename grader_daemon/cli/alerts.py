@@ -1,0 +1,123 @@
+"""``alerts``: what degraded, since when, and what is known of why."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import click
+import msgspec
+
+from grader_daemon.api.documents import SCHEMA_VERSION
+from grader_daemon.api.insight import InsightReader
+from grader_daemon.cli import output
+from grader_daemon.cli.options import asks, json_option
+from grader_daemon.domain.alert import Alert
+from grader_daemon.reports.quoting import plain
+from grader_daemon.reports.wording import alert_lines, alert_title
+
+_FINDINGS = 1
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+class _Length(click.ParamType[timedelta]):
+    """A span of time: 30m, 12h, 7d, 2w."""
+
+    name = "span"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        given = re.fullmatch(r"(\d{1,6})([mhdw])", value)
+        if given is None:
+            self.fail(f"{value!r} is no span of time; write one as 30m, 12h, 7d or 2w", param, ctx)
+        return timedelta(**{_UNITS[given.group(2)]: int(given.group(1))})
+
+
+@click.group("alerts", invoke_without_command=True)
+@asks(InsightReader)
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if an alert is open.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, grader: InsightReader, exit_code: bool, as_json: bool) -> int:
+    """Alerts about quality; without a subcommand they are listed."""
+    return 0 if ctx.invoked_subcommand is not None else _list(grader, exit_code=exit_code, as_json=as_json)
+
+
+@command.command("list")
+@asks(InsightReader)
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if an alert is open.")
+@json_option
+def list_alerts(*, grader: InsightReader, exit_code: bool, as_json: bool) -> int:
+    """List alerts, the open ones first."""
+    return _list(grader, exit_code=exit_code, as_json=as_json)
+
+
+@command.command("show")
+@asks(InsightReader)
+@click.argument("number", type=int)
+@json_option
+def show(*, grader: InsightReader, number: int, as_json: bool) -> None:
+    """Show one alert with its evidence."""
+    alert = grader.alert(number)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "alert": msgspec.to_builtins(alert)})
+        return
+    for words in (alert_title(alert), *alert_lines(alert)):
+        output.line(plain(words))
+
+
+@command.command("ack")
+@asks(InsightReader)
+@click.argument("number", type=int)
+@click.option("--note", help="What you know of it.")
+def acknowledge(*, grader: InsightReader, number: int, note: str | None) -> None:
+    """Note that you know of an alert."""
+    alert = grader.acknowledge_alert(number, note)
+    output.line(
+        f"Alert {number} is acknowledged. It resolves by itself when its numbers are back."
+        if alert.resolved_at is None
+        else f"Alert {number} is acknowledged."
+    )
+
+
+@command.command("silence")
+@asks(InsightReader)
+@click.argument("number", type=int)
+@click.option("--for", "span", type=_Length(), default="7d", show_default=True, help="30m, 12h, 7d or 2w.")
+def silence(*, grader: InsightReader, number: int, span: timedelta) -> None:
+    """Be told nothing of what this alert is about, for a time. It is still watched and recorded."""
+    until = grader.silence_alert(number, span)
+    output.line(f"Alert {number} is silent until {output.cell(until)}.")
+
+
+def _list(grader: InsightReader, *, exit_code: bool, as_json: bool) -> int:
+    alerts = grader.alerts()
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "alerts": msgspec.to_builtins(alerts)})
+    elif alerts:
+        _table(alerts)
+    else:
+        output.line("No alerts.")
+    return _FINDINGS if exit_code and any(alert.resolved_at is None for alert in alerts) else 0
+
+
+def _table(alerts: list[Alert]) -> None:
+    output.table(
+        ("number", "state", "opened", "began", "resolved", "what"),
+        [
+            (
+                alert.number,
+                _state(alert),
+                alert.opened_at,
+                alert.began_at,
+                alert.resolved_at,
+                plain(alert_title(alert)).partition(": ")[2],
+            )
+            for alert in alerts
+        ],
+    )
+
+
+def _state(alert: Alert) -> str:
+    if alert.resolved_at is not None:
+        return "resolved"
+    return f"{alert.level}, known" if alert.acknowledged_at is not None else alert.level

@@ -1,0 +1,143 @@
+"""``errors``: failures of one cause, what helped, and what people say of them."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from grader_daemon.api.documents import SCHEMA_VERSION
+from grader_daemon.api.insight import InsightReader
+from grader_daemon.cli import output
+from grader_daemon.cli.options import asks, json_option
+from grader_daemon.domain.insight import ErrorIssue, IssueState
+from grader_daemon.reports.quoting import plain
+from grader_daemon.reports.wording import issue_lines, issue_title
+
+_SIGNAL_CHARACTERS = 70
+
+
+@click.group("errors")
+def command() -> None:
+    """Error issues: failures of one cause, and what helped."""
+
+
+@command.command("list")
+@asks(InsightReader)
+@click.option("-d", "--days", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True)
+@click.option("--all", "every", is_flag=True, help="Of all time.")
+@click.option(
+    "--state", "states", multiple=True, type=click.Choice([state.value for state in IssueState]), help="Only those."
+)
+@json_option
+def list_issues(
+    *,
+    grader: InsightReader,
+    days: float,
+    every: bool,
+    states: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """List error issues, most failures first; ignored ones only when asked for."""
+    wanted = frozenset(IssueState(state) for state in states) or None
+    issues = grader.error_issues(days=None if every else days, states=wanted)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "issues": msgspec.to_builtins(issues)})
+    elif issues:
+        _table(issues)
+    else:
+        output.line("No error issues.")
+
+
+@command.command("show")
+@asks(InsightReader)
+@click.argument("issue_id")
+@json_option
+def show(*, grader: InsightReader, issue_id: str, as_json: bool) -> None:
+    """Show one error issue; the beginning of its id is enough."""
+    issue = grader.error_issue(issue_id)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "issue": msgspec.to_builtins(issue)})
+    else:
+        _print(issue)
+
+
+@command.command("resolve")
+@asks(InsightReader)
+@click.argument("issue_id")
+def resolve(*, grader: InsightReader, issue_id: str) -> None:
+    """Note that the cause is gone; the issue counts as regressed when it comes back."""
+    _tell_state(grader.resolve_error(issue_id))
+
+
+@command.command("ignore")
+@asks(InsightReader)
+@click.argument("issue_id")
+def ignore(*, grader: InsightReader, issue_id: str) -> None:
+    """Leave the issue out of lists from now on."""
+    _tell_state(grader.ignore_error(issue_id))
+
+
+@command.command("reopen")
+@asks(InsightReader)
+@click.argument("issue_id")
+def reopen(*, grader: InsightReader, issue_id: str) -> None:
+    """Take back `resolve` or `ignore`."""
+    _tell_state(grader.reopen_error(issue_id))
+
+
+def _tell_state(issue: ErrorIssue) -> None:
+    output.line(f"{issue.fingerprint} is {issue.state}: {plain(issue_title(issue))}")
+
+
+def _table(issues: list[ErrorIssue]) -> None:
+    output.table(
+        ("id", "state", "failures", "sessions", "recovered", "last seen", "tool", "says"),
+        [
+            (
+                issue.fingerprint,
+                issue.state,
+                issue.failures,
+                issue.sessions,
+                issue.recovered,
+                issue.last_seen.astimezone().date(),
+                " ".join(part for part in (issue.tool, issue.command) if part),
+                issue.signal[:_SIGNAL_CHARACTERS],
+            )
+            for issue in issues
+        ],
+    )
+
+
+def _print(issue: ErrorIssue) -> None:
+    output.line(f"{issue.fingerprint}: {plain(issue_title(issue))}")
+    output.facts(
+        [
+            ("state", issue.state),
+            ("first seen", issue.first_seen),
+            ("last seen", issue.last_seen),
+            ("recurs", _recurrence(issue)),
+        ]
+    )
+    for words in issue_lines(issue):
+        output.line(plain(words))
+    if issue.steps:
+        output.line()
+        output.table(
+            ("tried next", "tries", "worked", "sessions completed"),
+            [
+                (
+                    "a retry" if step.is_retry else " ".join(part for part in (step.tool, step.command) if part),
+                    step.tries,
+                    step.worked,
+                    step.completed,
+                )
+                for step in issue.steps
+            ],
+        )
+
+
+def _recurrence(issue: ErrorIssue) -> str:
+    if issue.sessions == 1:
+        return "no: in one session"
+    kinds = len(issue.task_types)
+    return f"in {issue.sessions} sessions of {kinds} task type{'s' if kinds != 1 else ''}"

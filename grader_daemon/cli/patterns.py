@@ -1,0 +1,107 @@
+"""``patterns``: task types, tools, models and errors of the last days."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from grader_daemon.api.documents import SCHEMA_VERSION
+from grader_daemon.api.insight import InsightReader
+from grader_daemon.cli import output
+from grader_daemon.cli.options import asks, days_option, json_option
+from grader_daemon.domain.insight import Group, Patterns
+from grader_daemon.domain.rollup import Dimension
+from grader_daemon.reports.numbers import COMPLETION, FAILURES, SCORE, change_words, estimate_words
+from grader_daemon.reports.quoting import plain
+from grader_daemon.reports.wording import alternative_sentence
+
+_WORK = (Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM)
+_FAILING = (Dimension.TOOL, Dimension.CATEGORY)
+_TITLES = {
+    Dimension.TASK_TYPE: "task type",
+    Dimension.MODEL: "model",
+    Dimension.PLATFORM: "platform",
+    Dimension.TOOL: "tool",
+    Dimension.CATEGORY: "error",
+}
+
+
+@click.command("patterns")
+@asks(InsightReader)
+@days_option
+@json_option
+def command(*, grader: InsightReader, days: float, as_json: bool) -> None:
+    """Show what sessions of the last days have in common, with 95 % intervals, beside the days before."""
+    patterns = grader.identify_patterns(days)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(patterns)})
+    else:
+        _print(patterns)
+
+
+def _print(patterns: Patterns) -> None:
+    span = f"{patterns.first_day} to {patterns.last_day}"
+    output.line(f"{patterns.sessions} finished sessions, {span}; {patterns.open_sessions} open are not counted.")
+    for dimension in _WORK:
+        _work_table(dimension, patterns.groups[dimension])
+    for dimension in _FAILING:
+        _failure_table(dimension, patterns.groups[dimension])
+    if patterns.alternatives:
+        output.line("\nWhat worked after a failure")
+        for alternative in patterns.alternatives:
+            output.line(f"  {plain(alternative_sentence(alternative))}")
+
+
+def _work_table(dimension: Dimension, groups: tuple[Group, ...]) -> None:
+    if not groups:
+        return
+    output.line()
+    columns = (_TITLES[dimension], "sessions", "before", "completed", "change", "score", "change", "failures per call")
+    output.table(
+        columns,
+        [
+            (
+                group.name,
+                group.sessions,
+                group.sessions_before,
+                estimate_words(group.completion.now, COMPLETION),
+                change_words(group.completion, COMPLETION),
+                estimate_words(group.score.now, SCORE),
+                change_words(group.score, SCORE),
+                estimate_words(group.failure_rate.now, FAILURES),
+            )
+            for group in groups
+        ],
+    )
+
+
+def _failure_table(dimension: Dimension, groups: tuple[Group, ...]) -> None:
+    if not groups:
+        return
+    output.line()
+    columns = (
+        _TITLES[dimension],
+        "sessions",
+        "calls",
+        "failures",
+        "before",
+        "failures per call",
+        "change",
+        "completed",
+    )
+    output.table(
+        columns,
+        [
+            (
+                group.name,
+                group.sessions,
+                group.calls,
+                group.failures,
+                group.failures_before,
+                estimate_words(group.failure_rate.now, FAILURES),
+                change_words(group.failure_rate, FAILURES),
+                estimate_words(group.completion.now, COMPLETION),
+            )
+            for group in groups
+        ],
+    )

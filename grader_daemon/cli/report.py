@@ -1,0 +1,29 @@
+"""``report``: the weekly report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader_daemon.api.insight import InsightReader
+from grader_daemon.cli import output
+from grader_daemon.cli.options import asks
+from grader_daemon.reports.renderers import RENDERERS
+from grader_daemon.reports.text import render_text
+
+
+@click.command("report")
+@asks(InsightReader)
+@click.option("--week", metavar="WEEK", help="An ISO week as in 2026-W47; default: the last that is over.")
+@click.option("--format", "form", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file.")
+def command(*, grader: InsightReader, week: str | None, form: str, out: Path | None) -> None:
+    """Show the report of a week: what was done, what failed, what changed, what to do."""
+    report = grader.generate_weekly_report(week)
+    if out is not None:
+        output.file(out, RENDERERS[form](report))
+    elif form == "text":
+        output.line(render_text(report, width=output.width()).rstrip("\n"))
+    else:
+        output.line(RENDERERS[form](report).rstrip("\n"))

@@ -1,0 +1,96 @@
+"""The thread of the periodic jobs. It has a database connection of its own, so grading never waits for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+import structlog
+
+from grader_daemon.daemon.schedule import may_run, pause_after
+from grader_daemon.errors import GraderError, StoreError
+from grader_daemon.jobs import Job
+from grader_daemon.storage import Store
+
+
+class Scheduler:
+    """Asks each job in turn, every `interval_seconds`, whether something is missing. A failing one stops no other."""
+
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        *,
+        store: Store,
+        clock: Callable[[], datetime],
+        interval_seconds: float,
+        name: str,
+    ) -> None:
+        """`store` belongs to the scheduler, which closes it; `name` is that of its thread."""
+        self._jobs = jobs
+        self._store = store
+        self._clock = clock
+        self._interval_seconds = interval_seconds
+        self._log = structlog.get_logger()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin to work."""
+        self._thread.start()
+
+    def request_stop(self) -> None:
+        """Begin no other job."""
+        self._stopping.set()
+
+    def stop(self, within_seconds: float) -> bool:
+        """Finish the job that runs; False if that takes longer than `within_seconds`."""
+        self.request_stop()
+        if self._thread.ident is None:
+            self._store.close()
+            return True
+        self._thread.join(within_seconds)
+        return not self._thread.is_alive()
+
+    def run_once(self) -> None:
+        """Run each job that may run, in the thread that calls."""
+        for job in self._jobs:
+            if self._stopping.is_set():
+                return
+            try:
+                self._run_job(job)
+            except StoreError as error:
+                self._log.error("store.failed", error=str(error), retry_seconds=self._interval_seconds)
+            except Exception:  # noqa: BLE001  whatever it was, the other jobs go on
+                self._log.exception("job.crashed", job=job.name)
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self.run_once()
+            self._stopping.wait(self._interval_seconds)
+        self._store.close()
+
+    def _run_job(self, job: Job) -> None:
+        started_at = self._clock()
+        history = self._store.job_runs.history(job.name)
+        if not may_run(failures=history.failures, ended_at=history.ended_at, now=started_at):
+            return
+        try:
+            did = job.run(started_at)
+        except GraderError as error:
+            self._fail(job, started_at, history.failures + 1, str(error))
+        except Exception as error:  # noqa: BLE001  a bug of ours: told with its traceback, the other jobs go on
+            self._log.exception("job.crashed", job=job.name)
+            self._fail(job, started_at, history.failures + 1, f"{type(error).__name__}: {error}")
+        else:
+            if did or history.failures:
+                self._save(job, started_at, None)
+
+    def _fail(self, job: Job, started_at: datetime, failures: int, error: str) -> None:
+        pause = pause_after(failures).total_seconds()
+        self._log.error("job.failed", job=job.name, error=error, failures=failures, retry_seconds=pause)
+        self._save(job, started_at, error)
+
+    def _save(self, job: Job, started_at: datetime, error: str | None) -> None:
+        with self._store.transaction():
+            self._store.job_runs.save(job.name, started_at=started_at, finished_at=self._clock(), error=error)

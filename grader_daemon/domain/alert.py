@@ -1,0 +1,119 @@
+"""Alerts: what is watched, what a session adds to it, and what people are told."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from grader_daemon.domain.analysis import ToolUse
+from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.rollup import Dimension
+
+
+class Metric(StrEnum):
+    """What can degrade."""
+
+    COMPLETION_RATE = "completion_rate"
+    EFFICIENCY = "efficiency"
+    QUALITY = "quality"
+    FAILURE_RATE = "failure_rate"
+
+
+class Stream(msgspec.Struct, frozen=True, order=True):
+    """One metric of one group of sessions. `name` is "" for `Dimension.OVERALL`."""
+
+    metric: Metric
+    dimension: Dimension
+    name: str
+
+
+class Observation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What the watch knows of one finished session. `ended_on` is its day (ISO 8601) where the person lives."""
+
+    session_id: str
+    ended_at: datetime
+    ended_on: str
+    task_type: str
+    model: str | None
+    platform: str | None
+    task_completed: bool
+    efficiency: int
+    quality: int
+    tool_calls: int
+    failures: int
+    tools: tuple[ToolUse, ...]
+
+
+class AlertKind(StrEnum):
+    """What raised it: the sequential detector, or a plain threshold of `rules.toml`."""
+
+    DEGRADATION = "degradation"
+    THRESHOLD = "threshold"
+
+
+class AlertLevel(StrEnum):
+    """How bad it is."""
+
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+
+class Verdict(StrEnum):
+    """Why a metric fell: other work came in, or the same work got worse."""
+
+    MIX = "mix"
+    WORK = "work"
+    BOTH = "both"
+
+
+class StreamDrop(msgspec.Struct, frozen=True, kw_only=True):
+    """How a stream stood before and stands since the drop, on the metric's own scale.
+
+    Rates are 0 to 1 (`FAILURE_RATE`: failures per call), efficiency and quality 1 to 5.
+    """
+
+    stream: Stream
+    before: Estimate
+    since: Estimate
+    began_at: datetime
+
+
+class ShareChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the sessions, 0 to 1, that is another than before: a model, a platform, a task type or a tool."""
+
+    dimension: Dimension
+    name: str
+    before: float
+    since: float
+
+
+class Decomposition(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of the overall metric, split: by the mix of task types, and within them."""
+
+    mix: float
+    work: float
+    verdict: Verdict
+
+
+class Alert(msgspec.Struct, frozen=True, kw_only=True):
+    """One cause, told once. `drops` holds the streams that it shows in, the one that raised it first.
+
+    `sessions` are ids of those that weigh most, `rule` names the threshold of an alert of that kind. `number` is None
+    until it is stored.
+    """
+
+    number: int | None = None
+    kind: AlertKind
+    level: AlertLevel
+    drops: tuple[StreamDrop, ...]
+    opened_at: datetime
+    began_at: datetime
+    sessions: tuple[str, ...] = ()
+    changes: tuple[ShareChange, ...] = ()
+    decomposition: Decomposition | None = None
+    rule: str | None = None
+    resolved_at: datetime | None = None
+    acknowledged_at: datetime | None = None
+    note: str | None = None

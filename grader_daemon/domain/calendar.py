@@ -1,0 +1,116 @@
+"""Days and ISO weeks where a person lives. A day is a date, never a moment, so no change of clocks can double it."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+import msgspec
+
+
+def day_of(moment: datetime, zone: tzinfo | None) -> date:
+    """Give the day of an aware moment in `zone` (None: the machine's)."""
+    try:
+        return moment.astimezone(zone).date()
+    except (OverflowError, ValueError, OSError):  # the first and the last day that there are
+        return moment.date()
+
+
+def week_name(day: date) -> str:
+    """Name the ISO week of `day`, as in 2026-W47."""
+    year, week, _ = day.isocalendar()
+    return f"{year:04}-W{week:02}"
+
+
+def read_week(name: str) -> date:
+    """Give the Monday of a week named as in 2026-W47.
+
+    Raises:
+        ValueError: there is no such week; the text says what is expected.
+    """
+    given = re.fullmatch(r"(\d{4})-?W(\d{1,2})", name.strip(), re.IGNORECASE | re.ASCII)
+    year, week = (int(part) for part in given.groups()) if given else (0, 0)
+    try:
+        return date.fromisocalendar(year, week, 1)
+    except ValueError:
+        raise ValueError(f"{name!r} is no week; write one as 2026-W47") from None
+
+
+class Span(msgspec.Struct, frozen=True):
+    """The days from `first` to `last`, both included."""
+
+    first: date
+    last: date
+
+    @property
+    def days(self) -> int:
+        """How many."""
+        return (self.last - self.first).days + 1
+
+    def whole_months(self) -> Span | None:
+        """The months that lie in it from their first to their last day; None without any."""
+        first = self.first if self.first.day == 1 else _next_month(self.first)
+        beyond = date.max if _is_last_of_month(self.last) else self.last.replace(day=1)
+        if first is None or first >= beyond:
+            return None
+        return Span(first, self.last if beyond == date.max else beyond - timedelta(days=1))
+
+    def around(self, inner: Span) -> list[Span]:
+        """The days before and after `inner`, which lies in it; at most two spans."""
+        found = []
+        if self.first < inner.first:
+            found.append(Span(self.first, inner.first - timedelta(days=1)))
+        if inner.last < self.last:
+            found.append(Span(inner.last + timedelta(days=1), self.last))
+        return found
+
+    def before(self) -> Span:
+        """The span of the same length that ends where this one begins, as far as days go back."""
+        return Span(_back(self.first, self.days), _back(self.last, self.days))
+
+
+ALWAYS = Span(date.min, date.max)
+"""All days that there are."""
+
+
+def last_days(count: int, today: date) -> Span:
+    """Give the last `count` days up to and including `today`."""
+    return Span(_back(today, count - 1), today)
+
+
+def week_of(day: date) -> Span:
+    """Give the ISO week of `day`, Monday to Sunday."""
+    monday = _back(day, day.weekday())
+    return Span(monday, date.fromordinal(min(date.max.toordinal(), monday.toordinal() + 6)))
+
+
+def start_of(day: date, zone: tzinfo | None) -> datetime:
+    """Give the moment at which `day` begins in `zone` (None: the machine's), in UTC."""
+    if day == date.min:
+        return datetime.min.replace(tzinfo=UTC)
+    return end_of(day - timedelta(days=1), zone)
+
+
+def end_of(day: date, zone: tzinfo | None) -> datetime:
+    """Give the moment at which `day` ends in `zone` (None: the machine's), in UTC."""
+    if day == date.max:
+        return datetime.max.replace(tzinfo=UTC)
+    midnight = datetime.combine(day + timedelta(days=1), time())
+    if zone is None:
+        return datetime.fromtimestamp(midnight.timestamp(), UTC)
+    return midnight.replace(tzinfo=zone).astimezone(UTC)
+
+
+def _next_month(day: date) -> date | None:
+    """Give the first day of the next month; after the last month that there is, none."""
+    if (day.year, day.month) == (date.max.year, date.max.month):
+        return None
+    return date(day.year + day.month // 12, day.month % 12 + 1, 1)
+
+
+def _is_last_of_month(day: date) -> bool:
+    return day == date.max or (day + timedelta(days=1)).day == 1
+
+
+def _back(day: date, days: int) -> date:
+    return date.fromordinal(max(1, day.toordinal() - days))

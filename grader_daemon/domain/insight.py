@@ -1,0 +1,206 @@
+"""What many grades say together: groups, error issues, the weekly report."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from grader_daemon.domain.alert import Alert
+from grader_daemon.domain.analysis import Category
+from grader_daemon.domain.estimate import Estimate, Figure
+from grader_daemon.domain.rollup import Dimension
+
+REPORT_VERSION: Final = 1
+"""Version of the shape of `WeeklyReport`; raised when a field changes its meaning or goes."""
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """The finished sessions of one group in a span of days, beside the span of the same length before.
+
+    Rates are 0 to 1, scores 1 to 5. `failure_rate` is failures per tool call (in a group of `Dimension.TOOL`: per call
+    of the tool; of `Dimension.CATEGORY`: failures of the category per call of any session). `recovery` is over the
+    sessions that had failures.
+    """
+
+    name: str
+    sessions: int
+    sessions_before: int
+    completion: Figure
+    score: Figure
+    efficiency: Figure
+    quality: Figure
+    recovery: Figure
+    calls: int
+    failures: int
+    failures_before: int
+    failure_rate: Figure
+
+
+class StepCount(msgspec.Struct, frozen=True, kw_only=True):
+    """What agents did next after a failure, and how often it worked.
+
+    `tool` and `command` name the next call, `is_retry` says that they are those that had failed. `worked` is of `tries`
+    (`rate`), `completed` counts the tries in sessions that completed their task (`completion`). Rates of fewer than 5
+    tries have no value.
+    """
+
+    tool: str
+    command: str | None
+    is_retry: bool
+    tries: int
+    worked: int
+    rate: Estimate
+    completed: int
+    completion: Estimate
+
+
+class Alternative(msgspec.Struct, frozen=True, kw_only=True):
+    """What worked in place of a tool that had failed: the steps after its failures, best first."""
+
+    tool: str
+    failures: int
+    steps: tuple[StepCount, ...]
+
+
+class IssueState(StrEnum):
+    """Where an error issue stands."""
+
+    NEW = "new"
+    ONGOING = "ongoing"
+    REGRESSED = "regressed"
+    RESOLVED = "resolved"
+    IGNORED = "ignored"
+
+
+class ErrorIssue(msgspec.Struct, frozen=True, kw_only=True):
+    """Failures of one cause, over all time or a span.
+
+    `failures` counts tool calls, `sessions` those that had one, `recovered` those of them that recovered. `task_types`
+    maps a task type to its sessions. `latest` are ids of the sessions that had it last. `steps` are the most frequent
+    first.
+    """
+
+    fingerprint: str
+    tool: str | None
+    command: str | None
+    category: Category
+    signal: str
+    example: str
+    state: IssueState
+    first_seen: datetime
+    last_seen: datetime
+    failures: int
+    sessions: int
+    recovered: int
+    task_types: dict[str, int]
+    latest: tuple[str, ...]
+    steps: tuple[StepCount, ...]
+
+
+class Patterns(msgspec.Struct, frozen=True, kw_only=True):
+    """What the finished sessions of the last days have in common.
+
+    `task_scores` maps a task type to its mean session score (1-5), `task_sessions` to the number of sessions behind
+    it, however few; `tool_errors` and `error_types` count failures. `groups` holds the same by dimension with
+    intervals, the span before, and no value where there are too few. The days are those from `first_day` to `last_day`,
+    both included.
+    """
+
+    days: int
+    first_day: date
+    last_day: date
+    sessions: int
+    open_sessions: int
+    task_scores: dict[str, float]
+    task_sessions: dict[str, int]
+    tool_errors: dict[str, int]
+    error_types: dict[str, int]
+    overall: Group
+    groups: dict[Dimension, tuple[Group, ...]]
+    alternatives: tuple[Alternative, ...]
+
+
+class Coverage(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of what was there a report rests on: files of the week, by what became of them."""
+
+    seen: int
+    graded: int
+    open_sessions: int
+    skipped: dict[str, int]
+    waiting: int
+    dead: int
+
+
+class TrendPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One week of the trend; `week` as in 2026-W47."""
+
+    week: str
+    sessions: int
+    completion_rate: Estimate
+    avg_tool_efficiency: Estimate
+    avg_response_quality: Estimate
+    failure_rate: Estimate
+
+
+class Concern(StrEnum):
+    """What a suggestion is about."""
+
+    COMPLETION = "completion"
+    EFFICIENCY = "efficiency"
+    RECOVERY = "recovery"
+    TASK_TYPE = "task_type"
+    TOOL = "tool"
+    ERROR = "error"
+
+
+class Example(msgspec.Struct, frozen=True):
+    """Which sessions show a concern; `name` is of the task type, tool or error."""
+
+    of: Concern
+    name: str | None = None
+
+
+class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do, the numbers that say so, and up to three sessions that show why."""
+
+    concern: Concern
+    text: str
+    because: str
+    sessions: tuple[str, ...]
+
+
+class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One ISO week, Monday to Sunday, where the person lives.
+
+    `complete` is False while the week goes on. `revision` counts how often the report was made with other numbers, and
+    `late_sessions` how many sessions there are more than in the first one. Each `Figure` has the week before beside it.
+    `lowest_task_types` come worst first, `error_prone_tools` and `common_errors` most failures first. `trend` ends with
+    this week.
+    """
+
+    report_version: int = REPORT_VERSION
+    week: str
+    week_start: date
+    week_end: date
+    complete: bool
+    revision: int
+    late_sessions: int
+    coverage: Coverage
+    total_sessions: int
+    sessions_before: int
+    completion_rate: Figure
+    avg_tool_efficiency: Figure
+    avg_response_quality: Figure
+    error_recovery_rate: Figure
+    failure_rate: Figure
+    lowest_task_types: tuple[Group, ...]
+    error_prone_tools: tuple[Group, ...]
+    common_errors: tuple[Group, ...]
+    suggestions: tuple[Suggestion, ...]
+    new_issues: tuple[ErrorIssue, ...]
+    returned_issues: tuple[ErrorIssue, ...]
+    alerts: tuple[Alert, ...]
+    trend: tuple[TrendPoint, ...]

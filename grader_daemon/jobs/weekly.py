@@ -1,0 +1,228 @@
+"""The weekly report: which weeks lack one, and making it of what the database holds."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timedelta, tzinfo
+from itertools import accumulate
+
+import msgspec
+import structlog
+
+from grader_daemon.domain.alert import Alert
+from grader_daemon.domain.calendar import Span, day_of, end_of, start_of, week_name, week_of
+from grader_daemon.domain.insight import ErrorIssue, Example, IssueState, TrendPoint, WeeklyReport
+from grader_daemon.domain.rollup import Dimension, Sums
+from grader_daemon.patterns import groups
+from grader_daemon.patterns.issues import to_issue
+from grader_daemon.reports.document import read_report, report_document
+from grader_daemon.reports.suggestions import suggest
+from grader_daemon.storage import Store
+from grader_daemon.storage.reports import StoredReport
+
+_LISTED = 5
+_LISTED_ISSUES = 10
+_EXAMINED_ISSUES = 200
+_TREND_WEEKS = 8
+_WEEK = timedelta(days=7)
+_GRACE = timedelta(hours=1)
+_ZONES = timedelta(hours=26)
+"""So far at most apart are the ends of a day in two zones."""
+FIRST_WEEK = date(2000, 1, 3)
+"""A session of an earlier week has a wrong time."""
+
+
+class ReportJob:
+    """Writes the reports that are missing, when nothing waits to be graded that might belong in them."""
+
+    name = "weekly_report"
+
+    def __init__(self, reports: WeeklyReports, *, is_settled: Callable[[], bool]) -> None:
+        self._reports = reports
+        self._is_settled = is_settled
+        self._log = structlog.get_logger()
+
+    def run(self, now: datetime) -> bool:
+        """Write what is missing an hour after the end of a week: by then its last sessions are over too.
+
+        Returns:
+            whether anything was missing.
+        """
+        weeks = self._reports.missing(now - _GRACE) if self._is_settled() else []
+        for week in weeks:
+            report, is_news = self._reports.write(week, now)
+            if is_news:
+                self._log.info(
+                    "report.written", week=report.week, revision=report.revision, sessions=report.total_sessions
+                )
+        return bool(weeks)
+
+
+class WeeklyReports:
+    """Makes weekly reports; a stored one stands until something changes in the days that it was made of."""
+
+    def __init__(self, store: Store, *, zone: tzinfo | None) -> None:
+        self._store = store
+        self._zone = zone
+
+    def missing(self, now: datetime) -> list[Span]:
+        """Give the weeks that are over and have no report, or one of other numbers, in order.
+
+        Those are the weeks in which sessions ended, and all since this program first used the database.
+        """
+        store = self._store
+        this_week = week_of(day_of(now, self._zone))
+        weeks = {week_of(day) for day in store.rollups.days_with_sessions()}
+        installed_at = store.reports.installed_at()
+        if installed_at is not None:
+            week = week_of(day_of(installed_at, self._zone))
+            while week.first < this_week.first:
+                weeks.add(week)
+                week = week_of(week.first + _WEEK)
+        basis_of, bases = _Bases(store.rollups.revisions()), store.reports.bases()
+        return sorted(
+            (
+                week
+                for week in weeks
+                if FIRST_WEEK <= week.first < this_week.first and bases.get(week.first) != basis_of(week)
+            ),
+            key=lambda week: week.first,
+        )
+
+    def write(self, week: Span, now: datetime) -> tuple[WeeklyReport, bool]:
+        """Make and keep the report of a week that is over; one that says the same as before stays as it was.
+
+        Returns:
+            the report, and whether it says anything new.
+        """
+        basis = _Bases(self._store.rollups.revisions())(week)
+        before = _read(self._store.reports.report(week.first))
+        report = _following(before, self._make(week, complete=True))
+        with self._store.transaction():
+            if report == before:
+                self._store.reports.note_basis(week.first, basis)
+            else:
+                content = msgspec.json.encode(report_document(report)).decode()
+                self._store.reports.save(week, content, basis=basis, now=now)
+        return report, report != before
+
+    def report(self, week: Span, now: datetime) -> WeeklyReport:
+        """Give the report of a week: the kept one, made if need be; a provisional one while the week goes on."""
+        if week.last >= day_of(now, self._zone):
+            return self._make(week, complete=False)
+        kept = self._store.reports.report(week.first)
+        if kept is not None and kept.basis == _Bases(self._store.rollups.revisions())(week):
+            report = _read(kept)
+            if report is not None:
+                return report
+        return self.write(week, now)[0]
+
+    def _make(self, week: Span, *, complete: bool) -> WeeklyReport:
+        since, until = start_of(week.first, self._zone), end_of(week.last, self._zone)
+        now, before = (self._store.rollups.groups(span) for span in (week, week.before()))
+        overall = groups.group(now, before, Dimension.OVERALL, "")
+        task_types, tools, categories = (
+            groups.groups(now, before, dimension)
+            for dimension in (Dimension.TASK_TYPE, Dimension.TOOL, Dimension.CATEGORY)
+        )
+
+        def examples(why: Example) -> tuple[str, ...]:
+            return self._store.reports.examples(why, week)
+
+        issues = self._issues(week, until)
+        scored = [group for group in task_types if group.score.now.value is not None]
+        return WeeklyReport(
+            week=week_name(week.first),
+            week_start=week.first,
+            week_end=week.last,
+            complete=complete,
+            revision=1,
+            late_sessions=0,
+            coverage=self._store.reports.coverage(
+                graded=overall.sessions,
+                open_sessions=now.get((Dimension.OVERALL, ""), Sums()).open_sessions,
+                since=since,
+                until=until,
+            ),
+            total_sessions=overall.sessions,
+            sessions_before=overall.sessions_before,
+            completion_rate=overall.completion,
+            avg_tool_efficiency=overall.efficiency,
+            avg_response_quality=overall.quality,
+            error_recovery_rate=overall.recovery,
+            failure_rate=overall.failure_rate,
+            lowest_task_types=tuple(sorted(scored, key=lambda g: (g.score.now.value or 0.0, g.name))[:_LISTED]),
+            error_prone_tools=tuple(group for group in tools[:_LISTED] if group.failures),
+            common_errors=categories[:_LISTED],
+            suggestions=suggest(overall, task_types=task_types, tools=tools, categories=categories, examples=examples),
+            new_issues=tuple(i for i in issues if i.state is IssueState.NEW)[:_LISTED_ISSUES],
+            returned_issues=tuple(i for i in issues if i.state is IssueState.REGRESSED)[:_LISTED_ISSUES],
+            alerts=tuple(_as_of(alert, until) for alert in self._store.alerts.between(since, until)),
+            trend=tuple(self._trend(week)),
+        )
+
+    def _issues(self, week: Span, until: datetime) -> list[ErrorIssue]:
+        """The issues of the week as they stood at its end, those with most failures first."""
+        found = []
+        for fingerprint in self._store.issues.seen(week)[:_EXAMINED_ISSUES]:
+            row = self._store.issues.issue(fingerprint, week, until=until + _ZONES)
+            if row is not None:
+                found.append(to_issue(row, until, today=week.last))
+        return found
+
+    def _trend(self, week: Span) -> list[TrendPoint]:
+        points: list[TrendPoint] = []
+        while len(points) < _TREND_WEEKS:
+            sums = self._store.rollups.group(Dimension.OVERALL, "", week)
+            points.append(
+                TrendPoint(
+                    week=week_name(week.first),
+                    sessions=sums.sessions,
+                    completion_rate=groups.completion(sums),
+                    avg_tool_efficiency=groups.efficiency(sums),
+                    avg_response_quality=groups.quality(sums),
+                    failure_rate=groups.failure_rate(sums),
+                )
+            )
+            week = week.before()
+        return points[::-1]
+
+
+class _Bases:
+    """What reports are made of, as one number: the revisions of all days up to the end of a week.
+
+    The trend looks back eight weeks, and whether an error is new depends on all days before.
+    """
+
+    def __init__(self, revisions: Mapping[date, int]) -> None:
+        self._days = sorted(revisions)
+        self._sums = [0, *accumulate(revisions[day] for day in self._days)]
+
+    def __call__(self, week: Span) -> int:
+        return self._sums[bisect_right(self._days, week.last)]
+
+
+def _read(kept: StoredReport | None) -> WeeklyReport | None:
+    """Read a report that was kept; one of another version, or that somebody changed, is made anew."""
+    if kept is None:
+        return None
+    try:
+        return read_report(kept.content)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _following(before: WeeklyReport | None, made: WeeklyReport) -> WeeklyReport:
+    """Number the report: another revision if it says other things than the one before."""
+    if before is None:
+        return made
+    late = max(0, before.late_sessions + made.total_sessions - before.total_sessions)
+    same = msgspec.structs.replace(made, revision=before.revision, late_sessions=before.late_sessions)
+    return before if same == before else msgspec.structs.replace(made, revision=before.revision + 1, late_sessions=late)
+
+
+def _as_of(alert: Alert, moment: datetime) -> Alert:
+    """Forget what happened to the alert after `moment`."""
+    resolved = alert.resolved_at if alert.resolved_at is not None and alert.resolved_at < moment else None
+    return msgspec.structs.replace(alert, resolved_at=resolved, acknowledged_at=None, note=None)

@@ -1,0 +1,1 @@
+"""What many grades say together. Pure: sums and counts in, insight out."""

@@ -1,0 +1,112 @@
+"""Sums of sessions as rates and means, each with its interval and the span before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from grader_daemon.domain.estimate import Estimate, Figure, figure, mean, proportion, rate_per_call
+from grader_daemon.domain.insight import Group
+from grader_daemon.domain.rollup import Dimension, Sums
+
+FEWEST_SESSIONS = 3
+"""A group with fewer sessions has no rates and means: "too few"."""
+
+GroupSums = Mapping[tuple[Dimension, str], Sums]
+"""The sums of every group of a span."""
+
+_NONE = Sums()
+_TOP_SCORE = 5.0
+
+
+def completion(sums: Sums) -> Estimate:
+    """Rate of completed sessions, 0 to 1."""
+    return proportion(sums.completed, sums.sessions, fewest=FEWEST_SESSIONS)
+
+
+def recovery(sums: Sums) -> Estimate:
+    """Rate of sessions that recovered, 0 to 1, of those that had failures."""
+    return proportion(sums.recovered, sums.with_errors, fewest=FEWEST_SESSIONS)
+
+
+def efficiency(sums: Sums) -> Estimate:
+    """Mean tool efficiency, 1 to 5."""
+    return _mean_score(sums.efficiency, sums.efficiency_squares, sums.sessions)
+
+
+def quality(sums: Sums) -> Estimate:
+    """Mean response quality, 1 to 5."""
+    return _mean_score(sums.quality, sums.quality_squares, sums.sessions)
+
+
+def score(sums: Sums) -> Estimate:
+    """Mean session score, 1 to 5."""
+    return _mean_score(_thrice_score(sums) / 3, sums.score_squares / 9, sums.sessions)
+
+
+def failure_rate(sums: Sums, whole: Sums | None = None) -> Estimate:
+    """Failures per tool call, 0 to 1; `whole` are the sums whose calls count, if not the group's own."""
+    of = whole or sums
+    return rate_per_call(
+        sums.failures,
+        of.calls,
+        failures_squares=sums.failures_squares,
+        calls_squares=of.calls_squares,
+        calls_failures=sums.calls_failures,
+        sessions=of.sessions,
+        fewest=FEWEST_SESSIONS,
+    )
+
+
+def plain_score(sums: Sums) -> float | None:
+    """Mean session score, 1 to 5, however few the sessions; None without any."""
+    return _thrice_score(sums) / (3 * sums.sessions) if sums.sessions else None
+
+
+def group(now: GroupSums, before: GroupSums, dimension: Dimension, name: str) -> Group:
+    """Describe one group beside the span before."""
+    sums, earlier = now.get((dimension, name), _NONE), before.get((dimension, name), _NONE)
+
+    def both(estimate: Callable[[Sums], Estimate]) -> Figure:
+        return figure(estimate(sums), estimate(earlier))
+
+    return Group(
+        name=name,
+        sessions=sums.sessions,
+        sessions_before=earlier.sessions,
+        completion=both(completion),
+        score=both(score),
+        efficiency=both(efficiency),
+        quality=both(quality),
+        recovery=both(recovery),
+        calls=sums.calls,
+        failures=sums.failures,
+        failures_before=earlier.failures,
+        failure_rate=_failure_figure(now, before, dimension, name),
+    )
+
+
+def groups(now: GroupSums, before: GroupSums, dimension: Dimension) -> tuple[Group, ...]:
+    """Describe the groups of a dimension that had sessions: failing ones most failures first, others most sessions."""
+    names = [name for (of, name), sums in now.items() if of is dimension and sums.sessions]
+    by_failures = dimension in {Dimension.TOOL, Dimension.CATEGORY}
+    found = [group(now, before, dimension, name) for name in names]
+    return tuple(sorted(found, key=lambda g: (-g.failures if by_failures else 0, -g.sessions, g.name)))
+
+
+def _failure_figure(now: GroupSums, before: GroupSums, dimension: Dimension, name: str) -> Figure:
+    """Failures of a category are counted against the calls of all sessions."""
+    wholes = [
+        sums.get((Dimension.OVERALL, ""), _NONE) if dimension is Dimension.CATEGORY else None for sums in (now, before)
+    ]
+    return figure(
+        failure_rate(now.get((dimension, name), _NONE), wholes[0]),
+        failure_rate(before.get((dimension, name), _NONE), wholes[1]),
+    )
+
+
+def _mean_score(total: float, squares: float, sessions: int) -> Estimate:
+    return mean(total, squares, sessions, lowest=1.0, highest=_TOP_SCORE, fewest=FEWEST_SESSIONS)
+
+
+def _thrice_score(sums: Sums) -> int:
+    return sums.efficiency + sums.quality + sums.sessions + 4 * sums.completed

@@ -1,0 +1,144 @@
+"""Error issues: where one stands, and what helped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from itertools import pairwise
+
+import msgspec
+
+from grader_daemon.domain.analysis import ErrorSign
+from grader_daemon.domain.estimate import proportion
+from grader_daemon.domain.insight import Alternative, ErrorIssue, IssueState, StepCount
+
+FEWEST_TRIES = 5
+"""What helped is not told from fewer cases."""
+_MOST_STEPS = 8
+_NEW = timedelta(days=7)
+_QUIET = timedelta(days=14)
+
+
+class StepRow(msgspec.Struct, frozen=True):
+    """What was tried next after failures of `fingerprint`: `command` is None where there is none."""
+
+    tool: str
+    command: str | None
+    tries: int
+    worked: int
+    completed: int
+
+
+class ToolStep(msgspec.Struct, frozen=True):
+    """What was tried next after failures of `tool`; `is_retry` says that it was the same again."""
+
+    tool: str
+    next_tool: str
+    next_command: str | None
+    is_retry: bool
+    tries: int
+    worked: int
+    completed: int
+
+
+class IssueRow(msgspec.Struct, frozen=True, kw_only=True):
+    """An issue and its counts; `days` are those on which it occurred, in order, with the failures of each."""
+
+    sign: ErrorSign
+    failures: int
+    sessions: int
+    recovered: int
+    days: tuple[date, ...]
+    first_seen: datetime
+    last_seen: datetime
+    resolved_at: datetime | None
+    ignored_at: datetime | None
+    task_types: dict[str, int]
+    latest: tuple[str, ...]
+    steps: tuple[StepRow, ...]
+
+
+def to_issue(row: IssueRow, now: datetime, *, today: date) -> ErrorIssue:
+    """Say where an issue stands at `now`, which is the day `today` where the person lives."""
+    sign = row.sign
+    return ErrorIssue(
+        fingerprint=sign.fingerprint,
+        tool=sign.tool,
+        command=sign.command,
+        category=sign.category,
+        signal=sign.signal,
+        example=sign.example,
+        state=_state(row, now, today),
+        first_seen=row.first_seen,
+        last_seen=row.last_seen,
+        failures=row.failures,
+        sessions=row.sessions,
+        recovered=row.recovered,
+        task_types=row.task_types,
+        latest=row.latest,
+        steps=tuple(_step(step, sign) for step in row.steps),
+    )
+
+
+def alternatives(steps: Iterable[ToolStep], *, failures: Mapping[str, int]) -> tuple[Alternative, ...]:
+    """Gather, for each tool that failed, what was tried next; tools with the most failures first.
+
+    Only steps with at least `FEWEST_TRIES` tries are told: of each tool the most tried ones, the one that worked most
+    often first.
+    """
+    gathered: dict[str, list[ToolStep]] = {}
+    for step in steps:
+        if step.tries >= FEWEST_TRIES:
+            gathered.setdefault(step.tool, []).append(step)
+    found = [
+        Alternative(tool=tool, failures=failures.get(tool, 0), steps=_best_first(tried))
+        for tool, tried in gathered.items()
+    ]
+    return tuple(sorted(found, key=lambda each: (-each.failures, each.tool)))
+
+
+def _best_first(steps: Iterable[ToolStep]) -> tuple[StepCount, ...]:
+    most_tried = sorted(steps, key=lambda s: (-s.tries, s.next_tool, s.next_command or ""))[:_MOST_STEPS]
+    counted = [
+        _count(StepRow(s.next_tool, s.next_command, s.tries, s.worked, s.completed), is_retry=s.is_retry)
+        for s in most_tried
+    ]
+    return tuple(sorted(counted, key=lambda s: -(s.worked / s.tries)))
+
+
+def _step(step: StepRow, sign: ErrorSign) -> StepCount:
+    return _count(step, is_retry=(step.tool, step.command) == (sign.tool, sign.command))
+
+
+def _count(step: StepRow, *, is_retry: bool) -> StepCount:
+    return StepCount(
+        tool=step.tool,
+        command=step.command,
+        is_retry=is_retry,
+        tries=step.tries,
+        worked=step.worked,
+        rate=proportion(step.worked, step.tries, fewest=FEWEST_TRIES),
+        completed=step.completed,
+        completion=proportion(step.completed, step.tries, fewest=FEWEST_TRIES),
+    )
+
+
+def _state(row: IssueRow, now: datetime, today: date) -> IssueState:
+    """What a person said stands above what the days show, until the issue comes back."""
+    if row.ignored_at is not None and row.ignored_at <= now:
+        return IssueState.IGNORED
+    resolved = row.resolved_at is not None and row.resolved_at <= now
+    if resolved and row.resolved_at is not None and row.last_seen <= row.resolved_at:
+        return IssueState.RESOLVED
+    if today - row.days[-1] >= _QUIET:
+        return IssueState.RESOLVED
+    returned = _last_return(row.days)
+    if resolved or (returned is not None and today - returned < _NEW):
+        return IssueState.REGRESSED
+    return IssueState.NEW if today - row.days[0] < _NEW else IssueState.ONGOING
+
+
+def _last_return(days: Sequence[date]) -> date | None:
+    """Give the last day on which the issue came back after a quiet time."""
+    returns = [after for before, after in pairwise(days) if after - before >= _QUIET]
+    return returns[-1] if returns else None

@@ -1,0 +1,200 @@
+"""What one grade adds to the daily roll-ups: the only place that knows how sums are made of sessions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, NamedTuple, TypeVar
+
+from grader_daemon.domain.analysis import Failure, SessionState
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.rollup import SUM_NAMES, Dimension
+
+_Key = TypeVar("_Key")
+_Periodic = TypeVar("_Periodic", "GroupKey", "ToolStepKey")
+NAME_CHARACTERS: Final = 120
+"""Of a name that comes from a session; the roll-ups know no more."""
+_MONTH: Final = len("2026-11")
+_OPEN_SESSION: Final = tuple(int(name == "open_sessions") for name in SUM_NAMES)
+
+
+class GroupKey(NamedTuple):
+    """One row of the roll-ups: a group on a day."""
+
+    dimension: str
+    day: str
+    name: str
+
+    def of_month(self) -> GroupKey:
+        """The row of the month."""
+        return GroupKey(self.dimension, self.day[:_MONTH], self.name)
+
+
+class IssueKey(NamedTuple):
+    """One error issue on a day."""
+
+    fingerprint: str
+    day: str
+
+
+class StepKey(NamedTuple):
+    """What was done next after failures of one issue on a day. `command` is "" where there is none."""
+
+    fingerprint: str
+    day: str
+    tool: str
+    command: str
+
+
+class ToolStepKey(NamedTuple):
+    """What was done next after failures of a tool on a day."""
+
+    day: str
+    tool: str
+    next_tool: str
+    next_command: str
+    is_retry: bool
+
+    def of_month(self) -> ToolStepKey:
+        """The row of the month."""
+        return self._replace(day=self.day[:_MONTH])
+
+
+class TaskKey(NamedTuple):
+    """One error issue in sessions of one task type on a day."""
+
+    fingerprint: str
+    day: str
+    task_type: str
+
+
+class _Work(NamedTuple):
+    """What the sessions of a batch mostly share; they are summed by it first, and spread over their groups once."""
+
+    day: str
+    task_type: str
+    model: str | None
+    platform: str | None
+
+
+class Changes:
+    """What a batch of grades adds to (or takes away from) the roll-ups, one entry for each row.
+
+    `issues` holds failures, sessions and recovered sessions; `steps` and `tool_steps` tries, those that worked and
+    those in completed sessions; `tasks` sessions.
+    """
+
+    def __init__(self) -> None:
+        self.issues: dict[IssueKey, list[int]] = {}
+        self.steps: dict[StepKey, list[int]] = {}
+        self.tool_steps: dict[ToolStepKey, list[int]] = {}
+        self.tasks: dict[TaskKey, list[int]] = {}
+        self._work: dict[_Work, list[int]] = {}
+        self._parts: dict[GroupKey, list[int]] = {}
+
+    def add(self, grade: Grade) -> None:
+        """Count a grade."""
+        self._count(grade, 1)
+
+    def remove(self, grade: Grade) -> None:
+        """Take back a grade that was counted."""
+        self._count(grade, -1)
+
+    @property
+    def days(self) -> set[str]:
+        """The days on which something changes."""
+        return {key.day for key in self._work} | {key.day for key in self._parts}
+
+    def groups(self) -> dict[GroupKey, list[int]]:
+        """Give the sums of each group, in the order of `SUM_NAMES`."""
+        groups = dict(self._parts)
+        for work, sums in self._work.items():
+            for dimension, name in (
+                (Dimension.OVERALL, ""),
+                (Dimension.TASK_TYPE, work.task_type),
+                (Dimension.MODEL, work.model),
+                (Dimension.PLATFORM, work.platform),
+            ):
+                if name is not None:
+                    _add(groups, GroupKey(dimension, work.day, name[:NAME_CHARACTERS]), sums, 1)
+        return groups
+
+    def _count(self, grade: Grade, sign: int) -> None:
+        day = grade.ended_on
+        if grade.state is SessionState.OPEN:
+            _add(self._parts, GroupKey(Dimension.OVERALL, day, ""), _OPEN_SESSION, sign)
+            return
+        shared = _shared_sums(grade)
+        work = _Work(day, grade.task_type, grade.model, grade.platform)
+        _add(self._work, work, [*shared, *_call_sums(grade.tool_calls, grade.total_errors)], sign)
+        for use in grade.tools:
+            key = GroupKey(Dimension.TOOL, day, use.tool[:NAME_CHARACTERS])
+            _add(self._parts, key, [*shared, *_call_sums(use.calls, use.failures)], sign)
+        if grade.failures:
+            self._count_failures(grade, shared, sign)
+
+    def _count_failures(self, grade: Grade, shared: list[int], sign: int) -> None:
+        day = grade.ended_on
+        for category, failures in Counter(failure.category for failure in grade.failures).items():
+            sums = [*shared, *_call_sums(grade.tool_calls, failures)]
+            _add(self._parts, GroupKey(Dimension.CATEGORY, day, category), sums, sign)
+        seen = Counter(failure.fingerprint for failure in grade.failures if failure.fingerprint)
+        for fingerprint, failures in seen.items():
+            _add(self.issues, IssueKey(fingerprint, day), (failures, 1, int(grade.errors_recovered)), sign)
+            _add(self.tasks, TaskKey(fingerprint, day, grade.task_type[:NAME_CHARACTERS]), (1,), sign)
+        for failure in grade.failures:
+            self._count_step(failure, day, sign, completed=grade.task_completed)
+
+    def _count_step(self, failure: Failure, day: str, sign: int, *, completed: bool) -> None:
+        step = failure.next_step
+        if step is None or step.worked is None:
+            return
+        counts = (1, int(step.worked), int(completed))
+        tool, command = step.tool[:NAME_CHARACTERS], step.command or ""
+        if failure.fingerprint is not None:
+            _add(self.steps, StepKey(failure.fingerprint, day, tool, command), counts, sign)
+        if failure.tool is not None:
+            is_retry = (step.tool, step.command) == (failure.tool, failure.command)
+            key = ToolStepKey(day, failure.tool[:NAME_CHARACTERS], tool, command, is_retry)
+            _add(self.tool_steps, key, counts, sign)
+
+
+def by_month(rows: dict[_Periodic, list[int]]) -> dict[_Periodic, list[int]]:
+    """Sum rows of days by their month."""
+    months: dict[_Periodic, list[int]] = {}
+    for key, numbers in rows.items():
+        _add(months, key.of_month(), numbers, 1)
+    return months
+
+
+def _shared_sums(grade: Grade) -> list[int]:
+    """Give the sums up to `calls`: they are the same in every group of the session."""
+    efficiency, quality, completed = grade.tool_calls_efficient, grade.response_quality, int(grade.task_completed)
+    failed = grade.total_errors > 0
+    return [
+        1,
+        0,
+        completed,
+        int(failed),
+        int(failed and grade.errors_recovered),
+        efficiency,
+        efficiency * efficiency,
+        quality,
+        quality * quality,
+        (efficiency + quality + 1 + 4 * completed) ** 2,
+    ]
+
+
+def _call_sums(calls: int, failures: int) -> tuple[int, ...]:
+    return calls, calls * calls, failures, failures * failures, calls * failures
+
+
+def _add(rows: dict[_Key, list[int]], key: _Key, numbers: Sequence[int], sign: int) -> None:
+    """Add to a row, never changing a list in place: rows may share one."""
+    known = rows.get(key)
+    if known is None:
+        rows[key] = list(numbers) if sign > 0 else [-number for number in numbers]
+    elif sign > 0:
+        rows[key] = [before + number for before, number in zip(known, numbers, strict=True)]
+    else:
+        rows[key] = [before - number for before, number in zip(known, numbers, strict=True)]

@@ -1,0 +1,224 @@
+"""The charts of a page, as inline SVG that needs no script.
+
+Places along the width are percentages, heights are pixels: so a chart fills a telephone and a wide screen with letters
+of the same size. Lines and bands cannot be given in percent; they stand in an inner picture that is stretched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+from xml.etree.ElementTree import Element
+
+import msgspec
+
+from grader_daemon.domain.estimate import Estimate, Figure
+from grader_daemon.reports.markup import element
+from grader_daemon.reports.numbers import Measure, estimate_words, tick_words, value_words
+from grader_daemon.reports.quoting import cut
+
+HEIGHT: Final = 190
+"""Pixels of a trend."""
+TOP: Final = 22
+"""Where the highest value of a scale lies, in pixels from the top."""
+BOTTOM: Final = 162
+"""Where the lowest value of a scale lies."""
+
+_FIRST, _LAST = 13.0, 94.0
+"""Where the first and the last week stand, in percent of the width; to the left are the numbers of the scale."""
+_ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""Where the scale of a rate that is usually small may end."""
+_MOST_LABELS = 7
+_LONGEST_BAR = 58.0
+"""Percent of the width; to the right are the numbers of the bar."""
+_BAR_PITCH = 46
+_STRIP_MIDDLE = 9
+
+
+class Bar(msgspec.Struct, frozen=True, kw_only=True):
+    """How many, now and in the span before."""
+
+    name: str
+    now: int
+    before: int
+
+
+def trend_chart(weeks: Sequence[str], estimates: Sequence[Estimate], *, measure: Measure, identifier: str) -> Element:
+    """Draw a measure over the weeks: a line in the band of its intervals, with a gap where a week has no value."""
+    chart = _chart(measure.name, _trend_description(weeks, estimates, measure), identifier=identifier, height=HEIGHT)
+    highest = scale_end(estimates, measure)
+    chart.extend(_scale(measure, highest))
+    places = [_place(number, len(weeks)) for number in range(len(weeks))]
+    marks = [_mark(place, one, measure, highest) for place, one in zip(places, estimates, strict=True)]
+    chart.append(_curves(marks))
+    chart.extend(_dot(mark) for mark in marks if mark is not None)
+    chart.extend(_last_value(marks, measure))
+    chart.extend(_week_labels(weeks, places))
+    return chart
+
+
+def bar_chart(bars: Sequence[Bar], *, title: str, identifier: str) -> Element:
+    """Draw counts as bars, each with a tick where it ended the week before."""
+    said = "; ".join(f"{bar.name} {bar.now:,}, the week before {bar.before:,}" for bar in bars)
+    chart = _chart(title, f"{said}.", identifier=identifier, height=_BAR_PITCH * len(bars))
+    most = max([1, *(max(bar.now, bar.before) for bar in bars)])
+    for number, bar in enumerate(bars):
+        chart.extend(_bar(bar, number * _BAR_PITCH, _LONGEST_BAR / most))
+    return chart
+
+
+def strip(figure: Figure, measure: Measure, *, highest: float) -> Element:
+    """Draw a number as a dot on its interval and the one before as a ring; its table says the same in words."""
+    drawn = element("svg", class_="strip", width="100%", height=2 * _STRIP_MIDDLE, aria_hidden="true")
+    drawn.append(_level(2, 98, "base"))
+    if figure.now.low is not None and figure.now.high is not None:
+        low, high = (_along(end, measure, highest) for end in (figure.now.low, figure.now.high))
+        drawn.append(_level(low, high, "range"))
+    for estimate, radius, kind in ((figure.before, 4, "ring"), (figure.now, 4, "dot")):
+        if estimate.value is not None:
+            at = _percent(_along(estimate.value, measure, highest))
+            drawn.append(element("circle", cx=at, cy=_STRIP_MIDDLE, r=radius, class_=kind))
+    return drawn
+
+
+def scale_end(estimates: Iterable[Estimate], measure: Measure) -> float:
+    """Give the highest value that a scale needs: all of it, for rates that are usually small the next round number."""
+    if not measure.fine_below:
+        return measure.highest
+    most = max((end for one in estimates for end in (one.value, one.high) if end is not None), default=0.0)
+    return next((end for end in _ENDS if end >= most), measure.highest)
+
+
+class _Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the value of a week stands: percent of the width, pixels from the top."""
+
+    place: float
+    value: float
+    height: float
+    low: float
+    high: float
+
+
+def _chart(title: str, description: str, *, identifier: str, height: int) -> Element:
+    names = {"title": f"{identifier}-title", "desc": f"{identifier}-desc"}
+    return element(
+        "svg",
+        element("title", title, id=names["title"]),
+        element("desc", description, id=names["desc"]),
+        role="img",
+        class_="chart",
+        width="100%",
+        height=height,
+        aria_labelledby=" ".join(names.values()),
+    )
+
+
+def _trend_description(weeks: Sequence[str], estimates: Sequence[Estimate], measure: Measure) -> str:
+    said = (f"{week} {estimate_words(estimate, measure)}" for week, estimate in zip(weeks, estimates, strict=True))
+    return f"{'; '.join(said)}."
+
+
+def _mark(place: float, estimate: Estimate, measure: Measure, highest: float) -> _Mark | None:
+    if estimate.value is None:
+        return None
+    low, high = (estimate.value if end is None else end for end in (estimate.low, estimate.high))
+    heights = (_height(value, measure, highest) for value in (estimate.value, low, high))
+    return _Mark(place=place, value=estimate.value, **dict(zip(("height", "low", "high"), heights, strict=True)))
+
+
+def _place(number: int, weeks: int) -> float:
+    return (_FIRST + _LAST) / 2 if weeks == 1 else _FIRST + (_LAST - _FIRST) * number / (weeks - 1)
+
+
+def _height(value: float, measure: Measure, highest: float) -> float:
+    return BOTTOM - (BOTTOM - TOP) * (value - measure.lowest) / (highest - measure.lowest)
+
+
+def _scale(measure: Measure, highest: float) -> list[Element]:
+    drawn = []
+    for value in (measure.lowest, (measure.lowest + highest) / 2, highest):
+        height = _height(value, measure, highest)
+        drawn.append(element("line", x1=0, x2="100%", y1=height, y2=height, class_="grid"))
+        drawn.append(element("text", tick_words(value, measure), x=0, y=height - 4, class_="tick"))
+    return drawn
+
+
+def _curves(marks: Sequence[_Mark | None]) -> Element:
+    stretched = element(
+        "svg", width="100%", height=HEIGHT, viewBox=f"0 0 100 {HEIGHT}", preserveAspectRatio="none", aria_hidden="true"
+    )
+    for run in _runs(marks):
+        edge = [*((mark.place, mark.high) for mark in run), *((mark.place, mark.low) for mark in reversed(run))]
+        line = [(mark.place, mark.height) for mark in run]
+        stretched.append(element("polygon", points=_points(edge), class_="band"))
+        stretched.append(element("polyline", points=_points(line), class_="line", vector_effect="non-scaling-stroke"))
+    return stretched
+
+
+def _runs(marks: Sequence[_Mark | None]) -> list[list[_Mark]]:
+    """Cut the weeks at the gaps. A week alone gets a little width, or its interval would not be seen."""
+    runs: list[list[_Mark]] = [[]]
+    for mark in marks:
+        if mark is None:
+            runs.append([])
+        else:
+            runs[-1].append(mark)
+    return [_widened(run) for run in runs if run]
+
+
+def _widened(run: list[_Mark]) -> list[_Mark]:
+    if len(run) > 1:
+        return run
+    return [msgspec.structs.replace(run[0], place=run[0].place + aside) for aside in (-0.6, 0.6)]
+
+
+def _points(places: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{round(across, 2):g},{round(down, 2):g}" for across, down in places)
+
+
+def _dot(mark: _Mark) -> Element:
+    return element("circle", cx=_percent(mark.place), cy=mark.height, r=3.5, class_="dot")
+
+
+def _last_value(marks: Sequence[_Mark | None], measure: Measure) -> list[Element]:
+    """Write the number of the last week where its line does not come from."""
+    before, last = [None, None, *marks][-2:]
+    if last is None:
+        return []
+    is_fall = before is not None and before.height < last.height
+    at = last.height + (20 if is_fall else -10)
+    return [element("text", value_words(last.value, measure), x=_percent(last.place), y=at, class_="value middle")]
+
+
+def _week_labels(weeks: Sequence[str], places: Sequence[float]) -> list[Element]:
+    """Name as many weeks as a narrow screen has room for, the last one always."""
+    every = -(-len(weeks) // _MOST_LABELS)
+    return [
+        element("text", cut(week.rpartition("-")[2], 6), x=_percent(place), y=HEIGHT - 8, class_="tick middle")
+        for number, (week, place) in enumerate(zip(weeks, places, strict=True), start=1)
+        if (len(weeks) - number) % every == 0
+    ]
+
+
+def _bar(bar: Bar, top: int, scale: float) -> list[Element]:
+    drawn = [
+        element("text", bar.name, x=0, y=top + 12, class_="label"),
+        element("rect", x=0, y=top + 21, width=_percent(bar.now * scale), height=12, class_="bar"),
+    ]
+    if bar.before:
+        drawn.append(element("rect", x=_percent(bar.before * scale), y=top + 18, width=3, height=18, class_="before"))
+    before = element("tspan", f" (before: {bar.before:,})", class_="aside")
+    end = _percent(max(bar.now, bar.before) * scale)
+    return [*drawn, element("text", f"{bar.now:,}", before, x=end, dx=9, y=top + 31, class_="value")]
+
+
+def _along(value: float, measure: Measure, highest: float) -> float:
+    return 4 + 92 * (value - measure.lowest) / (highest - measure.lowest)
+
+
+def _level(start: float, end: float, kind: str) -> Element:
+    return element("line", x1=_percent(start), x2=_percent(end), y1=_STRIP_MIDDLE, y2=_STRIP_MIDDLE, class_=kind)
+
+
+def _percent(share: float) -> str:
+    return f"{round(share, 2):g}%"

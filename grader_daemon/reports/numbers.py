@@ -1,0 +1,225 @@
+"""How numbers read: rates in percent, scores from 1 to 5, each with its interval, and the change since the span before.
+
+A change is called better or worse only where its interval excludes 0, and a number that has no value is never shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from grader_daemon.domain.alert import Metric
+from grader_daemon.domain.estimate import Estimate, Figure
+
+DASH: Final = "–"
+"""What stands between the ends of an interval."""
+MINUS: Final = "−"
+UNKNOWN: Final = "-"
+"""What stands in a table where there is nothing to say, as in the tables of the command line."""
+WEEK_BEFORE: Final = "the week before"
+
+
+class Measure(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that reports give numbers of, between `lowest` and `highest`, and how these are written.
+
+    A value is multiplied by `factor` and followed by `unit`, a difference by `step` (in the plural). Values below
+    `fine_below` get one digit more. `sample` says which sessions count, `nothing` what to say where there are none.
+    """
+
+    name: str
+    lowest: float
+    highest: float
+    factor: int
+    unit: str
+    step: str
+    digits: int
+    fine_below: float = 0.0
+    more_is_better: bool = True
+    sample: str = ""
+    nothing: str = "no sessions"
+
+
+def _rate(name: str, **how: object) -> Measure:
+    return msgspec.structs.replace(
+        Measure(name=name, lowest=0, highest=1, factor=100, unit=" %", step=" points", digits=0), **how
+    )
+
+
+def _score(name: str) -> Measure:
+    return Measure(name=name, lowest=1, highest=5, factor=1, unit="", step="", digits=1)
+
+
+COMPLETION: Final = _rate("Completion rate")
+EFFICIENCY: Final = _score("Tool efficiency")
+QUALITY: Final = _score("Response quality")
+RECOVERY: Final = _rate("Error recovery rate", sample=" with failures", nothing="no sessions with failures")
+FAILURES: Final = _rate("Failures per tool call", more_is_better=False, fine_below=0.1, nothing="no tool calls")
+SCORE: Final = _score("Session score")
+MEASURES: Final = {
+    Metric.COMPLETION_RATE: COMPLETION,
+    Metric.EFFICIENCY: EFFICIENCY,
+    Metric.QUALITY: QUALITY,
+    Metric.FAILURE_RATE: FAILURES,
+}
+"""What alerts watch."""
+
+
+class Judgement(StrEnum):
+    """What a change means."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    UNCLEAR = "unclear"
+    UNKNOWN = UNKNOWN
+
+
+def judge(figure: Figure, measure: Measure) -> Judgement:
+    """Say whether a number got better or worse; unclear while the interval of the change holds 0."""
+    low, high = figure.change.low, figure.change.high
+    if low is None or high is None:
+        return Judgement.UNKNOWN
+    if low <= 0 <= high:
+        return Judgement.UNCLEAR
+    return Judgement.BETTER if (low > 0) == measure.more_is_better else Judgement.WORSE
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """Give a number of things: "1 session", "1,200 sessions"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def value_words(value: float, measure: Measure) -> str:
+    """Give one value: "71 %", "3.4". What is not all is never rounded to all, nor what is not nothing to nothing."""
+    digits = _digits(value, measure)
+    shown = f"{value * measure.factor:.{digits}f}"
+    if measure.lowest == 0 < value and float(shown) == 0:
+        shown = f"<{10**-digits:.{digits}f}"
+    elif measure.lowest == 0 and value < measure.highest and float(shown) == measure.factor:
+        shown = ">99"
+    return shown + measure.unit
+
+
+def tick_words(value: float, measure: Measure) -> str:
+    """Give a value on a scale, as short as it goes: "2.5 %", "3"."""
+    return f"{round(value * measure.factor, 2):g}{measure.unit}"
+
+
+def estimate_words(estimate: Estimate, measure: Measure) -> str:
+    """Give an estimate with its interval: "71 % (62-79 %)"; what has no value says why: "too few (3 sessions)"."""
+    if estimate.value is None:
+        return missing_words(estimate, measure)
+    shown = value_words(estimate.value, measure)
+    if estimate.low is None or estimate.high is None:
+        return shown
+    digits = _digits(estimate.value, measure)
+    low, high = (f"{end * measure.factor:.{digits}f}" for end in (estimate.low, estimate.high))
+    return f"{shown} ({low}{DASH}{high}{measure.unit})"
+
+
+def brief_words(estimate: Estimate, measure: Measure) -> str:
+    """Give an estimate without its interval: "71 %", "too few"."""
+    if estimate.value is None:
+        return "too few" if estimate.sample else UNKNOWN
+    return value_words(estimate.value, measure)
+
+
+def missing_words(estimate: Estimate, measure: Measure) -> str:
+    """Say why an estimate has no value."""
+    if not estimate.sample:
+        return measure.nothing
+    return f"too few ({count(estimate.sample, 'session')}{measure.sample})"
+
+
+def change_words(figure: Figure, measure: Measure) -> str:
+    """Give a change with its interval for a table: "+4 (-5 to +13)", a dash where there is none."""
+    if figure.change.value is None:
+        return UNKNOWN
+    digits = _digits_of_change(figure, measure)
+    return f"{_signed(figure.change.value, measure, digits)}{_span(figure, measure)}"
+
+
+def figure_words(figure: Figure, measure: Measure, *, before: str = WEEK_BEFORE) -> str:
+    """Give a number and how it stands to the one before, in a sentence."""
+    return f"{estimate_words(figure.now, measure)}{_comparison(figure, measure, before)}"
+
+
+def count_words(number: int, noun: str, *, earlier: int, before: str = WEEK_BEFORE) -> str:
+    """Give a number of things beside that of the span before: "40 sessions, 5 more than the week before"."""
+    if not earlier:
+        return f"{count(number, noun)}, none {before}"
+    if number == earlier:
+        return f"{count(number, noun)}, as many as {before}"
+    more = "more" if number > earlier else "fewer"
+    return f"{count(number, noun)}, {abs(number - earlier):,} {more} than {before}"
+
+
+def clear_changes(figures: Sequence[tuple[Measure, Figure]], *, before: str = WEEK_BEFORE) -> tuple[str, ...]:
+    """Say what clearly changed, worse first; nothing where there is nothing to compare with."""
+    judged = [(judge(figure, measure), measure.name.lower()) for measure, figure in figures]
+    said = tuple(
+        f"Clearly {wanted} than {before}: {', '.join(named)}."
+        for wanted in (Judgement.WORSE, Judgement.BETTER)
+        if (named := [name for judgement, name in judged if judgement is wanted])
+    )
+    if said or all(judgement is Judgement.UNKNOWN for judgement, _ in judged):
+        return said
+    return (f"Nothing changed clearly since {before}.",)
+
+
+def part_words(part: float, measure: Measure) -> str:
+    """Give a part of a change with its sign and unit: "-24 points"."""
+    amount = _signed(part, measure, measure.digits)
+    return amount + (measure.step.removesuffix("s") if amount.lstrip(f"+{MINUS}") == "1" else measure.step)
+
+
+def _comparison(figure: Figure, measure: Measure, before: str) -> str:
+    if figure.now.value is None:
+        return ""
+    if figure.change.value is None:
+        return f"; {before}: {missing_words(figure.before, measure)}"
+    judgement = judge(figure, measure)
+    course = "up" if figure.change.value > 0 else "down"
+    meaning = "no clear change" if judgement in {Judgement.UNCLEAR, Judgement.UNKNOWN} else f"{course}, {judgement}"
+    return f", {_difference(figure, measure)} {before}{_span(figure, measure)}: {meaning}"
+
+
+def _difference(figure: Figure, measure: Measure) -> str:
+    """Give the change in words. `figure.change` has a value."""
+    value = figure.change.value or 0.0
+    amount = f"{abs(value) * measure.factor:.{_digits_of_change(figure, measure)}f}"
+    more = "more than" if value > 0 else "less than"
+    if float(amount):
+        step = measure.step.removesuffix("s") if amount == "1" else measure.step
+        return f"{amount}{step} {more}"
+    if judge(figure, measure) in {Judgement.UNCLEAR, Judgement.UNKNOWN}:
+        return "the same as"
+    return f"slightly {more}"
+
+
+def _span(figure: Figure, measure: Measure) -> str:
+    low, high = figure.change.low, figure.change.high
+    if low is None or high is None:
+        return ""
+    digits = _digits_of_change(figure, measure)
+    ends = [_signed(end, measure, digits) for end in (low, high)]
+    if low > 0 or high < 0:  # a clear change must not look as if it could be none
+        ends = [f"{'>' if low > 0 else '<'}0" if end == "0" else end for end in ends]
+    return f" ({ends[0]} to {ends[1]})"
+
+
+def _signed(value: float, measure: Measure, digits: int) -> str:
+    amount = f"{abs(value) * measure.factor:.{digits}f}"
+    if not float(amount):
+        return "0"
+    return f"{MINUS if value < 0 else '+'}{amount}"
+
+
+def _digits(value: float, measure: Measure) -> int:
+    return measure.digits + (0 < value < measure.fine_below)
+
+
+def _digits_of_change(figure: Figure, measure: Measure) -> int:
+    return _digits(figure.now.value or 0.0, measure)

@@ -1,0 +1,255 @@
+"""The report in the order in which it is read, before anything decides what it looks like.
+
+Renderers for text, Markdown and pages only set these blocks, so none of them can leave out what another says.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from grader_daemon.domain.estimate import Estimate, Figure
+from grader_daemon.domain.insight import ErrorIssue, Group, TrendPoint, WeeklyReport
+from grader_daemon.reports import wording
+from grader_daemon.reports.numbers import (
+    COMPLETION,
+    EFFICIENCY,
+    FAILURES,
+    QUALITY,
+    RECOVERY,
+    SCORE,
+    WEEK_BEFORE,
+    Judgement,
+    Measure,
+    brief_words,
+    change_words,
+    clear_changes,
+    count_words,
+    estimate_words,
+    figure_words,
+    judge,
+)
+from grader_daemon.reports.quoting import LONGEST_NAME, Words, name, remark
+
+
+class Prose(msgspec.Struct, frozen=True):
+    """A paragraph."""
+
+    words: Words
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column of a table."""
+
+    title: str
+    is_number: bool = True
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of a table: its first cell names it. `figure` is what the row is about, for those who draw it."""
+
+    cells: tuple[Words, ...]
+    figure: Figure | None = None
+    measure: Measure | None = None
+    judgement: Judgement | None = None
+
+
+class Table(msgspec.Struct, frozen=True):
+    """Rows under their columns."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One thing of a list, and what there is to say about it."""
+
+    title: Words
+    lines: tuple[Words, ...]
+
+
+class Entries(msgspec.Struct, frozen=True):
+    """A list of things that take more than one line each."""
+
+    items: tuple[Entry, ...]
+
+
+Block = Prose | Table | Entries
+
+
+class Topic(StrEnum):
+    """The sections of a report, in order."""
+
+    COVERAGE = "coverage"
+    SUMMARY = "summary"
+    PROBLEMS = "problems"
+    SUGGESTIONS = "suggestions"
+    NEW = "new"
+    RETURNED = "returned"
+    ALERTS = "alerts"
+    TREND = "trend"
+
+
+class Section(msgspec.Struct, frozen=True):
+    """Blocks under a heading."""
+
+    topic: Topic
+    title: str
+    blocks: tuple[Block, ...]
+
+
+class Outline(msgspec.Struct, frozen=True):
+    """A report: its title, its days, what must be known before any number, and its sections."""
+
+    title: str
+    subtitle: str
+    notes: tuple[Words, ...]
+    sections: tuple[Section, ...]
+
+
+_NAMED: Final = {"this week": Column("This week"), "before": Column("Before"), "change": Column("Change")}
+_FIGURE_COLUMNS: Final = (*_NAMED.values(), Column("Verdict", is_number=False))
+
+
+def outline(report: WeeklyReport) -> Outline:
+    """Put a report in order."""
+    return Outline(
+        f"Weekly report, {remark(report.week, LONGEST_NAME)}",
+        wording.days(report.week_start, report.week_end),
+        wording.notes(report),
+        (
+            Section(Topic.COVERAGE, "Coverage", (Prose(wording.coverage_words(report.coverage)),)),
+            Section(Topic.SUMMARY, "Summary", _summary(report)),
+            Section(Topic.PROBLEMS, "Problem areas", _problems(report)),
+            Section(Topic.SUGGESTIONS, "Suggestions", _suggestions(report)),
+            Section(Topic.NEW, "New errors", _issues(report.new_issues, "No new errors this week.")),
+            Section(Topic.RETURNED, "Errors that came back", _issues(report.returned_issues, "No error came back.")),
+            Section(Topic.ALERTS, "Alerts", _alerts(report)),
+            Section(Topic.TREND, "Trend", _trend(report.trend)),
+        ),
+    )
+
+
+def _summary(report: WeeklyReport) -> tuple[Block, ...]:
+    figures = (
+        (COMPLETION, report.completion_rate),
+        (EFFICIENCY, report.avg_tool_efficiency),
+        (QUALITY, report.avg_response_quality),
+        (RECOVERY, report.error_recovery_rate),
+        (FAILURES, report.failure_rate),
+    )
+    total = Prose((_total(report),))
+    if not report.total_sessions and not report.sessions_before:
+        return (total,)
+    changes = tuple(Prose((sentence,)) for sentence in clear_changes(figures))
+    rows = tuple(_row(((measure.name,),), figure, measure) for measure, figure in figures)
+    table = Table("The week in numbers", (Column("Measure", is_number=False), *_FIGURE_COLUMNS), rows)
+    return (total, *changes, table, Prose((wording.INTERVALS_NOTE,)))
+
+
+def _total(report: WeeklyReport) -> str:
+    if report.total_sessions:
+        total = count_words(report.total_sessions, "finished session", earlier=report.sessions_before)
+        return f"{total}. {COMPLETION.name}: {figure_words(report.completion_rate, COMPLETION)}."
+    if report.sessions_before:
+        return f"No session finished this week; {report.sessions_before:,} {WEEK_BEFORE}."
+    return f"No session finished this week, nor {WEEK_BEFORE}."
+
+
+def _problems(report: WeeklyReport) -> tuple[Block, ...]:
+    return (
+        _table(
+            "Lowest task types",
+            ("Task type", "Sessions"),
+            tuple(
+                _row((*_named(group), (f"{group.sessions:,}",)), group.score, SCORE)
+                for group in report.lowest_task_types
+            ),
+        ),
+        _table(
+            "Most error-prone tools",
+            ("Tool", "Failures", "Calls"),
+            tuple(
+                _row((*_failing(group), (f"{group.calls:,}",)), group.failure_rate, FAILURES)
+                for group in report.error_prone_tools
+            ),
+        ),
+        _table(
+            "Most common errors",
+            ("Error", "Failures", "Sessions"),
+            tuple(
+                _row((*_failing(group), (f"{group.sessions:,}",)), group.failure_rate, FAILURES)
+                for group in report.common_errors
+            ),
+        ),
+    )
+
+
+def _table(caption: str, names: tuple[str, ...], rows: tuple[Row, ...]) -> Block:
+    if not rows:
+        return Prose((f"{caption}: none this week.",))
+    first, *others = names
+    return Table(caption, (Column(first, is_number=False), *map(Column, others), *_FIGURE_COLUMNS), rows)
+
+
+def _named(group: Group) -> tuple[Words, ...]:
+    return ((name(group.name),),)
+
+
+def _failing(group: Group) -> tuple[Words, ...]:
+    return ((name(group.name),), (f"{group.failures:,}",))
+
+
+def _row(head: tuple[Words, ...], figure: Figure, measure: Measure) -> Row:
+    judgement = judge(figure, measure)
+    cells = (
+        estimate_words(figure.now, measure),
+        brief_words(figure.before, measure),
+        change_words(figure, measure),
+        judgement,
+    )
+    return Row(cells=(*head, *((cell,) for cell in cells)), figure=figure, measure=measure, judgement=judgement)
+
+
+def _suggestions(report: WeeklyReport) -> tuple[Block, ...]:
+    if not report.suggestions:
+        return (Prose(("No suggestions this week.",)),)
+    entries = (Entry((remark(one.text),), wording.suggestion_lines(one)) for one in report.suggestions)
+    return (Entries(tuple(entries)),)
+
+
+def _issues(issues: tuple[ErrorIssue, ...], none: str) -> tuple[Block, ...]:
+    if not issues:
+        return (Prose((none,)),)
+    return (Entries(tuple(Entry(wording.issue_title(issue), wording.issue_lines(issue)) for issue in issues)),)
+
+
+def _alerts(report: WeeklyReport) -> tuple[Block, ...]:
+    if not report.alerts:
+        return (Prose(("No alerts this week.",)),)
+    return (Entries(tuple(Entry(wording.alert_title(alert), wording.alert_lines(alert)) for alert in report.alerts)),)
+
+
+def _trend(points: tuple[TrendPoint, ...]) -> tuple[Block, ...]:
+    if not points:
+        return (Prose(("No weeks to compare yet.",)),)
+    titles = ("Sessions", "Completion", "Efficiency", "Quality", "Failures per call")
+    rows = tuple(Row(cells=tuple((cell,) for cell in _trend_cells(point))) for point in points)
+    return (Table("Week by week", (Column("Week", is_number=False), *map(Column, titles)), rows),)
+
+
+def _trend_cells(point: TrendPoint) -> tuple[str, ...]:
+    estimates: tuple[tuple[Estimate, Measure], ...] = (
+        (point.completion_rate, COMPLETION),
+        (point.avg_tool_efficiency, EFFICIENCY),
+        (point.avg_response_quality, QUALITY),
+        (point.failure_rate, FAILURES),
+    )
+    return (
+        remark(point.week, LONGEST_NAME),
+        f"{point.sessions:,}",
+        *(brief_words(estimate, measure) for estimate, measure in estimates),
+    )

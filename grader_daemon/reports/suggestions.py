@@ -1,0 +1,81 @@
+"""What to do about a week, by the rules of the original design: each says which numbers triggered it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from grader_daemon.domain.insight import Concern, Example, Group, Suggestion
+from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, RECOVERY, SCORE, value_words
+
+_LOW_COMPLETION: Final = 0.70
+_LOW_EFFICIENCY: Final = 3.0
+_LOW_RECOVERY: Final = 0.80
+_LOW_TASK_SCORE: Final = 3.0
+_FAILURES: Final = 5
+_SHARE: Final = 0.20
+
+Examples = Callable[[Example], tuple[str, ...]]
+"""Finds up to three sessions that show a concern."""
+
+
+def suggest(
+    overall: Group,
+    *,
+    task_types: Sequence[Group],
+    tools: Sequence[Group],
+    categories: Sequence[Group],
+    examples: Examples,
+) -> tuple[Suggestion, ...]:
+    """Give the suggestions for a span of days: whole first, then task types, tools and errors."""
+    found = (
+        *_for_all(overall),
+        *_for_task_types(task_types),
+        *_for_tools(tools),
+        *_for_errors(categories, overall.failures),
+    )
+    return tuple(
+        Suggestion(concern=example.of, text=text, because=because, sessions=examples(example))
+        for example, text, because in found
+    )
+
+
+_Found = Iterator[tuple[Example, str, str]]
+
+
+def _for_all(overall: Group) -> _Found:
+    completion = overall.completion.now
+    if completion.value is not None and completion.value < _LOW_COMPLETION:
+        because = f"{value_words(completion.value, COMPLETION)} of {completion.sample} sessions completed their task"
+        yield Example(Concern.COMPLETION), "Add pre-task planning steps", because
+    efficiency = overall.efficiency.now
+    if efficiency.value is not None and efficiency.value < _LOW_EFFICIENCY:
+        shown = value_words(efficiency.value, EFFICIENCY)
+        because = f"tool efficiency is {shown} on average over {efficiency.sample} sessions"
+        yield Example(Concern.EFFICIENCY), "Review error recovery patterns", because
+    recovery = overall.recovery.now
+    if recovery.value is not None and recovery.value < _LOW_RECOVERY:
+        because = f"{value_words(recovery.value, RECOVERY)} of {recovery.sample} sessions with failures recovered"
+        yield Example(Concern.RECOVERY), "Implement better fallback strategies", because
+
+
+def _for_task_types(groups: Sequence[Group]) -> _Found:
+    for group in groups:
+        score = group.score.now
+        if score.value is not None and score.value < _LOW_TASK_SCORE:
+            because = f"{group.name} scores {value_words(score.value, SCORE)} over {score.sample} sessions"
+            yield Example(Concern.TASK_TYPE, group.name), f"Consider skill enhancement for {group.name}", because
+
+
+def _for_tools(groups: Sequence[Group]) -> _Found:
+    for group in groups:
+        if group.failures >= _FAILURES and group.failures >= _SHARE * group.calls:
+            because = f"{group.failures} of {group.calls} calls of {group.name} failed"
+            yield Example(Concern.TOOL, group.name), f"Review usage patterns for {group.name}", because
+
+
+def _for_errors(groups: Sequence[Group], failures: int) -> _Found:
+    for group in groups:
+        if group.failures >= _FAILURES and group.failures >= _SHARE * failures:
+            because = f"{group.failures} of {failures} failures are {group.name}"
+            yield Example(Concern.ERROR, group.name), f"Add targeted error handling for {group.name}", because

@@ -1,0 +1,288 @@
+"""The sentences of reports: what they rest on, error issues and what helped, alerts and their causes.
+
+Text, Markdown, pages and the commands all take them from here, so that they say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime
+from typing import Final
+
+from grader_daemon.domain.alert import Alert, AlertKind, Decomposition, ShareChange, Stream, StreamDrop, Verdict
+from grader_daemon.domain.insight import (
+    Alternative,
+    Coverage,
+    ErrorIssue,
+    IssueState,
+    StepCount,
+    Suggestion,
+    WeeklyReport,
+)
+from grader_daemon.domain.rollup import Dimension
+from grader_daemon.reports.numbers import MEASURES, count, estimate_words, part_words
+from grader_daemon.reports.quoting import LONGEST_ID, LONGEST_LINE, Words, joined, name, remark
+
+INTERVALS_NOTE: Final = (
+    "In parentheses: 95 % intervals. A change is better or worse only where its interval excludes 0. "
+    "Scores go from 1 (worst) to 5 (best)."
+)
+MOST_STEPS: Final = 4
+"""How many of the steps after a failure a sentence holds."""
+MOST_SESSIONS: Final = 5
+"""How many examples a sentence holds."""
+MOST_CHANGES: Final = 6
+"""How many streams and shares a sentence on an alert holds."""
+
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+_GROUP_OF = {
+    Dimension.TASK_TYPE: "task type ",
+    Dimension.TOOL: "tool ",
+    Dimension.MODEL: "model ",
+    Dimension.PLATFORM: "platform ",
+    Dimension.CATEGORY: "error ",
+}
+_CAUSE_OF = {
+    Verdict.MIX: "Other work came in",
+    Verdict.WORK: "The same work got worse",
+    Verdict.BOTH: "Other work came in, and the same work got worse",
+}
+_STATE_OF = {
+    IssueState.NEW: "new",
+    IssueState.ONGOING: "ongoing",
+    IssueState.REGRESSED: "came back",
+    IssueState.RESOLVED: "resolved",
+    IssueState.IGNORED: "ignored",
+}
+
+
+def day(when: date) -> str:
+    """Give a day as it is said: 16 November 2026."""
+    return f"{when.day} {_MONTHS[when.month - 1]} {when.year}"
+
+
+def days(first: date, last: date) -> str:
+    """Give a span of days, saying month and year once where they are the same."""
+    if (first.year, first.month) == (last.year, last.month):
+        return f"{first.day} to {day(last)}"
+    if first.year == last.year:
+        return f"{first.day} {_MONTHS[first.month - 1]} to {day(last)}"
+    return f"{day(first)} to {day(last)}"
+
+
+def moment(when: datetime) -> str:
+    """Give a moment in UTC: 16 November 2026, 09:10 UTC."""
+    here = when.astimezone(UTC)
+    return f"{day(here.date())}, {here:%H:%M} UTC"
+
+
+def notes(report: WeeklyReport) -> tuple[Words, ...]:
+    """Say what a reader must know before any number: the week goes on, the numbers are other ones than before."""
+    unfinished = () if report.complete else (("The week is not over: provisional.",),)
+    return (*unfinished, *_revision(report))
+
+
+def coverage_words(coverage: Coverage) -> Words:
+    """Say how much of what was there a report rests on."""
+    if not coverage.seen:
+        return ("No session files were seen.",)
+    parts = (
+        (True, f"{coverage.graded:,} graded"),
+        (coverage.open_sessions, f"{coverage.open_sessions:,} still open and not counted"),
+        (coverage.skipped, _skipped(coverage.skipped)),
+        (coverage.waiting, f"{coverage.waiting:,} waiting for another try"),
+        (coverage.dead, f"{coverage.dead:,} that could not be graded"),
+    )
+    said = ", ".join(words for applies, words in parts if applies)
+    return (f"{count(coverage.seen, 'session file')} seen: {said}.",)
+
+
+def suggestion_lines(suggestion: Suggestion) -> tuple[Words, ...]:
+    """Give the numbers that triggered a suggestion, and sessions that show why."""
+    because: Words = (f"Because {remark(suggestion.because)}",)
+    return (because, *examples("For example", suggestion.sessions))
+
+
+def issue_title(issue: ErrorIssue) -> Words:
+    """Name an issue and say how much it weighs."""
+    weight = f"{count(issue.failures, 'failure')} in {count(issue.sessions, 'session')}"
+    return (*call(issue.tool, issue.command), ": ", name(issue.category), f", {weight}")
+
+
+def issue_lines(issue: ErrorIssue) -> tuple[Words, ...]:
+    """Give what an issue looks like, what helped, and where it occurs."""
+    signal, example = name(issue.signal, LONGEST_LINE), name(issue.example, LONGEST_LINE)
+    shown: tuple[Words, ...] = (("It says ", signal),) if issue.signal else ()
+    if issue.example and example != signal:
+        shown += (("For example ", example),)
+    return (*shown, (*helped(issue.steps), "."), *_spread(issue), *examples("Last in", issue.latest))
+
+
+def issue_sentence(issue: ErrorIssue) -> Words:
+    """Give an issue in one sentence: what failed, how often, what ended it."""
+    said: Words = (" (", name(issue.signal, LONGEST_LINE), ")") if issue.signal else ()
+    return (*issue_title(issue), *said, f"; {_STATE_OF[issue.state]}; ", *_lower(helped(issue.steps)))
+
+
+def helped(steps: Iterable[StepCount]) -> Words:
+    """Say which next steps worked after a failure, and how often: the surest first, and what often did not."""
+    tried = tuple(steps)
+    if not tried:
+        return ("What was tried next is not known",)
+    if not any(step.worked for step in tried):
+        return (f"Nothing has worked next, in {count(sum(step.tries for step in tried), 'try', 'tries')}",)
+    telling = [step for step in tried if step.worked or step.rate.value is not None]
+    surest = sorted(telling, key=_odds, reverse=True)[:MOST_STEPS]
+    return ("Worked next: ", *joined([step_words(step) for step in surest], ", "))
+
+
+def step_words(step: StepCount) -> Words:
+    """Give one next step and its odds: "terminal curl 12 of 14 tries"."""
+    odds = f" {step.worked:,} of {count(step.tries, 'try', 'tries')}"
+    if step.is_retry:
+        return ("a retry", odds)
+    return (*call(step.tool, step.command), odds)
+
+
+def alternative_sentence(alternative: Alternative) -> Words:
+    """Say what worked in place of a tool that had failed."""
+    return (name(alternative.tool), f", {count(alternative.failures, 'failure')}: ", *_lower(helped(alternative.steps)))
+
+
+def call(tool: str | None, command: str | None) -> Words:
+    """Name what was called: a tool, for shells with the family of the command."""
+    called: Words = ("a tool without a name",) if tool is None else (name(tool),)
+    return called if command is None else (*called, " ", name(command))
+
+
+def alert_title(alert: Alert) -> Words:
+    """Say how bad an alert is, of what, and how that stood before and stands since."""
+    number = "" if alert.number is None else f" {alert.number}"
+    told = joined([drop_words(drop) for drop in alert.drops[:1]], "")
+    return (f"Alert{number}, {alert.level}: ", *told)
+
+
+def alert_lines(alert: Alert) -> tuple[Words, ...]:
+    """Give when an alert opened, its likely cause, where else it shows, and what became of it."""
+    return (
+        _opening(alert),
+        *_causes(alert),
+        *_listed("What changed since: ", [_share(change) for change in alert.changes]),
+        *_listed("It also shows in: ", [drop_words(drop) for drop in alert.drops[1:]]),
+        *examples("It weighs most in", alert.sessions),
+        *_outcome(alert),
+    )
+
+
+def drop_words(drop: StreamDrop) -> Words:
+    """Give a stream, and how it stood before and stands since."""
+    measure = MEASURES[drop.stream.metric]
+    before, since = estimate_words(drop.before, measure), estimate_words(drop.since, measure)
+    return (*stream_words(drop.stream), f", {before} before, {since} since")
+
+
+def stream_words(stream: Stream) -> Words:
+    """Name a metric and the sessions that it is of: "completion rate of task type debugging"."""
+    return (f"{MEASURES[stream.metric].name.lower()} of ", *_group(stream.dimension, stream.name))
+
+
+def examples(lead: str, sessions: Iterable[str]) -> tuple[Words, ...]:
+    """Name sessions that show it, if there are any."""
+    named: list[Words] = [(name(session, LONGEST_ID),) for session in sessions]
+    return ((f"{lead} ", *joined(named[:MOST_SESSIONS], ", ")),) if named else ()
+
+
+def _odds(step: StepCount) -> tuple[float, int]:
+    return step.rate.low or 0.0, step.tries
+
+
+def _revision(report: WeeklyReport) -> tuple[Words, ...]:
+    late = report.late_sessions
+    if late > 0:
+        return ((f"Revision {report.revision}: {count(late, 'session')} arrived after the first report.",),)
+    if late < 0:
+        return ((f"Revision {report.revision}: {count(-late, 'session')} fewer than in the first report.",),)
+    if report.revision > 1:
+        return ((f"Revision {report.revision}: sessions of the first report have other grades now.",),)
+    return ()
+
+
+def _skipped(skipped: Mapping[str, int]) -> str:
+    reasons = sorted(skipped.items(), key=lambda entry: (-entry[1], entry[0]))
+    said = ", ".join(f"{remark(reason.replace('_', ' '), LONGEST_ID)} {times:,}" for reason, times in reasons)
+    return f"{sum(skipped.values()):,} skipped ({said})"
+
+
+def _spread(issue: ErrorIssue) -> tuple[Words, ...]:
+    """Say when, in what work, and how many sessions recovered."""
+    types = sorted(issue.task_types.items(), key=lambda entry: (-entry[1], entry[0]))
+    named: list[Words] = [(name(task_type), f" {sessions:,}") for task_type, sessions in types]
+    span = f"{day(issue.first_seen.astimezone(UTC))} to {day(issue.last_seen.astimezone(UTC))}"
+    recovered = f"{issue.recovered:,} of {count(issue.sessions, 'session')} recovered"
+    work: Words = ("; ", *joined(named[:MOST_CHANGES], ", ")) if named else ()
+    return ((f"Seen {span}; {recovered}", *work, "."),)
+
+
+def _opening(alert: Alert) -> Words:
+    opened = f"Opened {moment(alert.opened_at)}; it began about {moment(alert.began_at)}"
+    if alert.kind is AlertKind.THRESHOLD:
+        return (f"{opened}. A threshold of the rules: ", name(alert.rule or ""), ".")
+    return (f"{opened}.",)
+
+
+def _causes(alert: Alert) -> tuple[Words, ...]:
+    if alert.decomposition is None or not alert.drops:
+        return ()
+    return ((_cause(alert.decomposition, alert.drops[0].stream),),)
+
+
+def _cause(split: Decomposition, stream: Stream) -> str:
+    measure = MEASURES[stream.metric]
+    mix, work = part_words(split.mix, measure), part_words(split.work, measure)
+    return f"{_CAUSE_OF[split.verdict]}: {mix} by the mix of task types, {work} within them."
+
+
+def _share(change: ShareChange) -> Words:
+    before, since = (f"{share * 100:.0f} %" for share in (change.before, change.since))
+    return (*_group(change.dimension, change.name), f": {before} of sessions before, {since} since")
+
+
+def _group(dimension: Dimension, of: str) -> Words:
+    return ("all sessions",) if dimension is Dimension.OVERALL else (_GROUP_OF[dimension], name(of))
+
+
+def _listed(lead: str, parts: list[Words]) -> tuple[Words, ...]:
+    if not parts:
+        return ()
+    more = len(parts) - MOST_CHANGES
+    end = f"; and {more:,} more." if more > 0 else "."
+    return ((lead, *joined(parts[:MOST_CHANGES], "; "), end),)
+
+
+def _outcome(alert: Alert) -> tuple[Words, ...]:
+    said: list[Words] = []
+    if alert.acknowledged_at is not None:
+        said.append((f"Acknowledged {moment(alert.acknowledged_at)}.",))
+    if alert.note:
+        said.append((f"Note: {remark(alert.note)}",))
+    closing = "Still open." if alert.resolved_at is None else f"Resolved {moment(alert.resolved_at)}."
+    return (*said, (closing,))
+
+
+def _lower(words: Words) -> Words:
+    first, *others = words
+    assert isinstance(first, str)
+    return (first[0].lower() + first[1:], *others)

@@ -1,0 +1,137 @@
+"""The ledger: what became of every file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry, ledger_path
+from grader_daemon.storage.database import LISTED, Database, listed, translated
+from grader_daemon.storage.rows import to_moment, to_text
+
+_LEDGER = (
+    "path, device, inode, size, mtime_ns, digest, session_id, state, reason, attempts, retry_at, last_error,"
+    " rules_version"
+)
+_UPSERT_ENTRY = (
+    f"INSERT INTO session_files ({_LEDGER}, grades, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (path) DO UPDATE SET device = excluded.device, inode = excluded.inode, size = excluded.size,"
+    " mtime_ns = excluded.mtime_ns, digest = excluded.digest, session_id = excluded.session_id,"
+    " state = excluded.state, reason = excluded.reason, attempts = excluded.attempts,"
+    " retry_at = excluded.retry_at, last_error = excluded.last_error, rules_version = excluded.rules_version,"
+    " grades = grades + excluded.grades, seen_at = excluded.seen_at"
+)
+
+
+class Ledger(Database):
+    """The part of the store that remembers files."""
+
+    def ledger_entry(self, path: str) -> LedgerEntry | None:
+        """What became of the file `path`; None when it was never seen."""
+        return self.ledger_entries([path]).get(path)
+
+    def ledger_entries(self, paths: Sequence[str]) -> dict[str, LedgerEntry]:
+        """What became of those of `paths` that were ever seen."""
+        rows = self.rows(f"SELECT {_LEDGER} FROM session_files WHERE path IN {LISTED}", (listed(paths),))
+        return {row[0]: _to_entry(row) for row in rows}
+
+    def file_stamp(self, path: str) -> FileStamp | None:
+        """What the file `path` was like when it was last looked at; the cheap half of `ledger_entry`."""
+        with self.lock, translated(self.path):
+            row = self.connection.execute(
+                "SELECT device, inode, size, mtime_ns FROM session_files WHERE path = ?", (ledger_path(path),)
+            ).fetchone()
+        return None if row is None else FileStamp(*row)
+
+    def due_paths(self, now: datetime, *, limit: int) -> list[str]:
+        """Files that are to be looked at again though nothing changed, the longest due first."""
+        rows = self.rows(
+            "SELECT path FROM session_files WHERE retry_at <= ? ORDER BY retry_at LIMIT ?", (to_text(now), limit)
+        )
+        return [row[0] for row in rows]
+
+    def outdated_paths(self, rules_version: str, *, after: str, limit: int) -> list[str]:
+        """Graded files whose grade was made under other rules, in order of path, from `after` on."""
+        rows = self.rows(
+            "SELECT path FROM session_files WHERE path > ? AND state = 'graded' AND rules_version IS NOT ?"
+            " ORDER BY path LIMIT ?",
+            (after, rules_version, limit),
+        )
+        return [row[0] for row in rows]
+
+    def save_entries(self, entries: Sequence[LedgerEntry], *, now: datetime) -> None:
+        """Write ledger rows; counts a grade for those whose state is `graded`."""
+        seen_at = to_text(now)
+        self.connection.executemany(_UPSERT_ENTRY, [_entry_row(entry, seen_at) for entry in entries])
+
+    def restamp(self, path: str, stamp: FileStamp) -> None:
+        """Note that a file was touched or moved about without a change of content."""
+        self.connection.execute(
+            "UPDATE session_files SET device = ?, inode = ?, size = ?, mtime_ns = ? WHERE path = ?",
+            (stamp.device, stamp.inode, stamp.size, stamp.mtime_ns, path),
+        )
+
+    def forget_retry(self, path: str) -> None:
+        """Stop looking for a file that is gone; its grade, if it has one, stays."""
+        self.connection.execute("UPDATE session_files SET retry_at = NULL WHERE path = ?", (path,))
+
+    def file_counts(self) -> dict[str, int]:
+        """Files by state."""
+        others = dict(self.rows("SELECT state, count(*) FROM session_files WHERE state <> 'graded' GROUP BY state"))
+        graded = self.rows("SELECT count(*) FROM session_files")[0][0] - sum(others.values())
+        return {"graded": graded, **others} if graded else others
+
+    def skip_counts(self) -> dict[str, int]:
+        """Skipped files by reason."""
+        return dict(
+            self.rows(
+                "SELECT reason, count(*) FROM session_files WHERE state <> 'graded' AND state = 'skipped'"
+                " GROUP BY reason ORDER BY reason"
+            )
+        )
+
+    def troubled_entries(self, *, limit: int) -> list[LedgerEntry]:
+        """Files that could not be graded, newest first."""
+        rows = self.rows(
+            f"SELECT {_LEDGER} FROM session_files WHERE state <> 'graded' AND state IN ('dead', 'retry')"
+            " ORDER BY seen_at DESC LIMIT ?",
+            (limit,),
+        )
+        return [_to_entry(row) for row in rows]
+
+
+def _entry_row(entry: LedgerEntry, seen_at: str | None) -> tuple[Any, ...]:
+    stamp = entry.stamp
+    skipped = entry.state is FileState.SKIPPED
+    return (
+        entry.path,
+        stamp.device,
+        stamp.inode,
+        stamp.size,
+        stamp.mtime_ns,
+        entry.digest,
+        entry.session_id,
+        entry.state,
+        entry.reason if skipped else None,
+        entry.attempts,
+        to_text(entry.look_again_at),
+        None if skipped else entry.reason,
+        entry.rules_version,
+        int(entry.state is FileState.GRADED),
+        seen_at,
+    )
+
+
+def _to_entry(row: tuple[Any, ...]) -> LedgerEntry:
+    return LedgerEntry(
+        path=row[0],
+        stamp=FileStamp(*row[1:5]),
+        digest=row[5],
+        session_id=row[6],
+        state=FileState(row[7]),
+        reason=row[8] or row[11],
+        attempts=row[9],
+        look_again_at=to_moment(row[10]),
+        rules_version=row[12],
+    )

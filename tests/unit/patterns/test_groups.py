@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import statistics
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader_daemon.domain.estimate import Estimate, proportion
+from grader_daemon.domain.rollup import Dimension, Sums
+from grader_daemon.patterns import groups
+
+OVERALL = (Dimension.OVERALL, "")
+TERMINAL = (Dimension.TOOL, "terminal")
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """What a session adds to the sums."""
+
+    completed: bool = True
+    efficiency: int = 5
+    quality: int = 3
+    recovered: bool = True
+    calls: int = 10
+    failures: int = 0
+
+    @property
+    def score(self) -> float:
+        return (self.efficiency + self.quality + 1 + 4 * self.completed) / 3
+
+
+def sums_of(*sessions: Counted) -> Sums:
+    return Sums(
+        sessions=len(sessions),
+        completed=sum(s.completed for s in sessions),
+        with_errors=sum(s.failures > 0 for s in sessions),
+        recovered=sum(s.failures > 0 and s.recovered for s in sessions),
+        efficiency=sum(s.efficiency for s in sessions),
+        efficiency_squares=sum(s.efficiency**2 for s in sessions),
+        quality=sum(s.quality for s in sessions),
+        quality_squares=sum(s.quality**2 for s in sessions),
+        score_squares=sum(round(3 * s.score) ** 2 for s in sessions),
+        calls=sum(s.calls for s in sessions),
+        calls_squares=sum(s.calls**2 for s in sessions),
+        failures=sum(s.failures for s in sessions),
+        failures_squares=sum(s.failures**2 for s in sessions),
+        calls_failures=sum(s.calls * s.failures for s in sessions),
+    )
+
+
+scores = st.integers(1, 5)
+counted = st.builds(Counted, st.booleans(), scores, scores, st.booleans(), st.integers(0, 40)).flatmap(
+    lambda s: st.integers(0, s.calls).map(lambda failures: msgspec.structs.replace(s, failures=failures))
+)
+
+
+@given(sessions=st.lists(counted, min_size=3, max_size=20))
+def test_numbers_are_those_of_the_sessions(sessions: list[Counted]) -> None:
+    sums = sums_of(*sessions)
+    failed = [s for s in sessions if s.failures]
+    assert groups.completion(sums).value == statistics.fmean(s.completed for s in sessions)
+    assert groups.efficiency(sums).value == pytest.approx(statistics.fmean(s.efficiency for s in sessions))
+    assert groups.quality(sums).value == pytest.approx(statistics.fmean(s.quality for s in sessions))
+    assert groups.score(sums).value == pytest.approx(statistics.fmean(s.score for s in sessions))
+    assert groups.plain_score(sums) == pytest.approx(groups.score(sums).value)
+    if len(failed) >= 3:
+        assert groups.recovery(sums).value == statistics.fmean(s.recovered for s in failed)
+    if sums.calls:
+        assert groups.failure_rate(sums).value == pytest.approx(sums.failures / sums.calls)
+
+
+@given(sessions=st.lists(counted, min_size=3, max_size=20))
+def test_numbers_lie_in_their_intervals_and_those_on_their_scales(sessions: list[Counted]) -> None:
+    sums = sums_of(*sessions)
+    for found, lowest, highest in (
+        (groups.completion(sums), 0, 1),
+        (groups.recovery(sums), 0, 1),
+        (groups.failure_rate(sums), 0, 1),
+        (groups.efficiency(sums), 1, 5),
+        (groups.quality(sums), 1, 5),
+        (groups.score(sums), 1, 5),
+    ):
+        if found.value is not None:
+            assert found.low is not None
+            assert found.high is not None
+            assert lowest <= found.low <= found.value <= found.high <= highest
+
+
+@pytest.mark.parametrize(
+    ("sessions", "known"), [pytest.param(2, False, id="two-are-too-few"), pytest.param(3, True, id="three-are-enough")]
+)
+def test_few_sessions_have_no_numbers(sessions: int, known: bool) -> None:
+    sums = sums_of(*[Counted(failures=1)] * sessions)
+    found = [
+        groups.completion(sums),
+        groups.recovery(sums),
+        groups.efficiency(sums),
+        groups.quality(sums),
+        groups.score(sums),
+        groups.failure_rate(sums),
+    ]
+    assert [each.value is not None for each in found] == [known] * 6
+    assert [each.sample for each in found] == [sessions] * 6
+
+
+def test_recovery_counts_only_sessions_with_failures() -> None:
+    sums = sums_of(*[Counted()] * 10, *[Counted(failures=1)] * 2, Counted(failures=1, recovered=False))
+    assert groups.recovery(sums) == proportion(2, 3)
+
+
+def test_a_plain_score_is_given_however_few_the_sessions() -> None:
+    assert groups.plain_score(sums_of(Counted(efficiency=5, quality=3))) == pytest.approx(13 / 3)
+    assert groups.plain_score(Sums()) is None
+
+
+def test_sessions_without_calls_make_a_failure_rate_no_surer() -> None:
+    alone = sums_of(Counted(calls=50, failures=25), *[Counted(calls=0)] * 2)
+    crowd = sums_of(Counted(calls=50, failures=25), *[Counted(calls=0)] * 200)
+    assert (groups.failure_rate(alone).low, groups.failure_rate(alone).high) == pytest.approx(
+        (groups.failure_rate(crowd).low, groups.failure_rate(crowd).high)
+    )
+
+
+# -- one group -----------------------------------------------------------------------------------------------------
+
+
+def test_a_group_stands_beside_the_span_before() -> None:
+    now = sums_of(*[Counted(calls=10, failures=2)] * 4, Counted(completed=False))
+    before = sums_of(*[Counted(calls=10, failures=1)] * 3)
+    found = groups.group({OVERALL: now}, {OVERALL: before}, Dimension.OVERALL, "")
+    assert (found.sessions, found.sessions_before, found.calls) == (5, 3, 50)
+    assert (found.failures, found.failures_before) == (8, 3)
+    assert (found.completion.now, found.completion.before) == (proportion(4, 5), proportion(3, 3))
+    assert found.completion.change.value == pytest.approx(-0.2)
+    assert (found.failure_rate.now.value, found.failure_rate.before.value) == (0.16, 0.1)
+
+
+def test_a_group_that_had_no_sessions_has_no_numbers() -> None:
+    found = groups.group({}, {}, Dimension.TOOL, "x")
+    assert (found.name, found.sessions, found.sessions_before, found.failures) == ("x", 0, 0, 0)
+    assert {each.now for each in (found.completion, found.score, found.recovery, found.failure_rate)} == {Estimate()}
+
+
+def test_a_new_group_has_no_change() -> None:
+    found = groups.group({TERMINAL: sums_of(*[Counted()] * 5)}, {}, Dimension.TOOL, "terminal")
+    assert found.completion.now.value == 1.0
+    assert found.completion.change == Estimate()
+
+
+def test_failures_of_a_category_are_counted_against_the_calls_of_all_sessions() -> None:
+    failing = sums_of(*[Counted(calls=10, failures=2)] * 3)
+    whole = failing + sums_of(*[Counted(calls=10)] * 7)
+    key = (Dimension.CATEGORY, "timeout")
+    now = {OVERALL: whole, key: failing}
+    found = groups.group(now, {OVERALL: whole}, Dimension.CATEGORY, "timeout")
+    assert found.failure_rate.now.value == pytest.approx(0.06)
+    assert found.failure_rate.now.sample == 10
+    assert found.failure_rate.before.value == 0.0
+
+
+def test_failures_of_a_tool_are_counted_against_its_own_calls() -> None:
+    now = {OVERALL: sums_of(*[Counted(calls=100)] * 5), TERMINAL: sums_of(*[Counted(calls=4, failures=1)] * 3)}
+    assert groups.group(now, {}, Dimension.TOOL, "terminal").failure_rate.now.value == 0.25
+
+
+# -- all groups of a dimension -------------------------------------------------------------------------------------
+
+
+def test_failing_groups_come_with_most_failures_first() -> None:
+    now = {
+        (Dimension.TOOL, "b"): sums_of(Counted(failures=1)),
+        (Dimension.TOOL, "a"): sums_of(Counted(failures=1)),
+        (Dimension.TOOL, "many"): sums_of(*[Counted()] * 9),
+        (Dimension.TOOL, "bad"): sums_of(Counted(failures=4)),
+        (Dimension.TOOL, "worse"): sums_of(Counted(failures=2), Counted(failures=2)),
+    }
+    assert [found.name for found in groups.groups(now, {}, Dimension.TOOL)] == ["worse", "bad", "a", "b", "many"]
+
+
+def test_other_groups_come_with_most_sessions_first() -> None:
+    now = {
+        (Dimension.MODEL, "b"): sums_of(Counted(failures=9)),
+        (Dimension.MODEL, "a"): sums_of(Counted()),
+        (Dimension.MODEL, "used"): sums_of(Counted(), Counted()),
+        (Dimension.TOOL, "terminal"): sums_of(*[Counted()] * 9),
+    }
+    assert [found.name for found in groups.groups(now, {}, Dimension.MODEL)] == ["used", "a", "b"]
+
+
+def test_groups_without_finished_sessions_are_left_out() -> None:
+    now = {(Dimension.OVERALL, ""): Sums(open_sessions=3)}
+    assert groups.groups(now, {TERMINAL: sums_of(Counted())}, Dimension.OVERALL) == ()
+    assert groups.groups(now, {TERMINAL: sums_of(Counted())}, Dimension.TOOL) == ()

@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader_daemon.domain.analysis import Category, Failure, SessionState, Step, ToolUse
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
+from grader_daemon.patterns.rollups import Changes, GroupKey, IssueKey, StepKey, TaskKey, ToolStepKey, by_month
+from tests.strategies import grade, grades
+
+DAY = "2026-11-21"
+OVERALL = GroupKey(Dimension.OVERALL, DAY, "")
+
+
+def changes_of(*added: Grade, removed: tuple[Grade, ...] = ()) -> Changes:
+    changes = Changes()
+    for one in added:
+        changes.add(one)
+    for one in removed:
+        changes.remove(one)
+    return changes
+
+
+def sums(changes: Changes) -> dict[GroupKey, Sums]:
+    return {key: Sums(**dict(zip(SUM_NAMES, numbers, strict=True))) for key, numbers in changes.groups().items()}
+
+
+def failing(*failures: Failure, **fields: object) -> Grade:
+    return grade(ended_on=DAY, failures=failures, total_errors=len(failures), **fields)
+
+
+def failure(*, step: Step | None = None, fingerprint: str | None = "1-a", tool: str | None = "terminal") -> Failure:
+    return Failure(2, tool, Category.TIMEOUT, "curl", fingerprint, step)
+
+
+def everything(changes: Changes) -> list[dict[object, list[int]]]:
+    tables = (changes.groups(), changes.issues, changes.steps, changes.tool_steps, changes.tasks)
+    return [{key: numbers for key, numbers in table.items() if any(numbers)} for table in tables]
+
+
+# -- groups --------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_adds_its_numbers_and_their_squares() -> None:
+    made = grade(
+        ended_on=DAY,
+        tool_calls_efficient=4,
+        response_quality=3,
+        task_completed=True,
+        tool_calls=6,
+        total_errors=2,
+        errors_recovered=False,
+    )
+    assert sums(changes_of(made))[OVERALL] == Sums(
+        sessions=1,
+        completed=1,
+        with_errors=1,
+        efficiency=4,
+        efficiency_squares=16,
+        quality=3,
+        quality_squares=9,
+        score_squares=144,
+        calls=6,
+        calls_squares=36,
+        failures=2,
+        failures_squares=4,
+        calls_failures=12,
+    )
+
+
+@given(made=grades())
+def test_thrice_the_score_is_what_is_squared(made: Grade) -> None:
+    finished = msgspec.structs.replace(made, state=SessionState.COMPLETE)
+    found = sums(changes_of(finished))[GroupKey(Dimension.OVERALL, made.ended_on, "")]
+    assert found.score_squares == round(3 * made.score) ** 2
+
+
+@pytest.mark.parametrize(
+    ("model", "platform", "expected"),
+    [
+        pytest.param("m", "cli", {(Dimension.MODEL, "m"), (Dimension.PLATFORM, "cli")}, id="both"),
+        pytest.param(None, "cli", {(Dimension.PLATFORM, "cli")}, id="no-model"),
+        pytest.param("m", None, {(Dimension.MODEL, "m")}, id="no-platform"),
+    ],
+)
+def test_what_is_not_known_is_no_group(
+    model: str | None, platform: str | None, expected: set[tuple[Dimension, str]]
+) -> None:
+    found = changes_of(grade(ended_on=DAY, model=model, platform=platform, tools=()))
+    assert {(key.dimension, key.name) for key in found.groups()} == expected | {
+        (Dimension.OVERALL, ""),
+        (Dimension.TASK_TYPE, "general"),
+    }
+
+
+@given(made=grades())
+def test_every_group_of_a_session_counts_it_once(made: Grade) -> None:
+    found = sums(changes_of(msgspec.structs.replace(made, state=SessionState.COMPLETE)))
+    assert {each.sessions for each in found.values()} == {1}
+    assert {key.day for key in found} == {made.ended_on}
+
+
+def test_a_tool_counts_its_own_calls_and_a_category_its_own_failures() -> None:
+    made = failing(
+        failure(),
+        failure(),
+        Failure(9, "browser", Category.NETWORK_ERROR),
+        tool_calls=7,
+        tools=(ToolUse("terminal", 4, 2), ToolUse("browser", 3, 1)),
+    )
+    found = sums(changes_of(made))
+    counted = {key.name: (each.calls, each.failures, each.calls_failures) for key, each in found.items()}
+    assert (counted["terminal"], counted["browser"]) == ((4, 2, 8), (3, 1, 3))
+    assert (counted["timeout"], counted["network_error"]) == ((7, 2, 14), (7, 1, 7))
+
+
+def test_an_open_session_changes_nothing_but_its_count() -> None:
+    made = failing(failure(step=Step("terminal", "wget", True)), state=SessionState.OPEN)
+    changes = changes_of(made)
+    assert sums(changes) == {OVERALL: Sums(open_sessions=1)}
+    assert (changes.issues, changes.steps, changes.tool_steps, changes.tasks) == ({}, {}, {}, {})
+    assert changes.days == {DAY}
+
+
+def test_names_are_cut() -> None:
+    found = changes_of(grade(ended_on=DAY, model="m" * 121, task_type="t" * 121, tools=(ToolUse("x" * 121, 1, 0),)))
+    assert max(len(key.name) for key in found.groups()) == 120
+
+
+# -- issues --------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_counts_once_for_an_issue_however_often_it_failed() -> None:
+    made = failing(failure(), failure(), failure(fingerprint="1-b"), failure(fingerprint=None), task_type="testing")
+    changes = changes_of(made)
+    assert changes.issues == {IssueKey("1-a", DAY): [2, 1, 1], IssueKey("1-b", DAY): [1, 1, 1]}
+    assert changes.tasks == {TaskKey("1-a", DAY, "testing"): [1], TaskKey("1-b", DAY, "testing"): [1]}
+
+
+@pytest.mark.parametrize(("recovered", "count"), [(True, 1), (False, 0)])
+def test_an_issue_counts_the_sessions_that_recovered(recovered: bool, count: int) -> None:
+    changes = changes_of(failing(failure(), errors_recovered=recovered))
+    assert changes.issues == {IssueKey("1-a", DAY): [1, 1, count]}
+
+
+@pytest.mark.parametrize(
+    ("step", "completed", "counts"),
+    [
+        pytest.param(Step("terminal", "wget", True), True, [1, 1, 1], id="worked"),
+        pytest.param(Step("terminal", "wget", False), True, [1, 0, 1], id="failed"),
+        pytest.param(Step("terminal", "wget", True), False, [1, 1, 0], id="not-completed"),
+        pytest.param(Step("terminal", "wget", None), True, None, id="not-known"),
+        pytest.param(None, True, None, id="no-step"),
+    ],
+)
+def test_only_a_step_whose_end_is_known_counts(step: Step | None, completed: bool, counts: list[int] | None) -> None:
+    changes = changes_of(failing(failure(step=step), task_completed=completed))
+    assert changes.steps.get(StepKey("1-a", DAY, "terminal", "wget")) == counts
+    assert changes.tool_steps.get(ToolStepKey(DAY, "terminal", "terminal", "wget", is_retry=False)) == counts
+
+
+@pytest.mark.parametrize(
+    ("step", "is_retry"),
+    [
+        pytest.param(Step("terminal", "curl", True), True, id="the-same"),
+        pytest.param(Step("terminal", "wget", True), False, id="another-command"),
+        pytest.param(Step("browser", "curl", True), False, id="another-tool"),
+        pytest.param(Step("terminal", None, True), False, id="no-command"),
+    ],
+)
+def test_the_same_again_is_a_retry(step: Step, is_retry: bool) -> None:
+    (key,) = changes_of(failing(failure(step=step))).tool_steps
+    assert key == ToolStepKey(DAY, "terminal", step.tool, step.command or "", is_retry)
+
+
+def test_a_failure_without_a_fingerprint_or_a_tool_counts_where_it_can() -> None:
+    step = Step("browser", None, True)
+    changes = changes_of(failing(failure(step=step, fingerprint=None), failure(step=step, tool=None)))
+    assert changes.steps == {StepKey("1-a", DAY, "browser", ""): [1, 1, 1]}
+    assert changes.tool_steps == {ToolStepKey(DAY, "terminal", "browser", "", is_retry=False): [1, 1, 1]}
+
+
+# -- batches -------------------------------------------------------------------------------------------------------
+
+
+@given(made=st.lists(grades(), max_size=3), data=st.data())
+def test_what_is_added_and_taken_away_leaves_nothing(made: list[Grade], data: st.DataObject) -> None:
+    removed = data.draw(st.permutations(made))
+    changes = changes_of(*made, removed=tuple(removed))
+    assert everything(changes) == [{}] * 5
+    assert changes.days == {one.ended_on for one in made}
+
+
+@given(made=st.lists(grades(), max_size=3), data=st.data())
+def test_the_order_of_a_batch_does_not_matter(made: list[Grade], data: st.DataObject) -> None:
+    assert everything(changes_of(*made)) == everything(changes_of(*data.draw(st.permutations(made))))
+
+
+@given(made=st.lists(grades(), min_size=1, max_size=4))
+def test_a_batch_is_the_sum_of_its_sessions(made: list[Grade]) -> None:
+    whole: dict[GroupKey, Sums] = {}
+    for one in made:
+        for key, each in sums(changes_of(one)).items():
+            whole[key] = whole.get(key, Sums()) + each
+    assert sums(changes_of(*made)) == whole
+
+
+@given(made=st.lists(grades(), max_size=3))
+def test_asking_twice_gives_the_same(made: list[Grade]) -> None:
+    changes = changes_of(*made)
+    assert changes.groups() == changes.groups()
+
+
+def test_months_are_sums_of_their_days() -> None:
+    days = ["2026-11-01", "2026-11-30", "2026-12-01"]
+    changes = changes_of(*[grade(ended_on=day, tools=()) for day in days])
+    found = by_month(changes.groups())
+    assert {key.day: numbers[0] for key, numbers in found.items() if key.dimension == Dimension.OVERALL} == {
+        "2026-11": 2,
+        "2026-12": 1,
+    }
+
+
+def test_steps_of_a_month_are_sums_of_its_days() -> None:
+    made = [
+        msgspec.structs.replace(failing(failure(step=Step("browser", None, True))), ended_on=day)
+        for day in ("2026-11-01", "2026-11-30")
+    ]
+    assert by_month(changes_of(*made).tool_steps) == {
+        ToolStepKey("2026-11", "terminal", "browser", "", is_retry=False): [2, 2, 2]
+    }

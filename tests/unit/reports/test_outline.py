@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+
+from grader_daemon.domain.estimate import Estimate, figure
+from grader_daemon.domain.insight import WeeklyReport
+from grader_daemon.reports.outline import Block, Entries, Outline, Prose, Table, Topic, outline
+from grader_daemon.reports.quoting import plain
+from tests.reports_examples import empty_report, example_report, rate
+
+
+def blocks_of(whole: Outline, topic: Topic) -> tuple[Block, ...]:
+    """The blocks of one section."""
+    return next(section.blocks for section in whole.sections if section.topic is topic)
+
+
+def prose_of(whole: Outline, topic: Topic) -> list[str]:
+    """The paragraphs of one section."""
+    return [plain(block.words) for block in blocks_of(whole, topic) if isinstance(block, Prose)]
+
+
+@pytest.mark.parametrize(
+    "report", [pytest.param(example_report(), id="full"), pytest.param(empty_report(), id="empty")]
+)
+def test_every_report_has_all_sections_in_order_and_none_is_blank(report: WeeklyReport) -> None:
+    sections = outline(report).sections
+
+    assert [section.topic for section in sections] == list(Topic)
+    assert all(section.blocks for section in sections)
+
+
+def test_empty_sections_say_so() -> None:
+    whole = outline(empty_report())
+
+    assert prose_of(whole, Topic.COVERAGE) == ["No session files were seen."]
+    assert prose_of(whole, Topic.SUMMARY) == ["No session finished this week, nor the week before."]
+    assert prose_of(whole, Topic.PROBLEMS) == [
+        "Lowest task types: none this week.",
+        "Most error-prone tools: none this week.",
+        "Most common errors: none this week.",
+    ]
+    assert prose_of(whole, Topic.SUGGESTIONS) == ["No suggestions this week."]
+    assert prose_of(whole, Topic.NEW) == ["No new errors this week."]
+    assert prose_of(whole, Topic.RETURNED) == ["No error came back."]
+    assert prose_of(whole, Topic.ALERTS) == ["No alerts this week."]
+    assert prose_of(whole, Topic.TREND) == ["No weeks to compare yet."]
+
+
+def test_empty_week_after_a_busy_one_shows_the_one_before() -> None:
+    report = empty_report(sessions_before=12, completion_rate=figure(Estimate(), rate(8, 12)))
+    table = next(block for block in blocks_of(outline(report), Topic.SUMMARY) if isinstance(block, Table))
+
+    assert prose_of(outline(report), Topic.SUMMARY)[0] == "No session finished this week; 12 the week before."
+    assert [plain(cell) for cell in table.rows[0].cells] == ["Completion rate", "no sessions", "67 %", "-", "-"]
+
+
+def test_summary_begins_with_the_completion_rate_in_a_sentence() -> None:
+    assert prose_of(outline(example_report()), Topic.SUMMARY)[:2] == [
+        (
+            "93 finished sessions, 5 more than the week before. Completion rate: 55 % (45–65 %), "
+            "20 points less than the week before (−33 to −6): down, worse."
+        ),
+        "Clearly worse than the week before: completion rate, tool efficiency, failures per tool call.",
+    ]
+
+
+def test_week_of_too_few_sessions_says_so() -> None:
+    report = example_report(total_sessions=3, sessions_before=3, completion_rate=figure(rate(1, 3), rate(2, 3)))
+
+    assert prose_of(outline(report), Topic.SUMMARY)[0] == (
+        "3 finished sessions, as many as the week before. Completion rate: too few (3 sessions)."
+    )
+
+
+def test_group_stands_with_its_number_its_interval_and_the_week_before() -> None:
+    table = blocks_of(outline(example_report()), Topic.PROBLEMS)[0]
+
+    assert isinstance(table, Table)
+    assert [column.title for column in table.columns] == [
+        "Task type", "Sessions", "This week", "Before", "Change", "Verdict",
+    ]  # fmt: skip
+    assert [plain(cell) for cell in table.rows[0].cells] == [
+        "debugging", "14", "2.4 (2.0–2.8)", "3.5", "−1.1 (−1.7 to −0.5)", "worse",
+    ]  # fmt: skip
+
+
+def test_suggestion_stands_with_the_numbers_that_triggered_it_and_examples() -> None:
+    entries = blocks_of(outline(example_report()), Topic.SUGGESTIONS)[0]
+
+    assert isinstance(entries, Entries)
+    assert plain(entries.items[0].title) == "Add pre-task planning steps"
+    assert [plain(words) for words in entries.items[0].lines] == [
+        "Because 55 % of 93 sessions completed their task",
+        "For example 20261120_101500_0f1e2d, 20261119_173000_77aa01",
+    ]
+
+
+def test_week_with_too_few_sessions_has_no_numbers_in_the_trend() -> None:
+    table = blocks_of(outline(example_report()), Topic.TREND)[0]
+
+    assert isinstance(table, Table)
+    thin = next(row for row in table.rows if plain(row.cells[0]) == "2026-W41")
+    assert [plain(cell) for cell in thin.cells[1:]] == ["3", *["too few"] * 4]

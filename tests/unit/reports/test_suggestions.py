@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader_daemon.domain.insight import Concern, Example, Group, Suggestion
+from grader_daemon.domain.rollup import Dimension, Sums
+from grader_daemon.patterns.groups import group
+from grader_daemon.reports.suggestions import suggest
+
+PLANNING = "Add pre-task planning steps"
+PATTERNS = "Review error recovery patterns"
+FALLBACKS = "Implement better fallback strategies"
+FINE = Sums(sessions=10, completed=10, efficiency=50, efficiency_squares=250, quality=50, quality_squares=250)
+
+
+def of(sums: Sums, dimension: Dimension = Dimension.OVERALL, name: str = "") -> Group:
+    return group({(dimension, name): sums}, {}, dimension, name)
+
+
+def shown_by(why: Example) -> tuple[str, ...]:
+    return (f"{why.of}:{why.name or ''}",)
+
+
+def suggested(
+    overall: Sums = FINE,
+    *,
+    task_types: tuple[Group, ...] = (),
+    tools: tuple[Group, ...] = (),
+    categories: tuple[Group, ...] = (),
+) -> tuple[Suggestion, ...]:
+    return suggest(of(overall), task_types=task_types, tools=tools, categories=categories, examples=shown_by)
+
+
+def texts(found: tuple[Suggestion, ...]) -> list[str]:
+    return [each.text for each in found]
+
+
+def rated(part: int, whole: int, *, what: str) -> Sums:
+    """Sessions of efficiency 5, of which `part` of `whole` completed (or recovered)."""
+    counts = {
+        "completed": {"sessions": whole, "completed": part},
+        "recovered": {"sessions": 100, "completed": 100, "with_errors": whole, "recovered": part},
+    }[what]
+    sessions = counts["sessions"]
+    return Sums(**counts, efficiency=5 * sessions, efficiency_squares=25 * sessions)
+
+
+def test_a_good_week_has_no_suggestions() -> None:
+    assert suggested() == ()
+
+
+def test_a_week_without_sessions_has_no_suggestions() -> None:
+    assert suggested(Sums()) == ()
+
+
+@pytest.mark.parametrize(
+    ("what", "text", "concern"),
+    [
+        pytest.param("completed", PLANNING, Concern.COMPLETION, id="completion"),
+        pytest.param("recovered", FALLBACKS, Concern.RECOVERY, id="recovery"),
+    ],
+)
+@given(whole=st.integers(3, 400), data=st.data())
+def test_a_rate_below_its_threshold_is_told_and_none_at_it(
+    what: str, text: str, concern: Concern, whole: int, data: st.DataObject
+) -> None:
+    part = data.draw(st.integers(0, whole))
+    percent = 70 if what == "completed" else 80
+    found = suggested(rated(part, whole, what=what))
+    assert [(each.text, each.concern) for each in found] == ([(text, concern)] if 100 * part < percent * whole else [])
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "told"),
+    [
+        pytest.param(699, 1000, True, id="just-below"),
+        pytest.param(7, 10, False, id="at-it"),
+        pytest.param(701, 1000, False, id="just-above"),
+        pytest.param(0, 3, True, id="three-sessions"),
+        pytest.param(0, 2, False, id="too-few-sessions"),
+    ],
+)
+def test_completion_below_70_percent(part: int, whole: int, told: bool) -> None:
+    assert texts(suggested(rated(part, whole, what="completed"))) == ([PLANNING] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "told"),
+    [
+        pytest.param(799, 1000, True, id="just-below"),
+        pytest.param(8, 10, False, id="at-it"),
+        pytest.param(801, 1000, False, id="just-above"),
+        pytest.param(0, 2, False, id="too-few-sessions-with-failures"),
+        pytest.param(0, 0, False, id="no-sessions-with-failures"),
+    ],
+)
+def test_recovery_below_80_percent(part: int, whole: int, told: bool) -> None:
+    assert texts(suggested(rated(part, whole, what="recovered"))) == ([FALLBACKS] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("efficiency", "sessions", "told"),
+    [
+        pytest.param(299, 100, True, id="just-below"),
+        pytest.param(300, 100, False, id="at-it"),
+        pytest.param(301, 100, False, id="just-above"),
+        pytest.param(21, 7, False, id="at-it-with-seven"),
+        pytest.param(2, 2, False, id="too-few-sessions"),
+    ],
+)
+def test_efficiency_below_3(efficiency: int, sessions: int, told: bool) -> None:
+    sums = Sums(sessions=sessions, completed=sessions, efficiency=efficiency, efficiency_squares=efficiency * 5)
+    assert texts(suggested(sums)) == ([PATTERNS] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("thrice", "sessions", "told"),
+    [
+        pytest.param(26, 3, True, id="just-below"),
+        pytest.param(27, 3, False, id="at-it"),
+        pytest.param(28, 3, False, id="just-above"),
+        pytest.param(6, 2, False, id="two-sessions"),
+    ],
+)
+def test_a_task_type_below_3_with_three_sessions(thrice: int, sessions: int, told: bool) -> None:
+    sums = Sums(sessions=sessions, efficiency=thrice - 2 * sessions, quality=sessions, score_squares=thrice**2)
+    found = suggested(task_types=(of(sums, Dimension.TASK_TYPE, "testing"),))
+    assert texts(found) == (["Consider skill enhancement for testing"] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("failures", "calls", "told"),
+    [
+        pytest.param(4, 4, False, id="four-failures"),
+        pytest.param(5, 5, True, id="five-failures"),
+        pytest.param(5, 25, True, id="a-fifth-of-the-calls"),
+        pytest.param(5, 26, False, id="less-than-a-fifth"),
+        pytest.param(199, 1000, False, id="just-less-than-a-fifth"),
+        pytest.param(200, 1000, True, id="a-fifth-of-many"),
+    ],
+)
+def test_a_tool_with_five_failures_in_a_fifth_of_its_calls(failures: int, calls: int, told: bool) -> None:
+    sums = Sums(sessions=3, calls=calls, calls_squares=calls**2, failures=failures)
+    found = suggested(tools=(of(sums, Dimension.TOOL, "terminal"),))
+    assert texts(found) == (["Review usage patterns for terminal"] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("failures", "all_failures", "told"),
+    [
+        pytest.param(4, 4, False, id="four-failures"),
+        pytest.param(5, 5, True, id="five-failures"),
+        pytest.param(5, 25, True, id="a-fifth-of-the-failures"),
+        pytest.param(5, 26, False, id="less-than-a-fifth"),
+        pytest.param(199, 1000, False, id="just-less-than-a-fifth"),
+    ],
+)
+def test_an_error_with_five_failures_that_are_a_fifth_of_all(failures: int, all_failures: int, told: bool) -> None:
+    overall = Sums(sessions=10, completed=10, efficiency=50, efficiency_squares=250, failures=all_failures)
+    sums = Sums(sessions=3, failures=failures)
+    found = suggested(overall, categories=(of(sums, Dimension.CATEGORY, "timeout"),))
+    assert texts(found) == (["Add targeted error handling for timeout"] if told else [])
+
+
+@given(fifth=st.integers(1, 10**6), more=st.integers(-1, 1))
+def test_the_fifth_is_exact(fifth: int, more: int) -> None:
+    failures, calls = fifth + more, 5 * fifth
+    sums = Sums(sessions=3, calls=calls, calls_squares=calls**2, failures=failures)
+    told = bool(suggested(tools=(of(sums, Dimension.TOOL, "x"),)))
+    assert told == (failures >= 5 and 5 * failures >= calls)
+
+
+def bad_week() -> tuple[Suggestion, ...]:
+    overall = Sums(sessions=10, with_errors=10, efficiency=20, efficiency_squares=40, failures=50)
+    bad = Sums(sessions=3, efficiency=3, quality=3, calls=9, calls_squares=27, failures=9)
+    return suggested(
+        overall,
+        task_types=(of(bad, Dimension.TASK_TYPE, "testing"), of(bad, Dimension.TASK_TYPE, "research")),
+        tools=(of(bad, Dimension.TOOL, "terminal"), of(bad, Dimension.TOOL, "browser")),
+        categories=(of(Sums(sessions=3, failures=50), Dimension.CATEGORY, "timeout"),),
+    )
+
+
+def test_the_whole_comes_before_its_parts_and_those_in_the_order_given() -> None:
+    assert texts(bad_week()) == [
+        PLANNING,
+        PATTERNS,
+        FALLBACKS,
+        "Consider skill enhancement for testing",
+        "Consider skill enhancement for research",
+        "Review usage patterns for terminal",
+        "Review usage patterns for browser",
+        "Add targeted error handling for timeout",
+    ]
+
+
+def test_each_suggestion_has_the_sessions_that_show_its_own_concern() -> None:
+    assert [each.sessions for each in bad_week()] == [
+        ("completion:",),
+        ("efficiency:",),
+        ("recovery:",),
+        ("task_type:testing",),
+        ("task_type:research",),
+        ("tool:terminal",),
+        ("tool:browser",),
+        ("error:timeout",),
+    ]
+
+
+def test_each_suggestion_says_the_numbers_that_triggered_it() -> None:
+    because = [each.because for each in bad_week()]
+    assert all("10 sessions" in each for each in because[:3])
+    assert all("3 sessions" in each for each in because[3:5])
+    assert all("9 of 9 calls" in each for each in because[5:7])
+    assert "50 of 50 failures" in because[7]

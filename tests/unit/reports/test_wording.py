@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from grader_daemon.domain.alert import Decomposition, Metric, ShareChange, Stream, Verdict
+from grader_daemon.domain.insight import Alternative, Coverage, IssueState, StepCount
+from grader_daemon.domain.rollup import Dimension
+from grader_daemon.reports.quoting import Words, plain
+from grader_daemon.reports.wording import (
+    MOST_CHANGES,
+    MOST_SESSIONS,
+    alert_lines,
+    alert_title,
+    alternative_sentence,
+    coverage_words,
+    days,
+    examples,
+    helped,
+    issue_lines,
+    issue_sentence,
+    issue_title,
+    moment,
+    notes,
+    stream_words,
+)
+from tests.reports_examples import example_alert, example_issue, example_report, example_step
+
+
+def read(paragraphs: tuple[Words, ...]) -> list[str]:
+    """The sentences as a person reads them."""
+    return [plain(words) for words in paragraphs]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "words"),
+    [
+        pytest.param(date(2026, 11, 16), date(2026, 11, 22), "16 to 22 November 2026", id="one-month"),
+        pytest.param(date(2026, 11, 30), date(2026, 12, 6), "30 November to 6 December 2026", id="two-months"),
+        pytest.param(date(2025, 12, 29), date(2026, 1, 4), "29 December 2025 to 4 January 2026", id="two-years"),
+    ],
+)
+def test_days_are_said_once(first: date, last: date, words: str) -> None:
+    assert days(first, last) == words
+
+
+def test_moments_are_told_in_utc() -> None:
+    here = timezone(timedelta(hours=2))
+
+    assert moment(datetime(2026, 11, 17, 1, 5, tzinfo=here)) == "16 November 2026, 23:05 UTC"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        pytest.param({}, [], id="a-first-report-of-a-whole-week"),
+        pytest.param({"complete": False}, ["The week is not over: provisional."], id="incomplete"),
+        pytest.param(
+            {"revision": 2, "late_sessions": 3},
+            ["Revision 2: 3 sessions arrived after the first report."],
+            id="late-sessions",
+        ),
+        pytest.param(
+            {"revision": 2, "late_sessions": -1}, ["Revision 2: 1 session fewer than in the first report."], id="fewer"
+        ),
+        pytest.param(
+            {"revision": 3}, ["Revision 3: sessions of the first report have other grades now."], id="graded-again"
+        ),
+    ],
+)
+def test_notes_say_what_changed_since_the_first_report(changes: dict[str, Any], said: list[str]) -> None:
+    assert read(notes(example_report(**changes))) == said
+
+
+@pytest.mark.parametrize(
+    ("coverage", "words"),
+    [
+        pytest.param(
+            Coverage(seen=0, graded=0, open_sessions=0, skipped={}, waiting=0, dead=0),
+            "No session files were seen.",
+            id="nothing",
+        ),
+        pytest.param(
+            Coverage(seen=9, graded=9, open_sessions=0, skipped={}, waiting=0, dead=0),
+            "9 session files seen: 9 graded.",
+            id="all-graded",
+        ),
+        pytest.param(
+            Coverage(seen=12, graded=3, open_sessions=1, skipped={"b": 1, "a_copy": 1, "c": 2}, waiting=1, dead=2),
+            "12 session files seen: 3 graded, 1 still open and not counted, 4 skipped (c 2, a copy 1, b 1), "
+            "1 waiting for another try, 2 that could not be graded.",
+            id="everything-most-frequent-reason-first",
+        ),
+    ],
+)
+def test_coverage_says_what_became_of_the_files(coverage: Coverage, words: str) -> None:
+    assert plain(coverage_words(coverage)) == words
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        pytest.param((), "What was tried next is not known", id="nothing-known"),
+        pytest.param(
+            (example_step("terminal", 3, 0), example_step("web_search", 1, 0)),
+            "Nothing has worked next, in 4 tries",
+            id="nothing-worked",
+        ),
+        pytest.param(
+            (
+                example_step("browser_navigate", 17, 3, is_retry=True),
+                example_step("terminal", 14, 12, command="curl"),
+                example_step("read_file", 1, 1),
+                example_step("web_search", 9, 0),
+            ),
+            "Worked next: terminal curl 12 of 14 tries, a retry 3 of 17 tries, web_search 0 of 9 tries, read_file 1 of 1 try",
+            id="surest-first-and-few-tries-last",
+        ),
+    ],
+)
+def test_what_helped_is_told_with_its_odds(steps: tuple[StepCount, ...], words: str) -> None:
+    assert plain(helped(steps)) == words
+
+
+def test_alternative_names_what_worked_in_its_place() -> None:
+    alternative = Alternative(tool="browser", failures=1, steps=(example_step("terminal", 6, 5),))
+
+    assert plain(alternative_sentence(alternative)) == "browser, 1 failure: worked next: terminal 5 of 6 tries"
+
+
+def test_issue_is_told_in_one_sentence() -> None:
+    assert plain(issue_sentence(example_issue())) == (
+        "browser_navigate: timeout, 31 failures in 12 sessions (Navigation timeout of <n> ms exceeded); new; "
+        "worked next: terminal curl 12 of 14 tries, a retry 3 of 17 tries"
+    )
+
+
+def test_sentence_on_an_issue_without_a_signal_holds_no_empty_parentheses() -> None:
+    issue = example_issue(signal="", state=IssueState.REGRESSED, steps=())
+
+    assert plain(issue_sentence(issue)).endswith("in 12 sessions; came back; what was tried next is not known")
+
+
+def test_issue_of_a_nameless_tool_says_so() -> None:
+    assert plain(issue_title(example_issue(tool=None))).startswith("a tool without a name: timeout")
+
+
+def test_issue_is_told_at_length() -> None:
+    assert read(issue_lines(example_issue())) == [
+        "It says Navigation timeout of <n> ms exceeded",
+        "For example Navigation timeout of 30000 ms exceeded",
+        "Worked next: terminal curl 12 of 14 tries, a retry 3 of 17 tries.",
+        "Seen 17 November 2026 to 21 November 2026; 9 of 12 sessions recovered; research 8, debugging 4.",
+        "Last in 20261121_220000_abcdef, 20261120_101500_0f1e2d",
+    ]
+
+
+def test_example_that_is_the_signal_is_not_repeated() -> None:
+    issue = example_issue(signal="timed out", example="timed out", task_types={}, latest=())
+
+    assert [line.split(" ")[0] for line in read(issue_lines(issue))] == ["It", "Worked", "Seen"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        pytest.param(
+            {},
+            "Alert 7, critical: completion rate of task type debugging, 81 % (71–88 %) before, 52 % (32–72 %) since",
+            id="stored",
+        ),
+        pytest.param({"number": None, "drops": ()}, "Alert, critical: ", id="not-stored-and-without-streams"),
+    ],
+)
+def test_alert_says_what_stood_before_and_stands_since(changes: dict[str, Any], words: str) -> None:
+    assert plain(alert_title(example_alert(**changes))) == words
+
+
+def test_alert_is_told_with_its_cause() -> None:
+    assert read(alert_lines(example_alert())) == [
+        "Opened 20 November 2026, 14:32 UTC; it began about 18 November 2026, 06:00 UTC.",
+        "The same work got worse: −4 points by the mix of task types, −25 points within them.",
+        (
+            "What changed since: model hermes-5-mini: 4 % of sessions before, 62 % since; "
+            "task type research: 21 % of sessions before, 12 % since."
+        ),
+        "It also shows in: failures per tool call of tool terminal, 3.4 % (2.4–4.9 %) before, 18 % (11–28 %) since.",
+        "It weighs most in 20261120_101500_0f1e2d, 20261119_173000_77aa01",
+        "Still open.",
+    ]
+
+
+def test_alert_of_a_threshold_names_its_rule_and_what_became_of_it() -> None:
+    alert = example_report().alerts[1]
+
+    assert read(alert_lines(alert)) == [
+        (
+            "Opened 20 November 2026, 14:32 UTC; it began about 18 November 2026, 06:00 UTC. "
+            "A threshold of the rules: efficiency_below."
+        ),
+        "Acknowledged 21 November 2026, 08:00 UTC.",
+        "Note: the new browser tool; a fix is on its way",
+        "Resolved 22 November 2026, 19:05 UTC.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        pytest.param(Verdict.MIX, "Other work came in: ", id="mix"),
+        pytest.param(Verdict.WORK, "The same work got worse: ", id="work"),
+        pytest.param(Verdict.BOTH, "Other work came in, and the same work got worse: ", id="both"),
+    ],
+)
+def test_alert_says_whether_the_work_changed_or_got_worse(verdict: Verdict, words: str) -> None:
+    split = Decomposition(mix=-0.1, work=-0.1, verdict=verdict)
+
+    assert read(alert_lines(example_alert(decomposition=split)))[1].startswith(words)
+
+
+def test_alert_without_streams_has_no_cause() -> None:
+    assert not any("mix of task types" in line for line in read(alert_lines(example_alert(drops=()))))
+
+
+@pytest.mark.parametrize(
+    ("dimension", "words"),
+    [
+        pytest.param(Dimension.OVERALL, "response quality of all sessions", id="overall"),
+        pytest.param(Dimension.TASK_TYPE, "response quality of task type x", id="task-type"),
+        pytest.param(Dimension.TOOL, "response quality of tool x", id="tool"),
+        pytest.param(Dimension.MODEL, "response quality of model x", id="model"),
+        pytest.param(Dimension.PLATFORM, "response quality of platform x", id="platform"),
+        pytest.param(Dimension.CATEGORY, "response quality of error x", id="category"),
+    ],
+)
+def test_every_stream_has_a_name(dimension: Dimension, words: str) -> None:
+    assert plain(stream_words(Stream(Metric.QUALITY, dimension, "x"))) == words
+
+
+def test_long_lists_say_how_much_more_there_is() -> None:
+    change = ShareChange(dimension=Dimension.MODEL, name="m", before=0.1, since=0.2)
+    alert = example_alert(changes=(change,) * (MOST_CHANGES + 2))
+
+    listed = next(line for line in read(alert_lines(alert)) if line.startswith("What changed"))
+
+    assert listed.count("model m") == MOST_CHANGES
+    assert listed.endswith("; and 2 more.")
+
+
+def test_only_so_many_sessions_are_named() -> None:
+    assert plain(examples("In", map(str, range(20)))[0]).count(",") == MOST_SESSIONS - 1
+
+
+def test_days_of_an_issue_are_those_in_utc() -> None:
+    late = datetime(2026, 11, 18, 0, 30, tzinfo=timezone(timedelta(hours=1)))
+    issue = example_issue(first_seen=late, last_seen=late.astimezone(UTC))
+
+    assert any("Seen 17 November 2026 to 17 November 2026" in line for line in read(issue_lines(issue)))

@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import msgspec
+import pytest
+
+from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState, Step
+from grader_daemon.domain.calendar import ALWAYS, Span, last_days
+from grader_daemon.errors import InputError
+from grader_daemon.patterns.issues import IssueRow, StepRow
+from grader_daemon.storage import Store
+from tests.strategies import NOW, grade, new_grade
+
+DAY = timedelta(days=1)
+EVER = datetime.max.replace(tzinfo=UTC)
+
+
+def sign(fingerprint: str = "1-aaa", **changes: object) -> ErrorSign:
+    base = ErrorSign(
+        fingerprint=fingerprint,
+        tool="terminal",
+        command="git push",
+        category=Category.PERMISSION_DENIED,
+        signal="Permission denied",
+        example="Permission denied (publickey)",
+    )
+    return msgspec.structs.replace(base, **changes)
+
+
+def failed(
+    store: Store,
+    session_id: str,
+    *fingerprints: str,
+    at: datetime = NOW,
+    steps: tuple[Step, ...] = (),
+    **fields: object,
+) -> None:
+    """Save a session that ended at `at` with a failure of each of `fingerprints`."""
+    padded = [*steps, *[None] * (len(fingerprints) - len(steps))]
+    found = tuple(
+        Failure(2 * number, "terminal", Category.PERMISSION_DENIED, "git push", fingerprint, step)
+        for number, (fingerprint, step) in enumerate(zip(fingerprints, padded, strict=True))
+    )
+    made = grade(
+        session_id=session_id,
+        ended_at=at,
+        ended_on=at.date().isoformat(),
+        failures=found,
+        total_errors=len(found),
+        **fields,
+    )
+    signs = tuple(sign(fingerprint) for fingerprint in dict.fromkeys(fingerprints))
+    with store.transaction():
+        store.save_grades([msgspec.structs.replace(new_grade(made), signs=signs)])
+
+
+def known(store: Store, *fingerprints: str) -> None:
+    with store.transaction():
+        store.issues.save_signs([sign(fingerprint) for fingerprint in fingerprints])
+
+
+def issue(store: Store, fingerprint: str = "1-aaa", span: Span = ALWAYS, *, until: datetime = EVER) -> IssueRow:
+    found = store.issues.issue(fingerprint, span, until=until)
+    assert found is not None
+    return found
+
+
+# -- what issues look like -----------------------------------------------------------------------------------------
+
+
+def test_the_first_example_stays(store: Store) -> None:
+    failed(store, "a", "1-aaa")
+    with store.transaction():
+        store.issues.save_signs([sign(example="another")])
+    assert issue(store).sign == sign()
+
+
+def test_a_sign_may_lack_tool_and_command(store: Store) -> None:
+    failed(store, "a", "1-bbb")
+    with store.transaction():
+        store.issues.save_signs([sign("1-aaa", tool=None, command=None), sign("1-ccc")])
+    failed(store, "b", "1-aaa")
+    assert issue(store).sign == sign(tool=None, command=None)
+
+
+# -- finding -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("prefix", "found"),
+    [
+        pytest.param("1-abc", "1-abcd", id="beginning"),
+        pytest.param("1-abcd", "1-abcd", id="whole"),
+        pytest.param("abc", "1-abcd", id="without-its-version"),
+        pytest.param("2-", "2-f00d", id="only-of-its-version"),
+        pytest.param("f", "2-f00d", id="one-letter"),
+    ],
+)
+def test_an_issue_is_found_by_the_beginning_of_its_id(store: Store, prefix: str, found: str) -> None:
+    known(store, "1-abcd", "1-beef", "2-f00d")
+    assert store.issues.find(prefix) == found
+
+
+@pytest.mark.parametrize(
+    ("prefix", "words"),
+    [
+        pytest.param("x", "no error issue", id="none"),
+        pytest.param("", "no error issue", id="empty"),
+        pytest.param("1-abcde", "no error issue", id="longer-than-any"),
+        pytest.param("%", "no error issue", id="no-pattern"),
+        pytest.param("b", "several error issues", id="several"),
+        pytest.param("1-", "several error issues", id="all-of-a-version"),
+        pytest.param("\udcff", "no error issue", id="no-unicode"),
+    ],
+)
+def test_what_is_not_one_issue_is_an_error_in_one_line(store: Store, prefix: str, words: str) -> None:
+    known(store, "1-abcd", "1-beef", "1-bead")
+    with pytest.raises(InputError, match=words) as caught:
+        store.issues.find(prefix)
+    assert "\n" not in str(caught.value)
+
+
+def test_of_several_some_are_named(store: Store) -> None:
+    known(store, "1-b1", "1-b2", "1-a3")
+    with pytest.raises(InputError) as caught:
+        store.issues.find("b")
+    assert ("1-b1" in str(caught.value), "1-b2" in str(caught.value), "1-a3" in str(caught.value)) == (
+        True,
+        True,
+        False,
+    )
+
+
+def test_a_whole_id_is_found_though_it_begins_another(store: Store) -> None:
+    known(store, "1-ab", "1-abcd")
+    assert store.issues.find("1-ab") == "1-ab"
+
+
+def test_issues_of_a_span_come_with_most_failures_first(store: Store) -> None:
+    failed(store, "a", "1-aaa", "1-bbb", "1-bbb", at=NOW - DAY)
+    failed(store, "b", "1-ccc", "1-aaa")
+    failed(store, "c", "1-ddd", "1-ddd", at=NOW - 9 * DAY)
+    assert store.issues.seen(last_days(7, NOW.date())) == ["1-aaa", "1-bbb", "1-ccc"]
+    assert store.issues.seen(Span(NOW.date(), NOW.date())) == ["1-aaa", "1-ccc"]
+    assert store.issues.seen(ALWAYS) == ["1-aaa", "1-bbb", "1-ddd", "1-ccc"]
+
+
+# -- counting ------------------------------------------------------------------------------------------------------
+
+
+def test_an_issue_counts_what_was_in_the_span(store: Store) -> None:
+    failed(store, "a", "1-aaa", "1-aaa", at=NOW - 9 * DAY, task_type="testing")
+    failed(store, "b", "1-aaa", "1-aaa", "1-aaa", at=NOW - DAY, task_type="debugging", errors_recovered=False)
+    failed(store, "c", "1-aaa", at=NOW, task_type="testing")
+    failed(store, "d", "1-bbb", at=NOW)
+    whole, week = issue(store), issue(store, span=last_days(7, NOW.date()))
+    assert (whole.failures, whole.sessions, whole.recovered) == (6, 3, 2)
+    assert (week.failures, week.sessions, week.recovered) == (4, 2, 1)
+    assert list(whole.task_types.items()) == [("testing", 2), ("debugging", 1)]
+    assert week.task_types == {"debugging": 1, "testing": 1}
+
+
+def test_an_issue_knows_all_its_days_up_to_the_end_of_the_span(store: Store) -> None:
+    for number, ago in enumerate((30, 9, 1, 0)):
+        failed(store, f"s{number}", "1-aaa", at=NOW - ago * DAY)
+    today = NOW.date()
+    week = Span(today - 10 * DAY, today - 4 * DAY)
+    assert issue(store, span=week).days == (today - 30 * DAY, today - 9 * DAY)
+
+
+def test_first_and_last_are_those_before_the_end_of_the_span(store: Store) -> None:
+    for number, ago in enumerate((30, 9, 1)):
+        failed(store, f"s{number}", "1-aaa", at=NOW - ago * DAY)
+    found = issue(store, until=NOW - DAY)
+    assert (found.first_seen, found.last_seen) == (NOW - 30 * DAY, NOW - 9 * DAY)
+    assert found.latest == ("s1", "s0")
+
+
+def test_the_three_sessions_that_had_it_last_are_named_once_each(store: Store) -> None:
+    for number in range(5):
+        failed(store, f"s{number}", "1-aaa", "1-aaa", at=NOW + number * timedelta(microseconds=1))
+    assert issue(store).latest == ("s4", "s3", "s2")
+
+
+@pytest.mark.parametrize(
+    ("fingerprint", "span"),
+    [
+        pytest.param("1-zzz", ALWAYS, id="unknown"),
+        pytest.param("1-bbb", ALWAYS, id="never-in-a-finished-session"),
+        pytest.param("1-aaa", Span(date(2026, 11, 22), date.max), id="not-in-the-span"),
+        pytest.param("1-aaa", Span(date.min, date(2026, 11, 20)), id="only-after-the-span"),
+    ],
+)
+def test_an_issue_that_did_not_occur_is_none(store: Store, fingerprint: str, span: Span) -> None:
+    failed(store, "a", "1-aaa")
+    failed(store, "b", "1-bbb", state=SessionState.OPEN)
+    assert store.issues.issue(fingerprint, span, until=EVER) is None
+
+
+def test_a_session_that_is_graded_again_without_it_takes_it_away(store: Store) -> None:
+    failed(store, "a", "1-aaa")
+    failed(store, "a")
+    assert store.issues.issue("1-aaa", ALWAYS, until=EVER) is None
+
+
+def test_steps_of_a_span_come_most_tried_first(store: Store) -> None:
+    pull, again = Step("terminal", "git pull", True), Step("terminal", "git push", False)
+    look, unknown = Step("read_file", None, True), Step("terminal", "git pull", None)
+    failed(store, "a", *["1-aaa"] * 4, steps=(pull, pull, again, unknown), task_completed=True)
+    failed(store, "b", *["1-aaa"] * 2, steps=(pull, look), task_completed=False)
+    failed(store, "c", "1-aaa", steps=(look,), at=NOW - 9 * DAY)
+    assert issue(store, span=last_days(7, NOW.date())).steps == (
+        StepRow("terminal", "git pull", 3, 3, 2),
+        StepRow("read_file", None, 1, 1, 0),
+        StepRow("terminal", "git push", 1, 0, 1),
+    )
+
+
+# -- what people say -----------------------------------------------------------------------------------------------
+
+
+def test_marks_are_kept_and_taken_back(store: Store) -> None:
+    failed(store, "a", "1-aaa")
+    failed(store, "b", "1-bbb")
+    with store.transaction():
+        store.issues.mark("1-aaa", resolved_at=NOW, ignored_at=NOW - DAY)
+    assert (issue(store).resolved_at, issue(store).ignored_at) == (NOW, NOW - DAY)
+    assert issue(store, "1-bbb").resolved_at is None
+    with store.transaction():
+        store.issues.mark("1-aaa", resolved_at=None, ignored_at=None)
+    assert (issue(store).resolved_at, issue(store).ignored_at) == (None, None)
+
+
+def test_marks_outlive_new_failures(store: Store) -> None:
+    failed(store, "a", "1-aaa")
+    with store.transaction():
+        store.issues.mark("1-aaa", resolved_at=NOW, ignored_at=None)
+    failed(store, "b", "1-aaa")
+    assert issue(store).resolved_at == NOW

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import tempfile
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader_daemon.domain.analysis import Category, Failure, SessionState, Step, ToolUse
+from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.rollup import Dimension, Sums
+from grader_daemon.domain.session import SkipReason
+from grader_daemon.storage import Store
+from tests.strategies import grade, grades, new_grade
+
+TABLES = (
+    *("daily_rollups", "monthly_rollups", "daily_steps", "monthly_steps", "issue_days", "issue_steps", "issue_tasks"),
+)
+FIRST, SECOND = "2026-11-21", "2026-11-22"
+BOTH = Span(date(2026, 11, 21), date(2026, 11, 22))
+OVERALL = (Dimension.OVERALL, "")
+
+
+def save(store: Store, *made: Grade) -> None:
+    with store.transaction():
+        store.save_grades([new_grade(one) for one in made])
+
+
+def rollups(store: Store) -> dict[str, list[Any]]:
+    return {table: store.rows(f"SELECT * FROM {table}") for table in TABLES}
+
+
+def counted_anew(store: Store) -> dict[str, list[Any]]:
+    with store.transaction():
+        store.recount()
+    return rollups(store)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[list[Grade] | str]:
+    """Batches of grades of a few sessions, graded again and again, and sessions whose grade is taken back."""
+    ids = st.sampled_from(["a", "b", "c", "d"])
+    graded = st.builds(_of, grades(), ids)
+    return draw(st.lists(st.lists(graded, min_size=1, max_size=4) | ids, min_size=1, max_size=8))
+
+
+def _of(made: Grade, session_id: str) -> Grade:
+    return msgspec.structs.replace(made, session_id=session_id)
+
+
+@given(history=histories())
+def test_rollups_are_always_what_the_rows_give(history: list[list[Grade] | str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "a.db")
+        for step in history:
+            if isinstance(step, str):
+                with store.transaction():
+                    store.retract(step, SkipReason.COPY)
+            else:
+                save(store, *step)
+            kept = rollups(store)
+            assert kept == counted_anew(store)
+        store.close()
+
+
+def test_a_session_is_counted_in_each_of_its_groups(store: Store) -> None:
+    save(
+        store,
+        grade(
+            ended_on=FIRST,
+            task_type="testing",
+            model="m",
+            platform="cli",
+            tool_calls=5,
+            total_errors=2,
+            errors_recovered=True,
+            tools=(ToolUse("terminal", 4, 2), ToolUse("read_file", 1, 0)),
+            failures=(
+                Failure(2, "terminal", Category.TIMEOUT, "curl", "1-a"),
+                Failure(4, "terminal", Category.TIMEOUT, "curl", "1-a"),
+            ),
+        ),
+    )
+    found = store.rollups.groups(BOTH)
+    assert set(found) == {
+        OVERALL,
+        (Dimension.TASK_TYPE, "testing"),
+        (Dimension.MODEL, "m"),
+        (Dimension.PLATFORM, "cli"),
+        (Dimension.TOOL, "terminal"),
+        (Dimension.TOOL, "read_file"),
+        (Dimension.CATEGORY, "timeout"),
+    }
+    assert found[OVERALL] == Sums(
+        sessions=1,
+        completed=1,
+        with_errors=1,
+        recovered=1,
+        efficiency=5,
+        efficiency_squares=25,
+        quality=3,
+        quality_squares=9,
+        score_squares=169,
+        calls=5,
+        calls_squares=25,
+        failures=2,
+        failures_squares=4,
+        calls_failures=10,
+    )
+    terminal = found[Dimension.TOOL, "terminal"]
+    assert (terminal.calls, terminal.failures, terminal.calls_failures) == (4, 2, 8)
+
+
+def test_an_open_session_is_only_counted_as_open(store: Store) -> None:
+    save(
+        store,
+        grade(ended_on=FIRST, state=SessionState.OPEN, total_errors=1, failures=(Failure(2, "t", Category.UNKNOWN),)),
+    )
+    assert store.rollups.groups(BOTH) == {OVERALL: Sums(open_sessions=1)}
+
+
+def test_a_session_that_goes_on_the_next_day_moves_there(store: Store) -> None:
+    save(store, grade(ended_on=FIRST))
+    save(store, grade(ended_on=SECOND))
+    assert store.rollups.groups(Span(BOTH.first, BOTH.first)) == {}
+    assert store.rollups.groups(Span(BOTH.last, BOTH.last))[OVERALL].sessions == 1
+
+
+def test_a_session_twice_in_one_batch_counts_as_it_was_last(store: Store) -> None:
+    save(store, grade(task_completed=False, ended_on=FIRST), grade(ended_on=FIRST))
+    found = store.rollups.groups(BOTH)[OVERALL]
+    assert (found.sessions, found.completed) == (1, 1)
+
+
+def test_only_a_step_whose_end_is_known_counts_as_a_try(store: Store) -> None:
+    steps = [Step("terminal", "curl", True), Step("terminal", "curl", False), Step("terminal", "curl", None), None]
+    failed = tuple(Failure(2 * n, "browser", Category.TIMEOUT, None, "1-a", step) for n, step in enumerate(steps))
+    save(store, grade(ended_on=FIRST, failures=failed, total_errors=4))
+    assert store.rows("SELECT tool, command, tries, worked, completed FROM issue_steps") == [
+        ("terminal", "curl", 2, 1, 2)
+    ]
+
+
+@pytest.mark.parametrize("changed", [FIRST, SECOND])
+def test_a_day_that_changes_has_another_revision(store: Store, changed: str) -> None:
+    save(store, grade(ended_on=FIRST), grade(session_id="b", ended_on=SECOND))
+    before = store.rollups.revisions()
+    save(store, grade(session_id="c", ended_on=changed))
+    after = store.rollups.revisions()
+    assert {day.isoformat() for day in after if after[day] != before[day]} == {changed}
+
+
+def test_a_group_without_sessions_sums_to_nothing(store: Store) -> None:
+    assert store.rollups.group(Dimension.TOOL, "x", BOTH) == Sums()
+
+
+def test_long_names_are_cut(store: Store) -> None:
+    save(store, grade(ended_on=FIRST, model="m" * 500))
+    assert (Dimension.MODEL, "m" * 120) in store.rollups.groups(BOTH)
