@@ -140,7 +140,7 @@ class Settings(BaseSettings):
     def _http_url(cls, value: str | None) -> str | None:
         if value is not None:
             url = urlsplit(value)
-            is_fit = url.scheme in {"http", "https"} and url.hostname and url.port != 0
+            is_fit = url.scheme in {"http", "https"} and url.hostname and url.port != 0 and url.username is None
             if not is_fit or not value.isascii() or not value.isprintable() or " " in value:
                 raise ValueError("a URL that begins with http:// or https:// is expected")
         return value

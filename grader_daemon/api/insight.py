@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from datetime import date, datetime, timedelta
+from itertools import islice
 
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.api.reader import GradeReader
+from grader_daemon.api.reader import GradeReader, check_days
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.calendar import ALWAYS, Span, day_of, last_days, read_week, week_of
 from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns, WeeklyReport
@@ -69,7 +70,7 @@ class InsightReader(GradeReader):
             if most:
                 lines.append(f"  {'failing ' + title:<17} {most}")
         for task_type, score in patterns.task_scores.items():
-            lines.append(f"  {task_type:<17} {score:.2f} of 5 ({patterns.task_sessions[task_type]} sessions)")
+            lines.append(f"  {clean(task_type):<17} {score:.2f} of 5 ({patterns.task_sessions[task_type]} sessions)")
         return "\n".join(lines)
 
     def identify_patterns(self, days: float = 7) -> Patterns:
@@ -84,15 +85,17 @@ class InsightReader(GradeReader):
 
     # -- error issues ----------------------------------------------------------------------------------------------
 
-    def error_issues(self, *, days: float | None = 30, states: frozenset[IssueState] | None = None) -> list[ErrorIssue]:
+    def error_issues(
+        self, *, days: float | None = 30, states: frozenset[IssueState] | None = None, limit: int | None = None
+    ) -> list[ErrorIssue]:
         """List the error issues that occurred in the last `days` days (None: ever), most failures first.
 
-        `states` keeps those that stand in one of them; without it the ignored ones are left out.
+        `states` keeps those that stand in one of them; without it the ignored ones are left out. At most `limit`.
         """
         wanted = states if states is not None else frozenset(IssueState) - {IssueState.IGNORED}
         span, now = self._span(days), bootstrap.utc_now()
         found = (self._issue(fingerprint, span, now) for fingerprint in self._store.issues.seen(span))
-        return [issue for issue in found if issue is not None and issue.state in wanted]
+        return list(islice((issue for issue in found if issue is not None and issue.state in wanted), limit))
 
     def error_issue(self, prefix: str) -> ErrorIssue:
         """Give the error issue whose id begins with `prefix`, with its counts over all time.
@@ -168,15 +171,15 @@ class InsightReader(GradeReader):
         return self._store.alerts.find(number)
 
     def acknowledge_alert(self, number: int, note: str | None = None) -> Alert:
-        """Note that a person knows of an alert.
+        """Note that a person knows of an alert; without a `note`, what was noted before stays.
 
         Raises:
             InputError: there is none of this number.
         """
         with self._store.transaction():
-            alert = msgspec.structs.replace(
-                self._store.alerts.find(number), acknowledged_at=bootstrap.utc_now(), note=note
-            )
+            known = self._store.alerts.find(number)
+            said = known.note if note is None else note.encode("utf-8", "replace").decode()
+            alert = msgspec.structs.replace(known, acknowledged_at=bootstrap.utc_now(), note=said)
             self._store.alerts.replace(alert)
         return alert
 
@@ -196,7 +199,7 @@ class InsightReader(GradeReader):
 
     def _span(self, days: float | None) -> Span:
         today = day_of(bootstrap.utc_now(), self.settings.zone)
-        return ALWAYS if days is None else last_days(max(1, math.ceil(days)), today)
+        return ALWAYS if days is None else last_days(math.ceil(check_days(days)), today)
 
     def _issue(self, fingerprint: str, span: Span, now: datetime) -> ErrorIssue | None:
         row = self._store.issues.issue(fingerprint, span, until=datetime.max.replace(tzinfo=now.tzinfo))

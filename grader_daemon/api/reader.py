@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.domain.ledger import LedgerEntry
+from grader_daemon.errors import InputError
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.storage import DaemonStatus, GradeFilter, Store
 from grader_daemon.storage.lock import holder_pid, is_running
@@ -143,4 +145,23 @@ class GradeReader:
 
 
 def _since(days: float | None) -> datetime | None:
-    return None if days is None else bootstrap.utc_now() - timedelta(days=days)
+    """Give the moment so many days ago; as far as days go back.
+
+    Raises:
+        InputError: it is no number of days.
+    """
+    if days is None:
+        return None
+    now = bootstrap.utc_now()
+    return now - timedelta(days=min(check_days(days), now.toordinal() - 1))
+
+
+def check_days(days: float) -> float:
+    """Give a number of days as it is.
+
+    Raises:
+        InputError: it is none.
+    """
+    if not (math.isfinite(days) and days > 0):
+        raise InputError(f"{days} is no number of days; give one above 0")
+    return days

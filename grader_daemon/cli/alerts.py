@@ -11,7 +11,7 @@ import msgspec
 from grader_daemon.api.documents import SCHEMA_VERSION
 from grader_daemon.api.insight import InsightReader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import asks, json_option
+from grader_daemon.cli.options import ListedByDefault, asks, json_option
 from grader_daemon.domain.alert import Alert
 from grader_daemon.reports.quoting import plain
 from grader_daemon.reports.wording import alert_lines, alert_title
@@ -20,26 +20,17 @@ _FINDINGS = 1
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-class _Length(click.ParamType[timedelta]):
-    """A span of time: 30m, 12h, 7d, 2w."""
-
-    name = "span"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
-        given = re.fullmatch(r"(\d{1,6})([mhdw])", value)
-        if given is None:
-            self.fail(f"{value!r} is no span of time; write one as 30m, 12h, 7d or 2w", param, ctx)
-        return timedelta(**{_UNITS[given.group(2)]: int(given.group(1))})
+def _read_span(ctx: click.Context, param: click.Parameter, value: str) -> timedelta:
+    """Read a span of time: 30m, 12h, 7d, 2w."""
+    given = re.fullmatch(r"([0-9]{1,6})([mhdw])", value)
+    if given is None:
+        raise click.BadParameter(f"{value!r} is no span of time; write one as 30m, 12h, 7d or 2w", ctx, param)
+    return timedelta(**{_UNITS[given.group(2)]: int(given.group(1))})
 
 
-@click.group("alerts", invoke_without_command=True)
-@asks(InsightReader)
-@click.option("--exit-code", is_flag=True, help="Exit with 1 if an alert is open.")
-@json_option
-@click.pass_context
-def command(ctx: click.Context, *, grader: InsightReader, exit_code: bool, as_json: bool) -> int:
-    """Alerts about quality; without a subcommand they are listed."""
-    return 0 if ctx.invoked_subcommand is not None else _list(grader, exit_code=exit_code, as_json=as_json)
+@click.group("alerts", cls=ListedByDefault)
+def command() -> None:
+    """Alerts about quality; without a command they are listed."""
 
 
 @command.command("list")
@@ -48,7 +39,14 @@ def command(ctx: click.Context, *, grader: InsightReader, exit_code: bool, as_js
 @json_option
 def list_alerts(*, grader: InsightReader, exit_code: bool, as_json: bool) -> int:
     """List alerts, the open ones first."""
-    return _list(grader, exit_code=exit_code, as_json=as_json)
+    alerts = grader.alerts()
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "alerts": msgspec.to_builtins(alerts)})
+    elif alerts:
+        _table(alerts)
+    else:
+        output.line("No alerts.")
+    return _FINDINGS if exit_code and any(alert.resolved_at is None for alert in alerts) else 0
 
 
 @command.command("show")
@@ -82,22 +80,11 @@ def acknowledge(*, grader: InsightReader, number: int, note: str | None) -> None
 @command.command("silence")
 @asks(InsightReader)
 @click.argument("number", type=int)
-@click.option("--for", "span", type=_Length(), default="7d", show_default=True, help="30m, 12h, 7d or 2w.")
+@click.option("--for", "span", callback=_read_span, default="7d", show_default=True, help="30m, 12h, 7d or 2w.")
 def silence(*, grader: InsightReader, number: int, span: timedelta) -> None:
     """Be told nothing of what this alert is about, for a time. It is still watched and recorded."""
     until = grader.silence_alert(number, span)
     output.line(f"Alert {number} is silent until {output.cell(until)}.")
-
-
-def _list(grader: InsightReader, *, exit_code: bool, as_json: bool) -> int:
-    alerts = grader.alerts()
-    if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "alerts": msgspec.to_builtins(alerts)})
-    elif alerts:
-        _table(alerts)
-    else:
-        output.line("No alerts.")
-    return _FINDINGS if exit_code and any(alert.resolved_at is None for alert in alerts) else 0
 
 
 def _table(alerts: list[Alert]) -> None:

@@ -8,7 +8,7 @@ import msgspec
 from grader_daemon.api.documents import SCHEMA_VERSION
 from grader_daemon.api.insight import InsightReader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import asks, json_option
+from grader_daemon.cli.options import DAYS, ListedByDefault, asks, json_option
 from grader_daemon.domain.insight import ErrorIssue, IssueState
 from grader_daemon.reports.quoting import plain
 from grader_daemon.reports.wording import issue_lines, issue_title
@@ -16,14 +16,15 @@ from grader_daemon.reports.wording import issue_lines, issue_title
 _SIGNAL_CHARACTERS = 70
 
 
-@click.group("errors")
+@click.group("errors", cls=ListedByDefault)
 def command() -> None:
-    """Error issues: failures of one cause, and what helped."""
+    """Error issues: failures of one cause, and what helped; without a command they are listed."""
 
 
 @command.command("list")
 @asks(InsightReader)
-@click.option("-d", "--days", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True)
+@click.option("-d", "--days", type=DAYS, default=30.0, show_default=True)
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most so many.")
 @click.option("--all", "every", is_flag=True, help="Of all time.")
 @click.option(
     "--state", "states", multiple=True, type=click.Choice([state.value for state in IssueState]), help="Only those."
@@ -33,13 +34,14 @@ def list_issues(
     *,
     grader: InsightReader,
     days: float,
+    limit: int,
     every: bool,
     states: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """List error issues, most failures first; ignored ones only when asked for."""
     wanted = frozenset(IssueState(state) for state in states) or None
-    issues = grader.error_issues(days=None if every else days, states=wanted)
+    issues = grader.error_issues(days=None if every else days, states=wanted, limit=limit)
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, "issues": msgspec.to_builtins(issues)})
     elif issues:
@@ -99,7 +101,7 @@ def _table(issues: list[ErrorIssue]) -> None:
                 issue.failures,
                 issue.sessions,
                 issue.recovered,
-                issue.last_seen.astimezone().date(),
+                output.local(issue.last_seen).date(),
                 " ".join(part for part in (issue.tool, issue.command) if part),
                 issue.signal[:_SIGNAL_CHARACTERS],
             )

@@ -7,13 +7,13 @@ import click
 from grader_daemon.api.documents import SCHEMA_VERSION, grade_document
 from grader_daemon.api.reader import GradeReader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import asks, json_option
+from grader_daemon.cli.options import DAYS, asks, json_option
 
 
 @click.command("list")
 @asks(GradeReader)
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
-@click.option("-d", "--days", type=click.FloatRange(min=0, min_open=True), help="Of the last days only.")
+@click.option("-d", "--days", type=DAYS, help="Of the last days only.")
 @click.option("--state", type=click.Choice(["complete", "interrupted", "open"]), help="In this state only.")
 @click.option("--task-type", help="Of this task type only.")
 @click.option("--model", help="By this model only.")

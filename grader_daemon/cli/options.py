@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -53,10 +54,33 @@ def read_settings(*, watch_roots: tuple[Path, ...] = (), **flags: Any) -> Settin
     return load_settings(watch_roots=watch_roots or None, **flags)
 
 
+class ListedByDefault(click.Group):
+    """A group of commands that lists when none of them is named; options then are those of its ``list``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Name ``list`` where no command is named."""
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+class _Days(click.FloatRange):
+    """A number of days that is one: neither NaN nor without end."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        days: float = super().convert(value, param, ctx)
+        if not math.isfinite(days):
+            self.fail(f"{value!r} is no number of days", param, ctx)
+        return days
+
+
+DAYS = _Days(min=0, min_open=True)
+"""The type of a number of days."""
+
 days_option = click.option(
     "-d",
     "--days",
-    type=click.FloatRange(min=0, min_open=True),
+    type=DAYS,
     default=7.0,
     show_default=True,
     help="Up to and with today.",

@@ -121,10 +121,18 @@ def cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, datetime):
-        return value.astimezone().strftime("%Y-%m-%d %H:%M")
+        return f"{local(value):%Y-%m-%d %H:%M}"
     if isinstance(value, float):
         return f"{value:.2f}"
     return clean(str(value))
+
+
+def local(moment: datetime) -> datetime:
+    """Give a moment where the machine stands; at the ends of time, as it is."""
+    try:
+        return moment.astimezone()
+    except (OverflowError, ValueError, OSError):
+        return moment
 
 
 def duration(seconds: float | None) -> str | None:

@@ -12,8 +12,6 @@ from grader_daemon.cli.options import asks, days_option, json_option
 from grader_daemon.domain.insight import Group, Patterns
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.reports.numbers import COMPLETION, FAILURES, SCORE, change_words, estimate_words
-from grader_daemon.reports.quoting import plain
-from grader_daemon.reports.wording import alternative_sentence
 
 _WORK = (Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM)
 _FAILING = (Dimension.TOOL, Dimension.CATEGORY)
@@ -46,10 +44,28 @@ def _print(patterns: Patterns) -> None:
         _work_table(dimension, patterns.groups[dimension])
     for dimension in _FAILING:
         _failure_table(dimension, patterns.groups[dimension])
-    if patterns.alternatives:
-        output.line("\nWhat worked after a failure")
-        for alternative in patterns.alternatives:
-            output.line(f"  {plain(alternative_sentence(alternative))}")
+    _alternatives_table(patterns)
+
+
+def _alternatives_table(patterns: Patterns) -> None:
+    """Show what was tried when a tool had failed, and how these sessions ended."""
+    if not patterns.alternatives:
+        return
+    output.line()
+    output.table(
+        ("after a failure of", "then", "tries", "it worked", "the task was completed"),
+        [
+            (
+                alternative.tool,
+                "a retry" if step.is_retry else " ".join(part for part in (step.tool, step.command) if part),
+                step.tries,
+                estimate_words(step.rate, COMPLETION),
+                estimate_words(step.completion, COMPLETION),
+            )
+            for alternative in patterns.alternatives
+            for step in alternative.steps
+        ],
+    )
 
 
 def _work_table(dimension: Dimension, groups: tuple[Group, ...]) -> None:

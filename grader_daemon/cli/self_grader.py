@@ -9,7 +9,7 @@ import click
 from grader_daemon import cli
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import read_settings, settings_options
+from grader_daemon.cli.options import DAYS, read_settings, settings_options
 from grader_daemon.reports.text import render_text
 
 
@@ -17,7 +17,7 @@ from grader_daemon.reports.text import render_text
 @settings_options
 @click.option("-g", "--grade", "grade_count", type=click.IntRange(min=1), help="Grade the latest N ungraded sessions.")
 @click.option("-s", "--summary", is_flag=True, help="Show a summary of the last 7 days.")
-@click.option("-d", "--days", type=click.FloatRange(min=0, min_open=True), default=7.0, help="Days for --summary.")
+@click.option("-d", "--days", type=DAYS, default=7.0, help="Days for --summary.")
 @click.option("-r", "--report", is_flag=True, help="Make the weekly report.")
 @click.option("-f", "--file", "file", type=click.Path(path_type=Path, readable=False), help="Grade one session file.")
 @click.pass_context

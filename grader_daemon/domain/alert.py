@@ -101,7 +101,7 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True):
     """One cause, told once. `drops` holds the streams that it shows in, the one that raised it first.
 
     `sessions` are ids of those that weigh most, `rule` names the threshold of an alert of that kind. `number` is None
-    until it is stored.
+    until it is stored, `told` says that people were told of it.
     """
 
     number: int | None = None
@@ -117,3 +117,4 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True):
     resolved_at: datetime | None = None
     acknowledged_at: datetime | None = None
     note: str | None = None
+    told: bool = False

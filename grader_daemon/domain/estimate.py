@@ -55,14 +55,15 @@ def proportion(part: int, whole: int, *, fewest: int = 1) -> Estimate:
 def mean(total: float, squares: float, sample: int, *, lowest: float, highest: float, fewest: int = 1) -> Estimate:
     """Estimate the mean of values between `lowest` and `highest`, from their sum and their sum of squares.
 
-    One value alone has no interval but the whole range.
+    One value alone has no interval but the whole range. The spread is that of the values and of one more that lies a
+    quarter of the range from their mean: a few equal values are no certainty.
     """
     if sample < max(fewest, 1):
         return Estimate(sample=sample)
     value = total / sample
     if sample == 1:
         return Estimate(value=value, low=lowest, high=highest, sample=1)
-    variance = max(0.0, (squares - total * value) / (sample - 1))
+    variance = (max(0.0, squares - total * value) + ((highest - lowest) / 4) ** 2) / sample
     margin = _t_quantile(sample - 1) * math.sqrt(variance / sample)
     return Estimate(value=value, low=max(lowest, value - margin), high=min(highest, value + margin), sample=sample)
 

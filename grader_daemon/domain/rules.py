@@ -183,6 +183,17 @@ class AlertRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     forget_days: Positive
     thresholds: tuple[ThresholdRule, ...]
 
+    def __post_init__(self) -> None:
+        """Refuse what cannot be told apart.
+
+        Raises:
+            ValueError: two thresholds have one name; the text is one line.
+        """
+        names = [rule.name for rule in self.thresholds]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two `thresholds` are named {name!r}")
+
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One complete ruleset. `version` is a hash of its content: equal versions grade equally."""

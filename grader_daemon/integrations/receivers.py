@@ -122,7 +122,7 @@ class Command:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, "GRADER_DELIVERY": str(delivery)},
+                env=_environment(delivery),
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
@@ -140,6 +140,12 @@ def sign(body: bytes, timestamp: str, secret: str) -> str:
     """Give the value of ``X-Grader-Signature``."""
     digest = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
     return f"sha256={digest}"
+
+
+def _environment(delivery: int) -> dict[str, str]:
+    """Give the environment of a program: ours, but for what signs the calls of the webhook."""
+    ours = {name: value for name, value in os.environ.items() if name.upper() != "GRADER_ALERT_WEBHOOK_SECRET"}
+    return {**ours, "GRADER_DELIVERY": str(delivery)}
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

@@ -8,7 +8,7 @@ transaction.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 
 import msgspec
 import structlog
@@ -28,8 +28,6 @@ from grader_daemon.storage.alerts import Position
 _AT_ONCE = 2000
 _SAMPLE = 2000
 _FIRST_DAYS = timedelta(days=56)
-_REMEMBERED = timedelta(days=90)
-_A_DAY = timedelta(days=1)
 _MOMENT = timedelta(microseconds=1)
 _decode_state = msgspec.json.Decoder(DetectorState).decode
 _encode = msgspec.json.Encoder().encode
@@ -58,7 +56,6 @@ class DegradationWatch:
         self._settled_after = settled_after
         self._is_settled = is_settled
         self._log = structlog.get_logger()
-        self._cleaned_on: date | None = None
 
     def run(self, now: datetime) -> bool:
         """Take up the sessions that ended since the last run, then look at the thresholds.
@@ -86,69 +83,65 @@ class DegradationWatch:
     def _position(self, now: datetime) -> Position:
         """Where to read on; one that lies in the future was written under a clock that was wrong."""
         position = self._store.alerts.position()
-        if position is None:
-            return Position(now - _FIRST_DAYS, "")
-        return position if position.ended_at <= now else Position(now - _A_DAY, "")
+        if position is not None and position.ended_at > now:
+            position = self._store.alerts.last_watched(now)
+        return position or Position(now - _FIRST_DAYS, "")
 
     def _take_up(self, seen: Sequence[Observation], position: Position, now: datetime) -> None:
-        states = self._states()
+        states = self._states(now)
         outcome = watch(states, seen, rules=self._rules)
         standing = {stream for stream, state in states.items() if state.alarm is not None}
         with self._store.transaction():
             changed = {stream: _encode(state) for stream, state in outcome.states.items()}
             self._store.alerts.save_streams(changed, gone=outcome.gone)
             self._store.alerts.advance(position, seen)
-            self._forget_seen(now)
-            told = self._keep(_Settlement(self._store, self._rules, standing).settle(outcome.events), now)
+            settlement = _Settlement(self._store, self._rules, standing)
+            told = self._keep(settlement.settle(outcome.events, now=now), now)
         self._tell(told)
 
-    def _states(self) -> dict[Stream, DetectorState]:
-        """The detectors; one of another version, or for other drops than those of the rules, begins anew."""
+    def _states(self, now: datetime) -> dict[Stream, DetectorState]:
+        """The detectors; one of another version, or for other drops than the rules have, begins anew."""
+        today = day_of(now, self._zone).toordinal()
         states = {}
         for stream, content in self._store.alerts.streams().items():
             try:
                 state = _decode_state(content)
             except msgspec.MsgspecError:
                 continue
-            if state.baseline is None or len(state.baseline.stakes) == len(self._rules.drops):
-                states[stream] = state
+            if _fits(state, drops=len(self._rules.drops)):
+                states[stream] = state if state.day <= today else _brought_back(state, today)
         return states
-
-    def _forget_seen(self, now: datetime) -> None:
-        today = now.date()
-        if self._cleaned_on != today:
-            self._cleaned_on = today
-            self._store.alerts.forget_seen(now - _REMEMBERED)
 
     # -- thresholds --------------------------------------------------------------------------------------------------
 
     def _check_thresholds(self, now: datetime) -> bool:
-        standing = {
-            (alert.rule, alert.drops[0].stream): alert
-            for alert in self._store.alerts.open()
-            if alert.kind is AlertKind.THRESHOLD
-        }
-        if not standing and not self._rules.thresholds:
+        if not self._rules.thresholds and not any(map(_is_threshold, self._store.alerts.open())):
             return False
-        changed: list[Alert] = []
-        for rule in self._rules.thresholds:
-            for group, sums in self._groups_of(rule, now):
-                alert = standing.pop((rule.name, Stream(rule.metric, rule.dimension, group)), None)
-                found = thresholds.found_in(sums, rule.metric)
-                if alert is None and thresholds.opens(rule, found):
-                    changed.append(thresholds.threshold_alert(rule, group, found=found, now=now))
-                elif alert is not None and thresholds.clears(rule, found):
-                    changed.append(msgspec.structs.replace(alert, resolved_at=now))
-        names = {rule.name for rule in self._rules.thresholds}
-        changed += [
-            msgspec.structs.replace(alert, resolved_at=now)
-            for (rule_name, _), alert in standing.items()
-            if rule_name not in names
-        ]
         with self._store.transaction():
+            changed = self._compare_thresholds(now)
             told = self._keep(changed, now)
         self._tell(told)
         return bool(changed)
+
+    def _compare_thresholds(self, now: datetime) -> list[Alert]:
+        """Give the alerts that open or end now. One whose rule is gone, or is about something else, ends."""
+        standing = {
+            (alert.rule, alert.drops[0].stream): alert for alert in self._store.alerts.open() if _is_threshold(alert)
+        }
+        changed = [
+            msgspec.structs.replace(alert, resolved_at=now)
+            for (name, stream), alert in standing.items()
+            if not any(rule.name == name and _is_about(rule, stream) for rule in self._rules.thresholds)
+        ]
+        for rule in self._rules.thresholds:
+            for group, sums in self._groups_of(rule, now):
+                known = standing.get((rule.name, Stream(rule.metric, rule.dimension, group)))
+                found = thresholds.found_in(sums, rule.metric)
+                if known is None and thresholds.opens(rule, found):
+                    changed.append(thresholds.threshold_alert(rule, group, found=found, now=now))
+                elif known is not None and thresholds.clears(rule, found):
+                    changed.append(msgspec.structs.replace(known, resolved_at=now))
+        return changed
 
     def _groups_of(self, rule: ThresholdRule, now: datetime) -> Iterable[tuple[str, Sums]]:
         """Give the groups that a rule is about: all of its dimension unless it names one."""
@@ -162,17 +155,22 @@ class DegradationWatch:
     # -- telling -----------------------------------------------------------------------------------------------------
 
     def _keep(self, alerts: Iterable[Alert], now: datetime) -> list[Alert]:
-        """Write alerts that are new or changed; gives those that people are to be told of."""
+        """Write alerts that are new or changed; gives those that people are to be told of.
+
+        An alert is told when it opens, and when it resolves if its opening was told. While all its streams are silenced
+        it is neither; the first that joins it and is not silenced brings it out.
+        """
         silenced = self._store.alerts.silenced(now)
         told = []
         for alert in alerts:
-            kept = alert
-            if alert.number is None:
-                kept = self._store.alerts.add(alert)
+            is_silent = all(drop.stream in silenced for drop in alert.drops)
+            is_news = not is_silent and alert.told == (alert.resolved_at is not None)
+            kept = msgspec.structs.replace(alert, told=alert.told or is_news)
+            if kept.number is None:
+                kept = self._store.alerts.add(kept)
             else:
-                self._store.alerts.replace(alert)
-            is_news = (alert.number is None) != (alert.resolved_at is not None)
-            if is_news and any(drop.stream not in silenced for drop in alert.drops):
+                self._store.alerts.replace(kept)
+            if is_news:
                 told.append(kept)
                 self._put_out(kept, now)
         return told
@@ -205,6 +203,35 @@ class DegradationWatch:
                 self._log.info("alert.resolved", level="notice", **facts)
 
 
+def _is_threshold(alert: Alert) -> bool:
+    return alert.kind is AlertKind.THRESHOLD
+
+
+def _is_about(rule: ThresholdRule, stream: Stream) -> bool:
+    return (rule.metric, rule.dimension) == (stream.metric, stream.dimension) and rule.group in {None, stream.name}
+
+
+def _fits(state: DetectorState, *, drops: int) -> bool:
+    """Does a state that was kept fit itself, and the rules?"""
+    if state.baseline is None:
+        return True
+    return {len(state.baseline.stakes), len(state.evidence), len(state.climbs), len(state.starts)} == {drops}
+
+
+def _brought_back(state: DetectorState, today: int) -> DetectorState:
+    """Give the state of a detector whose last day was one of a clock that was ahead, as if that had been today."""
+    baseline = state.baseline
+    if baseline is not None:
+        baseline = msgspec.structs.replace(baseline, made_on=min(baseline.made_on, today))
+    return msgspec.structs.replace(
+        state,
+        day=today,
+        began_day=min(state.began_day, today),
+        days=tuple(day for day in state.days if day.number <= today),
+        baseline=baseline,
+    )
+
+
 class _Settlement:
     """Turns what the detectors found into alerts; `standing` are the streams whose alarm stands."""
 
@@ -212,11 +239,11 @@ class _Settlement:
         self._store = store
         self._rules = rules
         self._standing = standing
-        self._open = [alert for alert in store.alerts.open() if alert.kind is AlertKind.DEGRADATION]
+        self._open = [alert for alert in store.alerts.open() if not _is_threshold(alert)]
         self._changed: list[Alert] = []
 
-    def settle(self, events: Iterable[Event]) -> list[Alert]:
-        """Give the alerts that are new or changed, the oldest first."""
+    def settle(self, events: Iterable[Event], *, now: datetime) -> list[Alert]:
+        """Give the alerts that are new or changed; one whose detectors all began anew ends `now`."""
         for event in events:
             if isinstance(event, Alarmed):
                 self._standing.add(event.stream)
@@ -224,6 +251,8 @@ class _Settlement:
             else:
                 self._standing.discard(event.stream)
                 self._end(event.stream, event.at)
+        for alert in list(self._open):
+            self._end(alert.drops[0].stream, now)
         return self._changed
 
     def _raise(self, event: Alarmed) -> None:

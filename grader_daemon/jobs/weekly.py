@@ -225,4 +225,4 @@ def _following(before: WeeklyReport | None, made: WeeklyReport) -> WeeklyReport:
 def _as_of(alert: Alert, moment: datetime) -> Alert:
     """Forget what happened to the alert after `moment`."""
     resolved = alert.resolved_at if alert.resolved_at is not None and alert.resolved_at < moment else None
-    return msgspec.structs.replace(alert, resolved_at=resolved, acknowledged_at=None, note=None)
+    return msgspec.structs.replace(alert, resolved_at=resolved, acknowledged_at=None, note=None, told=True)

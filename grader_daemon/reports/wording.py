@@ -11,10 +11,8 @@ from typing import Final
 
 from grader_daemon.domain.alert import Alert, AlertKind, Decomposition, ShareChange, Stream, StreamDrop, Verdict
 from grader_daemon.domain.insight import (
-    Alternative,
     Coverage,
     ErrorIssue,
-    IssueState,
     StepCount,
     Suggestion,
     WeeklyReport,
@@ -59,13 +57,6 @@ _CAUSE_OF = {
     Verdict.MIX: "Other work came in",
     Verdict.WORK: "The same work got worse",
     Verdict.BOTH: "Other work came in, and the same work got worse",
-}
-_STATE_OF = {
-    IssueState.NEW: "new",
-    IssueState.ONGOING: "ongoing",
-    IssueState.REGRESSED: "came back",
-    IssueState.RESOLVED: "resolved",
-    IssueState.IGNORED: "ignored",
 }
 
 
@@ -131,12 +122,6 @@ def issue_lines(issue: ErrorIssue) -> tuple[Words, ...]:
     return (*shown, (*helped(issue.steps), "."), *_spread(issue), *examples("Last in", issue.latest))
 
 
-def issue_sentence(issue: ErrorIssue) -> Words:
-    """Give an issue in one sentence: what failed, how often, what ended it."""
-    said: Words = (" (", name(issue.signal, LONGEST_LINE), ")") if issue.signal else ()
-    return (*issue_title(issue), *said, f"; {_STATE_OF[issue.state]}; ", *_lower(helped(issue.steps)))
-
-
 def helped(steps: Iterable[StepCount]) -> Words:
     """Say which next steps worked after a failure, and how often: the surest first, and what often did not."""
     tried = tuple(steps)
@@ -155,11 +140,6 @@ def step_words(step: StepCount) -> Words:
     if step.is_retry:
         return ("a retry", odds)
     return (*call(step.tool, step.command), odds)
-
-
-def alternative_sentence(alternative: Alternative) -> Words:
-    """Say what worked in place of a tool that had failed."""
-    return (name(alternative.tool), f", {count(alternative.failures, 'failure')}: ", *_lower(helped(alternative.steps)))
 
 
 def call(tool: str | None, command: str | None) -> Words:
@@ -280,9 +260,3 @@ def _outcome(alert: Alert) -> tuple[Words, ...]:
         said.append((f"Note: {remark(alert.note)}",))
     closing = "Still open." if alert.resolved_at is None else f"Resolved {moment(alert.resolved_at)}."
     return (*said, (closing,))
-
-
-def _lower(words: Words) -> Words:
-    first, *others = words
-    assert isinstance(first, str)
-    return (first[0].lower() + first[1:], *others)

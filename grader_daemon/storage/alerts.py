@@ -27,13 +27,18 @@ from grader_daemon.storage.rows import known_moment, to_moment, to_text
 
 _ALERT = (
     "id, kind, level, rule, drops, sessions, changes, decomposition, opened_at, began_at, resolved_at, acknowledged_at,"
-    " note"
+    " note, told"
 )
 _OBSERVATION = (
     "SELECT d.session_id, d.ended_at, d.ended_on, d.task_type, g.model, g.platform, g.task_completed,"
     " g.tool_calls_efficient, g.response_quality, d.tool_calls, g.total_errors, d.tools"
     " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
     " WHERE d.state <> 'open'"
+)
+_LARGEST_NUMBER = 2**63 - 1
+_KNOWN_STREAMS = " AND ".join(
+    f"{column} IN ({', '.join(repr(member.value) for member in known)})"
+    for column, known in (("metric", Metric), ("dimension", Dimension))
 )
 _encode = msgspec.json.Encoder().encode
 _decode_drops = msgspec.json.Decoder(tuple[StreamDrop, ...]).decode
@@ -62,7 +67,7 @@ class Alerts:
         connection = self._database.connection
         connection.execute(
             "INSERT INTO alerts (kind, level, rule, drops, sessions, changes, decomposition, opened_at, began_at,"
-            " resolved_at, acknowledged_at, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " resolved_at, acknowledged_at, note, told) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             _alert_row(alert),
         )
         return msgspec.structs.replace(alert, number=connection.last_insert_rowid())
@@ -71,7 +76,7 @@ class Alerts:
         """Keep what became of an alert."""
         self._database.connection.execute(
             "UPDATE alerts SET kind = ?, level = ?, rule = ?, drops = ?, sessions = ?, changes = ?, decomposition = ?,"
-            " opened_at = ?, began_at = ?, resolved_at = ?, acknowledged_at = ?, note = ? WHERE id = ?",
+            " opened_at = ?, began_at = ?, resolved_at = ?, acknowledged_at = ?, note = ?, told = ? WHERE id = ?",
             (*_alert_row(alert), alert.number),
         )
 
@@ -97,7 +102,7 @@ class Alerts:
         Raises:
             InputError: there is none of this number.
         """
-        found = self._alerts("WHERE id = ?", number)
+        found = self._alerts("WHERE id = ?", number) if 0 < number <= _LARGEST_NUMBER else []
         if not found:
             raise InputError(f"there is no alert {number}; see 'grader-daemon alerts list'")
         return found[0]
@@ -105,8 +110,8 @@ class Alerts:
     # -- the watch -------------------------------------------------------------------------------------------------
 
     def streams(self) -> dict[Stream, bytes]:
-        """The state of each detector, as JSON."""
-        rows = self._database.rows("SELECT metric, dimension, name, state FROM alert_streams")
+        """The state of each detector, as JSON, but for those of metrics that only another version knows."""
+        rows = self._database.rows(f"SELECT metric, dimension, name, state FROM alert_streams WHERE {_KNOWN_STREAMS}")
         return {Stream(Metric(row[0]), Dimension(row[1]), row[2]): row[3].encode() for row in rows}
 
     def save_streams(self, states: Mapping[Stream, bytes], *, gone: Collection[Stream]) -> None:
@@ -125,6 +130,15 @@ class Alerts:
         rows = self._database.rows("SELECT ended_at, session_id FROM alert_position")
         return Position(known_moment(rows[0][0]), rows[0][1]) if rows else None
 
+    def last_watched(self, until: datetime) -> Position | None:
+        """Give the newest session that the watch has seen, of those that ended up to `until`."""
+        rows = self._database.rows(
+            "SELECT ended_at, session_id FROM session_details WHERE watched AND ended_at <= ?"
+            " ORDER BY ended_at DESC, session_id DESC LIMIT 1",
+            (to_text(until),),
+        )
+        return Position(known_moment(rows[0][0]), rows[0][1]) if rows else None
+
     def advance(self, position: Position, seen: Sequence[Observation]) -> None:
         """Note how far the watch has read, and which sessions it saw: one that is resumed does not count again."""
         self._database.connection.execute(
@@ -132,15 +146,13 @@ class Alerts:
             (to_text(position.ended_at), position.session_id),
         )
         self._database.connection.executemany(
-            "INSERT OR REPLACE INTO alert_seen (session_id, ended_at) VALUES (?, ?)",
-            [(each.session_id, to_text(each.ended_at)) for each in seen],
+            "UPDATE session_details SET watched = 1 WHERE session_id = ?", [(each.session_id,) for each in seen]
         )
 
     def unseen(self, after: Position, *, until: datetime, limit: int) -> list[Observation]:
         """Finished sessions that ended after a position and not after `until`, in order, but for those seen before."""
         return self._observations(
-            " AND (d.ended_at, d.session_id) > (?, ?) AND d.ended_at <= ?"
-            " AND NOT EXISTS (SELECT 1 FROM alert_seen AS s WHERE s.session_id = d.session_id)"
+            " AND (d.ended_at, d.session_id) > (?, ?) AND d.ended_at <= ? AND NOT d.watched"
             " ORDER BY d.ended_at, d.session_id LIMIT ?",
             to_text(after.ended_at),
             after.session_id,
@@ -158,10 +170,6 @@ class Alerts:
         )
         return found[::-1]
 
-    def forget_seen(self, before: datetime) -> None:
-        """Forget that the watch saw sessions that ended before `before`."""
-        self._database.connection.execute("DELETE FROM alert_seen WHERE ended_at < ?", (to_text(before),))
-
     # -- silences --------------------------------------------------------------------------------------------------
 
     def silence(self, streams: Sequence[Stream], until: datetime) -> None:
@@ -174,7 +182,8 @@ class Alerts:
     def silenced(self, now: datetime) -> dict[Stream, datetime]:
         """Streams of which nothing is told, and until when."""
         rows = self._database.rows(
-            "SELECT metric, dimension, name, until FROM alert_silences WHERE until > ?", (to_text(now),)
+            f"SELECT metric, dimension, name, until FROM alert_silences WHERE until > ? AND {_KNOWN_STREAMS}",
+            (to_text(now),),
         )
         return {Stream(Metric(row[0]), Dimension(row[1]), row[2]): known_moment(row[3]) for row in rows}
 
@@ -200,6 +209,7 @@ def _alert_row(alert: Alert) -> tuple[Any, ...]:
         to_text(alert.resolved_at),
         to_text(alert.acknowledged_at),
         alert.note,
+        alert.told,
     )
 
 
@@ -218,6 +228,7 @@ def _to_alert(row: Sequence[Any]) -> Alert:
         resolved_at=to_moment(row[10]),
         acknowledged_at=to_moment(row[11]),
         note=row[12],
+        told=bool(row[13]),
     )
 
 

@@ -114,10 +114,10 @@ class Issues:
     def _seen(self, fingerprint: str, span: Span, until: datetime, *, order: str, limit: int) -> list[tuple[str, str]]:
         """Give ends and ids of sessions that had an issue up to the end of a span, the first or the last of them."""
         rows = self._database.rows(
-            "SELECT DISTINCT f.ended_at, f.session_id FROM session_failures AS f"
+            "SELECT f.ended_at, f.session_id FROM session_failures AS f"
             " JOIN session_details AS d ON d.session_id = f.session_id"
             " WHERE f.fingerprint = ? AND f.ended_at IS NOT NULL AND f.ended_at < ? AND d.ended_on <= ?"
-            f" ORDER BY f.ended_at {order}, f.session_id LIMIT ?",
+            f" GROUP BY f.ended_at, f.session_id ORDER BY f.ended_at {order}, f.session_id {order} LIMIT ?",
             (fingerprint, to_text(until), span.last.isoformat(), limit),
         )
         return [(row[0], row[1]) for row in rows]

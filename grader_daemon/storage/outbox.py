@@ -11,6 +11,8 @@ from grader_daemon.domain.text import clean
 from grader_daemon.storage.database import Database
 from grader_daemon.storage.rows import known_moment, to_text
 
+_MANY_ATTEMPTS = 8
+
 
 class Letter(msgspec.Struct, frozen=True, kw_only=True):
     """One message to one receiver. `number` stays the same however often it is sent; `payload` is a JSON document.
@@ -40,11 +42,14 @@ class Outbox:
         )
 
     def next(self, channel: str) -> Letter | None:
-        """Give the oldest message of a channel that is not delivered; those after it wait for it."""
+        """Give the oldest message of a channel that is not delivered; those after it wait for it.
+
+        One that was tried many times stands back: it may be a message that its receiver will never take.
+        """
         rows = self._database.rows(
-            "SELECT id, payload, attempts, next_at FROM alert_outbox WHERE delivered_at IS NULL AND channel = ?"
-            " ORDER BY id LIMIT 1",
-            (channel,),
+            "SELECT id, payload, attempts, next_at FROM alert_outbox WHERE delivered_at IS NULL AND channel = ?1"
+            " ORDER BY attempts >= ?2, CASE WHEN attempts >= ?2 THEN next_at END, id LIMIT 1",
+            (channel, _MANY_ATTEMPTS),
         )
         if not rows:
             return None

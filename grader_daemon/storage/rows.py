@@ -59,6 +59,7 @@ DETAIL_COLUMNS = (
     "ended_on",
     "tools",
     "loop_told",
+    "watched",
 )
 FAILURE_COLUMNS = (
     "session_id",
@@ -82,13 +83,14 @@ _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 class StoredGrade(msgspec.Struct, frozen=True, kw_only=True):
     """A grade with its row id. Rows that the original program wrote have no details (`detailed` is False).
 
-    `loop_told` says that its loop risk was logged while it ran.
+    `loop_told` says that its loop risk was logged while it ran, `watched` that the watch on degradation has seen it.
     """
 
     id: int
     grade: Grade
     detailed: bool
     loop_told: bool
+    watched: bool
 
 
 @lru_cache(maxsize=16)
@@ -140,7 +142,9 @@ def grade_row(grade: Grade) -> tuple[Any, ...]:
     )
 
 
-def detail_row(grade: Grade, identity: Identity, *, digest: str, host: str, loop_told: bool) -> tuple[Any, ...]:
+def detail_row(
+    grade: Grade, identity: Identity, *, digest: str, host: str, loop_told: bool, watched: bool
+) -> tuple[Any, ...]:
     """Values for `DETAIL_COLUMNS`."""
     return (
         grade.session_id,
@@ -167,6 +171,7 @@ def detail_row(grade: Grade, identity: Identity, *, digest: str, host: str, loop
         grade.ended_on,
         _encode([(use.tool, use.calls, use.failures) for use in grade.tools]).decode(),
         loop_told,
+        watched,
     )
 
 
@@ -199,6 +204,7 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
         id=row[0],
         detailed=detailed,
         loop_told=bool(details["loop_told"]),
+        watched=bool(details["watched"]),
         grade=Grade(
             session_id=known["session_id"],
             session_file=known["session_file"],

@@ -138,6 +138,7 @@ class Store(Ledger):
         grades = list({new.grade.session_id: new for new in grades}.values())
         replaced = self.stored([new.grade.session_id for new in grades])
         told = {session_id for session_id, old in replaced.items() if old.loop_told}
+        watched = {session_id for session_id, old in replaced.items() if old.watched}
         self._count(added=[new.grade for new in grades], removed=[old.grade for old in replaced.values()])
         many(_UPSERT_GRADE, [grade_row(new.grade) for new in grades])
         many(
@@ -149,6 +150,7 @@ class Store(Ledger):
                     digest=new.digest,
                     host=self._host,
                     loop_told=new.loop_told or new.grade.session_id in told,
+                    watched=new.grade.session_id in watched,
                 )
                 for new in grades
             ],

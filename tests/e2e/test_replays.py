@@ -264,7 +264,7 @@ def _outcome(database: Path, folder: str) -> dict[str, list[Row]]:
     for row in found["grades"]:
         del row["id"], row["graded_at"]
     for row in found["details"]:
-        del row["loop_told"]
+        del row["loop_told"], row["watched"]
     return found
 
 

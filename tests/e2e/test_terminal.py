@@ -45,6 +45,12 @@ COMMANDS = [
     ["status"],
     ["grade", ".timmy"],
     ["backfill", "--dry-run"],
+    ["patterns", "-d", "1000"],
+    ["errors", "list", "--all"],
+    ["errors", "show", "1"],
+    ["errors", "reopen", "1"],
+    ["alerts"],
+    ["report", "--week", "2026-W47"],
 ]
 
 
@@ -63,7 +69,16 @@ def test_escapes_of_a_session_never_reach_a_terminal(hostile_home: Path, argumen
     _assert_harmless(_STYLE.sub("", shown))
 
 
-@pytest.mark.parametrize("arguments", [["list", "--json"], ["show", "hostile", "--json"], ["why", "hostile", "--json"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["list", "--json"],
+        ["show", "hostile", "--json"],
+        ["why", "hostile", "--json"],
+        ["patterns", "-d", "1000", "--json"],
+        ["errors", "show", "1", "--json"],
+    ],
+)
 def test_json_documents_escape_control_characters(hostile_home: Path, arguments: list[str]) -> None:
     ended = run_command(hostile_home, *arguments)
 

@@ -1,6 +1,7 @@
 ALTER TABLE session_details ADD COLUMN ended_on TEXT;    -- the day of ended_at where the person lives
 ALTER TABLE session_details ADD COLUMN tools TEXT;       -- JSON array of [tool, calls, failures]
 ALTER TABLE session_details ADD COLUMN loop_told INTEGER NOT NULL DEFAULT 0;  -- its loop risk was logged while it ran
+ALTER TABLE session_details ADD COLUMN watched INTEGER NOT NULL DEFAULT 0;    -- the watch on degradation has seen it
 UPDATE session_details SET ended_on = substr(ended_at, 1, 10);
 
 ALTER TABLE session_failures ADD COLUMN command TEXT;       -- family of the shell command
@@ -150,12 +151,13 @@ CREATE TABLE alerts (
     began_at TEXT NOT NULL,        -- when it is thought to have begun
     resolved_at TEXT,
     acknowledged_at TEXT,
-    note TEXT
+    note TEXT,
+    told INTEGER NOT NULL
 );
 CREATE INDEX alerts_open ON alerts (opened_at) WHERE resolved_at IS NULL;
 CREATE INDEX alerts_opened_at ON alerts (opened_at);
 
--- The watch on degradation: a detector for each stream, how far it has read, and which sessions it has seen.
+-- The watch on degradation: a detector for each stream, and how far it has read.
 CREATE TABLE alert_streams (
     metric TEXT NOT NULL,
     dimension TEXT NOT NULL,
@@ -168,7 +170,6 @@ CREATE TABLE alert_position (
     ended_at TEXT NOT NULL,
     session_id TEXT NOT NULL
 );
-CREATE TABLE alert_seen (session_id TEXT PRIMARY KEY NOT NULL, ended_at TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE alert_silences (
     metric TEXT NOT NULL,
     dimension TEXT NOT NULL,

@@ -38,6 +38,10 @@ def test_a_job_that_failed_runs_again_after_its_pause(failures: int, late: timed
     assert may_run(failures=failures, ended_at=NOW, now=NOW + pause_after(failures) + late) is allowed
 
 
+def test_a_job_that_failed_this_moment_waits() -> None:
+    assert not may_run(failures=1, ended_at=NOW, now=NOW)
+
+
 @pytest.mark.parametrize(
     ("failures", "ended_at"),
     [

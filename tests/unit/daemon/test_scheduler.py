@@ -320,6 +320,19 @@ def test_a_stop_waits_for_the_job_that_runs_and_for_no_other(hire: Hire) -> None
     assert other.runs == []
 
 
+def test_a_stop_may_be_asked_for_first_and_waited_for_later(hire: Hire) -> None:
+    gate, other = Gate(), Scripted(True, name="other")
+    scheduler = hire(gate, other)
+    scheduler.start()
+    assert gate.entered.wait(5)
+    began = monotonic()
+    scheduler.request_stop()
+    assert monotonic() - began < 1
+    gate.open.set()
+    assert scheduler.stop(5)
+    assert other.runs == []
+
+
 @pytest.mark.parametrize("started", [True, False])
 def test_a_stop_closes_the_store_and_may_come_twice(
     tmp_path: Path,

@@ -16,6 +16,7 @@ from grader_daemon.domain.calendar import (
     end_of,
     last_days,
     read_week,
+    start_of,
     week_name,
     week_of,
 )
@@ -156,6 +157,16 @@ def test_the_last_day_ends_with_time_itself() -> None:
     assert end_of(date.max, BERLIN) == datetime.max.replace(tzinfo=UTC)
 
 
+@given(day=st.dates(date(1985, 1, 1), date(2100, 1, 1)), zone=zones)
+@example(date(2011, 12, 30), APIA)
+def test_a_day_begins_where_the_day_before_ends(day: date, zone: tzinfo) -> None:
+    assert start_of(day, zone) == end_of(day - DAY, zone)
+
+
+def test_the_first_day_begins_with_time_itself() -> None:
+    assert start_of(date.min, KATHMANDU) == datetime.min.replace(tzinfo=UTC)
+
+
 # -- weeks ---------------------------------------------------------------------------------------------------------
 
 
@@ -290,6 +301,9 @@ def test_last_days_end_today(count: int, first: date) -> None:
         pytest.param(Span(date(2024, 2, 1), date(2024, 2, 28)), None, id="all-but-the-leap-day"),
         pytest.param(Span(date(2026, 11, 2), date(2026, 12, 30)), None, id="parts-of-two"),
         pytest.param(Span(date(2026, 12, 1), date(2027, 1, 5)), Span(date(2026, 12, 1), date(2026, 12, 31)), id="year"),
+        pytest.param(
+            Span(date(2026, 12, 2), date(2027, 1, 31)), Span(date(2027, 1, 1), date(2027, 1, 31)), id="new-year"
+        ),
         pytest.param(ALWAYS, ALWAYS, id="always"),
         pytest.param(Span(date(9999, 12, 2), date.max), None, id="within-the-last-month"),
     ],

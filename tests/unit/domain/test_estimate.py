@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader_daemon.domain.estimate import Estimate, figure, mean, proportion, rate_per_call
+from grader_daemon.domain.estimate import Estimate, _t_quantile, figure, mean, proportion, rate_per_call
 
 T_TABLE = {
     1: 12.7062,
@@ -124,19 +124,21 @@ def test_too_small_a_sample_has_no_value_but_its_size(whole: int, fewest: int, k
 
 
 @pytest.mark.parametrize("freedom", list(T_TABLE))
-def test_mean_has_student_s_interval(freedom: int) -> None:
-    sample = freedom + 1
-    values = [(-1.0) ** number for number in range(sample)]
-    found = mean(sum(values), sample, sample, lowest=-1e9, highest=1e9)
-    quantile = width(found) / 2 / (statistics.stdev(values) / math.sqrt(sample))
-    assert quantile == pytest.approx(T_TABLE[freedom], abs=0.004)
+def test_quantiles_are_student_s(freedom: int) -> None:
+    assert _t_quantile(freedom) == pytest.approx(T_TABLE[freedom], abs=0.004)
 
 
 def test_mean_of_known_values() -> None:
     found = mean_of([2, 3, 3, 4, 3])
     assert found.value == pytest.approx(3.0)
-    assert ends(found) == pytest.approx((3 - 2.7764 * 0.31623, 3 + 2.7764 * 0.31623), abs=0.002)
+    error = math.sqrt((2 + 1) / 5 / 5)
+    assert ends(found) == pytest.approx((3 - 2.7764 * error, 3 + 2.7764 * error), abs=0.002)
     assert found.sample == 5
+
+
+def test_a_few_equal_values_are_no_certainty() -> None:
+    assert ends(mean_of([5, 5, 5])) == pytest.approx((5 - 4.3027 / 3, 5), abs=0.002)
+    assert ends(mean_of([4] * 400)) == pytest.approx((4, 4), abs=0.01)
 
 
 @given(values=scores)

@@ -640,6 +640,19 @@ def test_issues_of_the_week_are_new_or_have_returned(world: World) -> None:
     assert report.new_issues[1].last_seen == at(W47 + 6 * DAY, 12)
 
 
+def test_of_many_issues_the_ten_with_most_failures_are_told(world: World) -> None:
+    for number in range(12):
+        found = (Failure(2, "terminal", Category.TIMEOUT, "curl", f"1-{number:02}"),) * (number + 1)
+        world.session(at(W47, 12), failures=found, total_errors=number + 1)
+        world.session(at(W47 - 20 * DAY, 12), failures=(Failure(2, "x", Category.TIMEOUT, None, f"1-{number:02}-old"),))
+        old = (Failure(2, "x", Category.TIMEOUT, None, f"1-{number:02}-old"),) * (number + 1)
+        world.session(at(W47, 12), failures=old, total_errors=number + 1)
+    world.run(at(W47 + WEEK, 2))
+    report = world.kept(W47)
+    assert [issue.fingerprint for issue in report.new_issues] == [f"1-{number:02}" for number in range(11, 1, -1)]
+    assert [issue.failures for issue in report.returned_issues] == list(range(12, 2, -1))
+
+
 def test_coverage_counts_the_files_of_the_week(world: World) -> None:
     def file(path: str, state: FileState, when: datetime, reason: str | None = None) -> LedgerEntry:
         return LedgerEntry(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.domain.estimate import Estimate, proportion
+from grader_daemon.domain.estimate import Estimate, mean, proportion
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.patterns import groups
 
@@ -104,6 +104,16 @@ def test_few_sessions_have_no_numbers(sessions: int, known: bool) -> None:
     assert [each.sample for each in found] == [sessions] * 6
 
 
+def test_the_interval_of_the_score_is_that_of_the_sessions_scores() -> None:
+    sessions = [Counted(), Counted(completed=False), Counted(efficiency=2), Counted(quality=5)]
+    scored = [session.score for session in sessions]
+    squares = sum(score * score for score in scored)
+    expected = mean(sum(scored), squares, 4, lowest=1.0, highest=5.0)
+    found = groups.score(sums_of(*sessions))
+    assert (found.low, found.value, found.high) == pytest.approx((expected.low, expected.value, expected.high))
+    assert found.low != 1.0
+
+
 def test_recovery_counts_only_sessions_with_failures() -> None:
     sums = sums_of(*[Counted()] * 10, *[Counted(failures=1)] * 2, Counted(failures=1, recovered=False))
     assert groups.recovery(sums) == proportion(2, 3)
@@ -153,10 +163,11 @@ def test_failures_of_a_category_are_counted_against_the_calls_of_all_sessions() 
     whole = failing + sums_of(*[Counted(calls=10)] * 7)
     key = (Dimension.CATEGORY, "timeout")
     now = {OVERALL: whole, key: failing}
-    found = groups.group(now, {OVERALL: whole}, Dimension.CATEGORY, "timeout")
+    before = {OVERALL: sums_of(*[Counted(calls=4)] * 3)}
+    found = groups.group(now, before, Dimension.CATEGORY, "timeout")
     assert found.failure_rate.now.value == pytest.approx(0.06)
     assert found.failure_rate.now.sample == 10
-    assert found.failure_rate.before.value == 0.0
+    assert (found.failure_rate.before.value, found.failure_rate.before.sample) == (0.0, 3)
 
 
 def test_failures_of_a_tool_are_counted_against_its_own_calls() -> None:

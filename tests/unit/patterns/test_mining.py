@@ -69,6 +69,7 @@ def test_tools_and_errors_come_with_their_failures_most_first() -> None:
     assert list(found.tool_errors.items()) == [("terminal", 5), ("browser", 2)]
     assert list(found.error_types.items()) == [("timeout", 6), ("network_error", 1)]
     assert (found.sessions, found.open_sessions, found.overall.failures) == (9, 2, 7)
+    assert found.task_scores == {}
     assert [group.name for group in found.groups[Dimension.TOOL]] == ["terminal", "browser", "read_file"]
 
 

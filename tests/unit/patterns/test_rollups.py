@@ -71,6 +71,19 @@ def test_a_session_adds_its_numbers_and_their_squares() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("errors", "recovered", "counted"),
+    [
+        pytest.param(0, True, (0, 0), id="no-errors"),
+        pytest.param(1, True, (1, 1), id="recovered"),
+        pytest.param(1, False, (1, 0), id="not-recovered"),
+    ],
+)
+def test_only_a_session_with_errors_can_recover(errors: int, recovered: bool, counted: tuple[int, int]) -> None:
+    found = sums(changes_of(grade(ended_on=DAY, total_errors=errors, errors_recovered=recovered)))[OVERALL]
+    assert (found.with_errors, found.recovered) == counted
+
+
 @given(made=grades())
 def test_thrice_the_score_is_what_is_squared(made: Grade) -> None:
     finished = msgspec.structs.replace(made, state=SessionState.COMPLETE)

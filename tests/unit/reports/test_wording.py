@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from grader_daemon.domain.alert import Decomposition, Metric, ShareChange, Stream, Verdict
-from grader_daemon.domain.insight import Alternative, Coverage, IssueState, StepCount
+from grader_daemon.domain.insight import Coverage, StepCount
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.reports.quoting import Words, plain
 from grader_daemon.reports.wording import (
@@ -14,13 +14,11 @@ from grader_daemon.reports.wording import (
     MOST_SESSIONS,
     alert_lines,
     alert_title,
-    alternative_sentence,
     coverage_words,
     days,
     examples,
     helped,
     issue_lines,
-    issue_sentence,
     issue_title,
     moment,
     notes,
@@ -115,32 +113,14 @@ def test_coverage_says_what_became_of_the_files(coverage: Coverage, words: str) 
                 example_step("read_file", 1, 1),
                 example_step("web_search", 9, 0),
             ),
-            "Worked next: terminal curl 12 of 14 tries, a retry 3 of 17 tries, web_search 0 of 9 tries, read_file 1 of 1 try",
+            "Worked next: terminal curl 12 of 14 tries, a retry 3 of 17 tries, "
+            "web_search 0 of 9 tries, read_file 1 of 1 try",
             id="surest-first-and-few-tries-last",
         ),
     ],
 )
 def test_what_helped_is_told_with_its_odds(steps: tuple[StepCount, ...], words: str) -> None:
     assert plain(helped(steps)) == words
-
-
-def test_alternative_names_what_worked_in_its_place() -> None:
-    alternative = Alternative(tool="browser", failures=1, steps=(example_step("terminal", 6, 5),))
-
-    assert plain(alternative_sentence(alternative)) == "browser, 1 failure: worked next: terminal 5 of 6 tries"
-
-
-def test_issue_is_told_in_one_sentence() -> None:
-    assert plain(issue_sentence(example_issue())) == (
-        "browser_navigate: timeout, 31 failures in 12 sessions (Navigation timeout of <n> ms exceeded); new; "
-        "worked next: terminal curl 12 of 14 tries, a retry 3 of 17 tries"
-    )
-
-
-def test_sentence_on_an_issue_without_a_signal_holds_no_empty_parentheses() -> None:
-    issue = example_issue(signal="", state=IssueState.REGRESSED, steps=())
-
-    assert plain(issue_sentence(issue)).endswith("in 12 sessions; came back; what was tried next is not known")
 
 
 def test_issue_of_a_nameless_tool_says_so() -> None:

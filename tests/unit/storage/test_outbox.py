@@ -3,8 +3,6 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-import pytest
-
 from grader_daemon.errors import GraderError
 from grader_daemon.storage import Store
 from grader_daemon.storage.outbox import Letter
@@ -20,19 +18,24 @@ def put(store: Store, *, channel: str = "webhook", payload: str = PAYLOAD, now: 
         store.outbox.put(alert=7, event="opened", channel=channel, payload=payload, now=now)
 
 
-def due(store: Store, now: datetime = NOW, *, limit: int = 10) -> list[Letter]:
-    return store.outbox.due(now, longest_pause=HOUR, limit=limit)
+def delivered(store: Store, number: int, now: datetime = NOW) -> None:
+    with store.transaction():
+        store.outbox.delivered(number, now)
 
 
-def failed(store: Store, number: int, *, again_at: datetime, error: str = "nobody there") -> None:
+def failed(store: Store, number: int, *, again_at: datetime = NOW, error: str = "nobody there") -> None:
     with store.transaction():
         store.outbox.failed(number, error, again_at=again_at)
 
 
-def test_a_message_is_due_at_once(store: Store) -> None:
+def next_number(store: Store, channel: str = "webhook") -> int | None:
+    letter = store.outbox.next(channel)
+    return None if letter is None else letter.number
+
+
+def test_a_message_waits_for_its_receiver_from_now_on(store: Store) -> None:
     put(store)
-    assert due(store) == [Letter(number=1, channel="webhook", payload=PAYLOAD, attempts=0)]
-    assert store.outbox.waiting() == 1
+    assert store.outbox.next("webhook") == Letter(number=1, channel="webhook", payload=PAYLOAD, attempts=0, next_at=NOW)
 
 
 def test_it_is_kept_with_the_alert_and_the_time(store: Store) -> None:
@@ -46,76 +49,90 @@ def test_it_goes_with_the_transaction_that_makes_it_true(store: Store) -> None:
     with suppress(GraderError), store.transaction():
         store.outbox.put(alert=7, event="opened", channel="webhook", payload=PAYLOAD, now=NOW)
         raise GraderError("in the middle")
-    assert due(store) == []
+    assert next_number(store) is None
 
 
-def test_the_oldest_come_first_and_no_more_than_asked_for(store: Store) -> None:
-    for number in range(5):
-        put(store, payload=str(number), now=NOW - number * SECOND)
-    assert [letter.payload for letter in due(store, limit=3)] == ["0", "1", "2"]
-
-
-def test_what_arrived_is_not_due_any_more(store: Store) -> None:
-    put(store)
+def test_the_oldest_of_a_channel_comes_first_whatever_the_clock_said(store: Store) -> None:
     put(store, channel="command")
-    with store.transaction():
-        store.outbox.delivered(1, NOW)
-    assert [letter.number for letter in due(store)] == [2]
-    assert store.outbox.waiting() == 1
-    assert store.rows("SELECT attempts, delivered_at FROM alert_outbox WHERE id = 1") == [(1, NOW.isoformat())]
+    for number in range(3):
+        put(store, payload=str(number), now=NOW - number * SECOND)
+    given = []
+    while (letter := store.outbox.next("webhook")) is not None:
+        given.append(letter.payload)
+        delivered(store, letter.number)
+    assert given == ["0", "1", "2"]
+    assert next_number(store, "command") == 1
 
 
-@pytest.mark.parametrize(
-    ("late", "is_due"),
-    [
-        pytest.param(-SECOND, False, id="just-before"),
-        pytest.param(-timedelta(microseconds=1), False, id="the-last-moment-before"),
-        pytest.param(0 * SECOND, True, id="in-time"),
-        pytest.param(timedelta(microseconds=1), True, id="just-after"),
-    ],
-)
-def test_what_failed_waits_until_it_is_tried_again(store: Store, late: timedelta, is_due: bool) -> None:
+def test_a_message_that_failed_stays_the_next_with_its_number_and_counts_the_tries(store: Store) -> None:
     put(store)
+    put(store)
+    failed(store, 1, again_at=NOW + SECOND)
     failed(store, 1, again_at=NOW + HOUR)
-    assert bool(due(store, NOW + HOUR + late)) is is_due
+    assert store.outbox.next("webhook") == Letter(
+        number=1, channel="webhook", payload=PAYLOAD, attempts=2, next_at=NOW + HOUR
+    )
+    assert store.rows("SELECT last_error FROM alert_outbox WHERE id = 1") == [("nobody there",)]
 
 
-def test_what_failed_keeps_its_number_and_counts_the_tries(store: Store) -> None:
+def test_a_message_that_was_tried_many_times_stands_back_behind_the_others(store: Store) -> None:
     put(store)
-    failed(store, 1, again_at=NOW)
-    failed(store, 1, again_at=NOW)
-    assert due(store) == [Letter(number=1, channel="webhook", payload=PAYLOAD, attempts=2)]
-    assert store.rows("SELECT last_error FROM alert_outbox") == [("nobody there",)]
+    put(store)
+    for _ in range(7):
+        failed(store, 1)
+    assert next_number(store) == 1
+    failed(store, 1)
+    assert next_number(store) == 2
+    delivered(store, 2)
+    assert next_number(store) == 1
+
+
+def test_messages_that_stand_back_take_turns(store: Store) -> None:
+    put(store)
+    put(store)
+    for number in (1, 2):
+        for _ in range(8):
+            failed(store, number, again_at=NOW + number * HOUR)
+    assert next_number(store) == 1
+    failed(store, 1, again_at=NOW + 3 * HOUR)
+    assert next_number(store) == 2
+
+
+def test_what_arrived_is_not_given_any_more(store: Store) -> None:
+    put(store)
+    put(store)
+    delivered(store, 1)
+    assert next_number(store) == 2
+    assert store.rows("SELECT attempts, delivered_at FROM alert_outbox WHERE id = 1") == [(1, NOW.isoformat())]
 
 
 def test_what_arrived_at_last_has_no_error_any_more(store: Store) -> None:
     put(store)
-    failed(store, 1, again_at=NOW)
-    with store.transaction():
-        store.outbox.delivered(1, NOW)
+    failed(store, 1)
+    delivered(store, 1)
     assert store.rows("SELECT attempts, last_error FROM alert_outbox") == [(2, None)]
 
 
 def test_why_it_failed_is_kept_though_it_is_no_unicode(store: Store) -> None:
     put(store)
-    failed(store, 1, again_at=NOW, error="command /s/\udcff: missing")
+    failed(store, 1, error="command /s/\udcff: missing")
     assert store.rows("SELECT last_error FROM alert_outbox")[0][0].startswith("command /s/")
 
 
-@pytest.mark.parametrize("ahead", [2 * HOUR, timedelta(days=365)])
-def test_a_clock_that_was_ahead_holds_no_message_back(store: Store, ahead: timedelta) -> None:
-    put(store, now=NOW + ahead)
-    put(store)
-    failed(store, 2, again_at=NOW + ahead + HOUR)
-    assert [letter.number for letter in due(store)] == [1, 2]
+def test_messages_that_wait_are_counted_for_those_who_are_set(store: Store) -> None:
+    for channel in ("webhook", "webhook", "command", "gone"):
+        put(store, channel=channel)
+    delivered(store, 1)
+    failed(store, 2)
+    assert store.outbox.waiting(["webhook", "command"]) == 2
+    assert store.outbox.waiting([]) == 0
+    assert store.outbox.waiting(["nobody"]) == 0
 
 
 def test_only_what_arrived_long_ago_is_forgotten(store: Store) -> None:
-    for at in (NOW - HOUR, NOW, NOW + HOUR):
+    for number, at in enumerate((NOW - HOUR, NOW, NOW + HOUR), start=1):
         put(store)
-        number = store.rows("SELECT max(id) FROM alert_outbox")[0][0]
-        with store.transaction():
-            store.outbox.delivered(number, at)
+        delivered(store, number, at)
     put(store, now=NOW - timedelta(days=400))
     with store.transaction():
         store.outbox.forget_delivered(NOW)
@@ -124,8 +141,8 @@ def test_only_what_arrived_long_ago_is_forgotten(store: Store) -> None:
 
 def test_a_number_is_never_given_twice(store: Store) -> None:
     put(store)
+    delivered(store, 1)
     with store.transaction():
-        store.outbox.delivered(1, NOW)
         store.outbox.forget_delivered(NOW + SECOND)
     put(store)
-    assert [letter.number for letter in due(store)] == [2]
+    assert next_number(store) == 2

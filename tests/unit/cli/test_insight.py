@@ -1,0 +1,495 @@
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+import pytest
+
+from grader_daemon import cli
+from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Metric, ShareChange, Stream, StreamDrop
+from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step, ToolUse
+from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.rollup import Dimension
+from grader_daemon.storage import Store
+from tests.strategies import grade, new_grade
+
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+RED, REVERSED, CSI, TITLE = "\x1b[31m", "\u202e", "\x9b31m", "\x1b]0;title\x07"
+HOSTILE = f"evil{RED}{REVERSED}{CSI}\r\n{TITLE}"
+HARMLESS = "\N{REPLACEMENT CHARACTER}"
+ISSUE = "1-aaaaaaaaaaaa"
+DATABASE = Path(".timmy/uniwizard/session_grades.db")
+
+
+class Ended(NamedTuple):
+    """What a command left."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class Run(Protocol):
+    """Run a command in this process, in a home of its own."""
+
+    def __call__(self, home: Path, *arguments: str | bytes) -> Ended: ...
+
+
+def now() -> datetime:
+    """The time of the commands."""
+    return datetime.now(UTC)  # noqa: TID251  theirs is the real clock
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    def ended(home: Path, *arguments: str | bytes) -> Ended:
+        for name in [name for name in os.environ if name.startswith("GRADER_")]:
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("HOME", str(home))
+        monkeypatch.chdir(home)
+        monkeypatch.setattr(sys, "argv", ["grader-daemon", *map(os.fsdecode, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as code:
+            cli.main()
+        return Ended(int(code.value.code or 0), *capsys.readouterr())
+
+    return ended
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def _alert(name: str = "terminal", **changes: object) -> Alert:
+    drop = StreamDrop(
+        stream=Stream(Metric.FAILURE_RATE, Dimension.TOOL, name),
+        before=Estimate(value=0.1, low=0.05, high=0.15, sample=300),
+        since=Estimate(value=0.6, low=0.4, high=0.8, sample=20),
+        began_at=now() - DAY,
+    )
+    overall = msgspec.structs.replace(drop, stream=Stream(Metric.COMPLETION_RATE, Dimension.OVERALL, ""))
+    base = Alert(
+        kind=AlertKind.DEGRADATION,
+        level=AlertLevel.WARNING,
+        drops=(drop, overall),
+        opened_at=now() - HOUR,
+        began_at=now() - DAY,
+        sessions=(f"session-{name}",),
+        changes=(ShareChange(dimension=Dimension.MODEL, name=name, before=0.0, since=0.5),),
+    )
+    return msgspec.structs.replace(base, **changes)
+
+
+def _seed(home: Path, *made: Alert, database: Path = DATABASE, name: str = "terminal") -> Path:
+    """A database with some alerts, and sessions that failed in a tool of this name."""
+    step = Step(f"other {name}", None, worked=True)
+    failure = Failure(2, name, Category.PERMISSION_DENIED, name, ISSUE, step)
+    sign = ErrorSign(
+        fingerprint=ISSUE,
+        tool=name,
+        command=name,
+        category=Category.PERMISSION_DENIED,
+        signal=f"says {name}",
+        example=f"for example {name}",
+    )
+    store = Store(home / database)
+    with store.transaction():
+        for each in made:
+            store.alerts.add(each)
+        for number in range(4):
+            ended_at = now() - number * HOUR / 10
+            graded = grade(
+                session_id=f"{number}-{name}",
+                ended_at=ended_at,
+                ended_on=ended_at.date().isoformat(),
+                task_type=name,
+                model=name,
+                platform=name,
+                task_summary=name,
+                tools=(ToolUse(name, 3, 1),),
+                tool_calls=3,
+                failures=(failure,),
+                total_errors=1,
+            )
+            store.save_grades([msgspec.structs.replace(new_grade(graded), signs=(sign,))])
+    store.close()
+    return home
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with an open alert, a resolved one and an error issue; tests only ask."""
+    return _seed(tmp_path_factory.mktemp("asked"), _alert(), _alert(opened_at=now() - DAY, resolved_at=now()))
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with escapes wherever a name goes."""
+    alert = _alert(
+        HOSTILE, note=HOSTILE, acknowledged_at=now(), kind=AlertKind.THRESHOLD, rule=HOSTILE, resolved_at=None
+    )
+    return _seed(tmp_path_factory.mktemp("hostile"), alert, name=HOSTILE)
+
+
+def _document(ended: Ended) -> dict[str, Any]:
+    document = json.loads(ended.stdout)
+    assert isinstance(document, dict)
+    assert document["schema_version"] == 1
+    return document
+
+
+def _refused(ended: Ended) -> str:
+    """What was wrong, told in one line (with how the command is used before it, if it was not used so)."""
+    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+    assert "Traceback" not in ended.stderr
+    *before, line = ended.stderr.splitlines()
+    assert all(each == "" or each.startswith(("Usage: grader-daemon", "Try 'grader-daemon")) for each in before)
+    return line
+
+
+# -- alerts --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("open_alert", "code"), [(True, 1), (False, 0), (None, 0)], ids=["open", "all-resolved", "no-database"]
+)
+@pytest.mark.parametrize("arguments", [["alerts", "--exit-code"], ["alerts", "list", "--exit-code"]])
+def test_the_exit_code_tells_of_open_alerts(
+    home: Path, arguments: list[str], open_alert: bool | None, code: int, run: Run
+) -> None:
+    if open_alert is not None:
+        _seed(home, _alert(resolved_at=None if open_alert else now()))
+    assert run(home, *arguments).returncode == code
+
+
+def test_listing_alerts_is_no_finding_unless_asked(asked: Path, run: Run) -> None:
+    ended = run(asked, "alerts")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout == run(asked, "alerts", "list").stdout
+    lines = ended.stdout.splitlines()
+    assert lines[0].split()[:2] == ["number", "state"]
+    assert [line.split()[:2] for line in lines[1:]] == [["1", "warning"], ["2", "resolved"]]
+    assert "failure rate of tool terminal" in lines[1].lower() or "of tool terminal" in lines[1]
+
+
+def test_without_alerts_it_says_so(home: Path, run: Run) -> None:
+    _seed(home)
+    ended = run(home, "alerts")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "No alerts.\n", "")
+    assert _document(run(home, "alerts", "--json"))["alerts"] == []
+
+
+def test_alerts_are_documents(asked: Path, run: Run) -> None:
+    listed = _document(run(asked, "alerts", "--json"))["alerts"]
+    shown = _document(run(asked, "alerts", "show", "1", "--json"))["alert"]
+    assert [alert["number"] for alert in listed] == [1, 2]
+    assert listed[0] == shown
+    read = msgspec.convert(shown, Alert)
+    assert (read.kind, read.drops[0].stream.name) == (AlertKind.DEGRADATION, "terminal")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        pytest.param(["show", "99"], "no alert 99", id="no-such-alert"),
+        pytest.param(["show", "0"], "no alert 0", id="number-nought"),
+        pytest.param(["show", "9223372036854775808"], "no alert 9223372036854775808", id="beyond-64-bit"),
+        pytest.param(["show", "9" * 100], "no alert 999", id="far-too-large"),
+        pytest.param(["show", "--", "-1"], "no alert -1", id="negative"),
+        pytest.param(["ack", "99"], "no alert 99", id="no-such-alert-to-acknowledge"),
+        pytest.param(["ack", "9" * 30], "no alert 999", id="far-too-large-to-acknowledge"),
+        pytest.param(["silence", "99"], "no alert 99", id="no-such-alert-to-silence"),
+        pytest.param(["silence", "9" * 30], "no alert 999", id="far-too-large-to-silence"),
+        pytest.param(["show", "one"], "'one'", id="a-word"),
+        pytest.param(["show", "1.5"], "'1.5'", id="a-fraction"),
+        pytest.param(["show", f"1{RED}"], r"'1\x1b[31m'", id="escapes"),
+        pytest.param(["show"], "NUMBER", id="no-number"),
+        pytest.param(["silence", "1", "--for", "0m"], "a minute to a year", id="no-time"),
+        pytest.param(["silence", "1", "--for", "367d"], "a minute to a year", id="more-than-a-year"),
+        pytest.param(["silence", "1", "--for", "999999w"], "a minute to a year", id="ages"),
+        pytest.param(["silence", "1", "--for", "9999999w"], "no span of time", id="more-digits-than-ages"),
+        pytest.param(["silence", "1", "--for", "a while"], "no span of time", id="words"),
+        pytest.param(["silence", "1", "--for", ""], "no span of time", id="an-empty-span"),
+        pytest.param(["silence", "1", "--for", "-3d"], "no span of time", id="a-negative-span"),
+        pytest.param(["silence", "1", "--for", "1.5h"], "no span of time", id="a-fraction-of-a-span"),
+        pytest.param(["silence", "1", "--for", "7d\n"], "no span of time", id="a-line-break"),
+        pytest.param(["silence", "1", "--for", f"7d{RED}"], "no span of time", id="escapes-in-a-span"),
+        pytest.param(["forget"], "forget", id="no-such-command"),
+    ],
+)
+def test_wrong_numbers_and_spans_get_one_line(asked: Path, arguments: list[str], says: str, run: Run) -> None:
+    line = _refused(run(asked, "alerts", *arguments))
+    assert says in line
+    assert line.isprintable()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--exit-code", "list"], ["--json", "list"], ["--db-path", "other.db", "list", "--json"]]
+)
+def test_options_before_a_subcommand_are_regarded_or_refused(asked: Path, arguments: list[str], run: Run) -> None:
+    if not (asked / "other.db").exists():
+        _seed(asked, database=Path("other.db"))
+    ended = run(asked, "alerts", *arguments)
+    if ended.returncode == 2:
+        _refused(ended)
+    elif "--exit-code" in arguments:
+        assert ended.returncode == 1
+    else:
+        assert len(_document(ended)["alerts"]) == (0 if "--db-path" in arguments else 2)
+
+
+def test_an_alert_is_acknowledged_with_a_note(home: Path, run: Run) -> None:
+    _seed(home, _alert(), _alert(resolved_at=now()))
+    said = run(home, "alerts", "ack", "1", "--note", f"I know{RED}\nof it")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout.startswith("Alert 1 is acknowledged. It resolves by itself")
+    assert run(home, "alerts", "ack", "2").stdout == "Alert 2 is acknowledged.\n"
+    [shown] = [each for each in _document(run(home, "alerts", "--json"))["alerts"] if each["number"] == 1]
+    assert shown["note"] == f"I know{RED}\nof it"
+    assert shown["resolved_at"] is None
+    assert "warning, known" in run(home, "alerts").stdout
+    lines = run(home, "alerts", "show", "1").stdout.splitlines()
+    assert any(line.startswith("Note: I know") for line in lines)
+    assert all(line.isprintable() for line in lines)
+
+
+def test_a_second_ack_keeps_the_note(home: Path, run: Run) -> None:
+    _seed(home, _alert())
+    run(home, "alerts", "ack", "1", "--note", "I know")
+    run(home, "alerts", "ack", "1")
+    assert _document(run(home, "alerts", "show", "1", "--json"))["alert"]["note"] == "I know"
+
+
+def test_a_note_that_is_no_unicode_is_no_traceback(home: Path, run: Run) -> None:
+    _seed(home, _alert())
+    ended = run(home, "alerts", "ack", "1", "--note", b"it is \xff")
+    assert ended.returncode in (0, 2)
+    assert ended.stderr.count("\n") <= 1
+    assert run(home, "alerts", "show", "1").returncode == 0
+
+
+@pytest.mark.parametrize("given", ["1m", "90m", "12h", "7d", "2w", "366d"])
+def test_an_alert_is_silenced_for_a_time(home: Path, given: str, run: Run) -> None:
+    _seed(home, _alert())
+    before = now()
+    ended = run(home, "alerts", "silence", "1", "--for", given)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith("Alert 1 is silent until ")
+    units = {"m": timedelta(minutes=1), "h": HOUR, "d": DAY, "w": 7 * DAY}
+    span = int(given[:-1]) * units[given[-1]]
+    store = Store(home / DATABASE)
+    silences = store.alerts.silenced(before)
+    store.close()
+    assert set(silences) == {drop.stream for drop in _alert().drops}
+    assert all(before + span <= until <= now() + span for until in silences.values())
+
+
+# -- error issues --------------------------------------------------------------------------------------------------
+
+
+def test_error_issues_are_documents(asked: Path, run: Run) -> None:
+    [listed] = _document(run(asked, "errors", "list", "--json"))["issues"]
+    shown = _document(run(asked, "errors", "show", ISSUE, "--json"))["issue"]
+    assert listed["fingerprint"] == shown["fingerprint"] == ISSUE
+    assert (listed["failures"], listed["sessions"]) == (4, 4)
+
+
+def test_without_a_command_error_issues_are_listed(asked: Path, run: Run) -> None:
+    ended = run(asked, "errors")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended == run(asked, "errors", "list")
+    assert ISSUE in ended.stdout
+
+
+@pytest.mark.parametrize("issue_id", [ISSUE, ISSUE[:5], "aaaa", "1", "a"])
+def test_the_beginning_of_an_id_is_enough(asked: Path, issue_id: str, run: Run) -> None:
+    ended = run(asked, "errors", "show", issue_id)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith(f"{ISSUE}: terminal")
+
+
+@pytest.mark.parametrize(
+    ("command", "issue_id"),
+    [
+        *(pytest.param(command, "nothing", id=f"{command}-nothing") for command in ("resolve", "ignore", "reopen")),
+        pytest.param("show", "nothing", id="nothing"),
+        pytest.param("show", "", id="empty"),
+        pytest.param("show", "%", id="any"),
+        pytest.param("show", "_", id="any-character"),
+        pytest.param("show", f"1{RED}\n", id="escapes"),
+        pytest.param("show", b"\xff", id="no-unicode"),
+    ],
+)
+def test_wrong_ids_get_one_line(asked: Path, command: str, issue_id: str | bytes, run: Run) -> None:
+    ended = run(asked, "errors", command, issue_id)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.count("\n") == 1
+    assert ended.stderr.rstrip("\n").isprintable()
+
+
+def test_an_id_that_fits_several_gets_one_line(home: Path, run: Run) -> None:
+    _seed(home)
+    store = Store(home / DATABASE)
+    with store.transaction():
+        failure = Failure(2, "x", Category.TIMEOUT, None, "1-ab")
+        sign = ErrorSign(fingerprint="1-ab", tool="x", command=None, category=Category.TIMEOUT, signal="s", example="e")
+        made = grade(session_id="s", ended_on=now().date().isoformat(), failures=(failure,), total_errors=1)
+        store.save_grades([msgspec.structs.replace(new_grade(made), signs=(sign,))])
+    store.close()
+    assert "several" in _refused(run(home, "errors", "resolve", "a"))
+    assert run(home, "errors", "resolve", "ab").returncode == 0
+
+
+def test_an_unknown_state_gets_one_line(asked: Path, run: Run) -> None:
+    assert "'broken'" in _refused(run(asked, "errors", "list", "--state", "broken"))
+
+
+# -- days ----------------------------------------------------------------------------------------------------------
+
+WITH_DAYS = [["patterns"], ["errors", "list"], ["summary"], ["list"]]
+
+
+@pytest.mark.parametrize("days", ["nan", "0", "-1", "soon", f"1{RED}"])
+@pytest.mark.parametrize("command", WITH_DAYS, ids=" ".join)
+def test_days_that_are_none_get_one_line(asked: Path, command: list[str], days: str, run: Run) -> None:
+    line = _refused(run(asked, *command, "-d", days))
+    assert line.isprintable()
+
+
+@pytest.mark.parametrize("days", ["inf", "1e300", "1e9", "800000", "0.0001"])
+@pytest.mark.parametrize("command", WITH_DAYS, ids=" ".join)
+def test_any_number_of_days_gets_an_answer_or_one_line(asked: Path, command: list[str], days: str, run: Run) -> None:
+    ended = run(asked, *command, "-d", days, "--json")
+    if ended.returncode:
+        _refused(ended)
+        assert days in ("inf", "1e300")
+        return
+    assert ended.stderr == ""
+    found = _document(ended)
+    if command == ["errors", "list"]:
+        assert [issue["failures"] for issue in found["issues"]] == [4]
+    elif command == ["patterns"]:
+        assert found["sessions"] == 4
+
+
+@pytest.mark.parametrize("command", WITH_DAYS, ids=" ".join)
+def test_without_a_database_there_is_an_answer(home: Path, command: list[str], run: Run) -> None:
+    for arguments in (command, [*command, "--json"]):
+        ended = run(home, *arguments)
+        assert (ended.returncode, ended.stderr) == (0, "")
+    _document(ended)
+
+
+# -- moments from outside ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def set_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Move the machine."""
+
+    def moved(zone: str) -> None:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+
+    yield moved
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    "edge",
+    [
+        pytest.param(("Asia/Tokyo", datetime(9999, 12, 31, 23, 59, tzinfo=UTC)), id="the-last-minute-in-the-east"),
+        pytest.param(("America/New_York", datetime(1, 1, 1, 0, 1, tzinfo=UTC)), id="the-first-minute-in-the-west"),
+    ],
+)
+@pytest.mark.parametrize(
+    "arguments",
+    [["errors", "list", "--all"], ["errors", "show", "b"], ["alerts"], ["alerts", "show", "1"], ["list"], ["patterns"]],
+    ids=" ".join,
+)
+def test_moments_at_the_edge_of_time_are_shown(
+    home: Path, arguments: list[str], edge: tuple[str, datetime], run: Run, set_zone: Callable[[str], None]
+) -> None:
+    zone, ended_at = edge
+    _seed(home, _alert(opened_at=ended_at, began_at=ended_at))
+    store = Store(home / DATABASE)
+    sign = ErrorSign(fingerprint="1-b", tool="x", command=None, category=Category.TIMEOUT, signal="s", example="e")
+    failure = Failure(2, "x", Category.TIMEOUT, None, "1-b")
+    made = grade(
+        session_id="s",
+        ended_at=ended_at,
+        ended_on=ended_at.date().isoformat(),
+        failures=(failure,),
+        total_errors=1,
+    )
+    with store.transaction():
+        store.save_grades([msgspec.structs.replace(new_grade(made), signs=(sign,))])
+    store.close()
+    set_zone(zone)
+    for options in ([], ["--json"]):
+        ended = run(home, *arguments, *options)
+        assert (ended.returncode, ended.stderr) == (0, "")
+
+
+# -- names from outside --------------------------------------------------------------------------------------------
+
+COMMANDS = [
+    ["alerts"],
+    ["alerts", "show", "1"],
+    ["alerts", "ack", "1", "--note", HOSTILE],
+    ["alerts", "silence", "1"],
+    ["errors", "list"],
+    ["errors", "list", "--all", "--state", "new"],
+    ["errors", "show", "a"],
+    ["errors", "reopen", "a"],
+    ["patterns"],
+    ["summary"],
+    ["report", "--week", "2020-W01"],
+    ["report", "--format", "md"],
+]
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: " ".join(arguments[:2]))
+def test_escapes_in_names_never_reach_a_pipe(hostile: Path, arguments: list[str], run: Run) -> None:
+    ended = run(hostile, *arguments)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout
+    assert all(character.isprintable() or character == "\n" for character in ended.stdout), ascii(ended.stdout)
+
+
+@pytest.mark.parametrize("arguments", [["alerts"], ["alerts", "show", "1"], ["errors", "show", "a"], ["patterns"]])
+def test_names_are_shown_marked(hostile: Path, arguments: list[str], run: Run) -> None:
+    assert f"evil{HARMLESS}" in run(hostile, *arguments).stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["alerts"], ["alerts", "show", "1"], ["errors", "list"], ["errors", "show", "a"], ["patterns"], ["summary"]],
+)
+def test_documents_have_names_as_they_are_and_no_control_characters(
+    hostile: Path, arguments: list[str], run: Run
+) -> None:
+    ended = run(hostile, *arguments, "--json")
+    assert HOSTILE in _strings(_document(ended))
+    assert not {"\x1b", "\x07", "\r"} & set(ended.stdout)
+
+
+def _strings(value: object) -> set[str]:
+    """All texts of a document, its keys as well."""
+    if isinstance(value, str):
+        return {value}
+    if isinstance(value, dict):
+        return set().union(*(_strings(each) for each in (*value, *value.values())))
+    if isinstance(value, list):
+        return set().union(*(_strings(each) for each in value)) if value else set()
+    return set()

@@ -1,0 +1,1302 @@
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import tempfile
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import pytest
+import structlog
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
+
+from grader_daemon import log
+from grader_daemon.alerts.detector import DetectorState
+from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Metric, Stream, Verdict
+from grader_daemon.domain.analysis import SessionState, ToolUse
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.rules import AlertRules, ThresholdRule
+from grader_daemon.errors import ConfigurationError, StoreError
+from grader_daemon.jobs import degradation
+from grader_daemon.jobs.degradation import DegradationWatch
+from grader_daemon.rules import load_rules
+from grader_daemon.storage import Store
+from tests.strategies import grade, new_grade
+
+SECOND = timedelta(seconds=1)
+MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+YEAR = timedelta(days=365)
+SETTLED_AFTER = timedelta(minutes=30)
+START = datetime(2026, 9, 1, tzinfo=UTC)
+SHIPPED = load_rules().alerts
+CHANNELS = ("webhook", "command")
+OVERALL = Stream(Metric.COMPLETION_RATE, Dimension.OVERALL, "")
+HOSTILE = "evil\x1b[31m\u202e\x9b31m\r\n\x07"
+TABLES = ("alerts", "alert_streams", "alert_position", "alert_outbox", "alert_silences")
+Logs = list[MutableMapping[str, Any]]
+
+
+def at(days: float) -> datetime:
+    """So many days after the first session."""
+    return START + timedelta(days=days)
+
+
+def of_ten(number: int, good: int) -> bool:
+    """Is this one of the `good` in ten sessions that are completed? They are spread evenly."""
+    return number * 7 % 10 < good
+
+
+def end_of(made: Grade) -> datetime:
+    assert made.ended_at is not None
+    return made.ended_at
+
+
+class World:
+    """A database, and the watch over it."""
+
+    def __init__(
+        self,
+        store: Store,
+        rules: AlertRules = SHIPPED,
+        *,
+        channels: Sequence[str] = CHANNELS,
+    ) -> None:
+        self.store = store
+        self.rules = rules
+        self.settled = True
+        self.channels = channels
+        self._numbers = itertools.count()
+        self.restart()
+
+    def restart(self, rules: AlertRules | None = None) -> None:
+        """The daemon starts again, with other rules if there are any."""
+        self.rules = rules or self.rules
+        self.watch = DegradationWatch(
+            self.store,
+            self.rules,
+            channels=self.channels,
+            zone=UTC,
+            settled_after=SETTLED_AFTER,
+            is_settled=lambda: self.settled,
+        )
+
+    def run(self, now: datetime) -> bool:
+        return self.watch.run(now)
+
+    def save(self, *grades: Grade) -> None:
+        with self.store.transaction():
+            self.store.save_grades([new_grade(each) for each in grades])
+
+    def session(self, ended_at: datetime, *, session_id: str | None = None, **changes: Any) -> Grade:
+        """Grade a session that ended then; without other wishes a good one."""
+        made = self.made(ended_at, session_id=session_id, **changes)
+        self.save(made)
+        return made
+
+    def made(self, ended_at: datetime, *, session_id: str | None = None, **changes: Any) -> Grade:
+        """A session that is not graded yet."""
+        return grade(
+            session_id=session_id or f"s{next(self._numbers):04}",
+            ended_at=ended_at,
+            ended_on=ended_at.date().isoformat(),
+            **changes,
+        )
+
+    def phase(self, first: float, last: float, *, good: int, a_day: int = 20, **changes: Any) -> list[Grade]:
+        """Sessions spread evenly over days, of which so many in ten are completed."""
+        made = [
+            self.made(at(first + number / a_day), task_completed=of_ten(number, good), **changes)
+            for number in range(round((last - first) * a_day))
+        ]
+        self.save(*made)
+        return made
+
+    def drop(self) -> None:
+        """Fifteen good days and five bad ones."""
+        self.phase(0, 15, good=9)
+        self.phase(15, 20, good=3)
+
+    def run_daily(self, first: int, last: int) -> None:
+        for number in range(first, last + 1):
+            self.run(at(number))
+
+    def alerts(self) -> list[Alert]:
+        """The oldest first."""
+        return self.store.alerts.latest(1000)[::-1]
+
+    def alert(self) -> Alert:
+        [found] = self.alerts()
+        return found
+
+    def letters(self) -> list[tuple[int, str, str]]:
+        return self.store.rows("SELECT alert, event, channel FROM alert_outbox ORDER BY id")
+
+    def payloads(self) -> list[dict[str, Any]]:
+        return [json.loads(row[0]) for row in self.store.rows("SELECT payload FROM alert_outbox ORDER BY id")]
+
+    def rows(self, *tables: str) -> dict[str, list[Any]]:
+        return {table: self.store.rows(f"SELECT * FROM {table}") for table in tables or TABLES}
+
+    def watched(self) -> set[str]:
+        """Ids of the sessions that were taken up."""
+        return {row[0] for row in self.store.rows("SELECT session_id FROM session_details WHERE watched")}
+
+    def detector(self, stream: Stream = OVERALL) -> DetectorState:
+        return msgspec.json.decode(self.store.alerts.streams()[stream], type=DetectorState)
+
+    def counted(self) -> int:
+        """How many sessions the detector of all has seen."""
+        return self.detector().seen.sessions
+
+    def silence(self, streams: Sequence[Stream], until: datetime) -> None:
+        with self.store.transaction():
+            self.store.alerts.silence(streams, until)
+
+
+@contextmanager
+def breaking(store: Store, change: str, *, when: str = "1") -> Iterator[None]:
+    """Every change of a table ("INSERT ON …") fails, as on a full disk."""
+    store.connection.execute(
+        f"CREATE TEMP TRIGGER breaks BEFORE {change} WHEN {when} BEGIN SELECT RAISE(ABORT, 'broken'); END"
+    )
+    try:
+        yield
+    finally:
+        store.connection.execute("DROP TRIGGER breaks")
+
+
+@pytest.fixture
+def world(store: Store) -> World:
+    return World(store)
+
+
+@pytest.fixture
+def logs() -> Iterator[Logs]:
+    with capture_logs() as captured:
+        yield captured
+
+
+def told(logs: Logs) -> list[tuple[str, int]]:
+    return [(each["event"], each["alert"]) for each in logs]
+
+
+# -- a drop ----------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_happens_before_it_is_settled(world: World, logs: Logs) -> None:
+    world.drop()
+    world.settled = False
+    before = world.store.connection.total_changes()
+    assert not world.run(at(20))
+    assert world.store.connection.total_changes() == before
+    assert logs == []
+    world.settled = True
+    assert world.run(at(20))
+    assert len(world.alerts()) == 1
+
+
+def test_nothing_happens_without_sessions(world: World, logs: Logs) -> None:
+    assert not world.run(at(0))
+    assert not any(world.rows().values())
+    assert logs == []
+
+
+def test_a_quiet_month_opens_nothing(world: World, logs: Logs) -> None:
+    world.phase(0, 40, good=9)
+    world.run_daily(1, 41)
+    assert world.alerts() == []
+    assert logs == []
+
+
+def test_a_drop_opens_one_alert_that_is_told_once(world: World, logs: Logs) -> None:
+    world.drop()
+    world.run_daily(1, 21)
+    alert = world.alert()
+    assert (alert.number, alert.kind, alert.level) == (1, AlertKind.DEGRADATION, AlertLevel.CRITICAL)
+    assert alert.drops[0].stream == OVERALL
+    assert alert.drops[0].before.value == pytest.approx(0.9, abs=0.02)
+    assert alert.drops[0].since.value == pytest.approx(0.3, abs=0.1)
+    assert abs(alert.began_at - at(15)) < DAY
+    assert at(15) < alert.opened_at < at(18)
+    assert alert.resolved_at is None
+    assert alert.decomposition is not None
+    assert alert.decomposition.verdict is Verdict.WORK
+    failed = {f"s{number:04}" for number in range(300, 400) if not of_ten(number - 300, 3)}
+    assert set(alert.sessions) < failed
+    assert [(each["event"], each["log_level"]) for each in logs] == [("alert.opened", "warning")]
+    assert world.letters() == [(1, "opened", "webhook"), (1, "opened", "command")]
+
+
+def test_the_log_tells_the_numbers_of_an_alert(world: World, logs: Logs) -> None:
+    world.drop()
+    world.run_daily(1, 21)
+    drop = world.alert().drops[0]
+    assert logs == [
+        {
+            "event": "alert.opened",
+            "log_level": "warning",
+            "alert": 1,
+            "kind": "degradation",
+            "severity": "critical",
+            "metric": "completion_rate",
+            "dimension": "overall",
+            "name": "",
+            "before": drop.before.value,
+            "since": drop.since.value,
+            "began_at": world.alert().began_at,
+        }
+    ]
+
+
+def test_without_channels_only_the_log_is_told(store: Store, logs: Logs) -> None:
+    world = World(store, channels=())
+    world.drop()
+    world.run(at(20))
+    assert told(logs) == [("alert.opened", 1)]
+    assert world.letters() == []
+
+
+def test_a_letter_is_a_document_with_the_alert(world: World) -> None:
+    world.drop()
+    world.run_daily(1, 21)
+    for payload in world.payloads():
+        assert set(payload) == {"schema_version", "event", "title", "alert"}
+        assert (payload["schema_version"], payload["event"]) == (1, "opened")
+        assert payload["title"].startswith("Alert 1, critical: completion rate of all sessions, 90 %")
+        assert msgspec.convert(payload["alert"], Alert) == world.alert()
+
+
+def test_running_again_writes_and_tells_nothing(world: World, logs: Logs) -> None:
+    world.drop()
+    assert world.run(at(21))
+    before, changes = world.rows(), world.store.connection.total_changes()
+    logs.clear()
+    for now in (at(21), at(21) + SECOND, at(22), at(30)):
+        assert not world.run(now)
+    world.restart()
+    assert not world.run(at(31))
+    assert world.rows() == before
+    assert world.store.connection.total_changes() == changes
+    assert logs == []
+
+
+def test_a_session_is_taken_up_when_it_has_been_quiet_for_long_enough(world: World) -> None:
+    world.session(at(0))
+    assert not world.run(at(0) + SETTLED_AFTER - timedelta(microseconds=1))
+    assert world.run(at(0) + SETTLED_AFTER)
+    assert world.counted() == 1
+
+
+def test_of_a_new_database_the_last_weeks_are_taken_up(world: World) -> None:
+    world.session(at(0))
+    world.session(at(56))
+    world.run(at(56) + HOUR)
+    assert world.counted() == 1
+
+
+# -- once, however it is cut -----------------------------------------------------------------------------------------
+
+Phase = tuple[float, float, int]
+HISTORIES: dict[str, list[Phase]] = {
+    "drop-and-recovery": [(0, 12, 9), (12, 15, 3), (15, 21, 9)],
+    "two-drops": [(0, 12, 10), (12, 17, 7), (17, 24, 10), (24, 26, 2)],
+    "drop-and-a-long-silence": [(0, 12, 9), (12, 15, 3), (115, 118, 9)],
+}
+
+
+def _mixed(world: World, history: Sequence[Phase]) -> list[Grade]:
+    """Sessions with several task types, models and tools, which do not all fall."""
+    made = []
+    for first, last, good in history:
+        for number in range(round((last - first) * 20)):
+            kind = number % 3
+            completed = of_ten(number, 9 if kind == 2 else good)
+            tools = (ToolUse("terminal", 4, 0 if completed else 3), *((ToolUse("browser", 1, 0),) * (number % 2)))
+            made.append(
+                world.made(
+                    at(first + number / 20),
+                    task_completed=completed,
+                    task_type=f"type{kind}",
+                    model=f"model{number % 2}",
+                    tools=tools,
+                    tool_calls=4 + number % 2,
+                    total_errors=0 if completed else 3,
+                )
+            )
+    return made
+
+
+def _outcome(history: str, cuts: Sequence[int], *, at_once: int = 2000) -> dict[str, list[Any]]:
+    """What the watch has found when it ran after so many sessions; whether it told of it depends on the cut."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch, capture_logs() as logs:
+        patch.setattr(degradation, "_AT_ONCE", at_once)
+        world = World(Store(Path(folder) / "a.db"))
+        made = _mixed(world, HISTORIES[history])
+        done = 0
+        for cut in sorted({1, *(cut for cut in cuts if cut < len(made)), len(made)}):
+            world.save(*made[done:cut])
+            world.run(end_of(made[cut - 1]) + SETTLED_AFTER)
+            world.restart()
+            done = cut
+        found = world.rows("alert_streams", "alert_position")
+        found["alerts"] = [msgspec.structs.replace(alert, told=False) for alert in world.alerts()]
+        opened = [each["alert"] for each in logs if each["event"] == "alert.opened"]
+        resolved = [each["alert"] for each in logs if each["event"] == "alert.resolved"]
+        assert opened == [alert.number for alert in world.alerts() if alert.told]
+        assert set(resolved) == {alert.number for alert in world.alerts() if alert.told and alert.resolved_at}
+        assert len(resolved) == len(set(resolved))
+        world.store.close()
+    return found
+
+
+@pytest.fixture(scope="module")
+def whole() -> dict[str, dict[str, list[Any]]]:
+    """What one run over everything finds."""
+    return {history: _outcome(history, []) for history in HISTORIES}
+
+
+def test_the_histories_have_alerts(whole: dict[str, dict[str, list[Any]]]) -> None:
+    assert {history: len(found["alerts"]) >= 1 for history, found in whole.items()} == dict.fromkeys(HISTORIES, True)
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+@settings(max_examples=4)
+@given(
+    cuts=st.lists(st.integers(1, 480) | st.sampled_from([239, 240, 241, 255, 299, 300, 301]), max_size=8),
+    at_once=st.sampled_from([37, 100, 2000]),
+)
+@example(cuts=list(range(230, 300, 7)), at_once=2000)
+@example(cuts=[], at_once=11)
+def test_any_cut_into_runs_and_batches_gives_the_same(
+    whole: dict[str, dict[str, list[Any]]], history: str, cuts: list[int], at_once: int
+) -> None:
+    assert _outcome(history, cuts, at_once=at_once) == whole[history]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(f"INSERT ON {table}" for table in ("alerts", "alert_streams", "alert_position", "alert_outbox")),
+        "UPDATE ON session_details",
+    ],
+)
+def test_of_a_run_that_breaks_nothing_is_kept_or_told(world: World, logs: Logs, change: str) -> None:
+    world.phase(0, 15, good=9)
+    world.run(at(15))
+    world.phase(15, 20, good=3)
+    before = world.rows()
+    with breaking(world.store, change), pytest.raises(StoreError, match="broken"):
+        world.run(at(20))
+    assert world.rows() == before
+    assert logs == []
+    assert world.run(at(20))
+    assert told(logs) == [("alert.opened", 1)]
+    assert world.letters() == [(1, "opened", "webhook"), (1, "opened", "command")]
+
+
+@pytest.mark.parametrize("number", [0, 99, 100, 250, 315, 399])
+def test_a_watch_that_is_killed_between_batches_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr(degradation, "_AT_ONCE", 100)
+    found = []
+    for name in ("undisturbed", "killed"):
+        world = World(Store(tmp_path / f"{name}.db"))
+        world.drop()
+        if name == "killed":
+            dies = breaking(world.store, "UPDATE ON session_details", when=f"NEW.session_id = 's{number:04}'")
+            with dies, pytest.raises(StoreError):
+                world.run(at(20))
+            assert len(world.watched()) == number // 100 * 100
+            world.restart()
+        world.run(at(20))
+        found.append(world.rows())
+        world.store.close()
+    undisturbed, killed = found
+    for each in (undisturbed, killed):
+        each["alert_outbox"] = [row[1:5] for row in each["alert_outbox"]]
+    assert killed == undisturbed
+
+
+# -- every session counts once ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({}, id="graded-again"),
+        pytest.param({"task_completed": False, "rules_version": "r2"}, id="other-rules"),
+        pytest.param({"ended_at": at(9.9) + SECOND}, id="resumed-soon"),
+        pytest.param({"ended_at": at(10.5), "task_completed": False}, id="resumed-later"),
+        pytest.param({"task_type": "another", "model": "another"}, id="other-groups"),
+    ],
+)
+def test_a_session_that_was_seen_does_not_count_again(world: World, logs: Logs, changes: dict[str, Any]) -> None:
+    world.phase(0, 10, good=9)
+    seen = world.session(at(9.9), session_id="again")
+    world.run(at(10))
+    before = world.rows()
+    world.save(msgspec.structs.replace(seen, **changes))
+    assert not world.run(at(11))
+    assert world.rows() == before
+    assert logs == []
+
+
+def test_rules_that_change_all_grades_are_no_drop(world: World, logs: Logs) -> None:
+    made = world.phase(0, 15, good=9)
+    world.run(at(15))
+    world.save(*(msgspec.structs.replace(each, task_completed=False, rules_version="r2") for each in made))
+    assert not world.run(at(15) + HOUR)
+    assert world.alerts() == []
+    assert logs == []
+
+
+def test_an_open_session_counts_when_it_is_finished(world: World) -> None:
+    world.session(at(0), session_id="goes-on", state=SessionState.OPEN)
+    assert not world.run(at(1))
+    world.session(at(1), session_id="goes-on")
+    assert world.run(at(2))
+    assert not world.run(at(3))
+    assert world.counted() == 1
+
+
+def test_sessions_that_arrive_late_do_not_disturb(world: World, logs: Logs) -> None:
+    world.phase(0, 10, good=9)
+    world.run(at(10))
+    before = world.rows()
+    world.phase(2.001, 4.001, good=0)
+    assert not world.run(at(11))
+    assert world.rows() == before
+    assert logs == []
+
+
+def test_a_session_that_is_taken_back_disturbs_nothing(world: World) -> None:
+    world.drop()
+    world.run(at(20))
+    before = world.rows()
+    with world.store.transaction():
+        for number in range(290, 400):
+            world.store.connection.execute("DELETE FROM session_grades WHERE session_id = ?", (f"s{number:04}",))
+            world.store.connection.execute("DELETE FROM session_details WHERE session_id = ?", (f"s{number:04}",))
+    assert not world.run(at(21))
+    assert world.rows() == before
+
+
+def test_sessions_that_ended_at_one_moment_count_each(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(degradation, "_AT_ONCE", 3)
+    world.save(*(world.made(at(1)) for _ in range(10)))
+    world.run(at(2))
+    assert world.counted() == 10
+
+
+@pytest.mark.parametrize("later", [1, 89, 91, 400])
+def test_a_session_does_not_count_again_however_late_it_is_resumed(world: World, later: int) -> None:
+    world.session(at(0), session_id="resumed")
+    world.run(at(1))
+    world.session(at(later), session_id="resumed", state=SessionState.OPEN)
+    world.session(at(later) + HOUR, session_id="resumed")
+    assert not world.run(at(later + 1))
+    assert world.counted() == 1
+
+
+# -- one cause, one alert --------------------------------------------------------------------------------------------
+
+
+def test_one_cause_is_one_alert_that_grows(world: World, logs: Logs) -> None:
+    world.phase(0, 15, good=9, a_day=10, task_type="a", tools=(ToolUse("terminal", 4, 0),))
+    world.phase(0.01, 15.01, good=9, a_day=10, task_type="b", tools=(ToolUse("browser", 4, 0),))
+    world.run(at(15.02))
+    world.phase(15.05, 25.05, good=3, a_day=10, task_type="a", tools=(ToolUse("terminal", 4, 3),), total_errors=3)
+    world.phase(15.06, 25.06, good=6, a_day=10, task_type="b", tools=(ToolUse("browser", 4, 0),))
+    sizes = []
+    for number in range(15, 27):
+        world.run(at(number))
+        sizes += [len(alert.drops) for alert in world.alerts()]
+    alert = world.alert()
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1]
+    streams = [drop.stream for drop in alert.drops]
+    assert len(streams) == len(set(streams))
+    assert {
+        OVERALL,
+        Stream(Metric.FAILURE_RATE, Dimension.TOOL, "terminal"),
+        Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "a"),
+        Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "b"),
+    } <= set(streams)
+    assert told(logs) == [("alert.opened", 1)]
+    assert len(world.letters()) == len(CHANNELS)
+
+
+def test_a_drop_that_begins_later_is_another_alert(world: World, logs: Logs) -> None:
+    for task_type, fine in (("a", 15), ("b", 25)):
+        tools = (ToolUse(f"tool-{task_type}", 1, 0),)
+        world.phase(0, fine, good=9, task_type=task_type, model=None, tools=tools)
+        world.phase(fine, 30, good=2, task_type=task_type, model=None, tools=tools)
+    world.run_daily(1, 31)
+    first, second = world.alerts()
+    assert told(logs) == [("alert.opened", 1), ("alert.opened", 2)]
+    assert first.opened_at < at(20)
+    assert second.opened_at > at(25)
+    assert Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "a") in {drop.stream for drop in first.drops}
+    assert Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "b") in {drop.stream for drop in second.drops}
+    assert (first.resolved_at, second.resolved_at) == (None, None)
+
+
+def test_an_alert_of_the_same_group_after_a_recovery_is_a_new_one(world: World, logs: Logs) -> None:
+    for first, last, good in ((0, 15, 9), (15, 19, 3), (19, 40, 9), (40, 44, 3)):
+        world.phase(first, last, good=good)
+    world.run_daily(1, 45)
+    assert told(logs) == [("alert.opened", 1), ("alert.resolved", 1), ("alert.opened", 2)]
+
+
+# -- the end of an alert ---------------------------------------------------------------------------------------------
+
+
+def test_an_alert_resolves_by_itself_and_is_told_once(world: World, logs: Logs) -> None:
+    world.drop()
+    world.phase(20, 30, good=9)
+    world.run_daily(1, 32)
+    resolved_at = world.alert().resolved_at
+    assert resolved_at is not None
+    assert at(20) < resolved_at < at(30)
+    assert [(each["event"], each["log_level"], each.get("level")) for each in logs] == [
+        ("alert.opened", "warning", None),
+        ("alert.resolved", "info", "notice"),
+    ]
+    assert world.letters() == [(1, event, channel) for event in ("opened", "resolved") for channel in CHANNELS]
+    assert msgspec.convert(world.payloads()[-1]["alert"], Alert) == world.alert()
+    assert world.store.alerts.open() == []
+
+
+def test_an_alert_that_came_and_went_in_one_batch_is_recorded_only(world: World, logs: Logs) -> None:
+    world.drop()
+    world.phase(20, 30, good=9)
+    assert world.run(at(31))
+    assert world.alert().resolved_at is not None
+    assert logs == []
+    assert world.letters() == []
+
+
+def test_an_acknowledged_alert_resolves_as_well(world: World, logs: Logs) -> None:
+    world.drop()
+    world.run(at(20))
+    with world.store.transaction():
+        known = msgspec.structs.replace(world.alert(), acknowledged_at=at(20), note="I know")
+        world.store.alerts.replace(known)
+    world.phase(20, 30, good=9)
+    world.run_daily(21, 31)
+    alert = world.alert()
+    assert (alert.acknowledged_at, alert.note) == (at(20), "I know")
+    assert alert.resolved_at is not None
+    assert told(logs) == [("alert.opened", 1), ("alert.resolved", 1)]
+
+
+def test_an_alert_stays_open_while_one_of_its_streams_is_bad(world: World, logs: Logs) -> None:
+    for task_type, back in (("a", 20), ("b", 30)):
+        for first, last, good in ((0, 15, 9), (15, back, 2), (back, 30, 9)):
+            world.phase(first, last, good=good, task_type=task_type, model=None)
+    world.run_daily(1, 31)
+    assert world.alert().resolved_at is None
+    assert told(logs) == [("alert.opened", 1)]
+    for task_type in ("a", "b"):
+        world.phase(31, 45, good=9, task_type=task_type, model=None)
+    world.run_daily(31, 46)
+    assert world.alert().resolved_at is not None
+
+
+@pytest.mark.parametrize("drops", [False, True], ids=["fine-before", "bad-before"])
+def test_weeks_without_sessions_say_nothing(world: World, logs: Logs, drops: bool) -> None:
+    world.phase(0, 15, good=9)
+    if drops:
+        world.phase(15, 20, good=3)
+    world.run(at(20))
+    logs.clear()
+    before = world.rows()
+    for number in range(21, 100, 3):
+        assert not world.run(at(number))
+    assert world.rows() == before
+    assert len(world.store.alerts.open()) == drops
+    assert logs == []
+
+
+def test_an_alert_survives_some_weeks_without_sessions(world: World, logs: Logs) -> None:
+    world.drop()
+    world.run(at(20))
+    world.phase(60, 65, good=3)
+    world.run_daily(60, 66)
+    assert world.alert().resolved_at is None
+    assert told(logs) == [("alert.opened", 1)]
+
+
+# -- silences --------------------------------------------------------------------------------------------------------
+
+
+def _all_streams(world: World) -> list[Stream]:
+    return list(world.store.alerts.streams())
+
+
+def test_of_silenced_streams_an_alert_is_recorded_and_not_told(world: World, logs: Logs) -> None:
+    world.phase(0, 15, good=9)
+    world.run(at(15))
+    world.silence(_all_streams(world), at(30))
+    world.phase(15, 20, good=3)
+    world.run_daily(16, 20)
+    assert world.alert().resolved_at is None
+    world.phase(20, 28, good=9)
+    world.run_daily(21, 29)
+    assert world.alert().resolved_at is not None
+    assert logs == []
+    assert world.letters() == []
+
+
+def test_the_end_of_an_alert_that_was_silenced_meanwhile_is_not_told(world: World, logs: Logs) -> None:
+    world.drop()
+    world.run(at(20))
+    world.silence([drop.stream for drop in world.alert().drops], at(40))
+    world.phase(20, 30, good=9)
+    world.run_daily(21, 31)
+    assert world.alert().resolved_at is not None
+    assert told(logs) == [("alert.opened", 1)]
+    assert {event for _, event, _ in world.letters()} == {"opened"}
+
+
+def test_after_a_silence_new_alerts_are_told(world: World, logs: Logs) -> None:
+    world.phase(0, 15, good=9)
+    world.run(at(15))
+    world.silence(_all_streams(world), at(30))
+    world.phase(15, 19, good=3)
+    world.phase(19, 40, good=9)
+    world.run_daily(16, 29)
+    assert logs == []
+    world.run_daily(30, 40)
+    world.phase(40, 45, good=3)
+    world.run_daily(41, 45)
+    assert told(logs) == [("alert.opened", 2)]
+
+
+def test_the_end_of_an_alert_that_nobody_was_told_of_is_not_told(world: World, logs: Logs) -> None:
+    world.phase(0, 15, good=9)
+    world.run(at(15))
+    world.silence(_all_streams(world), at(20))
+    world.phase(15, 20, good=3)
+    world.run_daily(16, 19)
+    world.phase(20, 28, good=9)
+    world.run_daily(20, 29)
+    assert world.alert().resolved_at is not None
+    assert logs == []
+    assert world.letters() == []
+
+
+@pytest.mark.parametrize(
+    ("late", "is_told"), [(-SECOND, True), (timedelta(0), True), (SECOND, False)], ids=["over", "at-its-end", "not-yet"]
+)
+def test_a_silence_ends_in_time(world: World, logs: Logs, late: timedelta, is_told: bool) -> None:
+    world.phase(0, 15, good=9)
+    world.run(at(15))
+    world.silence(_all_streams(world), at(20) + late)
+    world.phase(15, 20, good=3)
+    world.run(at(20))
+    assert bool(logs) is is_told
+
+
+def test_an_alert_that_shows_in_one_stream_more_than_is_silenced_is_told(world: World, logs: Logs) -> None:
+    world.phase(0, 15, good=9)
+    world.run(at(15))
+    world.silence([OVERALL], at(30))
+    world.phase(15, 20, good=3)
+    world.run(at(20))
+    assert told(logs) == [("alert.opened", 1)]
+
+
+@pytest.mark.parametrize("in_runs", [False, True], ids=["in-one-run", "in-many-runs"])
+def test_what_joins_a_silenced_alert_is_told_if_it_is_not_silenced(world: World, logs: Logs, in_runs: bool) -> None:
+    """However the sessions were cut, a metric that nobody silenced has fallen, and somebody must hear of it."""
+    for task_type, per_day in (("a", 5), ("b", 15)):
+        world.phase(0, 30, good=9, a_day=per_day, task_type=task_type, model=None, tools=())
+    world.run(at(30))
+    of_a = [stream for stream in world.store.alerts.streams() if stream.name == "a"]
+    world.silence(of_a, at(90))
+    world.phase(30, 50, good=0, a_day=5, task_type="a", model=None, tools=())
+    world.phase(30, 50, good=9, a_day=15, task_type="b", model=None, tools=())
+    if in_runs:
+        world.run_daily(31, 50)
+    world.run(at(51))
+    streams = [drop.stream for drop in world.alert().drops]
+    assert (streams[0].name, streams[-1]) == ("a", OVERALL)
+    assert told(logs) == [("alert.opened", 1)]
+    assert len(world.letters()) == len(CHANNELS)
+
+
+# -- clocks ----------------------------------------------------------------------------------------------------------
+
+
+def test_sessions_of_the_future_wait_for_their_time(world: World) -> None:
+    world.phase(0, 2, good=9)
+    world.session(at(400))
+    world.run(at(2.5))
+    assert world.counted() == 40
+    world.phase(3, 4, good=9)
+    world.run(at(4.5))
+    assert world.counted() == 60
+    assert not world.run(at(400) + SETTLED_AFTER - SECOND)
+    assert world.run(at(400) + SETTLED_AFTER)
+
+
+@pytest.mark.parametrize("ahead", [2 * DAY, 30 * DAY, 80 * DAY], ids=["days", "a-month", "almost-a-quarter"])
+@pytest.mark.parametrize("ended", [False, True], ids=["no-session-ended-then", "a-session-ended-then"])
+def test_a_clock_that_was_ahead_makes_no_session_count_twice_or_never(
+    world: World, ended: bool, ahead: timedelta
+) -> None:
+    world.phase(0, 10, good=9)
+    world.run(at(10))
+    if ended:
+        world.session(at(10) + ahead)
+    world.session(at(10) - MINUTE, session_id="resumed")
+    world.run(at(10) + ahead + HOUR)
+    world.session(at(10.05), session_id="resumed")
+    world.phase(10.1, 12.1, good=9)
+    world.run_daily(11, 13)
+    assert world.counted() == 200 + ended + 1 + 40
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["no-session-ended-then", "a-session-ended-then"])
+def test_a_clock_that_was_a_year_ahead_makes_no_session_count_twice(world: World, ended: bool) -> None:
+    world.phase(0, 10, good=9)
+    world.run(at(10))
+    if ended:
+        world.session(at(10) + YEAR)
+    world.session(at(10) - MINUTE, session_id="resumed")
+    world.run(at(10) + YEAR + HOUR)
+    before = world.counted()
+    world.session(at(10.05), session_id="resumed")
+    world.phase(10.1, 12.1, good=9)
+    world.run_daily(11, 13)
+    assert world.counted() == before + 40
+
+
+def test_a_position_of_the_future_is_left(world: World) -> None:
+    world.phase(0, 10, good=9)
+    world.session(at(10) + YEAR)
+    world.run(at(10) + YEAR + HOUR)
+    world.phase(10.2, 12.2, good=9)
+    assert world.run(at(12.5))
+    position = world.store.alerts.position()
+    assert position is not None
+    assert at(12) < position.ended_at < at(12.5)
+    assert not world.run(at(12.5))
+
+
+def test_after_a_clock_was_ahead_a_drop_is_found(world: World, logs: Logs) -> None:
+    world.phase(0, 10, good=9)
+    world.run(at(10))
+    world.session(at(10) + YEAR)
+    world.run(at(10) + YEAR + HOUR)
+    world.phase(10.1, 25.1, good=9)
+    world.run_daily(11, 25)
+    assert logs == []
+    world.phase(25.1, 30.1, good=3)
+    world.run_daily(26, 31)
+    assert told(logs) == [("alert.opened", 1)]
+
+
+def test_after_a_clock_was_ahead_days_count_again(world: World) -> None:
+    """Else baselines are not renewed for a year, and a drop is found late."""
+    world.phase(0, 10, good=9)
+    world.run(at(10))
+    world.session(at(10) + YEAR)
+    world.run(at(10) + YEAR + HOUR)
+    world.phase(10.1, 25.1, good=9)
+    world.run_daily(11, 26)
+    assert world.detector().day == at(25).toordinal()
+
+
+@pytest.mark.parametrize("back", [HOUR, 2 * DAY, 40 * DAY, YEAR], ids=["an-hour", "days", "weeks", "a-year"])
+def test_a_clock_that_is_behind_takes_nothing_up_twice(world: World, logs: Logs, back: timedelta) -> None:
+    world.drop()
+    world.run(at(20))
+    before = world.rows()
+    logs.clear()
+    assert not world.run(at(20) - back)
+    assert not world.run(at(20) + HOUR)
+    assert world.rows() == before
+    assert logs == []
+
+
+def test_a_clock_that_is_a_year_ahead_resolves_nothing_by_itself(world: World, logs: Logs) -> None:
+    world.drop()
+    world.run(at(20))
+    logs.clear()
+    assert not world.run(at(20) + YEAR)
+    assert len(world.store.alerts.open()) == 1
+    assert logs == []
+
+
+# -- states that cannot be used --------------------------------------------------------------------------------------
+
+
+def _overwrite(world: World, change: Callable[[dict[str, Any]], object], *, of: str = "1") -> None:
+    """Change the kept states of detectors by hand."""
+    rows = world.store.rows(f"SELECT metric, dimension, name, state FROM alert_streams WHERE {of}")
+    for *key, content in rows:
+        state = json.loads(content)
+        changed = change(state)
+        text = changed if isinstance(changed, str) else json.dumps(state)
+        world.store.connection.execute(
+            "UPDATE alert_streams SET state = ? WHERE metric = ? AND dimension = ? AND name = ?", (text, *key)
+        )
+
+
+def _empty(state: dict[str, Any]) -> None:
+    state.clear()
+
+
+def _cut_short(state: dict[str, Any]) -> str:
+    return json.dumps(state)[:-7]
+
+
+DAMAGES = [
+    pytest.param(lambda _: "", id="empty"),
+    pytest.param(lambda _: "null", id="null"),
+    pytest.param(lambda _: "[]", id="another-shape"),
+    pytest.param(_cut_short, id="cut-short"),
+    pytest.param(_empty, id="nothing-in-it"),
+    pytest.param(lambda state: state.pop("day"), id="without-a-day"),
+    pytest.param(lambda state: state.update(day="monday"), id="a-day-in-words"),
+    pytest.param(lambda state: state.update(evidence=[None]), id="no-number"),
+    pytest.param(lambda state: state.pop("evidence", None), id="an-older-version-without-evidence"),
+    pytest.param(lambda state: state.pop("climbs", None), id="an-older-version-without-climbs"),
+    pytest.param(lambda state: state.pop("starts", None), id="an-older-version-without-starts"),
+    pytest.param(lambda state: state.update(days=[]), id="without-days"),
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_detector_begins_anew(world: World, logs: Logs, damage: Callable[[dict[str, Any]], object]) -> None:
+    world.phase(0, 15, good=9)
+    world.run(at(15))
+    _overwrite(world, damage)
+    world.phase(15, 30, good=9)
+    world.run_daily(16, 30)
+    assert logs == []
+    world.phase(30, 36, good=3)
+    world.run_daily(31, 36)
+    assert told(logs) == [("alert.opened", 1)]
+
+
+def test_a_detector_of_an_unknown_metric_is_passed_over(world: World, logs: Logs) -> None:
+    world.phase(0, 15, good=9)
+    world.run(at(15))
+    world.store.connection.execute("INSERT INTO alert_streams VALUES ('happiness', 'moon', 'x', '{}')")
+    world.phase(15, 20, good=3)
+    world.run(at(20))
+    assert told(logs) == [("alert.opened", 1)]
+
+
+@pytest.mark.parametrize("drops", [(0.1,), (0.05, 0.1, 0.15, 0.2, 0.25)], ids=["fewer", "more"])
+def test_rules_for_another_number_of_drops_begin_anew(world: World, logs: Logs, drops: tuple[float, ...]) -> None:
+    world.phase(0, 15, good=9)
+    world.run(at(15))
+    world.restart(msgspec.structs.replace(SHIPPED, drops=drops))
+    world.phase(15, 16, good=9)
+    world.run(at(16))
+    assert world.counted() == 20
+    world.phase(16, 30, good=9)
+    world.phase(30, 36, good=3)
+    world.run_daily(17, 36)
+    assert told(logs) == [("alert.opened", 1)]
+
+
+@pytest.mark.parametrize("cause", ["damaged", "other-drops"])
+def test_an_alert_does_not_stay_open_for_ever_when_its_detectors_begin_anew(world: World, cause: str) -> None:
+    world.drop()
+    world.run(at(20))
+    assert world.alert().resolved_at is None
+    if cause == "damaged":
+        _overwrite(world, lambda _: "")
+    else:
+        world.restart(msgspec.structs.replace(SHIPPED, drops=(0.1, 0.2)))
+    world.phase(20, 60, good=9)
+    world.run_daily(21, 61)
+    assert world.store.alerts.open() == []
+
+
+# -- thresholds ------------------------------------------------------------------------------------------------------
+
+HALF_FAILS = ThresholdRule(name="half fails", metric=Metric.COMPLETION_RATE, below=0.5, clear=0.6, days=7, sessions=10)
+SHELL = ThresholdRule(
+    name="shell",
+    metric=Metric.FAILURE_RATE,
+    dimension=Dimension.TOOL,
+    group="terminal",
+    above=0.3,
+    clear=0.2,
+    days=3,
+    sessions=10,
+)
+EACH_TYPE = ThresholdRule(
+    name="each type",
+    metric=Metric.QUALITY,
+    dimension=Dimension.TASK_TYPE,
+    below=2.0,
+    clear=3.0,
+    days=7,
+    sessions=10,
+)
+
+
+def with_thresholds(*thresholds: ThresholdRule) -> AlertRules:
+    return msgspec.structs.replace(SHIPPED, thresholds=thresholds)
+
+
+def _completed(world: World, day: float, *, completed: int, failed: int, **changes: Any) -> None:
+    outcomes = [True] * completed + [False] * failed
+    world.save(
+        *(
+            world.made(at(day) + number * SECOND, task_completed=outcome, **changes)
+            for number, outcome in enumerate(outcomes)
+        )
+    )
+
+
+def _shell(world: World, day: float, *, calls: int, failures: int, sessions: int = 10) -> None:
+    """Sessions that share some calls of the terminal."""
+    world.save(
+        *(
+            world.made(
+                at(day) + number * SECOND,
+                tool_calls=calls // sessions,
+                tools=(ToolUse("terminal", calls // sessions, failures // sessions),),
+            )
+            for number in range(sessions)
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("completed", "failed", "opens"),
+    [
+        pytest.param(4, 6, True, id="below"),
+        pytest.param(5, 5, False, id="just-at-the-limit"),
+        pytest.param(0, 9, False, id="one-session-too-few"),
+        pytest.param(0, 10, True, id="just-sessions-enough"),
+        pytest.param(10, 0, False, id="fine"),
+        pytest.param(0, 0, False, id="no-sessions"),
+    ],
+)
+def test_a_threshold_opens_below_its_limit(store: Store, logs: Logs, completed: int, failed: int, opens: bool) -> None:
+    world = World(store, with_thresholds(HALF_FAILS))
+    _completed(world, 0, completed=completed, failed=failed)
+    world.run(at(0.5))
+    for number in range(1, 4):
+        world.run(at(0.5) + number * MINUTE)
+    assert len(world.alerts()) == opens
+    assert told(logs) == [("alert.opened", 1)] * opens
+    assert world.letters() == [(1, "opened", channel) for channel in CHANNELS if opens]
+
+
+def test_an_alert_of_a_threshold_names_its_rule(store: Store) -> None:
+    world = World(store, with_thresholds(HALF_FAILS))
+    _completed(world, 0, completed=4, failed=6)
+    world.run(at(0.5))
+    alert = world.alert()
+    assert (alert.kind, alert.level, alert.rule) == (AlertKind.THRESHOLD, AlertLevel.WARNING, "half fails")
+    assert (alert.opened_at, alert.began_at) == (at(0.5), at(-6.5))
+    assert [(drop.stream, drop.since.value, drop.since.sample) for drop in alert.drops] == [(OVERALL, 0.4, 10)]
+
+
+@pytest.mark.parametrize(
+    ("more", "clears"),
+    [
+        pytest.param((0, 0), False, id="nothing-new"),
+        pytest.param((2, 0), False, id="just-back-at-the-limit"),
+        pytest.param((4, 0), False, id="between"),
+        pytest.param((5, 0), True, id="just-at-clear"),
+        pytest.param((50, 0), True, id="far-above"),
+        pytest.param((0, 50), False, id="worse"),
+    ],
+)
+def test_a_threshold_clears_where_it_says(store: Store, logs: Logs, more: tuple[int, int], clears: bool) -> None:
+    world = World(store, with_thresholds(HALF_FAILS))
+    _completed(world, 0, completed=4, failed=6)
+    world.run(at(0.5))
+    _completed(world, 1, completed=more[0], failed=more[1])
+    for number in range(3):
+        world.run(at(1.5) + number * MINUTE)
+    alert = world.alert()
+    assert alert.resolved_at == (at(1.5) if clears else None)
+    assert told(logs) == [("alert.opened", 1), *([("alert.resolved", 1)] * clears)]
+
+
+def test_between_clear_and_limit_nothing_opens(store: Store, logs: Logs) -> None:
+    world = World(store, with_thresholds(HALF_FAILS))
+    _completed(world, 0, completed=55, failed=45)
+    world.run(at(0.5))
+    assert world.alerts() == []
+    assert logs == []
+
+
+def test_too_few_sessions_do_not_end_an_alert(store: Store) -> None:
+    world = World(store, with_thresholds(HALF_FAILS))
+    _completed(world, 0, completed=4, failed=6)
+    world.run(at(0.5))
+    _completed(world, 10, completed=9, failed=0)
+    world.run(at(10.5))
+    assert world.alert().resolved_at is None
+    _completed(world, 10.6, completed=1, failed=0)
+    world.run(at(10.7))
+    assert world.alert().resolved_at == at(10.7)
+
+
+def test_only_the_last_days_count(store: Store) -> None:
+    world = World(store, with_thresholds(HALF_FAILS))
+    _completed(world, 0, completed=0, failed=10)
+    world.run(at(7))
+    assert world.alerts() == []
+    world.run(at(6.9))
+    assert len(world.alerts()) == 1
+
+
+@pytest.mark.parametrize(
+    ("failures", "opens"),
+    [
+        pytest.param(40, True, id="above"),
+        pytest.param(30, False, id="just-at-the-limit"),
+        pytest.param(0, False, id="fine"),
+    ],
+)
+def test_a_threshold_opens_above_its_limit(store: Store, failures: int, opens: bool) -> None:
+    world = World(store, with_thresholds(SHELL))
+    _shell(world, 0, calls=100, failures=failures)
+    world.run(at(0.5))
+    assert len(world.alerts()) == opens
+
+
+@pytest.mark.parametrize(
+    ("calls", "resolved"),
+    [
+        pytest.param(50, False, id="between"),
+        pytest.param(100, True, id="at-clear"),
+        pytest.param(500, True, id="below"),
+    ],
+)
+def test_a_threshold_above_clears_below(store: Store, calls: int, resolved: bool) -> None:
+    world = World(store, with_thresholds(SHELL))
+    _shell(world, 0, calls=100, failures=40)
+    world.run(at(0.5))
+    _shell(world, 0.6, calls=calls, failures=0)
+    world.run(at(0.7))
+    assert (world.alert().resolved_at is not None) is resolved
+
+
+def test_a_threshold_looks_at_every_group(store: Store, logs: Logs) -> None:
+    world = World(store, with_thresholds(EACH_TYPE))
+    for task_type, quality, sessions in (("a", 1, 10), ("b", 5, 10), ("c", 1, 9), ("d", 1, 12)):
+        made = (world.made(at(0), task_type=task_type, response_quality=quality) for _ in range(sessions))
+        world.save(*made)
+    world.run(at(0.5))
+    assert {alert.drops[0].stream for alert in world.alerts()} == {
+        Stream(Metric.QUALITY, Dimension.TASK_TYPE, "a"),
+        Stream(Metric.QUALITY, Dimension.TASK_TYPE, "d"),
+    }
+    world.save(*(world.made(at(0), task_type="a", response_quality=5) for _ in range(10)))
+    world.run(at(0.6))
+    assert [alert.drops[0].stream.name for alert in world.store.alerts.open()] == ["d"]
+    assert [event for event, _ in told(logs)] == ["alert.opened", "alert.opened", "alert.resolved"]
+
+
+def test_two_rules_about_one_stream_have_an_alert_each(store: Store) -> None:
+    worse = msgspec.structs.replace(HALF_FAILS, name="most fails", below=0.2, clear=0.3)
+    world = World(store, with_thresholds(HALF_FAILS, worse))
+    _completed(world, 0, completed=1, failed=9)
+    for number in range(3):
+        world.run(at(0.5) + number * MINUTE)
+    assert sorted(alert.rule or "" for alert in world.alerts()) == ["half fails", "most fails"]
+    _completed(world, 0.6, completed=5, failed=0)
+    world.run(at(0.7))
+    assert [alert.rule for alert in world.store.alerts.open()] == ["half fails"]
+
+
+def test_rules_of_one_name_do_not_open_alert_after_alert(store: Store, tmp_path: Path) -> None:
+    one = '{ name = "x", metric = "completion_rate", below = 0.5, clear = 0.6, days = 7, sessions = 10 }'
+    path = tmp_path / "rules.toml"
+    path.write_text(f"[alerts]\nthresholds = [{one}, {one}]\n")
+    with suppress(ConfigurationError):  # to refuse them is right as well
+        world = World(store, load_rules(path).alerts)
+        _completed(world, 0, completed=0, failed=10)
+        for number in range(5):
+            world.run(at(0.5) + number * MINUTE)
+        assert len(world.alerts()) <= 2
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        pytest.param((), id="removed"),
+        pytest.param((msgspec.structs.replace(HALF_FAILS, name="renamed", below=0.1),), id="another-name"),
+        pytest.param(
+            (msgspec.structs.replace(HALF_FAILS, metric=Metric.QUALITY, below=2.0, clear=3.0),), id="another-metric"
+        ),
+        pytest.param(
+            (msgspec.structs.replace(HALF_FAILS, dimension=Dimension.TOOL, group="browser"),), id="another-group"
+        ),
+    ],
+)
+def test_a_rule_that_is_gone_ends_its_alert(store: Store, logs: Logs, rules: tuple[ThresholdRule, ...]) -> None:
+    world = World(store, with_thresholds(HALF_FAILS))
+    _completed(world, 0, completed=4, failed=6)
+    world.run(at(0.5))
+    world.restart(with_thresholds(*rules))
+    world.run(at(0.6))
+    assert world.alert().resolved_at == at(0.6)
+    assert told(logs) == [("alert.opened", 1), ("alert.resolved", 1)]
+    assert not world.run(at(0.7))
+
+
+def test_a_rule_that_is_kept_keeps_its_alert(store: Store, logs: Logs) -> None:
+    world = World(store, with_thresholds(HALF_FAILS))
+    _completed(world, 0, completed=4, failed=6)
+    world.run(at(0.5))
+    world.restart(with_thresholds(msgspec.structs.replace(HALF_FAILS, below=0.3, clear=0.5), SHELL))
+    world.run(at(0.6))
+    assert world.alert().resolved_at is None
+    assert told(logs) == [("alert.opened", 1)]
+
+
+def test_a_silenced_threshold_is_recorded_only(store: Store, logs: Logs) -> None:
+    world = World(store, with_thresholds(HALF_FAILS))
+    world.silence([OVERALL], at(1))
+    _completed(world, 0, completed=4, failed=6)
+    world.run(at(0.5))
+    assert world.alert().resolved_at is None
+    assert logs == []
+    assert world.letters() == []
+
+
+def test_a_threshold_that_breaks_is_kept_whole_or_not_at_all(store: Store, logs: Logs) -> None:
+    world = World(store, with_thresholds(HALF_FAILS))
+    _completed(world, 0, completed=4, failed=6)
+    with breaking(store, "INSERT ON alert_outbox"), pytest.raises(StoreError):
+        world.run(at(0) + MINUTE)
+    assert world.alerts() == []
+    assert logs == []
+
+
+def test_thresholds_that_stand_write_nothing(store: Store, logs: Logs) -> None:
+    world = World(store, with_thresholds(HALF_FAILS))
+    _completed(world, 0, completed=4, failed=6)
+    world.run(at(0.5))
+    changes = store.connection.total_changes()
+    logs.clear()
+    assert not world.run(at(0.6))
+    assert store.connection.total_changes() == changes
+    assert logs == []
+
+
+def test_an_alert_of_a_threshold_is_no_home_for_a_drop(store: Store, logs: Logs) -> None:
+    world = World(store, with_thresholds(msgspec.structs.replace(HALF_FAILS, below=0.99, clear=1.0)))
+    world.drop()
+    world.run_daily(1, 20)
+    assert [(alert.kind, len(alert.drops) > 1) for alert in world.alerts()] == [
+        (AlertKind.THRESHOLD, False),
+        (AlertKind.DEGRADATION, True),
+    ]
+    assert told(logs) == [("alert.opened", 1), ("alert.opened", 2)]
+
+
+def test_what_a_person_says_meanwhile_is_not_lost(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(store, with_thresholds(HALF_FAILS))
+    _completed(world, 0, completed=4, failed=6)
+    world.run(at(0.5))
+    _completed(world, 0.6, completed=50, failed=0)
+    person = Store(store.path)
+    person.connection.set_busy_timeout(10)
+    group = store.rollups.group
+
+    def acknowledged_meanwhile(*of: Any) -> Any:
+        with person.transaction():
+            person.alerts.replace(
+                msgspec.structs.replace(person.alerts.find(1), acknowledged_at=at(0.7), note="I know")
+            )
+        monkeypatch.undo()
+        return group(*of)
+
+    monkeypatch.setattr(store.rollups, "group", acknowledged_meanwhile)
+    try:
+        world.run(at(0.8))
+    except StoreError:  # what the watch holds locked already, nobody else can change
+        monkeypatch.undo()
+        world.run(at(0.8))
+        assert world.alert().resolved_at == at(0.8)
+        return
+    finally:
+        person.close()
+    alert = world.alert()
+    assert (alert.acknowledged_at, alert.note, alert.resolved_at) == (at(0.7), "I know", at(0.8))
+
+
+# -- names from outside ----------------------------------------------------------------------------------------------
+
+
+def _hostile(world: World, first: float, last: float, *, good: int) -> None:
+    world.phase(first, last, good=good, model=HOSTILE, task_type=HOSTILE, tools=(ToolUse(HOSTILE, 1, 0),))
+
+
+@pytest.fixture
+def hostile(store: Store) -> World:
+    """Rules and sessions that bring escapes to where a title and a log line are made."""
+    rule = msgspec.structs.replace(HALF_FAILS, name=HOSTILE, dimension=Dimension.TOOL, below=0.95, clear=1.0)
+    world = World(store, with_thresholds(rule))
+    _hostile(world, 0, 15, good=9)
+    _hostile(world, 15, 20, good=3)
+    return world
+
+
+def test_titles_are_fit_for_a_terminal(hostile: World) -> None:
+    hostile.run_daily(1, 20)
+    titles = [payload["title"] for payload in hostile.payloads()]
+    assert any("evil" in title for title in titles)
+    assert all(title.isprintable() for title in titles)
+    raw = [row[0] for row in hostile.store.rows("SELECT payload FROM alert_outbox")]
+    assert all(not {"\x1b", "\x07", "\n", "\r"} & set(payload) for payload in raw)
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_log_lines_are_fit_for_a_terminal(hostile: World, log_format: Literal["json", "console"]) -> None:
+    stream = io.StringIO()
+    log.configure(level="info", log_format=log_format, stream=stream)
+    try:
+        hostile.restart()
+        hostile.run_daily(1, 20)
+    finally:
+        structlog.reset_defaults()
+    lines = stream.getvalue().splitlines()
+    assert sum("alert.opened" in line for line in lines) == len(lines) == len(hostile.alerts())
+    assert any("evil" in line for line in lines)
+    assert all(not {"\x1b", "\x07", "\x9b"} & set(line) or log_format == "json" for line in lines)
+    assert all("\x1b" not in line for line in lines)
+
+
+def test_names_of_any_length_are_told(world: World, logs: Logs) -> None:
+    world.phase(0, 15, good=9, task_type="t" * 10_000, model="m" * 200, tools=(ToolUse("x" * 300, 1, 0),))
+    world.phase(15, 20, good=3, task_type="t" * 10_000, model="m" * 200, tools=(ToolUse("x" * 300, 1, 0),))
+    world.run_daily(1, 20)
+    assert told(logs) == [("alert.opened", 1)]
+    assert all(len(payload["title"]) < 300 for payload in world.payloads())
+
+
+def test_sessions_without_names_are_watched(world: World, logs: Logs) -> None:
+    for first, last, good in ((0, 15, 9), (15, 20, 3)):
+        world.phase(first, last, good=good, task_type="", model=None, platform=None, tools=(), tool_calls=0)
+    world.run_daily(1, 20)
+    assert [drop.stream.dimension for drop in world.alert().drops] == [Dimension.OVERALL]
+    assert told(logs) == [("alert.opened", 1)]
