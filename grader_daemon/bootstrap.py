@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from grader_daemon.pipeline.ingest import Ingest
 
 
+_GRADING_MARGIN = timedelta(minutes=2)
+"""So long at most after it went idle is a session graded as cut short; the watch must not have passed it by then."""
+
+
 def utc_now() -> datetime:
     """The time, aware, in UTC."""
     return datetime.now(UTC)  # noqa: TID251  the one place
@@ -85,7 +89,7 @@ def make_jobs(settings: Settings, *, is_settled: Callable[[], bool]) -> Iterator
         load_rules(settings.rules_file).alerts,
         channels=tuple(receivers),
         zone=settings.zone,
-        settled_after=timedelta(minutes=settings.idle_minutes),
+        settled_after=timedelta(minutes=settings.idle_minutes) + _GRADING_MARGIN,
         is_settled=is_settled,
     )
     yield "scheduler", store, [watch, ReportJob(WeeklyReports(store, zone=settings.zone), is_settled=is_settled)]

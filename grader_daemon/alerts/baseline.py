@@ -17,7 +17,7 @@ import msgspec
 
 from grader_daemon.domain.rules import AlertRules
 
-_BOUND_Z = 1.2815515655446004
+BOUND_Z = 1.2815515655446004
 """The 90 % quantile of the normal distribution: in nine baselines of ten the mean is above the bound."""
 
 _FLOOR_Z = 4.0
@@ -92,7 +92,7 @@ def make_baseline(days: Sequence[Day], *, made_on: int, floor: float, rules: Ale
     dispersion = _dispersion(days)
     error = sqrt(dispersion * variance / values.sessions)
     floor = max(floor, mean - _FLOOR_Z * error)
-    bound = max(floor, mean - _BOUND_Z * error)
+    bound = max(floor, mean - BOUND_Z * error)
     return Baseline(
         made_on=made_on,
         days=len(days),
@@ -105,8 +105,12 @@ def make_baseline(days: Sequence[Day], *, made_on: int, floor: float, rules: Ale
 
 
 def is_due(baseline: Baseline, days: Sequence[Day], *, today: int, rules: AlertRules) -> bool:
-    """Tell whether a new baseline would know more days, or the old one is of another time."""
-    return len(days) > baseline.days or today - baseline.made_on >= rules.baseline_days
+    """Tell whether a new baseline would know twice as many days, or all that there can be, or a later time.
+
+    More often would be better for the estimate, but each time a drop that has just begun is learned as normal.
+    """
+    wanted = min(2 * baseline.days, rules.baseline_days)
+    return len(days) >= wanted > baseline.days or today - baseline.made_on >= rules.baseline_days
 
 
 def stake(change: float, *, variance: float, room: float) -> float:
@@ -138,14 +142,17 @@ def _newest(days: Sequence[Day], *, sessions: int) -> Sequence[Day]:
 
 
 def _dispersion(days: Sequence[Day]) -> float:
-    """Give chi-squared by its degrees of freedom, pulled towards what a spread of 0.03 would make of it.
+    """Give the 90 % bound of chi-squared by its degrees of freedom, >= 1.
 
-    The pull is that of the number of days in which chance moves phi as much as the spread would: one or two where a day
-    has hundreds of sessions and shows it at once, the most that is believed where a day has few.
+    It is pulled up to what a spread of 0.03 would make of it, with the weight of as many days as chance needs to move
+    it so far: one or two where a day has hundreds of sessions and shows its spread at once, the most where it has few.
     """
     values = total(days)
     mean, variance = values.moments()
     squares = sum([(day.values.total - day.values.sessions * mean) ** 2 / day.values.sessions for day in days])
+    freedom = len(days) - 1
     excess = values.sessions / len(days) * _DAY_SPREAD**2 / variance
     believed = min(_MOST_BELIEVED, 2 * (1 + excess) / excess**2)
-    return max(1.0, (squares / variance + believed * (1 + excess)) / (len(days) - 1 + believed))
+    pulled = (squares / variance + believed * (1 + excess)) / (freedom + believed)
+    likely = max(1.0, pulled, squares / variance / max(1, freedom))
+    return likely + (likely - 1) * BOUND_Z * sqrt(2 / (freedom + believed))

@@ -16,6 +16,9 @@ from grader_daemon.domain.rules import AlertRules
 _SURE_Z = 3.0
 """Some forty names are looked at for one alert; by chance, one alert in ten names one."""
 
+_NOISE = 1e-9
+"""What sums of floats are off by; no loss."""
+
 _MOST_CHANGES = 8
 _MOST_SESSIONS = 5
 
@@ -71,7 +74,7 @@ def decompose(
         return None
     mix, work = _parts(_by_type(before), _by_type(since))
     loss = max(0.0, -mix) + max(0.0, -work)
-    if loss <= 0:
+    if loss <= _NOISE:
         return None
     part = max(0.0, -mix) / loss
     verdict = Verdict.BOTH

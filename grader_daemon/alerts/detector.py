@@ -14,17 +14,18 @@ part of a recovery, so it gets more certain while the alarm stands.
 from __future__ import annotations
 
 from datetime import datetime
+from math import sqrt
 
 import msgspec
 from msgspec.structs import replace
 
-from grader_daemon.alerts.baseline import Baseline, Day, Totals, a_month, is_due, make_baseline, stake, total
+from grader_daemon.alerts.baseline import BOUND_Z, Baseline, Day, Totals, a_month, is_due, make_baseline, stake, total
 from grader_daemon.domain.rules import AlertRules
 
 _FEWEST_A_DAY = 4
 """A shorter day goes on into the next: a stream of a few sessions a week is armed as well, and chi-squared holds."""
 
-_QUIET_CLIMB = 20.0
+_QUIET_CLIMB = 5.0
 """No baseline is renewed while a CUSUM is higher: a drop may be beginning, and would be learned as normal."""
 
 _SMALLEST_GAP = 0.03
@@ -205,8 +206,12 @@ def _await_recovery(state: DetectorState, alarm: Alarm, *, value: float, rules: 
 
 
 def _aim(bad: Totals, baseline: Baseline) -> tuple[float, float]:
-    """Give the level that is bad, and the lambda for the way back to the baseline's bound."""
+    """Give the level that is bad, and the lambda for the way back to the baseline's bound.
+
+    The level is the upper 10 % bound of the mean: the values by which a drop was found were lower than it is by chance.
+    """
     mean, variance = bad.moments()
+    mean += BOUND_Z * sqrt(baseline.dispersion * variance / bad.sessions)
     level = max(0.0, min(mean, baseline.bound - _SMALLEST_GAP))
     return level, stake(baseline.bound - level, variance=variance, room=max(level, _SMALLEST_GAP))
 

@@ -143,7 +143,7 @@ class ThresholdRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             raise ValueError("expected either `below` or `above`")
         if self.dimension is Dimension.OVERALL and self.group is not None:
             raise ValueError("`group` needs a `dimension`")
-        if not self._lowest <= min(self.limit, self.clear) <= max(self.limit, self.clear) <= self._highest:
+        if not all(self._lowest <= value <= self._highest for value in (self.limit, self.clear)):
             raise ValueError(f"limits of {self.metric} are from {self._lowest:g} to {self._highest:g}")
         if self.below is not None and self.clear < self.below:
             raise ValueError("`clear` must not be less than `below`")

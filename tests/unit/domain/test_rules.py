@@ -50,6 +50,7 @@ def test_a_threshold_that_makes_sense_is_taken(changes: dict[str, Any], limit: f
         pytest.param({"above": 0.7}, "either `below` or `above`", id="two-limits"),
         pytest.param({"group": "terminal"}, "`group` needs a `dimension`", id="a-group-of-nothing"),
         pytest.param({"below": -0.1}, "from 0 to 1", id="a-rate-below-zero"),
+        pytest.param({"clear": math.nan}, "from 0 to 1", id="it-clears-at-no-number"),
         pytest.param({"clear": 1.1}, "from 0 to 1", id="a-rate-above-one"),
         pytest.param({"below": 50, "clear": 60}, "limits of completion_rate", id="a-rate-in-percent"),
         pytest.param({"metric": Metric.QUALITY, "below": 0.5, "clear": 2}, "from 1 to 5", id="a-score-below-one"),
