@@ -15,7 +15,7 @@ import structlog
 
 from grader_daemon.alerts import policy, thresholds
 from grader_daemon.alerts.detector import DetectorState
-from grader_daemon.alerts.watch import Alarmed, Event, watch
+from grader_daemon.alerts.watch import Alarmed, Event, Lost, watch
 from grader_daemon.domain.alert import Alert, AlertKind, Observation, Stream
 from grader_daemon.domain.calendar import day_of, last_days
 from grader_daemon.domain.rollup import Dimension, Sums
@@ -29,6 +29,8 @@ _AT_ONCE = 2000
 _SAMPLE = 2000
 _FIRST_DAYS = timedelta(days=56)
 _MOMENT = timedelta(microseconds=1)
+_LOST = "It had no sessions for so long that it is watched no more; whether it is back is not known."
+_BEGUN_ANEW = "Its detectors began anew; whether it is back is not known."
 _decode_state = msgspec.json.Decoder(DetectorState).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -250,9 +252,9 @@ class _Settlement:
                 self._raise(event)
             else:
                 self._standing.discard(event.stream)
-                self._end(event.stream, event.at)
+                self._end(event.stream, event.at, note=_LOST if isinstance(event, Lost) else None)
         for alert in list(self._open):
-            self._end(alert.drops[0].stream, now)
+            self._end(alert.drops[0].stream, now, note=_BEGUN_ANEW)
         return self._changed
 
     def _raise(self, event: Alarmed) -> None:
@@ -269,11 +271,13 @@ class _Settlement:
         self._open.append(opened)
         self._changed.append(opened)
 
-    def _end(self, stream: Stream, at: datetime) -> None:
+    def _end(self, stream: Stream, at: datetime, *, note: str | None) -> None:
+        """Resolve the alerts that show in a stream and in no other that stands; `note` says what is not known."""
         for alert in list(self._open):
             if any(drop.stream == stream for drop in alert.drops):
                 resolved = policy.resolved(alert, standing=self._standing, at=at)
                 if resolved is not None:
+                    resolved = msgspec.structs.replace(resolved, note=resolved.note or note)
                     self._put(alert, resolved)
                     self._open.remove(resolved)
 

@@ -928,6 +928,16 @@ def test_an_alert_does_not_stay_open_for_ever_when_its_detectors_begin_anew(worl
     world.phase(20, 60, good=9)
     world.run_daily(21, 61)
     assert world.store.alerts.open() == []
+    assert world.alert().note == "Its detectors began anew; whether it is back is not known."
+
+
+def test_an_alert_of_a_group_without_sessions_for_long_ends_and_says_that_nobody_knows(world: World) -> None:
+    world.drop()
+    world.run(at(20))
+    world.phase(120, 121, good=9)
+    world.run(at(122))
+    assert world.alert().resolved_at is not None
+    assert "whether it is back is not known" in (world.alert().note or "")
 
 
 # -- thresholds ------------------------------------------------------------------------------------------------------
