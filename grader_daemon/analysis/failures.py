@@ -22,6 +22,7 @@ class FailureTrail:
         self._answered: list[int] = []
         self._step: Step | None = None
         self._step_id: str | None = None
+        self._signed: dict[tuple[str | None, str | None, Category, str], ErrorSign] = {}
 
     def see_calls(self, calls: tuple[ToolCall, ...]) -> None:
         """Take the first call that the agent makes after it saw failures as its next step for all of them."""
@@ -44,10 +45,18 @@ class FailureTrail:
     def add(self, index: int, tool: str | None, *, category: Category, call: ToolCall | None, said: str) -> None:
         """Add the failure at message `index`; `said` is the text of its result, `call` what was called."""
         command = _command_of(call)
-        seen = sign(tool, command, category, said)
+        seen = self._sign(tool, command, category, said)
         self.signs.setdefault(seen.fingerprint, seen)
         self._unanswered.append(len(self.failures))
         self.failures.append(Failure(index, tool, category, command, seen.fingerprint))
+
+    def _sign(self, tool: str | None, command: str | None, category: Category, said: str) -> ErrorSign:
+        """Give the sign of a failure; an agent that tries the same again is told the same again."""
+        key = (tool, command, category, said)
+        known = self._signed.get(key)
+        if known is None:
+            known = self._signed[key] = sign(tool, command, category, said)
+        return known
 
     def _note(self, step: Step) -> None:
         for position in self._answered:

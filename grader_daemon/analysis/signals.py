@@ -6,13 +6,14 @@ Tables of patterns, each with bounded or possessive repetition, so that any text
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from grader_daemon.analysis.placeholders import ERRNO, EXCEPTIONS, SIGNALS
 from grader_daemon.domain.text import clean
 
-_REACH = 4_000
-"""Characters examined at each end of what a call said."""
+_REACH = 1_500
+"""Characters examined at each end of what a call said: a traceback ends, a compiler begins with what matters."""
 
 _LONGEST_LINE = 600
 
@@ -101,7 +102,6 @@ _NOTHING_WRONG = re.compile(
 )
 
 _SILENT = 3
-_NOISY = 4
 _FEW_LINES = 3
 """Of output in which no line speaks of an error, so many lines can be a message; more are the data of the call."""
 
@@ -186,45 +186,65 @@ def _raised(lines: list[str]) -> str:
 
 def _best_of(lines: list[str]) -> str:
     """Give the first line of those that say most."""
-    stripped = [line for line in (line[_lead_of(line) :].rstrip() for line in lines) if line]
-    if len(stripped) == 1:
-        return stripped[0]
-    best, lowest = "", _NOISY + 1
-    for index, line in enumerate(stripped):
+    best, lowest = "", _SILENT
+    for index, found in _speaking(lines):
+        line = _without_lead(found)
         rank = _rank(line[:_LONGEST_LINE])
-        if rank < lowest:
-            best, lowest = _continued(line, stripped[index + 1 :]), rank
+        if line and rank < lowest:
+            best, lowest = _continued(line, lines[index + 1 :]), rank
             if rank == 0:
                 break
-    return best if lowest < _SILENT or len(stripped) <= _FEW_LINES else ""
+    return best if lowest < _SILENT else _only_message(lines)
 
 
-def _lead_of(line: str) -> int:
+def _only_message(lines: list[str]) -> str:
+    """Of lines that speak of no error, give the first that is a message if they are few, else none."""
+    stripped = [line for line in map(_without_lead, lines) if line]
+    if len(stripped) == 1:
+        return stripped[0]
+    return "" if len(stripped) > _FEW_LINES else _least_noisy(stripped)
+
+
+def _speaking(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """Give the lines that speak of an error, with their places: most outputs hold few of the words to look for."""
+    lowered = [line[:_LONGEST_LINE].lower() for line in lines]
+    whole = "\n".join(lowered)
+    words = [word for word in _SPOKEN if word in whole]
+    for index, line in enumerate(lowered):
+        for word in words:
+            if word in line:
+                yield index, lines[index]
+                break
+
+
+def _least_noisy(lines: list[str]) -> str:
+    """Of a few lines that speak of no error, give the first that is a message."""
+    for index, line in enumerate(lines):
+        if not _is_noise(line[:_LONGEST_LINE]):
+            return _continued(line, lines[index + 1 :])
+    return _continued(lines[0], lines[1:]) if lines else ""
+
+
+def _without_lead(line: str) -> str:
     lead = _LEAD.match(line)
-    return lead.end() if lead else 0
+    return (line[lead.end() :] if lead else line).rstrip()
 
 
 def _rank(line: str) -> int:
-    """0 for a line that states an error, then what speaks of one, only follows from one, is anything else, is noise."""
-    lowered = line.lower()
-    if _NOISE.match(line) or "deprecat" in lowered:
-        return _NOISY
-    if not _speaks(lowered) or _NOTHING_WRONG.search(line):
+    """0 for a line that states an error, then what speaks of one, only follows from one, is anything else."""
+    if _is_noise(line) or _NOTHING_WRONG.search(line):
         return _SILENT
     if _FOLLOWING.search(line):
         return 2
     return 0 if _STATED.match(line) or _ENDING.search(line) else 1
 
 
-def _speaks(lowered: str) -> bool:
-    for word in _SPOKEN:
-        if word in lowered:
-            return True
-    return False
+def _is_noise(line: str) -> bool:
+    return _NOISE.match(line) is not None or "deprecat" in line.lower()
 
 
 def _continued(line: str, after: list[str]) -> str:
     """Add the next line to one that ends in a colon."""
     if not line.endswith(":"):
         return line
-    return f"{line} {next((other.strip() for other in after[:5] if other.strip()), '')}"
+    return f"{line} {next((other for other in map(_without_lead, after[:5]) if other), '')}"
