@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Metric, Stream, StreamDrop
-from grader_daemon.domain.estimate import Estimate, mean, proportion, rate_per_call
+from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.rollup import Sums
 from grader_daemon.domain.rules import ThresholdRule
 
@@ -29,20 +29,13 @@ def found_in(sums: Sums, metric: Metric) -> Estimate:
     """Estimate a metric from the sums over the days of a rule."""
     match metric:
         case Metric.COMPLETION_RATE:
-            return proportion(sums.completed, sums.sessions)
+            return sums.completion_rate()
         case Metric.EFFICIENCY:
-            return mean(sums.efficiency, sums.efficiency_squares, sums.sessions, lowest=1, highest=5)
+            return sums.mean_efficiency()
         case Metric.QUALITY:
-            return mean(sums.quality, sums.quality_squares, sums.sessions, lowest=1, highest=5)
+            return sums.mean_quality()
         case Metric.FAILURE_RATE:
-            return rate_per_call(
-                sums.failures,
-                sums.calls,
-                failures_squares=sums.failures_squares,
-                calls_squares=sums.calls_squares,
-                calls_failures=sums.calls_failures,
-                sessions=sums.sessions,
-            )
+            return sums.failure_rate()
         case _:
             assert_never(metric)
 

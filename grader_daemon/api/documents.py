@@ -8,8 +8,6 @@ import msgspec
 
 from grader_daemon.domain.grade import Grade
 
-SCHEMA_VERSION = 1
-"""Version of every JSON document that this package prints."""
 _LAST = ("ended_at", "ended_on", "error_rate", "had_user_refusal", "had_user_interruption", "state_reason", "tools")
 
 

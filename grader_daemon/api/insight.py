@@ -14,7 +14,7 @@ from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.calendar import ALWAYS, Span, day_of, last_days, read_week, week_of
 from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns, WeeklyReport
 from grader_daemon.domain.rollup import Dimension
-from grader_daemon.domain.text import clean
+from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import InputError
 from grader_daemon.jobs.weekly import FIRST_WEEK, WeeklyReports
 from grader_daemon.patterns.groups import plain_score
@@ -178,7 +178,7 @@ class InsightReader(GradeReader):
         """
         with self._store.transaction():
             known = self._store.alerts.find(number)
-            said = known.note if note is None else note.encode("utf-8", "replace").decode()
+            said = known.note if note is None else storable(note)
             alert = msgspec.structs.replace(known, acknowledged_at=bootstrap.utc_now(), note=said)
             self._store.alerts.replace(alert)
         return alert

@@ -8,11 +8,11 @@ from datetime import timedelta
 import click
 import msgspec
 
-from grader_daemon.api.documents import SCHEMA_VERSION
 from grader_daemon.api.insight import InsightReader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, asks, json_option
 from grader_daemon.domain.alert import Alert
+from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.quoting import plain
 from grader_daemon.reports.wording import alert_lines, alert_title
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 import msgspec
 
-from grader_daemon.api.documents import SCHEMA_VERSION
 from grader_daemon.api.insight import InsightReader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import DAYS, ListedByDefault, asks, json_option
+from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.insight import ErrorIssue, IssueState
+from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.quoting import plain
 from grader_daemon.reports.wording import issue_lines, issue_title
 
@@ -101,8 +102,8 @@ def _table(issues: list[ErrorIssue]) -> None:
                 issue.failures,
                 issue.sessions,
                 issue.recovered,
-                output.local(issue.last_seen).date(),
-                " ".join(part for part in (issue.tool, issue.command) if part),
+                day_of(issue.last_seen, None),
+                output.called(issue.tool, issue.command),
                 issue.signal[:_SIGNAL_CHARACTERS],
             )
             for issue in issues
@@ -128,7 +129,7 @@ def _print(issue: ErrorIssue) -> None:
             ("tried next", "tries", "worked", "sessions completed"),
             [
                 (
-                    "a retry" if step.is_retry else " ".join(part for part in (step.tool, step.command) if part),
+                    output.tried(step),
                     step.tries,
                     step.worked,
                     step.completed,

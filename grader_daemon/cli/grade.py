@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from grader_daemon.api.documents import SCHEMA_VERSION, grade_document
+from grader_daemon.api.documents import grade_document
 from grader_daemon.api.grader import Outcomes, SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import json_option, read_settings, settings_options
+from grader_daemon.domain.schema import SCHEMA_VERSION
 
 
 @click.command("grade")

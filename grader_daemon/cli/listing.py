@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from grader_daemon.api.documents import SCHEMA_VERSION, grade_document
+from grader_daemon.api.documents import grade_document
 from grader_daemon.api.reader import GradeReader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import DAYS, asks, json_option
+from grader_daemon.domain.schema import SCHEMA_VERSION
 
 
 @click.command("list")

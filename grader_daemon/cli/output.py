@@ -21,6 +21,7 @@ from grader_daemon.errors import InputError
 
 if TYPE_CHECKING:
     from grader_daemon.domain.grade import Grade
+    from grader_daemon.domain.insight import StepCount
 
 _TASK_CHARACTERS = 60
 _PIPED_COLUMNS = 100
@@ -121,18 +122,22 @@ def cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, datetime):
-        return f"{local(value):%Y-%m-%d %H:%M}"
+        from grader_daemon.domain.calendar import local  # `--help` must not wait for it
+
+        return f"{local(value, None):%Y-%m-%d %H:%M}"
     if isinstance(value, float):
         return f"{value:.2f}"
     return clean(str(value))
 
 
-def local(moment: datetime) -> datetime:
-    """Give a moment where the machine stands; at the ends of time, as it is."""
-    try:
-        return moment.astimezone()
-    except (OverflowError, ValueError, OSError):
-        return moment
+def called(tool: str | None, command: str | None) -> str:
+    """Name what was called: a tool, for shells with the family of the command."""
+    return " ".join(part for part in (tool, command) if part)
+
+
+def tried(step: StepCount) -> str:
+    """Name what was tried after a failure."""
+    return "a retry" if step.is_retry else called(step.tool, step.command)
 
 
 def duration(seconds: float | None) -> str | None:

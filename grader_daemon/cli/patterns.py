@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 import msgspec
 
-from grader_daemon.api.documents import SCHEMA_VERSION
 from grader_daemon.api.insight import InsightReader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, days_option, json_option
 from grader_daemon.domain.insight import Group, Patterns
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.numbers import COMPLETION, FAILURES, SCORE, change_words, estimate_words
 
 _WORK = (Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM)
@@ -57,7 +57,7 @@ def _alternatives_table(patterns: Patterns) -> None:
         [
             (
                 alternative.tool,
-                "a retry" if step.is_retry else " ".join(part for part in (step.tool, step.command) if part),
+                output.tried(step),
                 step.tries,
                 estimate_words(step.rate, COMPLETION),
                 estimate_words(step.completion, COMPLETION),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
-from grader_daemon.api.documents import SCHEMA_VERSION, grade_document
+from grader_daemon.api.documents import grade_document
 from grader_daemon.api.reader import GradeReader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.schema import SCHEMA_VERSION
 
 
 @click.command("show")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 import msgspec
 
-from grader_daemon.api.documents import SCHEMA_VERSION
 from grader_daemon.api.insight import InsightReader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, days_option, json_option
+from grader_daemon.domain.schema import SCHEMA_VERSION
 
 
 @click.command("summary")

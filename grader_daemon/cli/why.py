@@ -6,11 +6,11 @@ from itertools import groupby
 
 import click
 
-from grader_daemon.api.documents import SCHEMA_VERSION
 from grader_daemon.api.grader import Explanation, SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
 from grader_daemon.domain.grade import Grade, Reason
+from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 
 _SHOWN_INDEXES = 6

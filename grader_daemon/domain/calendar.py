@@ -10,10 +10,15 @@ import msgspec
 
 def day_of(moment: datetime, zone: tzinfo | None) -> date:
     """Give the day of an aware moment in `zone` (None: the machine's)."""
+    return local(moment, zone).date()
+
+
+def local(moment: datetime, zone: tzinfo | None) -> datetime:
+    """Give an aware moment in `zone` (None: the machine's); on the first and the last day that there are, as it is."""
     try:
-        return moment.astimezone(zone).date()
-    except (OverflowError, ValueError, OSError):  # the first and the last day that there are
-        return moment.date()
+        return moment.astimezone(zone)
+    except (OverflowError, ValueError, OSError):
+        return moment
 
 
 def week_name(day: date) -> str:
@@ -50,10 +55,10 @@ class Span(msgspec.Struct, frozen=True):
     def whole_months(self) -> Span | None:
         """The months that lie in it from their first to their last day; None without any."""
         first = self.first if self.first.day == 1 else _next_month(self.first)
-        beyond = date.max if _is_last_of_month(self.last) else self.last.replace(day=1)
-        if first is None or first >= beyond:
+        last = self.last if _is_last_of_month(self.last) else _back(self.last, self.last.day)
+        if first is None or first > last or not _is_last_of_month(last):
             return None
-        return Span(first, self.last if beyond == date.max else beyond - timedelta(days=1))
+        return Span(first, last)
 
     def around(self, inner: Span) -> list[Span]:
         """The days before and after `inner`, which lies in it; at most two spans."""

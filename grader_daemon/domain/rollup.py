@@ -10,6 +10,8 @@ from typing import Self
 
 import msgspec
 
+from grader_daemon.domain.estimate import Estimate, mean, proportion, rate_per_call
+
 
 class Dimension(StrEnum):
     """By what sessions are grouped. A session is in several groups of `TOOL` and `CATEGORY`."""
@@ -49,6 +51,35 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     def __add__(self, other: Self) -> Self:
         """Field by field."""
         return type(self)(**{name: getattr(self, name) + getattr(other, name) for name in SUM_NAMES})
+
+    def completion_rate(self, *, fewest: int = 1) -> Estimate:
+        """Rate of completed sessions, 0 to 1; here and below: no value for fewer than `fewest` sessions."""
+        return proportion(self.completed, self.sessions, fewest=fewest)
+
+    def mean_efficiency(self, *, fewest: int = 1) -> Estimate:
+        """Mean tool efficiency, 1 to 5."""
+        return self.mean_score(self.efficiency, self.efficiency_squares, fewest=fewest)
+
+    def mean_quality(self, *, fewest: int = 1) -> Estimate:
+        """Mean response quality, 1 to 5."""
+        return self.mean_score(self.quality, self.quality_squares, fewest=fewest)
+
+    def mean_score(self, total: float, squares: float, *, fewest: int = 1) -> Estimate:
+        """Mean of a score of 1 to 5 by its sum and its sum of squares over these sessions."""
+        return mean(total, squares, self.sessions, lowest=1.0, highest=5.0, fewest=fewest)
+
+    def failure_rate(self, whole: Self | None = None, *, fewest: int = 1) -> Estimate:
+        """Failures per tool call, 0 to 1; `whole` are the sums whose calls count, if not these."""
+        of = whole or self
+        return rate_per_call(
+            self.failures,
+            of.calls,
+            failures_squares=self.failures_squares,
+            calls_squares=of.calls_squares,
+            calls_failures=self.calls_failures,
+            sessions=of.sessions,
+            fewest=fewest,
+        )
 
 
 SUM_NAMES = Sums.__struct_fields__

@@ -20,6 +20,7 @@ from grader_daemon.domain.alert import Alert, AlertKind, Observation, Stream
 from grader_daemon.domain.calendar import day_of, last_days
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
+from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.quoting import plain
 from grader_daemon.reports.wording import alert_title
 from grader_daemon.storage import Store
@@ -179,7 +180,7 @@ class DegradationWatch:
 
     def _put_out(self, alert: Alert, now: datetime) -> None:
         event = "opened" if alert.resolved_at is None else "resolved"
-        content = {"schema_version": 1, "event": event, "title": plain(alert_title(alert)), "alert": alert}
+        content = {"schema_version": SCHEMA_VERSION, "event": event, "title": plain(alert_title(alert)), "alert": alert}
         for channel in self._channels:
             self._store.outbox.put(
                 alert=alert.number or 0, event=event, channel=channel, payload=_encode(content).decode(), now=now

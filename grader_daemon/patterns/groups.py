@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from grader_daemon.domain.estimate import Estimate, Figure, figure, mean, proportion, rate_per_call
+from grader_daemon.domain.estimate import Estimate, Figure, figure, proportion
 from grader_daemon.domain.insight import Group
 from grader_daemon.domain.rollup import Dimension, Sums
 
@@ -15,12 +15,11 @@ GroupSums = Mapping[tuple[Dimension, str], Sums]
 """The sums of every group of a span."""
 
 _NONE = Sums()
-_TOP_SCORE = 5.0
 
 
 def completion(sums: Sums) -> Estimate:
     """Rate of completed sessions, 0 to 1."""
-    return proportion(sums.completed, sums.sessions, fewest=FEWEST_SESSIONS)
+    return sums.completion_rate(fewest=FEWEST_SESSIONS)
 
 
 def recovery(sums: Sums) -> Estimate:
@@ -30,31 +29,22 @@ def recovery(sums: Sums) -> Estimate:
 
 def efficiency(sums: Sums) -> Estimate:
     """Mean tool efficiency, 1 to 5."""
-    return _mean_score(sums.efficiency, sums.efficiency_squares, sums.sessions)
+    return sums.mean_efficiency(fewest=FEWEST_SESSIONS)
 
 
 def quality(sums: Sums) -> Estimate:
     """Mean response quality, 1 to 5."""
-    return _mean_score(sums.quality, sums.quality_squares, sums.sessions)
+    return sums.mean_quality(fewest=FEWEST_SESSIONS)
 
 
 def score(sums: Sums) -> Estimate:
     """Mean session score, 1 to 5."""
-    return _mean_score(_thrice_score(sums) / 3, sums.score_squares / 9, sums.sessions)
+    return sums.mean_score(_thrice_score(sums) / 3, sums.score_squares / 9, fewest=FEWEST_SESSIONS)
 
 
 def failure_rate(sums: Sums, whole: Sums | None = None) -> Estimate:
     """Failures per tool call, 0 to 1; `whole` are the sums whose calls count, if not the group's own."""
-    of = whole or sums
-    return rate_per_call(
-        sums.failures,
-        of.calls,
-        failures_squares=sums.failures_squares,
-        calls_squares=of.calls_squares,
-        calls_failures=sums.calls_failures,
-        sessions=of.sessions,
-        fewest=FEWEST_SESSIONS,
-    )
+    return sums.failure_rate(whole, fewest=FEWEST_SESSIONS)
 
 
 def plain_score(sums: Sums) -> float | None:
@@ -102,10 +92,6 @@ def _failure_figure(now: GroupSums, before: GroupSums, dimension: Dimension, nam
         failure_rate(now.get((dimension, name), _NONE), wholes[0]),
         failure_rate(before.get((dimension, name), _NONE), wholes[1]),
     )
-
-
-def _mean_score(total: float, squares: float, sessions: int) -> Estimate:
-    return mean(total, squares, sessions, lowest=1.0, highest=_TOP_SCORE, fewest=FEWEST_SESSIONS)
 
 
 def _thrice_score(sums: Sums) -> int:

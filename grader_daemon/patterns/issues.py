@@ -20,7 +20,7 @@ _QUIET = timedelta(days=14)
 
 
 class StepRow(msgspec.Struct, frozen=True):
-    """What was tried next after failures of `fingerprint`: `command` is None where there is none."""
+    """What was tried next after failures of an issue; `command` is None where there is none."""
 
     tool: str
     command: str | None
@@ -42,7 +42,7 @@ class ToolStep(msgspec.Struct, frozen=True):
 
 
 class IssueRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An issue and its counts; `days` are those on which it occurred, in order, with the failures of each."""
+    """An issue and its counts; `days` are those on which it occurred, in order."""
 
     sign: ErrorSign
     failures: int

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from grader_daemon.domain.insight import WeeklyReport
-
-SCHEMA_VERSION: Final = 1
-"""Version of the document around the report, as in every JSON document of this package."""
+from grader_daemon.domain.schema import SCHEMA_VERSION
 
 _DECODER = msgspec.json.Decoder(WeeklyReport)
 

@@ -19,16 +19,18 @@ from grader_daemon.domain.alert import (
     Stream,
     StreamDrop,
 )
-from grader_daemon.domain.analysis import ToolUse
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import InputError
 from grader_daemon.storage.database import Database
-from grader_daemon.storage.rows import known_moment, to_moment, to_text
+from grader_daemon.storage.rows import known_moment, to_moment, to_text, to_tools
 
-_ALERT = (
-    "id, kind, level, rule, drops, sessions, changes, decomposition, opened_at, began_at, resolved_at, acknowledged_at,"
-    " note, told"
+_ALERT_COLUMNS = (
+    *("kind", "level", "rule", "drops", "sessions", "changes", "decomposition", "opened_at", "began_at"),
+    *("resolved_at", "acknowledged_at", "note", "told"),
 )
+_INSERT_ALERT = f"INSERT INTO alerts ({', '.join(_ALERT_COLUMNS)}) VALUES ({', '.join('?' * len(_ALERT_COLUMNS))})"
+_UPDATE_ALERT = f"UPDATE alerts SET {', '.join(f'{column} = ?' for column in _ALERT_COLUMNS)} WHERE id = ?"
+_SELECT_ALERTS = f"SELECT id, {', '.join(_ALERT_COLUMNS)} FROM alerts"
 _OBSERVATION = (
     "SELECT d.session_id, d.ended_at, d.ended_on, d.task_type, g.model, g.platform, g.task_completed,"
     " g.tool_calls_efficient, g.response_quality, d.tool_calls, g.total_errors, d.tools"
@@ -44,7 +46,6 @@ _encode = msgspec.json.Encoder().encode
 _decode_drops = msgspec.json.Decoder(tuple[StreamDrop, ...]).decode
 _decode_changes = msgspec.json.Decoder(tuple[ShareChange, ...]).decode
 _decode_sessions = msgspec.json.Decoder(tuple[str, ...]).decode
-_decode_tools = msgspec.json.Decoder(tuple[tuple[str, int, int], ...]).decode
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -65,20 +66,12 @@ class Alerts:
     def add(self, alert: Alert) -> Alert:
         """Keep a new alert; gives it with its number."""
         connection = self._database.connection
-        connection.execute(
-            "INSERT INTO alerts (kind, level, rule, drops, sessions, changes, decomposition, opened_at, began_at,"
-            " resolved_at, acknowledged_at, note, told) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            _alert_row(alert),
-        )
+        connection.execute(_INSERT_ALERT, _alert_row(alert))
         return msgspec.structs.replace(alert, number=connection.last_insert_rowid())
 
     def replace(self, alert: Alert) -> None:
         """Keep what became of an alert."""
-        self._database.connection.execute(
-            "UPDATE alerts SET kind = ?, level = ?, rule = ?, drops = ?, sessions = ?, changes = ?, decomposition = ?,"
-            " opened_at = ?, began_at = ?, resolved_at = ?, acknowledged_at = ?, note = ?, told = ? WHERE id = ?",
-            (*_alert_row(alert), alert.number),
-        )
+        self._database.connection.execute(_UPDATE_ALERT, (*_alert_row(alert), alert.number))
 
     def open(self) -> list[Alert]:
         """Alerts that are not resolved, the newest first."""
@@ -188,13 +181,14 @@ class Alerts:
         return {Stream(Metric(row[0]), Dimension(row[1]), row[2]): known_moment(row[3]) for row in rows}
 
     def _alerts(self, rest: str, *values: Any) -> list[Alert]:
-        return [_to_alert(row) for row in self._database.rows(f"SELECT {_ALERT} FROM alerts {rest}", values)]
+        return [_to_alert(row) for row in self._database.rows(f"{_SELECT_ALERTS} {rest}", values)]
 
     def _observations(self, rest: str, *values: Any) -> list[Observation]:
         return [_to_observation(row) for row in self._database.rows(f"{_OBSERVATION}{rest}", values)]
 
 
 def _alert_row(alert: Alert) -> tuple[Any, ...]:
+    """Values for `_ALERT_COLUMNS`."""
     split = alert.decomposition
     return (
         alert.kind,
@@ -214,6 +208,7 @@ def _alert_row(alert: Alert) -> tuple[Any, ...]:
 
 
 def _to_alert(row: Sequence[Any]) -> Alert:
+    """Read ``id, *_ALERT_COLUMNS``."""
     return Alert(
         number=row[0],
         kind=AlertKind(row[1]),
@@ -245,5 +240,5 @@ def _to_observation(row: Sequence[Any]) -> Observation:
         quality=row[8],
         tool_calls=row[9],
         failures=row[10],
-        tools=tuple(ToolUse(*use) for use in _decode_tools(row[11] or "[]")),
+        tools=to_tools(row[11]),
     )

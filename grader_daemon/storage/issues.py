@@ -7,6 +7,7 @@ from datetime import date, datetime
 
 from grader_daemon.domain.analysis import Category, ErrorSign
 from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError
 from grader_daemon.patterns.issues import IssueRow, StepRow
 from grader_daemon.storage.database import Database
@@ -44,7 +45,7 @@ class Issues:
         Raises:
             InputError: none or several do.
         """
-        wanted = prefix.encode("utf-8", "replace").decode()
+        wanted = storable(prefix)
         rows = self._database.rows("SELECT fingerprint FROM error_issues WHERE fingerprint = ?", (wanted,))
         rows = rows or self._database.rows(
             "SELECT fingerprint FROM error_issues WHERE substr(fingerprint, 1, ?1) = ?2"

@@ -235,13 +235,18 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
             had_user_interruption=bool(details["had_user_interruption"]),
             ended_at=ended_at,
             ended_on=details["ended_on"] or (ended_at or _EPOCH).date().isoformat(),
-            tools=tuple(ToolUse(*use) for use in _decode_tools(details["tools"] or "[]")),
+            tools=to_tools(details["tools"]),
             failures=failures,
             reasons=_decode_reasons(details["reasons"] or "[]"),
             rules_version=details["rules_version"] or "unknown",
             p_completed=details["p_completed"],
         ),
     )
+
+
+def to_tools(text: str | None) -> tuple[ToolUse, ...]:
+    """Read the column `tools`; a row of an older version has none."""
+    return tuple(ToolUse(*use) for use in _decode_tools(text or "[]"))
 
 
 def to_failure(row: Sequence[Any]) -> Failure:

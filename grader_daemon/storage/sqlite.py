@@ -13,6 +13,7 @@ from grader_daemon.domain.analysis import ErrorSign, Failure
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError
 from grader_daemon.patterns.rollups import Changes
 from grader_daemon.storage.alerts import Alerts
@@ -218,7 +219,7 @@ class Store(Ledger):
         Raises:
             InputError: none or several do.
         """
-        wanted = prefix.encode("utf-8", "replace").decode()
+        wanted = storable(prefix)
         rows = self.rows(f"{_SELECT_GRADES} WHERE g.session_id = ?", (wanted,)) or self.rows(
             f"{_SELECT_GRADES} WHERE substr(g.session_id, 1, ?) = ? ORDER BY g.session_id LIMIT 4",
             (len(wanted), wanted),

@@ -17,13 +17,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import perf_counter
 
+import msgspec
+
 from grader_daemon import SelfGrader
-from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState, Step, ToolUse
-from grader_daemon.domain.grade import Grade, Reason
-from grader_daemon.domain.identity import Identity
+from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step, ToolUse
 from grader_daemon.storage import NewGrade, Store
 from tests.benchmarks import machine
 from tests.benchmarks.targets import PATTERNS_MILLISECONDS
+from tests.strategies import grade, new_grade
 
 _SIZES = (1_000, 100_000, 1_000_000)
 _BATCH = 500
@@ -86,56 +87,25 @@ def _session(number: int, chance: random.Random) -> NewGrade:
     ended_at = datetime.now(UTC) - timedelta(days=chance.random() * _DAYS)  # noqa: TID251  a benchmark reads the clock
     tools = tuple(ToolUse(tool, chance.randint(1, 6), 0) for tool in chance.sample(_TOOLS, 3))
     failures = tuple(_failure(index, chance) for index in range(chance.choice((0, 0, 1, 2))))
-    session_id = f"session-{number}"
-    grade = Grade(
-        session_id=session_id,
+    made = grade(
+        session_id=f"session-{number}",
         session_file=f"/sessions/session_{number}.json",
         graded_at=ended_at,
         task_completed=chance.random() < 0.7,
         tool_calls_efficient=chance.randint(1, 5),
         response_quality=chance.randint(1, 5),
-        errors_recovered=True,
         total_api_calls=5,
         model=chance.choice(_MODELS),
-        platform="cli",
         session_start=ended_at,
-        duration_seconds=60.0,
-        task_summary="Look at it",
         total_errors=len(failures),
-        error_types=(),
-        tools_with_errors=(),
-        had_repeated_errors=False,
-        had_infinite_loop_risk=False,
-        had_user_clarification=False,
-        state=SessionState.COMPLETE,
-        state_reason="answered",
         task_type=chance.choice(_TASKS),
-        format="hermes",
         tool_calls=10,
-        error_rate=0.0,
-        had_user_refusal=False,
-        had_user_interruption=False,
         ended_at=ended_at,
         ended_on=ended_at.date().isoformat(),
         tools=tools,
         failures=failures,
-        reasons=(Reason("response_quality", "quality.base", 3.0),),
-        rules_version="r1",
     )
-    identity = Identity(
-        session_id=session_id,
-        file=grade.session_file,
-        state=grade.state,
-        messages=10,
-        started_at=ended_at,
-        updated_at=ended_at,
-        lineage=None,
-        opening=None,
-        conversation=None,
-        compacted=False,
-        named_after_id=True,
-    )
-    return NewGrade(grade=grade, identity=identity, digest=str(number), signs=tuple(_signs(failures)))
+    return msgspec.structs.replace(new_grade(made), digest=str(number), signs=tuple(_signs(failures)))
 
 
 def _failure(index: int, chance: random.Random) -> Failure:
