@@ -56,8 +56,8 @@ def open_store(settings: Settings, *, read_only: bool = False) -> Store:
     return Store(settings.db_path, host=socket.gethostname(), read_only=read_only)
 
 
-def make_ingest(settings: Settings, store: Store) -> Ingest:
-    """Everything between a path and its row.
+def make_ingest(settings: Settings, store: Store, *, on_file: Callable[[str], None] = lambda _: None) -> Ingest:
+    """Everything between a path and its row. For `on_file` see `Ingest`.
 
     Raises:
         ConfigurationError: the rules file is wrong.
@@ -67,7 +67,11 @@ def make_ingest(settings: Settings, store: Store) -> Ingest:
 
     pauses = tuple(timedelta(seconds=seconds) for seconds in settings.retry_seconds)
     return Ingest(
-        examiner=make_examiner(settings), recorder=Recorder(store, retry_pauses=pauses), store=store, clock=utc_now
+        examiner=make_examiner(settings),
+        recorder=Recorder(store, retry_pauses=pauses),
+        store=store,
+        clock=utc_now,
+        on_file=on_file,
     )
 
 

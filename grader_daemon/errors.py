@@ -16,6 +16,7 @@ What went wrong *inside a graded session* is data (`domain.analysis.Failure`) an
     ├── DeliveryError           a receiver of alerts could not be told (worth another try)
     └── StoreError              the database cannot be used
         ├── StoreBusyError      another program holds it (worth another try)
+        ├── StoreReplacedError  its file was deleted, moved or replaced while it was open
         └── AlreadyRunningError a second daemon on the same database
 """
 
@@ -68,6 +69,10 @@ class StoreError(GraderError):
 
 class StoreBusyError(StoreError):
     """The database is locked by another program."""
+
+
+class StoreReplacedError(StoreError):
+    """The file at the database's path is not the one that was opened."""
 
 
 class AlreadyRunningError(StoreError):

@@ -1,22 +1,34 @@
 """Log set-up: readable on a terminal, one JSON object a line elsewhere.
 
 Under systemd each line begins with ``<N>``, which journald takes as its priority (sd-daemon(3)), so that
-``journalctl -p warning`` shows just the troubles. Session content is never logged.
+``journalctl -p warning`` shows just the troubles. Session content is never logged. A warning that repeats is
+counted and told again after an hour; a log that cannot be written stops nothing.
 """
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import sys
-from collections.abc import MutableMapping
-from typing import Any, Literal, TextIO
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, MutableMapping
+from contextlib import suppress
+from time import monotonic
+from typing import Any, Literal, TextIO, cast
 
 import msgspec
 import structlog
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 _PRIORITIES = {"debug": 7, "info": 6, "notice": 5, "warning": 4, "error": 3, "critical": 2}
+_REPEATABLE = frozenset({"warning", "error", "critical"})
+_VARYING = frozenset({"attempts", "failures", "retry_at", "retry_seconds"})
+"""What two tellings of the same trouble may differ in."""
+
+_SILENT_SECONDS = 3600.0
+_REMEMBERED = 1000
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
@@ -26,25 +38,85 @@ def configure(*, level: str, log_format: Literal["auto", "console", "json"], str
     console = log_format == "console" or (log_format == "auto" and stream.isatty())
     processors: list[structlog.typing.Processor] = [
         _add_level,
+        Repeats(clock=monotonic),
         structlog.processors.TimeStamper(fmt="iso", utc=not console),
     ]
     if console:
         colors = stream.isatty() and "NO_COLOR" not in os.environ
         processors += [_printable, structlog.dev.ConsoleRenderer(colors=colors)]
     else:
-        processors += [structlog.processors.format_exc_info, _JsonLine(prefixed=_under_systemd())]
+        processors += [structlog.processors.format_exc_info, _JsonLine(prefixed=is_journal(stream))]
     structlog.configure(
         processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
-        logger_factory=structlog.WriteLoggerFactory(file=stream),
+        logger_factory=structlog.WriteLoggerFactory(file=cast(TextIO, _Unfailing(stream))),
         cache_logger_on_first_use=True,
     )
+
+
+def is_journal(stream: TextIO) -> bool:
+    """Do lines that go to `stream` end up in the journal? See JOURNAL_STREAM in systemd.exec(5)."""
+    try:
+        status = os.fstat(stream.fileno())
+    except OSError:
+        return False
+    return os.environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
 
 
 def _add_level(_: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """An event may ask for the level "notice", which journald knows and Python's logging does not."""
     event.setdefault("level", method)
     return event
+
+
+class Repeats:
+    """Lets a warning or error through once an hour; the next telling says in `repeated` how often it was held back."""
+
+    def __init__(self, *, clock: Callable[[], float]) -> None:
+        """`clock` gives seconds that never go back."""
+        self._clock = clock
+        # When each was told last and how often it came since; the threads that log share it.
+        self._told: OrderedDict[str, tuple[float, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __call__(self, _: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        """Pass the event on.
+
+        Raises:
+            structlog.DropEvent: it was told less than an hour ago.
+        """
+        if event["level"] not in _REPEATABLE:
+            return event
+        key = repr(sorted((name, str(value)) for name, value in event.items() if name not in _VARYING))
+        now = self._clock()
+        with self._lock:
+            told_at, held_back = self._told.get(key, (-_SILENT_SECONDS, 0))
+            if now - told_at < _SILENT_SECONDS:
+                self._told[key] = (told_at, held_back + 1)
+                raise structlog.DropEvent
+            self._told[key] = (now, 0)
+            self._told.move_to_end(key)
+            if len(self._told) > _REMEMBERED:
+                self._told.popitem(last=False)
+        if held_back:
+            event["repeated"] = held_back
+        return event
+
+
+class _Unfailing(io.TextIOBase):
+    """A stream for the log: a full disk or a reader that left costs lines, not sessions."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.flush()
 
 
 def _printable(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -73,7 +145,3 @@ def _encodable(value: Any) -> Any:
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "backslashreplace").decode()
     return value
-
-
-def _under_systemd() -> bool:
-    return "JOURNAL_STREAM" in os.environ or "INVOCATION_ID" in os.environ

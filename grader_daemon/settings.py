@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -150,6 +151,11 @@ class Settings(BaseSettings):
         """Ways in which alerts are told beside the log."""
         given = {"webhook": self.alert_webhook_url is not None, "command": bool(self.alert_command)}
         return tuple(channel for channel, is_given in given.items() if is_given)
+
+    @property
+    def longest_pause(self) -> timedelta:
+        """No file is looked at again later than after that."""
+        return max(timedelta(minutes=self.idle_minutes), timedelta(seconds=max(self.retry_seconds)))
 
     @property
     def zone(self) -> ZoneInfo | None:

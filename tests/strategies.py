@@ -318,7 +318,7 @@ def ledger_entries(draw: st.DrawFn) -> LedgerEntry:
     state = draw(st.sampled_from(list(FileState)))
     return LedgerEntry(
         path=draw(names),
-        stamp=FileStamp(draw(counts), draw(counts), draw(counts), draw(counts)),
+        stamp=FileStamp(*(draw(counts) for _ in range(5))),
         state=state,
         digest=draw(st.none() | names),
         session_id=draw(st.none() | names),

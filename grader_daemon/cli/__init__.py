@@ -57,10 +57,10 @@ def _cli() -> None:
 
 def main() -> None:
     """Entry point of ``grader-daemon``."""
-    run(_cli, "grader-daemon")
+    call(_cli, "grader-daemon")
 
 
-def run(command: click.Command, name: str) -> None:
+def call(command: click.Command, name: str) -> None:
     """Run a command and end the process: one line for what a user can cause, never a traceback for it."""
     output.prepare()
     try:

@@ -18,6 +18,7 @@ import click
 from grader_daemon import bootstrap, log
 from grader_daemon.api.reader import GradeReader
 from grader_daemon.cli import output
+from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.service import Service
 from grader_daemon.domain.grade import Grade
 from grader_daemon.settings import Settings, load_settings
@@ -39,7 +40,7 @@ def command() -> int:
             watch_roots=(root,), db_path=Path(folder) / "grades" / "session_grades.db", quiet_seconds=_QUIET_SECONDS
         )
         log.configure(level="error", log_format="auto")
-        service = Service(settings)
+        service = Service(settings, Notifier({}))
         daemon = threading.Thread(target=service.run, name="daemon")
         daemon.start()
         try:

@@ -79,8 +79,10 @@ def file(path: Path, content: str) -> None:
 
 
 def error(text: str) -> None:
-    """Print one line on standard error."""
-    print(clean(text), file=sys.stderr)
+    """Print one line on standard error; in the journal it has the priority of an error."""
+    from grader_daemon.log import is_journal  # `--help` must not wait for it
+
+    print(("<3>" if is_journal(sys.stderr) else "") + clean(text), file=sys.stderr)
 
 
 def document(content: Any) -> None:

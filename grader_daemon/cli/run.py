@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import faulthandler
+import os
 import signal
+import sys
 import threading
 from pathlib import Path
 from types import FrameType
@@ -10,8 +13,14 @@ from types import FrameType
 import click
 
 from grader_daemon import log
+from grader_daemon.cli import output
 from grader_daemon.cli.options import read_settings, settings_options
-from grader_daemon.daemon.service import Service
+from grader_daemon.daemon.notify import Notifier
+from grader_daemon.daemon.supervisor import Supervisor
+from grader_daemon.errors import ConfigurationError
+
+_EX_CONFIG = 78
+"""Of sysexits.h; the unit does not restart on it, because that would not help."""
 
 
 @click.command("run")
@@ -30,20 +39,27 @@ def command(
     log_format: str | None,
 ) -> None:
     """Watch the folders and grade sessions as they finish, until SIGTERM or Ctrl-C."""
-    settings = read_settings(
-        watch_roots=watch_roots,
-        db_path=db_path,
-        quiet_seconds=quiet_seconds,
-        log_level=log_level,
-        log_format=log_format,
-    )
-    log.configure(level=settings.log_level, log_format=settings.log_format)
-    service = Service(settings)
+    try:
+        settings = read_settings(
+            watch_roots=watch_roots,
+            db_path=db_path,
+            quiet_seconds=quiet_seconds,
+            log_level=log_level,
+            log_format=log_format,
+        )
+        log.configure(level=settings.log_level, log_format=settings.log_format)
+        supervisor = Supervisor(settings, Notifier(os.environ))
+    except ConfigurationError as error:
+        if not log.is_journal(sys.stderr):
+            raise
+        output.error(f"grader-daemon: {error}")
+        raise click.exceptions.Exit(_EX_CONFIG) from error
 
     def stop(_: int, __: FrameType | None) -> None:
         # The handler runs in the service's own thread, which may hold the lock that stop() needs.
-        threading.Thread(target=service.stop, name="stop").start()
+        threading.Thread(target=supervisor.stop, name="stop").start()
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
-    service.run(once=once)
+    faulthandler.enable()
+    supervisor.run(once=once)

@@ -51,4 +51,4 @@ def command(
 
 def main() -> None:
     """Entry point of ``self-grader``."""
-    cli.run(command, "self-grader")
+    cli.call(command, "self-grader")

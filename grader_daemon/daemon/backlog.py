@@ -7,7 +7,7 @@ new sessions pass. One thread owns all of it: two that share an interpreter woul
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from time import monotonic
 
@@ -29,6 +29,7 @@ class Backlog:
         roots: Sequence[Path],
         rules_version: str,
         quiet_seconds: float,
+        longest_pause: timedelta,
         clock: Callable[[], datetime],
         on_young: Callable[[str], None],
         on_scanned: Callable[[ScanReport], None],
@@ -40,6 +41,7 @@ class Backlog:
             roots: the folders that a scan covers.
             rules_version: grades made under other rules are made again.
             quiet_seconds: a file written to within so long is young.
+            longest_pause: the ledger notes no file as due later than after that.
             clock: gives the time.
             on_young: told of files that are missing in the ledger but not quiet yet.
             on_scanned: told of every finished scan.
@@ -48,6 +50,7 @@ class Backlog:
         self._scanner = Scanner(roots, store.file_stamp)
         self._rules_version = rules_version
         self._quiet_seconds = quiet_seconds
+        self._longest_pause = longest_pause
         self._clock = clock
         self._on_young = on_young
         self._on_scanned = on_scanned
@@ -68,7 +71,7 @@ class Backlog:
         """Give up to `limit` paths; [] when nothing was found in this step, which may take some milliseconds."""
         if monotonic() >= self._next_look:
             self._next_look = monotonic() + _LOOK_SECONDS
-            due = self._store.due_paths(self._clock(), limit=limit)
+            due = self._store.due_paths(self._clock(), longest_pause=self._longest_pause, limit=limit)
             if due:
                 self._next_look = 0.0 if len(due) == limit else self._next_look
                 return due

@@ -8,10 +8,14 @@ from datetime import datetime
 
 import structlog
 
+from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.schedule import may_run, pause_after
-from grader_daemon.errors import GraderError, StoreError
+from grader_daemon.errors import GraderError, StoreError, StoreReplacedError
 from grader_daemon.jobs import Job
 from grader_daemon.storage import Store
+
+_LONGEST_JOB_SECONDS = 900.0
+"""The watch on degradation may have a year of sessions to look at."""
 
 
 class Scheduler:
@@ -24,16 +28,17 @@ class Scheduler:
         store: Store,
         clock: Callable[[], datetime],
         interval_seconds: float,
-        name: str,
+        pulse: Pulse,
     ) -> None:
-        """`store` belongs to the scheduler, which closes it; `name` is that of its thread."""
+        """`store` belongs to the scheduler, which closes it; `pulse` beats while the thread moves, and names it."""
         self._jobs = jobs
         self._store = store
         self._clock = clock
         self._interval_seconds = interval_seconds
+        self._pulse = pulse
         self._log = structlog.get_logger()
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread = threading.Thread(target=self._run, name=pulse.name, daemon=True)
 
     def start(self) -> None:
         """Begin to work."""
@@ -57,8 +62,11 @@ class Scheduler:
         for job in self._jobs:
             if self._stopping.is_set():
                 return
+            self._pulse.beat(next_within_seconds=_LONGEST_JOB_SECONDS)
             try:
                 self._run_job(job)
+            except StoreReplacedError:
+                return  # the service tells it, and opens the database again
             except StoreError as error:
                 self._log.error("store.failed", error=str(error), retry_seconds=self._interval_seconds)
             except Exception:  # noqa: BLE001  whatever it was, the other jobs go on
@@ -67,6 +75,7 @@ class Scheduler:
     def _run(self) -> None:
         while not self._stopping.is_set():
             self.run_once()
+            self._pulse.beat(next_within_seconds=self._interval_seconds)
             self._stopping.wait(self._interval_seconds)
         self._store.close()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from time import monotonic
 
 import msgspec
@@ -17,36 +18,44 @@ import structlog
 from grader_daemon import bootstrap
 from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.debounce import Debouncer
+from grader_daemon.daemon.notify import Notifier
+from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.queue import WorkQueue
+from grader_daemon.daemon.reading_mark import ReadingMark
 from grader_daemon.daemon.scanner import ScanReport, next_interval
 from grader_daemon.daemon.scheduler import Scheduler
 from grader_daemon.daemon.watcher import WATCHED, OverflowListener, RootWatcher, count_watches
 from grader_daemon.daemon.worker import Worker
 from grader_daemon.errors import StoreError
+from grader_daemon.jobs import Job
 from grader_daemon.parsing import recognise
 from grader_daemon.settings import Settings
-from grader_daemon.storage import DaemonStatus
+from grader_daemon.storage import DaemonStatus, Store
 from grader_daemon.storage.lock import DaemonLock
 
 _CHECK_SECONDS = 2.0
 _BLIND_SCAN_SECONDS = 2.0
 _BLIND_CPU_SHARE = 0.02
 _STOP_SECONDS = 4.5
+_PATIENCE_SECONDS = 180.0
+"""A thread that has not moved for so long hangs, unless the service manager has less patience."""
 
 
 class Service:
-    """Watches, grades and remembers until `stop` is called."""
+    """Watches, grades and remembers until `stop` is called or its database is replaced."""
 
-    def __init__(self, settings: Settings) -> None:
-        """Open the database and read the rules.
+    def __init__(self, settings: Settings, notifier: Notifier) -> None:
+        """Open the database and read the rules; `notifier` tells the service manager how things stand.
 
         Raises:
             GraderError: a setting, a rule or the database is wrong.
         """
         self._settings = settings
+        self._notifier = notifier
         self._log = structlog.get_logger()
         self._store = bootstrap.open_store(settings)
-        ingest = bootstrap.make_ingest(settings, self._store)
+        self._mark = ReadingMark(settings.db_path)
+        ingest = bootstrap.make_ingest(settings, self._store, on_file=self._begin_file)
         self._rules_version = ingest.examiner.rules_version
         self._queue = WorkQueue(settings.queue_size)
         self._backlog = Backlog(
@@ -54,22 +63,25 @@ class Service:
             roots=settings.watch_roots,
             rules_version=self._rules_version,
             quiet_seconds=settings.quiet_seconds,
+            longest_pause=settings.longest_pause,
             clock=bootstrap.utc_now,
             on_young=self._notice_path,
             on_scanned=self._finish_scan,
         )
+        self._worker_pulse = self._make_pulse("worker")
         self._worker = Worker(
             queue=self._queue,
             backlog=self._backlog,
             ingest=ingest,
             batch_sessions=settings.batch_sessions,
             batch_seconds=settings.batch_milliseconds / 1000,
+            pulse=self._worker_pulse,
             on_busy=self._notice_path,
             on_batch=self._after_batch,
         )
+        self._pulses = [self._worker_pulse]
         self._schedulers = [
-            Scheduler(jobs, store=store, clock=bootstrap.utc_now, interval_seconds=settings.job_seconds, name=name)
-            for name, store, jobs in bootstrap.make_jobs(settings, is_settled=self._is_settled)
+            self._make_scheduler(*parts) for parts in bootstrap.make_jobs(settings, is_settled=self._is_settled)
         ]
         self._watchers = [
             RootWatcher(root, on_path=self._notice_path, on_gap=self._notice_gap) for root in settings.watch_roots
@@ -90,6 +102,9 @@ class Service:
         # Owned by the loop's thread.
         self._next_check = 0.0
         self._published: tuple[dict[str, str], int, int] | None = None
+        self._ready = False
+        self._replaced = False
+        self._stuck: str | None = None
         # Handed from the loop to the worker as a whole value.
         self._status: DaemonStatus | None = None
 
@@ -99,14 +114,18 @@ class Service:
             self._stopping = True
             self._noticed.notify()
 
-    def run(self, *, once: bool = False) -> None:
+    def run(self, *, once: bool = False) -> bool:
         """Work until `stop`, then finish what is being written. `once`: end when all that is there is graded.
+
+        Returns:
+            whether the database was replaced: then a new service must take over.
 
         Raises:
             AlreadyRunningError: another daemon works on this database.
         """
         with DaemonLock(self._settings.db_path):
             self._run(once=once)
+        return self._replaced and not self._stopping
 
     def _run(self, *, once: bool) -> None:
         self._log.info(
@@ -116,7 +135,7 @@ class Service:
             database=str(self._settings.db_path),
             rules_version=self._rules_version,
         )
-        self._worker.start()
+        self._worker.start(suspect=self._mark.open())
         try:
             with OverflowListener(self._notice_gap):
                 if once:
@@ -127,6 +146,17 @@ class Service:
                     self._loop(once=False)
         finally:
             self._shut_down()
+
+    def _make_pulse(self, name: str) -> Pulse:
+        patience = min(_PATIENCE_SECONDS, self._notifier.watchdog_seconds or _PATIENCE_SECONDS)
+        return Pulse(name, patience_seconds=patience, clock=monotonic)
+
+    def _make_scheduler(self, name: str, store: Store, jobs: Sequence[Job]) -> Scheduler:
+        pulse = self._make_pulse(name)
+        self._pulses.append(pulse)
+        return Scheduler(
+            jobs, store=store, clock=bootstrap.utc_now, interval_seconds=self._settings.job_seconds, pulse=pulse
+        )
 
     # -- what other threads call -----------------------------------------------------------------------------------
 
@@ -140,6 +170,11 @@ class Service:
                 self._gap = "more changes than the queue holds"
             if idle:
                 self._noticed.notify()
+
+    def _begin_file(self, path: str) -> None:
+        """The worker is about to read a file, or none any more."""
+        self._worker_pulse.beat()
+        self._mark.set(path)
 
     def _notice_gap(self, reason: str) -> None:
         """Events may be missing: scan soon."""
@@ -208,6 +243,8 @@ class Service:
                 self._plan_scan_for(gap)
             if monotonic() >= self._next_check:
                 self._check()
+            if self._replaced:
+                return
             self._start_scan_in_time()
 
     def _start_jobs(self) -> None:
@@ -254,7 +291,10 @@ class Service:
         return max(0.0, min(moments) - monotonic())
 
     def _check(self) -> None:
-        """The round of every two seconds: are the roots watched? And the worker looks for what is due."""
+        """The round of every two seconds: are the roots watched, does everything move, is the database in its place?
+
+        And the worker is woken, to look for what is due.
+        """
         self._next_check = monotonic() + _CHECK_SECONDS
         for watcher in self._watchers:
             before = watcher.state
@@ -262,7 +302,29 @@ class Service:
                 self._tell_watching(watcher, before)
                 with self._noticed:
                     self._next_scan = 0.0
+        self._check_database()
+        self._check_pulses()
         self._publish()
+
+    def _check_database(self) -> None:
+        """Is the database file still the one that was opened? A new one is begun only where its folder may be made.
+
+        If the folder above that is gone too, somebody moved everything away, and may bring it back.
+        """
+        if self._store.in_place:
+            return
+        path = self._settings.db_path
+        self._log.error("store.replaced", database=str(path), error="it was deleted, moved or replaced")
+        self._replaced = path.parent.parent.exists()
+
+    def _check_pulses(self) -> None:
+        """Tell the service manager that all is well, if it is."""
+        hanging = ", ".join(pulse.name for pulse in self._pulses if not pulse.alive) or None
+        if hanging is None:
+            self._notifier.alive()
+        elif self._stuck is None:
+            self._log.error("service.stuck", threads=hanging)
+        self._stuck = hanging
 
     def _tell_watching(self, watcher: RootWatcher, before: str) -> None:
         root = str(watcher.root)
@@ -279,6 +341,7 @@ class Service:
             watching = {root: short if state == WATCHED else state for root, state in watching.items()}
         backlog = len(self._queue) + len(self._debouncer)
         news = (watching, backlog, self._scans)
+        self._tell_manager(watching, backlog)
         if news != self._published:
             self._published = news
             self._status = DaemonStatus(
@@ -290,8 +353,18 @@ class Service:
             )
         self._queue.wake()
 
+    def _tell_manager(self, watching: dict[str, str], backlog: int) -> None:
+        watched = sum(state == WATCHED for state in watching.values())
+        how = "paused, the database cannot be written" if self._worker.paused else f"{backlog} waiting"
+        self._notifier.status(f"{watched} of {len(watching)} folders watched, {how}")
+        if not self._ready:
+            self._ready = True
+            self._notifier.ready()
+
     def _shut_down(self) -> None:
         began = monotonic()
+        if not self._replaced:
+            self._notifier.stopping()
         for watcher in self._watchers:
             watcher.stop()
         for scheduler in self._schedulers:
@@ -299,6 +372,7 @@ class Service:
         finished = self._worker.stop(max(0.1, _STOP_SECONDS - (monotonic() - began)))
         for scheduler in self._schedulers:
             scheduler.stop(max(0.1, _STOP_SECONDS - (monotonic() - began)))
+        self._mark.close()
         if finished:
             self._store.close()
         self._log.info("service.stopped", waiting=len(self._queue), finished=finished)

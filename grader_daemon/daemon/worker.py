@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from time import monotonic
 
 import structlog
 
 from grader_daemon.daemon.backlog import Backlog
+from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.queue import WorkQueue
-from grader_daemon.errors import StoreError
+from grader_daemon.errors import StoreError, StoreReplacedError
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.record import Happened, Recorded
 
 _FIRST_PAUSE_SECONDS = 1.0
-_LONGEST_PAUSE_SECONDS = 60.0
+_LONGEST_PAUSE_SECONDS = 15.0
 
 
 class Worker:
@@ -28,23 +30,41 @@ class Worker:
         ingest: Ingest,
         batch_sessions: int,
         batch_seconds: float,
+        pulse: Pulse,
         on_busy: Callable[[str], None],
         on_batch: Callable[[], None],
     ) -> None:
+        """Set up.
+
+        Args:
+            queue: paths that events told of.
+            backlog: paths that are found on disk and in the ledger.
+            ingest: from path to row.
+            batch_sessions: at most so many to a transaction.
+            batch_seconds: a transaction gathers for so long.
+            pulse: beats while the thread moves.
+            on_busy: told of files that changed while they were read.
+            on_batch: called when what was taken is done with, at least every few seconds.
+        """
         self._queue = queue
         self._backlog = backlog
         self._ingest = ingest
         self._batch_sessions = batch_sessions
         self._batch_seconds = batch_seconds
+        self._pulse = pulse
+        self._suspect: str | None = None
         self._on_busy = on_busy
         self._on_batch = on_batch
         self._log = structlog.get_logger()
         self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
         self._stopping = threading.Event()
         self._pause = _FIRST_PAUSE_SECONDS
+        self._failed_since: float | None = None
+        self._tries = 0
 
-    def start(self) -> None:
-        """Begin to work."""
+    def start(self, *, suspect: str | None) -> None:
+        """Begin to work; `suspect` is the file that was read when the daemon before died."""
+        self._suspect = suspect
         self._thread.start()
 
     def stop(self, within_seconds: float) -> bool:
@@ -54,11 +74,20 @@ class Worker:
         self._thread.join(within_seconds)
         return not self._thread.is_alive()
 
+    @property
+    def paused(self) -> bool:
+        """Does it wait for a database that cannot be written?"""
+        return self._failed_since is not None
+
     def _run(self) -> None:
         while not self._queue.closed:
+            self._pulse.beat()
             paths = self._queue.take(self._batch_sessions, wait=not self._backlog.busy)
             try:
+                self._count_attempt_of_suspect()
                 paths = paths or self._backlog.take(self._batch_sessions)
+                if not paths:
+                    self._tell_resumed()
                 while paths and not self._queue.closed:
                     paths = paths[self._work(paths) :]
             except StoreError as error:
@@ -78,15 +107,32 @@ class Worker:
             return 0
         except Exception:  # noqa: BLE001  a bug of ours; found, told and put aside one file at a time
             return self._work_singly(paths)
-        self._pause = _FIRST_PAUSE_SECONDS
+        self._tell_resumed()
         for each in recorded:
             self._tell(each)
         return done
 
+    def _count_attempt_of_suspect(self) -> None:
+        if self._suspect is not None:
+            self._tell(self._ingest.suspect(self._suspect))
+            self._suspect = None
+
     def _wait_for_store(self, error: StoreError) -> None:
-        self._log.error("store.failed", error=str(error), retry_seconds=self._pause)
+        """Take nothing in until the database can be written again; told once."""
+        if self._failed_since is None:
+            self._failed_since = monotonic()
+            if not isinstance(error, StoreReplacedError):  # which the service tells
+                self._log.error("intake.paused", error=str(error), retry_seconds=self._pause)
+        self._tries += 1
+        self._pulse.beat(next_within_seconds=self._pause)
         self._stopping.wait(self._pause)
         self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
+
+    def _tell_resumed(self) -> None:
+        if self._failed_since is not None:
+            seconds = round(monotonic() - self._failed_since, 1)
+            self._log.info("intake.resumed", level="notice", seconds=seconds, tries=self._tries)
+        self._failed_since, self._tries, self._pause = None, 0, _FIRST_PAUSE_SECONDS
 
     def _work_singly(self, paths: list[str]) -> int:
         """A bug of ours in one of many files: find the one, put it aside, go on with the others."""

@@ -23,12 +23,20 @@ def ledger_path(path: str) -> str:
 
 
 class FileStamp(msgspec.Struct, frozen=True, gc=False):
-    """What `stat` says about a file's content; when any of it changes, the file is looked at again."""
+    """What `stat` says about a file's content; when any of it changes, the file is looked at again.
+
+    A modification time can be set by any program, the change time (`ctime_ns`) only by the kernel.
+    """
 
     device: int
     inode: int
     size: int
     mtime_ns: int
+    ctime_ns: int
+
+
+NOWHERE = FileStamp(0, 0, 0, 0, 0)
+"""The stamp of a file that cannot be looked at."""
 
 
 class LedgerEntry(msgspec.Struct, frozen=True, gc=False, kw_only=True):

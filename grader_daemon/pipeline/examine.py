@@ -16,7 +16,7 @@ from grader_daemon.analysis import Analyzer
 from grader_daemon.domain.analysis import ErrorSign, SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
-from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry, ledger_path
+from grader_daemon.domain.ledger import NOWHERE, FileStamp, FileState, LedgerEntry, ledger_path
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
@@ -24,8 +24,8 @@ from grader_daemon.grading import Grader
 from grader_daemon.parsing import companion, parse
 from grader_daemon.pipeline.reading import look_at, read_file, stamp_of, written_at
 
-_NOWHERE = FileStamp(0, 0, 0, 0)
 _OPEN = SessionState.OPEN
+_NO_MEMORY = "grading it takes more memory than there is; raise the memory limit or lower max_file_bytes"
 
 
 class GradedFile(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
@@ -98,25 +98,17 @@ class Examiner:
 
     def examine(self, path: str, *, now: datetime, known: LedgerEntry | None = None) -> Examined:
         """Look at one file. `known` is its ledger row; the same content is not graded twice."""
+        stamp = NOWHERE
         try:
             found = look_at(path)
-        except VanishedFileError:
-            return VanishedFile(path=ledger_path(path))
-        except ReadError as error:
-            return TroubledFile(path=ledger_path(path), stamp=_NOWHERE, error=str(error), hope=True, always=True)
-        stamp = stamp_of(found)
-        try:
+            stamp = stamp_of(found)
             return self._examine(path, found, stamp, now, known)
         except VanishedFileError:
             return VanishedFile(path=ledger_path(path))
         except ChangingFileError:
             return BusyFile(path=path)
-        except ReadError as error:
-            return TroubledFile(path=path, stamp=stamp, error=str(error), hope=True, always=True)
-        except UnfinishedFileError as error:
-            return TroubledFile(path=path, stamp=stamp, error=str(error), hope=True)
-        except ParseError as error:
-            return TroubledFile(path=ledger_path(path), stamp=stamp, error=str(error), hope=False)
+        except (ReadError, ParseError, MemoryError) as error:
+            return _trouble(path, stamp, error)
 
     def _examine(
         self, path: str, found: os.stat_result, stamp: FileStamp, now: datetime, known: LedgerEntry | None
@@ -135,20 +127,23 @@ class Examiner:
         session = parse(content, path, zone=self._zone)
         if isinstance(session, Skipped):
             return SkippedFile(path=path, stamp=stamp, digest=digest, skipped=session)
-        return self._grade(session, stamp, digest, now)
+        waited = known is not None and known.digest == digest and _is_past(known.look_again_at, now)
+        return self._grade(session, stamp, digest, now, waited=waited)
 
     def _is_settled(self, known: LedgerEntry, digest: str, now: datetime) -> bool:
         """Would grading it again give what is recorded already?"""
-        if known.digest != digest or (known.look_again_at is not None and known.look_again_at <= now):
+        if known.digest != digest or _is_past(known.look_again_at, now):
             return False
         if known.state is FileState.GRADED:
-            return known.rules_version == self.rules_version
+            noted_in_future = known.look_again_at is not None and known.look_again_at > now + self._idle
+            return known.rules_version == self.rules_version and not noted_in_future
         return known.state is FileState.SKIPPED
 
-    def _grade(self, session: Session, stamp: FileStamp, digest: str, now: datetime) -> GradedFile:
+    def _grade(self, session: Session, stamp: FileStamp, digest: str, now: datetime, *, waited: bool) -> GradedFile:
+        """Analyse and grade. `waited`: the same content was seen before, and its time to go on is over."""
         written = written_at(stamp)
-        idle_at = written + self._idle
-        analysis = self._analyzer.analyze(session, idle=now >= idle_at)
+        idle_at = min(written, now) + self._idle
+        analysis = self._analyzer.analyze(session, idle=waited or now >= idle_at)
         grade = self._grader.grade(session, analysis, now=now, written_at=written)
         identity = Identity(
             session_id=session.session_id,
@@ -172,3 +167,19 @@ class Examiner:
             identity=identity,
             look_again_at=idle_at if analysis.state is _OPEN else None,
         )
+
+
+def _trouble(path: str, stamp: FileStamp, error: ReadError | ParseError | MemoryError) -> TroubledFile:
+    """Can trying again help? What cannot be read may be readable some day, what is half written soon."""
+    may_not_be_read = isinstance(error, ReadError)
+    return TroubledFile(
+        path=ledger_path(path),
+        stamp=stamp,
+        error=_NO_MEMORY if isinstance(error, MemoryError) else str(error),
+        hope=may_not_be_read or isinstance(error, UnfinishedFileError),
+        always=may_not_be_read,
+    )
+
+
+def _is_past(moment: datetime | None, now: datetime) -> bool:
+    return moment is not None and moment <= now

@@ -59,7 +59,7 @@ def read_file(path: str, found: os.stat_result, *, max_bytes: int) -> bytes:
 
 def stamp_of(status: os.stat_result) -> FileStamp:
     """What the ledger keeps of a file's status."""
-    return FileStamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    return FileStamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def written_at(stamp: FileStamp) -> datetime:

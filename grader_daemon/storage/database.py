@@ -17,10 +17,13 @@ from typing import Any
 import apsw
 import msgspec
 
-from grader_daemon.errors import StoreBusyError, StoreError
+from grader_daemon.errors import StoreBusyError, StoreError, StoreReplacedError
 from grader_daemon.storage.schema import migrate
 
 _BUSY_SECONDS = 5.0
+_PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "wal_autocheckpoint = 4000", "cache_size = -8000")
+"""NORMAL: a power cut may take the last commits back, never damage the file; the disk tells what to grade again."""
+
 LISTED = "(SELECT value FROM json_each(?))"
 """A list of values in SQL, given as the one parameter that `listed` makes of them."""
 
@@ -46,6 +49,7 @@ class Database:
                 self._prepare_patiently()
                 path.chmod(0o600)
             self.connection.execute("SELECT count(*) FROM session_files LIMIT 1")
+        self._identity = _identity_of(path)
 
     def _prepare_patiently(self) -> None:
         """Several programs may open a new database at once; SQLite does not wait for a change of the journal mode."""
@@ -63,10 +67,8 @@ class Database:
             patiently(self._prepare)
 
     def _prepare(self) -> None:
-        self.connection.execute(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;"
-            " PRAGMA cache_size = -8000"
-        )
+        for pragma in _PRAGMAS:
+            self.connection.execute(f"PRAGMA {pragma}").fetchall()
         migrate(self.connection, str(self.path))
 
     def close(self) -> None:
@@ -74,11 +76,17 @@ class Database:
         with self.lock:
             self.connection.close()
 
+    @property
+    def in_place(self) -> bool:
+        """Is the file that was opened still the one at its path? Else what is written is lost with it."""
+        return _identity_of(self.path) == self._identity
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Everything inside happens, or nothing of it.
 
         Raises:
+            StoreReplacedError: the file was deleted, moved or replaced.
             StoreBusyError: another program keeps the database locked.
             StoreError: it cannot be written (full disk, I/O error, damage).
         """
@@ -86,11 +94,16 @@ class Database:
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._check_place()
                 self.connection.execute("COMMIT")
             except BaseException:
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
+
+    def _check_place(self) -> None:
+        if not self.in_place:
+            raise StoreReplacedError(f"database {self.path}: it was deleted, moved or replaced")
 
     def rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
         """Run one query and give all its rows."""
@@ -114,6 +127,15 @@ def _create(path: Path) -> None:
         raise StoreError(f"database {path}: cannot be created: {error.strerror}") from error
     if not regular:
         raise StoreError(f"database {path}: cannot be created: it is a link, a folder or a device")
+
+
+def _identity_of(path: Path) -> tuple[int, int] | None:
+    """Give device and inode of the file at `path`; None if there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry, ledger_path
@@ -11,14 +11,14 @@ from grader_daemon.storage.database import LISTED, Database, listed, translated
 from grader_daemon.storage.rows import to_moment, to_text
 
 _LEDGER = (
-    "path, device, inode, size, mtime_ns, digest, session_id, state, reason, attempts, retry_at, last_error,"
-    " rules_version"
+    "path, device, inode, size, mtime_ns, ctime_ns, digest, session_id, state, reason, attempts, retry_at,"
+    " last_error, rules_version"
 )
 _UPSERT_ENTRY = (
-    f"INSERT INTO session_files ({_LEDGER}, grades, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    f"INSERT INTO session_files ({_LEDGER}, grades, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (path) DO UPDATE SET device = excluded.device, inode = excluded.inode, size = excluded.size,"
-    " mtime_ns = excluded.mtime_ns, digest = excluded.digest, session_id = excluded.session_id,"
-    " state = excluded.state, reason = excluded.reason, attempts = excluded.attempts,"
+    " mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns, digest = excluded.digest,"
+    " session_id = excluded.session_id, state = excluded.state, reason = excluded.reason, attempts = excluded.attempts,"
     " retry_at = excluded.retry_at, last_error = excluded.last_error, rules_version = excluded.rules_version,"
     " grades = grades + excluded.grades, seen_at = excluded.seen_at"
 )
@@ -40,14 +40,18 @@ class Ledger(Database):
         """What the file `path` was like when it was last looked at; the cheap half of `ledger_entry`."""
         with self.lock, translated(self.path):
             row = self.connection.execute(
-                "SELECT device, inode, size, mtime_ns FROM session_files WHERE path = ?", (ledger_path(path),)
+                "SELECT device, inode, size, mtime_ns, ctime_ns FROM session_files WHERE path = ?", (ledger_path(path),)
             ).fetchone()
         return None if row is None else FileStamp(*row)
 
-    def due_paths(self, now: datetime, *, limit: int) -> list[str]:
-        """Files that are to be looked at again though nothing changed, the longest due first."""
+    def due_paths(self, now: datetime, *, longest_pause: timedelta, limit: int) -> list[str]:
+        """Files that are to be looked at again though nothing changed, the longest due first.
+
+        What is due later than after `longest_pause` was noted by a clock that was set back since: it is due too.
+        """
         rows = self.rows(
-            "SELECT path FROM session_files WHERE retry_at <= ? ORDER BY retry_at LIMIT ?", (to_text(now), limit)
+            "SELECT path FROM session_files WHERE retry_at <= ? OR retry_at > ? ORDER BY retry_at LIMIT ?",
+            (to_text(now), to_text(now + longest_pause), limit),
         )
         return [row[0] for row in rows]
 
@@ -68,8 +72,8 @@ class Ledger(Database):
     def restamp(self, path: str, stamp: FileStamp) -> None:
         """Note that a file was touched or moved about without a change of content."""
         self.connection.execute(
-            "UPDATE session_files SET device = ?, inode = ?, size = ?, mtime_ns = ? WHERE path = ?",
-            (stamp.device, stamp.inode, stamp.size, stamp.mtime_ns, path),
+            "UPDATE session_files SET device = ?, inode = ?, size = ?, mtime_ns = ?, ctime_ns = ? WHERE path = ?",
+            (stamp.device, stamp.inode, stamp.size, stamp.mtime_ns, stamp.ctime_ns, path),
         )
 
     def forget_retry(self, path: str) -> None:
@@ -110,6 +114,7 @@ def _entry_row(entry: LedgerEntry, seen_at: str | None) -> tuple[Any, ...]:
         stamp.inode,
         stamp.size,
         stamp.mtime_ns,
+        stamp.ctime_ns,
         entry.digest,
         entry.session_id,
         entry.state,
@@ -126,12 +131,12 @@ def _entry_row(entry: LedgerEntry, seen_at: str | None) -> tuple[Any, ...]:
 def _to_entry(row: tuple[Any, ...]) -> LedgerEntry:
     return LedgerEntry(
         path=row[0],
-        stamp=FileStamp(*row[1:5]),
-        digest=row[5],
-        session_id=row[6],
-        state=FileState(row[7]),
-        reason=row[8] or row[11],
-        attempts=row[9],
-        look_again_at=to_moment(row[10]),
-        rules_version=row[12],
+        stamp=FileStamp(*row[1:6]),
+        digest=row[6],
+        session_id=row[7],
+        state=FileState(row[8]),
+        reason=row[9] or row[12],
+        attempts=row[10],
+        look_again_at=to_moment(row[11]),
+        rules_version=row[13],
     )

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
 
 import pytest
 import structlog
@@ -13,10 +16,24 @@ from grader_daemon import log
 @pytest.fixture(autouse=True)
 def clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Not under systemd, and structlog as it was afterwards."""
-    for name in ("JOURNAL_STREAM", "INVOCATION_ID", "NO_COLOR"):
+    for name in ("JOURNAL_STREAM", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture
+def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TextIO]:
+    """A stream that the environment names as the journal's."""
+    with (tmp_path / "journal").open("w+") as stream:
+        status = os.fstat(stream.fileno())
+        monkeypatch.setenv("JOURNAL_STREAM", f"{status.st_dev}:{status.st_ino}")
+        yield stream
+
+
+def written(stream: TextIO) -> str:
+    stream.seek(0)
+    return stream.read()
 
 
 class Terminal(io.StringIO):
@@ -24,6 +41,16 @@ class Terminal(io.StringIO):
 
     def isatty(self) -> bool:
         return True
+
+
+class Broken(io.StringIO):
+    """A stream on a full disk."""
+
+    def write(self, text: str) -> int:
+        raise OSError(28, f"No space left on device for {len(text)} characters")
+
+    def flush(self) -> None:
+        raise OSError(28, "No space left on device")
 
 
 @pytest.mark.parametrize(
@@ -35,15 +62,10 @@ class Terminal(io.StringIO):
         pytest.param("error", "<3>", id="error"),
     ],
 )
-@pytest.mark.parametrize("variable", ["JOURNAL_STREAM", "INVOCATION_ID"])
-def test_under_systemd_a_line_begins_with_its_priority(
-    method: str, prefix: str, variable: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(variable, "8:1")
-    stream = io.StringIO()
-    log.configure(level="debug", log_format="auto", stream=stream)
+def test_in_the_journal_a_line_begins_with_its_priority(method: str, prefix: str, journal: TextIO) -> None:
+    log.configure(level="debug", log_format="auto", stream=journal)
     getattr(structlog.get_logger(), method)("session.graded", session_id="a")
-    line = stream.getvalue()
+    line = written(journal)
     assert line.startswith(prefix + "{")
     assert json.loads(line.removeprefix(prefix))["level"] == method
 
@@ -142,12 +164,19 @@ def test_a_notice_is_a_level_of_its_own_in_json() -> None:
     assert (line["level"], line["event"], line["alert"]) == ("notice", "alert.resolved", 3)
 
 
-def test_a_notice_has_its_own_priority_under_systemd(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JOURNAL_STREAM", "8:1")
+def test_a_notice_has_its_own_priority_in_the_journal(journal: TextIO) -> None:
+    log.configure(level="info", log_format="auto", stream=journal)
+    structlog.get_logger().info("alert.resolved", level="notice")
+    assert written(journal).startswith("<5>{")
+
+
+def test_lines_that_go_elsewhere_have_no_priority(journal: TextIO) -> None:
+    """A shell that a service started inherits its environment."""
+    assert log.is_journal(journal)
     stream = io.StringIO()
     log.configure(level="info", log_format="auto", stream=stream)
-    structlog.get_logger().info("alert.resolved", level="notice")
-    assert stream.getvalue().startswith("<5>{")
+    structlog.get_logger().info("session.graded")
+    assert stream.getvalue().startswith("{")
 
 
 @pytest.mark.parametrize(
@@ -171,3 +200,58 @@ def test_a_notice_is_named_on_a_console(stream: io.StringIO) -> None:
     log.configure(level="info", log_format="console", stream=stream)
     structlog.get_logger().info("alert.resolved", level="notice")
     assert "notice" in stream.getvalue()
+
+
+def test_a_log_that_cannot_be_written_stops_nobody() -> None:
+    log.configure(level="info", log_format="json", stream=Broken())
+    structlog.get_logger().error("store.failed")
+
+
+def told(repeats: log.Repeats, **event: object) -> dict[str, object] | None:
+    """What is written of an event."""
+    try:
+        return dict(repeats(None, "", {"level": "warning", "event": "watcher.degraded", **event}))
+    except structlog.DropEvent:
+        return None
+
+
+def test_a_warning_that_repeats_is_counted_and_told_again_after_an_hour() -> None:
+    now = [0.0]
+    repeats = log.Repeats(clock=lambda: now[0])
+    assert told(repeats, root="/a", attempts=1) is not None
+
+    now[0] = 3599
+    assert told(repeats, root="/a", attempts=2) is None
+    assert told(repeats, root="/a", attempts=3) is None
+
+    now[0] = 3600
+    assert (told(repeats, root="/a", attempts=4) or {})["repeated"] == 2
+    now[0] = 7200
+    assert "repeated" not in (told(repeats, root="/a", attempts=5) or {})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"root": "/b"}, id="of-another-place"),
+        pytest.param({"root": "/a", "number": 2}, id="with-another-number"),
+        pytest.param({"root": "/a", "event": "watcher.restarted"}, id="another-event"),
+    ],
+)
+def test_another_warning_is_told(other: dict[str, object]) -> None:
+    repeats = log.Repeats(clock=lambda: 0.0)
+    assert told(repeats, root="/a") is not None
+    assert told(repeats, **other) is not None
+
+
+def test_what_is_no_trouble_is_always_told() -> None:
+    repeats = log.Repeats(clock=lambda: 0.0)
+    assert all(told(repeats, level="info", root="/a") for _ in range(3))
+
+
+def test_only_so_many_warnings_are_remembered() -> None:
+    repeats = log.Repeats(clock=lambda: 0.0)
+    for number in range(1001):
+        assert told(repeats, path=f"/{number}") is not None
+    assert told(repeats, path="/1000") is None
+    assert told(repeats, path="/0") is not None

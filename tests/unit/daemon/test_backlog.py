@@ -27,6 +27,7 @@ class World:
             roots=[root],
             rules_version="new",
             quiet_seconds=2,
+            longest_pause=timedelta(hours=1),
             clock=clock,
             on_young=self.young.append,
             on_scanned=self.reports.append,
@@ -40,7 +41,7 @@ class World:
         return str(path)
 
     def know(self, path: str, **changes: object) -> None:
-        fields = {"stamp": FileStamp(1, 2, 3, 4), "state": FileState.GRADED, "rules_version": "new"} | changes
+        fields = {"stamp": FileStamp(1, 2, 3, 4, 5), "state": FileState.GRADED, "rules_version": "new"} | changes
         with self.store.transaction():
             self.store.save_entries([LedgerEntry(path=path, **fields)], now=self.clock.now)  # type: ignore[arg-type]
 

@@ -11,6 +11,7 @@ import apsw
 import pytest
 from structlog.testing import capture_logs
 
+from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.scheduler import Scheduler
 from grader_daemon.errors import DeliveryError, GraderError, StoreError
 from grader_daemon.storage import Store
@@ -68,7 +69,13 @@ def hire(tmp_path: Path, clock: Clock, logs: Logs) -> Iterator[Hire]:  # noqa: A
     def make(*jobs: Scripted | Gate, interval_seconds: float = 3600) -> Scheduler:
         own = Store(tmp_path / "database" / "session_grades.db")
         made.append(
-            Scheduler(jobs, store=own, clock=clock, interval_seconds=interval_seconds, name=f"jobs-{len(made)}")
+            Scheduler(
+                jobs,
+                store=own,
+                clock=clock,
+                interval_seconds=interval_seconds,
+                pulse=Pulse(f"jobs-{len(made)}", patience_seconds=1, clock=monotonic),
+            )
         )
         return made[-1]
 
@@ -341,7 +348,8 @@ def test_a_stop_closes_the_store_and_may_come_twice(
     started: bool,
 ) -> None:
     own = Store(tmp_path / "own.db")
-    scheduler = Scheduler([Scripted(False)], store=own, clock=clock, interval_seconds=3600, name="jobs")
+    pulse = Pulse("jobs", patience_seconds=1, clock=monotonic)
+    scheduler = Scheduler([Scripted(False)], store=own, clock=clock, interval_seconds=3600, pulse=pulse)
     if started:
         scheduler.start()
     assert scheduler.stop(5)

@@ -656,7 +656,7 @@ def test_of_many_issues_the_ten_with_most_failures_are_told(world: World) -> Non
 def test_coverage_counts_the_files_of_the_week(world: World) -> None:
     def file(path: str, state: FileState, when: datetime, reason: str | None = None) -> LedgerEntry:
         return LedgerEntry(
-            path=path, stamp=FileStamp(1, 2, 3, int(when.timestamp()) * 10**9), state=state, reason=reason
+            path=path, stamp=FileStamp(1, 2, 3, int(when.timestamp()) * 10**9, 5), state=state, reason=reason
         )
 
     with world.store.transaction():

@@ -119,4 +119,4 @@ def test_a_name_that_no_file_can_have_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_modification_times_are_utc(mtime_ns: int, moment: datetime) -> None:
-    assert written_at(FileStamp(0, 0, 0, mtime_ns)) == moment
+    assert written_at(FileStamp(0, 0, 0, mtime_ns, 0)) == moment

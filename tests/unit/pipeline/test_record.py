@@ -18,6 +18,7 @@ TURN = [json_user(), *json_round(call_id="call_4c637ca0beac"), json_answer()]
 OPEN_TURN = TURN[:-1]
 SUMMARY = json_user("[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted")
 BROKEN = document(TURN)[:200]
+LONGEST = timedelta(days=365)
 
 
 def take(ingest: Ingest, path: str) -> Recorded:
@@ -65,14 +66,14 @@ def test_a_file_in_trouble_is_due_when_its_pause_is_over(
 ) -> None:
     path = write_session(content=BROKEN)
     take(ingest, path)
-    assert store.due_paths(NOW + PAUSES[0] - timedelta(seconds=1), limit=9) == []
-    assert store.due_paths(NOW + PAUSES[0], limit=9) == [path]
+    assert store.due_paths(NOW + PAUSES[0] - timedelta(seconds=1), longest_pause=LONGEST, limit=9) == []
+    assert store.due_paths(NOW + PAUSES[0], longest_pause=LONGEST, limit=9) == [path]
 
 
 def test_without_hope_a_file_is_given_up_at_once(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
     recorded = take(ingest, write_session(content=b"Dear diary"))
     assert (recorded.happened, recorded.reason) == (Happened.QUARANTINED, "not JSON")
-    assert store.due_paths(NOW + timedelta(days=99), limit=9) == []
+    assert store.due_paths(NOW + timedelta(days=99), longest_pause=LONGEST, limit=9) == []
 
 
 @pytest.mark.parametrize("tries", [pytest.param(1, id="in-trouble"), pytest.param(3, id="given-up")])
@@ -119,7 +120,7 @@ def test_a_vanished_file_keeps_its_grade_and_is_not_due(
     os.unlink(path)
     assert take(ingest, path).happened is Happened.VANISHED
     assert list(graded_files(store)) == [SESSION_ID]
-    assert store.due_paths(NOW + timedelta(days=99), limit=9) == []
+    assert store.due_paths(NOW + timedelta(days=99), longest_pause=LONGEST, limit=9) == []
 
 
 def test_a_name_that_is_no_text_is_given_up_and_the_batch_goes_on(
@@ -264,7 +265,7 @@ def test_superseded_links_are_told(ingest: Ingest, write_session: SessionWriter)
 def test_a_superseded_link_is_not_due_again(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
     for path in chain(write_session, 3):
         take(ingest, path)
-    assert store.due_paths(NOW + timedelta(days=99), limit=9) == []
+    assert store.due_paths(NOW + timedelta(days=99), longest_pause=LONGEST, limit=9) == []
 
 
 def test_a_grade_that_is_superseded_after_a_rewrite_is_taken_back(

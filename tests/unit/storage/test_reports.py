@@ -31,7 +31,7 @@ def save(store: Store, *made: Grade) -> None:
 
 def file(store: Store, path: str, state: FileState, *, at: datetime = NOW, reason: str | None = None) -> None:
     mtime_ns = int((at - datetime.fromtimestamp(0, UTC)) / timedelta(microseconds=1)) * 1000
-    entry = LedgerEntry(path=path, stamp=FileStamp(1, 2, 3, mtime_ns), state=state, reason=reason)
+    entry = LedgerEntry(path=path, stamp=FileStamp(1, 2, 3, mtime_ns, 5), state=state, reason=reason)
     with store.transaction():
         store.save_entries([entry], now=NOW)
 

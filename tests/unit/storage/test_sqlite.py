@@ -23,7 +23,7 @@ from grader_daemon.errors import InputError, StoreBusyError, StoreError
 from grader_daemon.storage import DaemonStatus, GradeFilter, NewGrade, Store
 from tests.strategies import NOW, failures, grade, grades, identity, ledger_entries, new_grade
 
-STAMP = FileStamp(1, 2, 3, 4)
+STAMP = FileStamp(1, 2, 3, 4, 5)
 same_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -314,15 +314,23 @@ def test_due_files_come_longest_due_first(store: Store) -> None:
     for path, minutes in (("/s/late", 5), ("/s/soon", 30), ("/s/later", 1), ("/s/never", None)):
         due = None if minutes is None else NOW + timedelta(minutes=minutes)
         save_entry(store, path=path, state=FileState.RETRY, look_again_at=due)
-    assert store.due_paths(NOW + timedelta(minutes=5), limit=10) == ["/s/later", "/s/late"]
-    assert store.due_paths(NOW + timedelta(minutes=5), limit=1) == ["/s/later"]
+    now, hour = NOW + timedelta(minutes=5), timedelta(hours=1)
+    assert store.due_paths(now, longest_pause=hour, limit=10) == ["/s/later", "/s/late"]
+    assert store.due_paths(now, longest_pause=hour, limit=1) == ["/s/later"]
+
+
+def test_what_is_due_later_than_any_pause_is_due_now_because_the_clock_was_set_back(store: Store) -> None:
+    pause = timedelta(hours=1)
+    save_entry(store, path="/s/waiting", state=FileState.RETRY, look_again_at=NOW + pause)
+    save_entry(store, path="/s/of_next_week", state=FileState.RETRY, look_again_at=NOW + timedelta(days=7))
+    assert store.due_paths(NOW, longest_pause=pause, limit=10) == ["/s/of_next_week"]
 
 
 def test_a_forgotten_retry_is_not_due(store: Store) -> None:
     save_entry(store, state=FileState.RETRY, look_again_at=NOW)
     with store.transaction():
         store.forget_retry("/s/a")
-    assert store.due_paths(NOW, limit=10) == []
+    assert store.due_paths(NOW, longest_pause=timedelta(hours=1), limit=10) == []
 
 
 def test_only_graded_files_of_other_rules_are_outdated(store: Store) -> None:
@@ -348,9 +356,9 @@ def test_a_restamped_file_keeps_everything_else(store: Store) -> None:
     save_entry(store, digest="d")
     before = store.ledger_entry("/s/a")
     with store.transaction():
-        store.restamp("/s/a", FileStamp(5, 6, 7, 8))
+        store.restamp("/s/a", FileStamp(5, 6, 7, 8, 9))
     assert before is not None
-    assert store.ledger_entry("/s/a") == msgspec.structs.replace(before, stamp=FileStamp(5, 6, 7, 8))
+    assert store.ledger_entry("/s/a") == msgspec.structs.replace(before, stamp=FileStamp(5, 6, 7, 8, 9))
 
 
 # -- the daemon --------------------------------------------------------------------------------------------------
@@ -363,3 +371,8 @@ def test_the_daemons_word_is_kept(store: Store) -> None:
         store.save_status(msgspec.structs.replace(status, backlog=9))
         store.save_status(status)
     assert (before, store.status()) == (None, status)
+
+
+def test_every_connection_is_set_up(store: Store) -> None:
+    asked = ("journal_mode", "synchronous", "wal_autocheckpoint", "cache_size")
+    assert [store.rows(f"PRAGMA {name}")[0][0] for name in asked] == ["wal", 1, 4000, -8000]

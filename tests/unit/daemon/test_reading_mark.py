@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.daemon.reading_mark import ReadingMark
+from grader_daemon.errors import StoreError
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "session_grades.db"
+
+
+def crash_while_reading(database: Path, *paths: str) -> None:
+    """What a daemon leaves that dies: nobody closes anything."""
+    mark = ReadingMark(database)
+    mark.open()
+    for path in paths:
+        mark.set(path)
+
+
+def test_the_first_daemon_suspects_nothing(database: Path) -> None:
+    assert ReadingMark(database).open() is None
+
+
+@pytest.mark.parametrize(
+    ("paths", "suspect"),
+    [
+        pytest.param(["/s/a.json"], "/s/a.json", id="the-only-one"),
+        pytest.param(["/s/a_long_name.json", "/s/b"], "/s/b", id="a-shorter-name-after-a-longer"),
+        pytest.param(["/s/line\nbreak"], "/s/line\nbreak", id="with-a-line-break"),
+        pytest.param(["/s/\udcff"], "/s/\udcff", id="not-utf-8"),
+        pytest.param(["/s/a.json", ""], None, id="done-with"),
+    ],
+)
+def test_after_a_crash_the_file_that_was_read_is_known(database: Path, paths: list[str], suspect: str | None) -> None:
+    crash_while_reading(database, *paths)
+    assert ReadingMark(database).open() == suspect
+
+
+def test_after_an_orderly_end_nothing_is_suspected(database: Path) -> None:
+    mark = ReadingMark(database)
+    mark.open()
+    mark.set("/s/a.json")
+    mark.close()
+    mark.set("/s/b.json")
+    assert ReadingMark(database).open() is None
+
+
+def test_the_mark_is_private(database: Path) -> None:
+    ReadingMark(database).open()
+    made = database.with_name("session_grades.db.reading")
+    assert stat.S_IMODE(made.stat().st_mode) == 0o600
+
+
+def test_a_link_in_its_place_is_not_followed(database: Path, tmp_path: Path) -> None:
+    target = tmp_path / "precious"
+    target.write_text("precious")
+    os.symlink(target, database.with_name("session_grades.db.reading"))
+    with pytest.raises(StoreError, match="reading: "):
+        ReadingMark(database).open()
+    assert target.read_text() == "precious"
