@@ -43,7 +43,7 @@ def make_examiner(settings: Settings) -> Examiner:
         load_rules(settings.rules_file),
         zone=settings.zone,
         idle=timedelta(minutes=settings.idle_minutes),
-        max_bytes=settings.max_file_bytes,
+        limits=settings.limits,
     )
 
 

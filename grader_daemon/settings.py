@@ -22,6 +22,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ConfigurationError
 
 ENVIRONMENT_PREFIX = "GRADER_"
@@ -87,6 +88,10 @@ class Settings(BaseSettings):
     max_file_bytes: int = Field(
         268_435_456, ge=1024, description="Larger files are not read; grading one takes up to 3.5 times its size."
     )
+    max_messages: int = Field(100_000, ge=1, description="A session with more messages is not graded.")
+    max_values: int = Field(
+        1_000_000, ge=1000, description="Nor one with more JSON values; each takes up to 130 bytes of memory."
+    )
     retry_seconds: Annotated[tuple[_Pause, ...], NoDecode, BeforeValidator(_split_numbers)] = Field(
         (5.0, 30.0, 120.0, 600.0, 3600.0),
         min_length=1,
@@ -151,6 +156,11 @@ class Settings(BaseSettings):
         """Ways in which alerts are told beside the log."""
         given = {"webhook": self.alert_webhook_url is not None, "command": bool(self.alert_command)}
         return tuple(channel for channel, is_given in given.items() if is_given)
+
+    @property
+    def limits(self) -> Limits:
+        """How large a session file may be."""
+        return Limits(bytes=self.max_file_bytes, messages=self.max_messages, values=self.max_values)
 
     @property
     def longest_pause(self) -> timedelta:

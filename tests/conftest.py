@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, configuration, settings
 
+from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
@@ -69,7 +70,7 @@ def clock() -> Clock:
 @pytest.fixture
 def examiner(rules: Rules) -> Examiner:
     """Times without a zone are UTC."""
-    return Examiner(rules, zone=UTC, idle=IDLE, max_bytes=MAX_BYTES)
+    return Examiner(rules, zone=UTC, idle=IDLE, limits=Limits(bytes=MAX_BYTES))
 
 
 @pytest.fixture

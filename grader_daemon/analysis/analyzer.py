@@ -10,11 +10,13 @@ from grader_daemon.analysis.people import TaskTypes, is_from_person, summarize
 from grader_daemon.analysis.results import ResultReader
 from grader_daemon.analysis.tail import read_tail
 from grader_daemon.domain.analysis import Analysis, Outcome, SessionState, ToolUse
+from grader_daemon.domain.limits import MOST_TOOLS
 from grader_daemon.domain.rules import ErrorRunRules, PeopleRules, Rules
 from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message, Session, ToolCall
 
 _SUCCESS = Outcome.SUCCESS
 _UNNAMED_TOOL = "unknown"
+_OTHER_TOOL = "other"
 _QUESTION_TAIL = 40
 _CLOSERS = " \t\r\n*_`\"')]”’"
 
@@ -70,7 +72,7 @@ class Analyzer:
                 walk.see_result(index, message, outcome)
                 if category is not None:
                     said = self._results.said(message.text)
-                    walk.trail.add(index, tool, category=category, call=call, said=said)
+                    walk.trail.add(index, walk.bounded(tool), category=category, call=call, said=said)
             elif role == ASSISTANT:
                 walk.see_answer(index, message)
             elif role == USER and is_from_person(message, self._rules.people):
@@ -119,9 +121,9 @@ class _Walk:
             return
         self.tool_calls += len(message.tool_calls)
         if self.trail.failures:
-            self.trail.see_calls(message.tool_calls)
+            self.trail.see_calls(message.tool_calls, self.bounded(message.tool_calls[0].tool))
         for call in message.tool_calls:
-            tool = call.tool
+            tool = self.bounded(call.tool)
             if tool:
                 self.called[tool] = self.called.get(tool, 0) + 1
                 if call.id:
@@ -147,6 +149,10 @@ class _Walk:
             self.refused = True
         elif outcome is Outcome.INTERRUPTED:
             self.interrupted = True
+
+    def bounded(self, tool: str | None) -> str | None:
+        """Give the name under which a tool counts."""
+        return tool if not tool or len(self.called) < MOST_TOOLS or tool in self.called else _OTHER_TOOL
 
     def tool_use(self) -> tuple[ToolUse, ...]:
         """Calls and failures by tool. A result may name another tool than its call: then that was called too."""

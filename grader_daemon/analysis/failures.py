@@ -7,6 +7,7 @@ import msgspec
 from grader_daemon.analysis.commands import command_family
 from grader_daemon.analysis.fingerprints import sign
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Outcome, Step
+from grader_daemon.domain.limits import MOST_SIGNS
 from grader_daemon.domain.session import Message, ToolCall
 
 _WORKED = {Outcome.SUCCESS: True, Outcome.FAILURE: False}
@@ -24,10 +25,9 @@ class FailureTrail:
         self._step_id: str | None = None
         self._signed: dict[tuple[str | None, str | None, Category, str], ErrorSign] = {}
 
-    def see_calls(self, calls: tuple[ToolCall, ...]) -> None:
-        """Take the first call that the agent makes after it saw failures as its next step for all of them."""
+    def see_calls(self, calls: tuple[ToolCall, ...], tool: str | None) -> None:
+        """Take the first call after the agent saw failures, that of `tool`, as its next step for all of them."""
         self._step = None
-        tool = calls[0].tool
         if self._unanswered and tool:
             self._answered, self._unanswered = self._unanswered, []
             self._step_id = calls[0].id
@@ -46,9 +46,11 @@ class FailureTrail:
         """Add the failure at message `index`; `said` is the text of its result, `call` what was called."""
         command = _command_of(call)
         seen = self._sign(tool, command, category, said)
-        self.signs.setdefault(seen.fingerprint, seen)
+        if len(self.signs) < MOST_SIGNS:
+            self.signs.setdefault(seen.fingerprint, seen)
         self._unanswered.append(len(self.failures))
-        self.failures.append(Failure(index, tool, category, command, seen.fingerprint))
+        fingerprint = seen.fingerprint if seen.fingerprint in self.signs else None
+        self.failures.append(Failure(index, tool, category, command, fingerprint))
 
     def _sign(self, tool: str | None, command: str | None, category: Category, said: str) -> ErrorSign:
         """Give the sign of a failure; an agent that tries the same again is told the same again."""

@@ -201,8 +201,8 @@ class SelfGrader(InsightReader):
     def _read_again(self, grade: Grade) -> tuple[Session | None, str | None]:
         path = grade.session_file
         try:
-            content = read_file(path, look_at(path), max_bytes=self.settings.max_file_bytes)
-            session = parse(content, path, zone=self.settings.zone)
+            content = read_file(path, look_at(path), limits=self.settings.limits)
+            session = parse(content, path, zone=self.settings.zone, limits=self.settings.limits)
         except GraderError as error:
             return None, f"the messages cannot be shown: {error}"
         if not isinstance(session, Session):

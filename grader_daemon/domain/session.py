@@ -12,6 +12,8 @@ from typing import Final
 
 import msgspec
 
+from grader_daemon.domain.limits import Name
+
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
 TOOL: Final = "tool"
@@ -28,14 +30,14 @@ class Part(msgspec.Struct, frozen=True, gc=False):
 class FunctionCall(msgspec.Struct, frozen=True, gc=False):
     """The function that a tool call names. `arguments` is the JSON text as the model wrote it, or its object."""
 
-    name: str | None = None
+    name: Name | None = None
     arguments: str | dict[str, object] | None = None
 
 
 class ToolCall(msgspec.Struct, frozen=True, gc=False):
     """One call in an assistant message."""
 
-    id: str | None = None
+    id: Name | None = None
     function: FunctionCall | None = None
 
     @property
@@ -50,13 +52,13 @@ Content = str | Part | tuple[str | Part, ...] | int | float | None
 class Message(msgspec.Struct, frozen=True, gc=False):
     """One message as it stands in the file."""
 
-    role: str = ""
+    role: Name = ""
     content: Content = None
     tool_calls: tuple[ToolCall, ...] | None = None
-    finish_reason: str | None = None
-    name: str | None = None
-    tool_name: str | None = None
-    tool_call_id: str | None = None
+    finish_reason: Name | None = None
+    name: Name | None = None
+    tool_name: Name | None = None
+    tool_call_id: Name | None = None
 
     @property
     def text(self) -> str:

@@ -8,9 +8,14 @@ from datetime import tzinfo
 
 import msgspec
 
+from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.errors import ParseError, UnfinishedFileError
 from grader_daemon.parsing.formats import FORMATS, SessionFormat
+
+_LIMITS = Limits()
+_STRING_OR_VALUE = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[,\[{]', re.DOTALL)
+"""A string, or one of the bytes that announce another value."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BOM = b"\xef\xbb\xbf"
@@ -31,13 +36,14 @@ def companion(path: str) -> SkipReason | None:
     return session_format.companion(path) if session_format is not None else None
 
 
-def parse(content: bytes, path: str, *, zone: tzinfo | None = None) -> Session | Skipped:
+def parse(content: bytes, path: str, *, zone: tzinfo | None = None, limits: Limits = _LIMITS) -> Session | Skipped:
     """Decode the content of one session file. A name that no format claims is read as a Hermes session.
 
     Args:
         content: the whole file.
         path: where it was read; only its name and folder are looked at.
         zone: the zone of times that name none; None is the machine's.
+        limits: what a session may hold.
 
     Raises:
         UnfinishedFileError: it may be in the middle of being written.
@@ -48,14 +54,33 @@ def parse(content: bytes, path: str, *, zone: tzinfo | None = None) -> Session |
         raise ParseError("starts with a byte-order mark; save it as UTF-8 without one")
     if not content.strip():
         raise UnfinishedFileError("the file is empty")
+    _check_values(content, limits)
     try:
-        return session_format.read(content, path, zone=zone)
+        session = session_format.read(content, path, zone=zone)
     except RecursionError as error:
         raise ParseError("nested too deeply to be a session") from error
     except msgspec.ValidationError as error:
         raise ParseError(f"not a session: {_one_line(error)}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _why_undecodable(content, error) from error
+    if isinstance(session, Session) and len(session.messages) > limits.messages:
+        raise ParseError(f"{len(session.messages):,} messages are more than max_messages = {limits.messages:,}")
+    return session
+
+
+def _check_values(content: bytes, limits: Limits) -> None:
+    """Small values take many times their bytes when they are decoded, so they are counted before, the cheap way first.
+
+    Raises:
+        ParseError: there are too many.
+    """
+    if len(content) <= 2 * limits.values or sum(map(content.count, (b",", b"[", b"{"))) < limits.values:
+        return
+    values = 0
+    for token in _STRING_OR_VALUE.finditer(content):
+        values += token.end() - token.start() == 1
+        if values >= limits.values:
+            raise ParseError(f"more than max_values = {limits.values:,} JSON values")
 
 
 def _why_undecodable(content: bytes, error: Exception) -> ParseError:

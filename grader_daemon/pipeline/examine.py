@@ -17,6 +17,7 @@ from grader_daemon.domain.analysis import ErrorSign, SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import NOWHERE, FileStamp, FileState, LedgerEntry, ledger_path
+from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
@@ -88,11 +89,11 @@ Examined = GradedFile | SkippedFile | TroubledFile | UnchangedFile | VanishedFil
 class Examiner:
     """Reads, parses, analyses and grades single files under one set of rules."""
 
-    def __init__(self, rules: Rules, *, zone: tzinfo | None, idle: timedelta, max_bytes: int) -> None:
+    def __init__(self, rules: Rules, *, zone: tzinfo | None, idle: timedelta, limits: Limits) -> None:
         self.rules_version = rules.version
         self._zone = zone
         self._idle = idle
-        self._max_bytes = max_bytes
+        self._limits = limits
         self._analyzer = Analyzer(rules)
         self._grader = Grader(rules, zone=zone)
 
@@ -120,11 +121,11 @@ class Examiner:
         reason = companion(path)
         if reason is not None:
             return SkippedFile(path=path, stamp=stamp, digest=None, skipped=Skipped(reason))
-        content = read_file(path, found, max_bytes=self._max_bytes)
+        content = read_file(path, found, limits=self._limits)
         digest = xxhash.xxh3_128_hexdigest(content)
         if known is not None and self._is_settled(known, digest, now):
             return UnchangedFile(path=path, stamp=stamp)
-        session = parse(content, path, zone=self._zone)
+        session = parse(content, path, zone=self._zone, limits=self._limits)
         if isinstance(session, Skipped):
             return SkippedFile(path=path, stamp=stamp, digest=digest, skipped=session)
         waited = known is not None and known.digest == digest and _is_past(known.look_again_at, now)

@@ -8,6 +8,7 @@ import stat
 from datetime import UTC, datetime
 
 from grader_daemon.domain.ledger import FileStamp
+from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -28,19 +29,19 @@ def look_at(path: str) -> os.stat_result:
         raise ReadError(_explain(error)) from error
 
 
-def read_file(path: str, found: os.stat_result, *, max_bytes: int) -> bytes:
+def read_file(path: str, found: os.stat_result, *, limits: Limits) -> bytes:
     """Read the file whose status was `found`.
 
     Raises:
-        ParseError: no regular file, or larger than `max_bytes`.
+        ParseError: no regular file, or larger than `limits` allow.
         VanishedFileError: it is gone.
         ChangingFileError: it is another file by now, or was written to meanwhile.
         ReadError: it cannot be opened or read.
     """
     if not stat.S_ISREG(found.st_mode):
         raise ParseError("not a regular file")
-    if found.st_size > max_bytes:
-        raise ParseError(f"{found.st_size:,} bytes are more than max_file_bytes = {max_bytes:,}")
+    if found.st_size > limits.bytes:
+        raise ParseError(f"{found.st_size:,} bytes are more than max_file_bytes = {limits.bytes:,}")
     try:
         descriptor = os.open(path, _FLAGS)
         try:

@@ -14,6 +14,7 @@ import pytest
 from grader_daemon.analysis import Analyzer
 from grader_daemon.domain.analysis import Category, SessionState
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.grading import Grader
@@ -282,7 +283,7 @@ def arranged(order: str, files: Sequence[str]) -> list[str]:
 def ingest_all(paths: list[str], *, batch: int, rules: Rules, store: Store) -> None:
     """Ingest in this order, so many in a transaction."""
     clock = Clock()
-    examiner = Examiner(rules, zone=UTC, idle=timedelta(days=36500), max_bytes=MAX_BYTES)
+    examiner = Examiner(rules, zone=UTC, idle=timedelta(days=36500), limits=Limits(bytes=MAX_BYTES))
     ingest = Ingest(examiner=examiner, recorder=Recorder(store, retry_pauses=(timedelta(1),)), store=store, clock=clock)
     for start in range(0, len(paths), batch):
         ingest.ingest(paths[start : start + batch], within_seconds=60)

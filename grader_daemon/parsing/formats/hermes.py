@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 import xxhash
 
+from grader_daemon.domain.limits import LONGEST_NAME, Name
 from grader_daemon.domain.session import TOOL, USER, Message, Session, Skipped, SkipReason
 from grader_daemon.parsing.formats import sharegpt
 
@@ -37,7 +38,7 @@ _MICROSECOND = timedelta(microseconds=1)
 class _File(msgspec.Struct, frozen=True):
     """The keys of a session file that grading needs."""
 
-    session_id: str | None = None
+    session_id: Name | None = None
     model: object = None
     platform: object = None
     session_start: object = None
@@ -141,7 +142,7 @@ def _traits(messages: Sequence[Message]) -> _Traits:
 
 
 def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return value[:LONGEST_NAME] if isinstance(value, str) and value else None
 
 
 def _utc(stamp: object, zone: tzinfo | None) -> datetime | None:

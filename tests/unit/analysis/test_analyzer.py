@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from grader_daemon.analysis import Analyzer
-from grader_daemon.domain.analysis import Category, SessionState
+from grader_daemon.domain.analysis import Category, SessionState, ToolUse
 from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
 from grader_daemon.rules import load_rules
 from tests.strategies import BROKE, NOW, WORKED, answer, call, result, rounds, session, sessions, user
@@ -252,3 +252,20 @@ def test_the_first_sign_of_a_loop_is_kept(analyzer: Analyzer) -> None:
     found = analyzer.analyze(session(REQUEST, *rounds(*[BROKE] * 60)))
 
     assert found.loop_index == 10
+
+
+def test_tools_without_end_are_counted_as_one(analyzer: Analyzer) -> None:
+    messages = [message for number in range(300) for message in (call(f"tool_{number}"), result(WORKED, None))]
+    found = analyzer.analyze(session(user("go"), *messages))
+    assert len(found.tools) == 201
+    assert found.tools[-1] == ToolUse("other", 100, 0)
+    assert found.tool_calls == 300
+
+
+def test_causes_without_end_have_no_fingerprint(analyzer: Analyzer) -> None:
+    words = [f"{first}{second}" for first in "abcdefghijklmnop" for second in "abcdefghijklmnop"]
+    contents = [f'{{"output": "zzz{word}zzz is broken", "exit_code": 1}}' for word in words]
+    found = analyzer.analyze(session(user("go"), *rounds(*contents)))
+    assert len(found.failures) == 256
+    assert len(found.signs) == 200
+    assert sum(failure.fingerprint is None for failure in found.failures) == 56

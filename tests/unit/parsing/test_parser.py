@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.errors import ParseError, UnfinishedFileError
 from grader_daemon.parsing import companion, parse, recognise
@@ -214,3 +215,50 @@ def test_every_beginning_of_a_session_is_unfinished(cut: int) -> None:
 def test_a_surrogate_in_a_broken_file_does_not_explain_it() -> None:
     with pytest.raises(UnfinishedFileError, match=r"stops before its end|broken JSON"):
         parse(rb'{"session_id": "a\ud800", "messages": [', "/s/session_a.json")
+
+
+def many(count: int, value: str) -> bytes:
+    return f'{{"session_id": "a", "messages": [], "x": [{", ".join([value] * count)}]}}'.encode()
+
+
+@pytest.mark.parametrize(
+    "value", [pytest.param(value, id=value) for value in ("1", "{}", "[]", '""', "null", '{"a": 1}', '"a, [{"')]
+)
+def test_more_values_than_allowed_are_refused_before_they_are_decoded(value: str) -> None:
+    limits = Limits(values=1000)
+    assert parse(many(400, value), PATH, limits=limits)
+    with pytest.raises(ParseError, match="more than max_values = 1,000 JSON values"):
+        parse(many(1100, value), PATH, limits=limits)
+
+
+def test_commas_in_texts_are_no_values() -> None:
+    text = 'one, two, "three", [four], {five}\\ '.replace("\\", "\\\\").replace('"', '\\"') * 1000
+    content = f'{{"session_id": "a", "messages": [{{"role": "user", "content": "{text}"}}]}}'.encode()
+    assert isinstance(parse(content, PATH, limits=Limits(values=1000)), Session)
+
+
+def test_more_messages_than_allowed_are_refused() -> None:
+    content = document([json_user("go")] * 11)
+    assert parse(content, PATH, limits=Limits(messages=11))
+    with pytest.raises(ParseError, match="11 messages are more than max_messages = 10"):
+        parse(content, PATH, limits=Limits(messages=10))
+
+
+@pytest.mark.parametrize(
+    "place", [pytest.param(place, id=place) for place in ("session_id", "role", "name", "tool_call_id", "function")]
+)
+def test_names_without_end_are_refused(place: str) -> None:
+    name = "x" * 257
+    function = {"name": name if place == "function" else "terminal", "arguments": "{}"}
+    message = {"role": "assistant", "tool_calls": [{"id": "call_1", "function": function}]}
+    fields = {place: name} if place == "session_id" else {}
+    if place in {"role", "name", "tool_call_id"}:
+        message[place] = name
+    with pytest.raises(ParseError, match="length <= 256"):
+        parse(document([message], **fields), PATH)
+
+
+def test_the_name_of_a_model_is_cut() -> None:
+    session = parse(document([json_user("go")], model="m" * 1000), PATH)
+    assert isinstance(session, Session)
+    assert session.model == "m" * 256

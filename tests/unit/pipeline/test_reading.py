@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.domain.ledger import FileStamp
+from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
 from grader_daemon.pipeline.reading import look_at, read_file, written_at
 
@@ -24,14 +25,14 @@ from grader_daemon.pipeline.reading import look_at, read_file, written_at
 def test_a_file_is_read_whole(size: int, tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(os.urandom(size))
-    assert read_file(str(path), look_at(str(path)), max_bytes=1_000_000) == path.read_bytes()
+    assert read_file(str(path), look_at(str(path)), limits=Limits(bytes=1_000_000)) == path.read_bytes()
 
 
 def test_a_larger_file_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"x" * 1001)
     with pytest.raises(ParseError, match="1,001 bytes are more than max_file_bytes = 1,000"):
-        read_file(str(path), look_at(str(path)), max_bytes=1000)
+        read_file(str(path), look_at(str(path)), limits=Limits(bytes=1000))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def test_a_file_that_changes_meanwhile_is_noticed(change: Callable[[Path], None]
     found = look_at(str(path))
     change(path)
     with pytest.raises(ChangingFileError):
-        read_file(str(path), found, max_bytes=1000)
+        read_file(str(path), found, limits=Limits(bytes=1000))
 
 
 def test_a_file_that_vanishes_meanwhile_is_noticed(tmp_path: Path) -> None:
@@ -59,7 +60,7 @@ def test_a_file_that_vanishes_meanwhile_is_noticed(tmp_path: Path) -> None:
     found = look_at(str(path))
     path.unlink()
     with pytest.raises(VanishedFileError):
-        read_file(str(path), found, max_bytes=1000)
+        read_file(str(path), found, limits=Limits(bytes=1000))
 
 
 def test_a_link_that_takes_a_files_place_is_not_followed(tmp_path: Path) -> None:
@@ -70,7 +71,7 @@ def test_a_link_that_takes_a_files_place_is_not_followed(tmp_path: Path) -> None
     path.unlink()
     path.symlink_to(secret)
     with pytest.raises(ReadError):
-        read_file(str(path), found, max_bytes=1000)
+        read_file(str(path), found, limits=Limits(bytes=1000))
 
 
 def test_a_pipe_that_takes_a_files_place_does_not_block(tmp_path: Path) -> None:
@@ -80,7 +81,7 @@ def test_a_pipe_that_takes_a_files_place_does_not_block(tmp_path: Path) -> None:
     path.unlink()
     os.mkfifo(path)
     with pytest.raises(ReadError):
-        read_file(str(path), found, max_bytes=1000)
+        read_file(str(path), found, limits=Limits(bytes=1000))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,25 @@
+"""How large a session may be: far beyond any real one, so that no file can take all memory or fill the database."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+LONGEST_NAME = 256
+MOST_TOOLS = 200
+"""Distinct tools of one session; the calls of any more are counted as those of the tool "other"."""
+
+MOST_SIGNS = 200
+"""Distinct causes of failures of one session; any more have no fingerprint."""
+
+Name = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
+"""An id, or the name of a tool, as a session file may hold it."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one session file: its bytes, its messages, and the JSON values in it."""
+
+    bytes: int = 268_435_456
+    messages: int = 100_000
+    values: int = 1_000_000
