@@ -44,3 +44,9 @@ STATUS_CPU_MILLISECONDS: float | None = 300.0
 
 PATTERNS_MILLISECONDS = 20.0
 """To say what patterns a span of days shows, however many sessions there are."""
+
+SOAK_GROWTH_MEGABYTES = 5.0
+SOAK_MORE_DESCRIPTORS = 0.0
+SOAK_MORE_THREADS = 0.0
+SOAK_BYTES_RATIO = 1.1
+"""A week of a busy agent leaves the daemon as it was after two days."""
