@@ -15,6 +15,7 @@ _CORE = ",".join(
         *("daemon/debounce.py", "daemon/reconcile.py", "daemon/schedule.py"),
     )
 )
+_CORES = len(os.sched_getaffinity(0))
 _CHECKS = (
     ("ruff", "format", "--check", "."),
     ("ruff", "check", "."),
@@ -29,7 +30,7 @@ def main() -> int:
     for check in _CHECKS:
         if _run(*check):
             return 1
-    if _run("coverage", "run", "-m", "pytest", *sys.argv[1:]):
+    if _run("pytest", "-n", str(_CORES), "--dist", "loadgroup", "--cov", "--cov-report=", *sys.argv[1:]):
         return 1
     _run("coverage", "report", "--skip-covered")
     return _run("coverage", "report", f"--include={_CORE}", "--fail-under=100", "--skip-covered")

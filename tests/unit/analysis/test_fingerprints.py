@@ -293,6 +293,7 @@ REPORTS = {
     "loop-warning": ("File not found: a\n\n[Tool loop warning: error; count=3]", "File not found: <text>"),
     "sentence": ("Could not find old_string in src/a.py", "Could not find old_string in <path>"),
     "few-lines-of-something": ("3c3\n< a\n---", "<id>"),
+    "few-lines-the-first-of-them-noise": ("Node.js v18.1.0\nnot today", "not today"),
     "data": ("one\ntwo\nthree\nfour", NO_MESSAGE),
     "exit-code": ("exit code 137", "exit code 137"),
     "empty": (" \n\t", NO_MESSAGE),
