@@ -27,6 +27,13 @@ _REPEATABLE = frozenset({"warning", "error", "critical"})
 _VARYING = frozenset({"attempts", "failures", "retry_at", "retry_seconds"})
 """What two tellings of the same trouble may differ in."""
 
+_ENDS = {
+    "intake.resumed": "intake.paused",
+    "service.started": "store.replaced",
+    "watcher.restarted": "watcher.degraded",
+}
+"""What ends a trouble makes its next beginning news."""
+
 _SILENT_SECONDS = 3600.0
 _REMEMBERED = 1000
 _encode = msgspec.json.Encoder(enc_hook=str).encode
@@ -76,7 +83,7 @@ class Repeats:
         """`clock` gives seconds that never go back."""
         self._clock = clock
         # When each was told last and how often it came since; the threads that log share it.
-        self._told: OrderedDict[str, tuple[float, int]] = OrderedDict()
+        self._told: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
         self._lock = threading.Lock()
 
     def __call__(self, _: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -85,9 +92,12 @@ class Repeats:
         Raises:
             structlog.DropEvent: it was told less than an hour ago.
         """
+        name = event["event"]
+        if name in _ENDS:
+            self._forget(_ENDS[name])
         if event["level"] not in _REPEATABLE:
             return event
-        key = repr(sorted((name, str(value)) for name, value in event.items() if name not in _VARYING))
+        key = name, repr(sorted((each, str(value)) for each, value in event.items() if each not in _VARYING))
         now = self._clock()
         with self._lock:
             told_at, held_back = self._told.get(key, (-_SILENT_SECONDS, 0))
@@ -101,6 +111,11 @@ class Repeats:
         if held_back:
             event["repeated"] = held_back
         return event
+
+    def _forget(self, name: str) -> None:
+        with self._lock:
+            for key in [key for key in self._told if key[0] == name]:
+                del self._told[key]
 
 
 class _Unfailing(io.TextIOBase):

@@ -17,6 +17,8 @@ from grader_daemon.pipeline.record import Happened, Recorded
 
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 15.0
+_STEADY_SECONDS = 60.0
+"""The database is well when it could be written for so long."""
 
 
 class Worker:
@@ -60,7 +62,9 @@ class Worker:
         self._stopping = threading.Event()
         self._pause = _FIRST_PAUSE_SECONDS
         self._failed_since: float | None = None
+        self._resumed_at = float("-inf")
         self._tries = 0
+        self._told = False
 
     def start(self, *, suspect: str | None) -> None:
         """Begin to work; `suspect` is the file that was read when the daemon before died."""
@@ -118,21 +122,30 @@ class Worker:
             self._suspect = None
 
     def _wait_for_store(self, error: StoreError) -> None:
-        """Take nothing in until the database can be written again; told once."""
+        """Take nothing in until the database can be written again.
+
+        Told once; what fails again a moment after it went well (a disk that is nearly full) when it fails twice.
+        """
+        now = monotonic()
         if self._failed_since is None:
-            self._failed_since = monotonic()
-            if not isinstance(error, StoreReplacedError):  # which the service tells
-                self._log.error("intake.paused", error=str(error), retry_seconds=self._pause)
+            self._failed_since, self._tries, self._told = now, 0, False
+            if now - self._resumed_at > _STEADY_SECONDS:
+                self._pause = _FIRST_PAUSE_SECONDS
         self._tries += 1
+        is_news = self._tries > 1 or now - self._resumed_at > _STEADY_SECONDS
+        if is_news and not self._told and not isinstance(error, StoreReplacedError):  # which the service tells
+            self._told = True
+            self._log.error("intake.paused", error=str(error), retry_seconds=self._pause)
         self._pulse.beat(next_within_seconds=self._pause)
         self._stopping.wait(self._pause)
         self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
 
     def _tell_resumed(self) -> None:
-        if self._failed_since is not None:
-            seconds = round(monotonic() - self._failed_since, 1)
-            self._log.info("intake.resumed", level="notice", seconds=seconds, tries=self._tries)
-        self._failed_since, self._tries, self._pause = None, 0, _FIRST_PAUSE_SECONDS
+        if self._failed_since is None:
+            return
+        seconds, self._failed_since, self._resumed_at = monotonic() - self._failed_since, None, monotonic()
+        if self._told:
+            self._log.info("intake.resumed", level="notice", seconds=round(seconds, 1), tries=self._tries)
 
     def _work_singly(self, paths: list[str]) -> int:
         """A bug of ours in one of many files: find the one, put it aside, go on with the others."""

@@ -24,6 +24,9 @@ _BUSY_SECONDS = 5.0
 _PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "wal_autocheckpoint = 4000", "cache_size = -8000")
 """NORMAL: a power cut may take the last commits back, never damage the file; the disk tells what to grade again."""
 
+_LEAST_FREE_BYTES = 65_536
+"""SQLite asks for 32 KB at once for the file that its connections share; a disk without them is full."""
+
 LISTED = "(SELECT value FROM json_each(?))"
 """A list of values in SQL, given as the one parameter that `listed` makes of them."""
 
@@ -41,13 +44,14 @@ class Database:
         self.lock = threading.RLock()
         if not read_only:
             _create(path)
+            _check_writable(path)
         flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         with translated(path):
             self.connection = apsw.Connection(str(path), flags=flags)
             self.connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))
             if not read_only:
                 self._prepare_patiently()
-                path.chmod(0o600)
+                _make_private(path)
             self.connection.execute("SELECT count(*) FROM session_files LIMIT 1")
         self._identity = _identity_of(path)
 
@@ -129,6 +133,25 @@ def _create(path: Path) -> None:
         raise StoreError(f"database {path}: cannot be created: it is a link, a folder or a device")
 
 
+def _check_writable(path: Path) -> None:
+    """SQLite opens what may only be read without a word, and leaves files beside it that nobody may write later.
+
+    Raises:
+        StoreError: the file or its folder may not be written to.
+    """
+    for place, name in ((path, "it"), (path.parent, "its folder")):
+        if not os.access(place, os.W_OK):
+            mode = stat.S_IMODE(os.stat(place).st_mode)
+            raise StoreError(f"database {path}: {name} may not be written to (mode {mode:04o}, or a read-only disk)")
+
+
+def _make_private(path: Path) -> None:
+    """Let nobody else read the database and the files that SQLite keeps beside it."""
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError, PermissionError):
+            os.chmod(f"{path}{suffix}", 0o600)
+
+
 def _identity_of(path: Path) -> tuple[int, int] | None:
     """Give device and inode of the file at `path`; None if there is none."""
     try:
@@ -149,10 +172,19 @@ def translated(path: Path) -> Iterator[None]:
         raise StoreError(f"database {path}: cannot be opened; does it exist, and may you read it?") from error
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise StoreError(f"database {path}: damaged or not a database ({error}); it is left as it is") from error
-    except apsw.FullError as error:
-        raise StoreError(f"database {path}: the disk is full") from error
+    except (apsw.FullError, apsw.IOError) as error:
+        is_full = isinstance(error, apsw.FullError) or _is_full(path)
+        raise StoreError(f"database {path}: {'the disk is full' if is_full else error}") from error
     except apsw.Error as error:
         raise StoreError(f"database {path}: {error}") from error
+
+
+def _is_full(path: Path) -> bool:
+    try:
+        disk = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES
 
 
 def listed(values: Sequence[str] | Sequence[int | None]) -> str:

@@ -249,6 +249,14 @@ def test_what_is_no_trouble_is_always_told() -> None:
     assert all(told(repeats, level="info", root="/a") for _ in range(3))
 
 
+def test_a_trouble_that_begins_anew_is_told() -> None:
+    repeats = log.Repeats(clock=lambda: 0.0)
+    for _ in range(2):
+        assert told(repeats, event="intake.paused", error="the disk is full") is not None
+        assert told(repeats, event="intake.paused", error="the disk is full") is None
+        assert told(repeats, event="intake.resumed", level="notice") is not None
+
+
 def test_only_so_many_warnings_are_remembered() -> None:
     repeats = log.Repeats(clock=lambda: 0.0)
     for number in range(1001):
