@@ -9,7 +9,7 @@ class Pulse:
     """One thread beats, another looks. A beat is one assignment, so no lock is needed."""
 
     def __init__(self, name: str, *, patience_seconds: float, clock: Callable[[], float]) -> None:
-        """Set up, with a first beat.
+        """Set up; a thread that has not begun does not hang.
 
         Args:
             name: of the thread, as it is told to people.
@@ -19,8 +19,7 @@ class Pulse:
         self.name = name
         self._patience_seconds = patience_seconds
         self._clock = clock
-        self._missed_at = 0.0
-        self.beat()
+        self._missed_at = float("inf")
 
     def beat(self, *, next_within_seconds: float = 0.0) -> None:
         """Say that the thread moves, and in how long at most it will say so again."""

@@ -18,8 +18,8 @@ import structlog
 from grader_daemon import bootstrap
 from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.debounce import Debouncer
+from grader_daemon.daemon.health import Health
 from grader_daemon.daemon.notify import Notifier
-from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.daemon.reading_mark import ReadingMark
 from grader_daemon.daemon.scanner import ScanReport, next_interval
@@ -37,8 +37,6 @@ _CHECK_SECONDS = 2.0
 _BLIND_SCAN_SECONDS = 2.0
 _BLIND_CPU_SHARE = 0.02
 _STOP_SECONDS = 4.5
-_PATIENCE_SECONDS = 180.0
-"""A thread that has not moved for so long hangs, unless the service manager has less patience."""
 
 
 class Service:
@@ -51,7 +49,7 @@ class Service:
             GraderError: a setting, a rule or the database is wrong.
         """
         self._settings = settings
-        self._notifier = notifier
+        self._health = Health(notifier)
         self._log = structlog.get_logger()
         self._store = bootstrap.open_store(settings)
         self._mark = ReadingMark(settings.db_path)
@@ -68,7 +66,7 @@ class Service:
             on_young=self._notice_path,
             on_scanned=self._finish_scan,
         )
-        self._worker_pulse = self._make_pulse("worker")
+        self._worker_pulse = self._health.add_pulse("worker")
         self._worker = Worker(
             queue=self._queue,
             backlog=self._backlog,
@@ -79,7 +77,6 @@ class Service:
             on_busy=self._notice_path,
             on_batch=self._after_batch,
         )
-        self._pulses = [self._worker_pulse]
         self._schedulers = [
             self._make_scheduler(*parts) for parts in bootstrap.make_jobs(settings, is_settled=self._is_settled)
         ]
@@ -102,9 +99,7 @@ class Service:
         # Owned by the loop's thread.
         self._next_check = 0.0
         self._published: tuple[dict[str, str], int, int] | None = None
-        self._ready = False
         self._replaced = False
-        self._stuck: str | None = None
         # Handed from the loop to the worker as a whole value.
         self._status: DaemonStatus | None = None
 
@@ -147,15 +142,13 @@ class Service:
         finally:
             self._shut_down()
 
-    def _make_pulse(self, name: str) -> Pulse:
-        patience = min(_PATIENCE_SECONDS, self._notifier.watchdog_seconds or _PATIENCE_SECONDS)
-        return Pulse(name, patience_seconds=patience, clock=monotonic)
-
     def _make_scheduler(self, name: str, store: Store, jobs: Sequence[Job]) -> Scheduler:
-        pulse = self._make_pulse(name)
-        self._pulses.append(pulse)
         return Scheduler(
-            jobs, store=store, clock=bootstrap.utc_now, interval_seconds=self._settings.job_seconds, pulse=pulse
+            jobs,
+            store=store,
+            clock=bootstrap.utc_now,
+            interval_seconds=self._settings.job_seconds,
+            pulse=self._health.add_pulse(name),
         )
 
     # -- what other threads call -----------------------------------------------------------------------------------
@@ -291,7 +284,7 @@ class Service:
         return max(0.0, min(moments) - monotonic())
 
     def _check(self) -> None:
-        """The round of every two seconds: are the roots watched, does everything move, is the database in its place?
+        """The round of every two seconds: are the roots watched, is the database in its place, does everything move?
 
         And the worker is woken, to look for what is due.
         """
@@ -303,7 +296,6 @@ class Service:
                 with self._noticed:
                     self._next_scan = 0.0
         self._check_database()
-        self._check_pulses()
         self._publish()
 
     def _check_database(self) -> None:
@@ -316,15 +308,6 @@ class Service:
         path = self._settings.db_path
         self._log.error("store.replaced", database=str(path), error="it was deleted, moved or replaced")
         self._replaced = path.parent.parent.exists()
-
-    def _check_pulses(self) -> None:
-        """Tell the service manager that all is well, if it is."""
-        hanging = ", ".join(pulse.name for pulse in self._pulses if not pulse.alive) or None
-        if hanging is None:
-            self._notifier.alive()
-        elif self._stuck is None:
-            self._log.error("service.stuck", threads=hanging)
-        self._stuck = hanging
 
     def _tell_watching(self, watcher: RootWatcher, before: str) -> None:
         root = str(watcher.root)
@@ -356,15 +339,12 @@ class Service:
     def _tell_manager(self, watching: dict[str, str], backlog: int) -> None:
         watched = sum(state == WATCHED for state in watching.values())
         how = "paused, the database cannot be written" if self._worker.paused else f"{backlog} waiting"
-        self._notifier.status(f"{watched} of {len(watching)} folders watched, {how}")
-        if not self._ready:
-            self._ready = True
-            self._notifier.ready()
+        self._health.tell(f"{watched} of {len(watching)} folders watched, {how}")
 
     def _shut_down(self) -> None:
         began = monotonic()
         if not self._replaced:
-            self._notifier.stopping()
+            self._health.tell_end()
         for watcher in self._watchers:
             watcher.stop()
         for scheduler in self._schedulers:

@@ -35,5 +35,8 @@ def test_a_thread_lives_while_its_next_beat_is_not_overdue(
     assert pulse.alive is alive
 
 
-def test_a_thread_that_was_not_begun_yet_has_patience_too() -> None:
-    assert Pulse("worker", patience_seconds=10, clock=Watch()).alive
+def test_a_thread_that_has_not_begun_does_not_hang() -> None:
+    watch = Watch()
+    pulse = Pulse("scheduler", patience_seconds=10, clock=watch)
+    watch.now += 1000
+    assert pulse.alive
