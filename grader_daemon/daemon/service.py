@@ -355,4 +355,6 @@ class Service:
         self._mark.close()
         if finished:
             self._store.close()
+        else:
+            self._store.part_from_log()
         self._log.info("service.stopped", waiting=len(self._queue), finished=finished)

@@ -54,6 +54,7 @@ class Database:
                 _make_private(path)
             self.connection.execute("SELECT count(*) FROM session_files LIMIT 1")
         self._identity = _identity_of(path)
+        self._log_files = {file: _identity_of(file) for file in _log_files_of(path)}
 
     def _prepare_patiently(self) -> None:
         """Several programs may open a new database at once; SQLite does not wait for a change of the journal mode."""
@@ -79,6 +80,19 @@ class Database:
         """Close the connection; safe to call twice."""
         with self.lock:
             self.connection.close()
+        self.part_from_log()
+
+    def part_from_log(self) -> None:
+        """If another file was put in the database's place, remove the log of the one that is gone.
+
+        SQLite cannot know that they do not belong together, and would replay the log into the other file.
+        """
+        if self.in_place:
+            return
+        for file, identity in self._log_files.items():
+            if identity is not None and _identity_of(file) == identity:
+                with suppress(OSError):
+                    file.unlink()
 
     @property
     def in_place(self) -> bool:
@@ -147,9 +161,14 @@ def _check_writable(path: Path) -> None:
 
 def _make_private(path: Path) -> None:
     """Let nobody else read the database and the files that SQLite keeps beside it."""
-    for suffix in ("", "-wal", "-shm"):
+    for file in (path, *_log_files_of(path)):
         with suppress(FileNotFoundError, PermissionError):
-            os.chmod(f"{path}{suffix}", 0o600)
+            file.chmod(0o600)
+
+
+def _log_files_of(path: Path) -> tuple[Path, Path]:
+    """Give the names of the files that SQLite keeps beside a database while it is open."""
+    return path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
 
 
 def _identity_of(path: Path) -> tuple[int, int] | None:

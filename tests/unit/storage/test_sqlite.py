@@ -19,7 +19,7 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
-from grader_daemon.errors import InputError, StoreBusyError, StoreError
+from grader_daemon.errors import InputError, StoreBusyError, StoreError, StoreReplacedError
 from grader_daemon.storage import DaemonStatus, GradeFilter, NewGrade, Store
 from tests.strategies import NOW, failures, grade, grades, identity, ledger_entries, new_grade
 
@@ -376,3 +376,33 @@ def test_the_daemons_word_is_kept(store: Store) -> None:
 def test_every_connection_is_set_up(store: Store) -> None:
     asked = ("journal_mode", "synchronous", "wal_autocheckpoint", "cache_size")
     assert [store.rows(f"PRAGMA {name}")[0][0] for name in asked] == ["wal", 1, 4000, -8000]
+
+
+def test_the_log_of_a_replaced_database_is_not_replayed_into_the_new_one(store: Store) -> None:
+    save_entry(store, path="/s/a")
+    copy = store.path.with_name("copy")
+    store.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    copy.write_bytes(store.path.read_bytes())
+    save_entry(store, path="/s/b")
+    copy.replace(store.path)
+
+    assert not store.in_place
+    with pytest.raises(StoreReplacedError):
+        save_entry(store, path="/s/c")
+    store.close()
+    assert sorted(file.name for file in store.path.parent.iterdir()) == ["session_grades.db"]
+
+    reopened = Store(store.path)
+    assert reopened.rows("SELECT path FROM session_files") == [("/s/a",)]
+    reopened.close()
+
+
+def test_the_log_that_another_program_has_made_for_a_new_database_stays(store: Store) -> None:
+    save_entry(store, path="/s/a")
+    for file in store.path.parent.iterdir():
+        file.unlink()
+    other = Store(store.path)
+    save_entry(other, path="/s/b")
+    store.close()
+    assert store.path.with_name("session_grades.db-wal").exists()
+    other.close()
