@@ -9,14 +9,20 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from datetime import datetime
 
 import msgspec
 
+from grader_daemon.errors import UngradableError
 from grader_daemon.pipeline.examine import Examined, Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.record import Recorded
 
+_DIED = (
+    "a helper process died (out of memory?); what is graded is saved, start backfill again for the rest, with --jobs 1"
+)
 _LARGEST_CHUNK = 250
 _CHUNKS_PER_JOB = 8
 _encode = msgspec.msgpack.Encoder().encode
@@ -43,14 +49,22 @@ def backfill_in_processes(
     """Examine `paths` in `jobs` processes and save here, one chunk to a transaction.
 
     `make_examiner` and `clock` are called in the helper processes, so they must be picklable.
+
+    Raises:
+        UngradableError: a helper process died.
     """
     chunk = max(1, min(_LARGEST_CHUNK, len(paths) // (jobs * _CHUNKS_PER_JOB)))
     chunks = [paths[start : start + chunk] for start in range(0, len(paths), chunk)]
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
-    with context.Pool(jobs, initializer=_start_helper, initargs=(make_examiner, clock)) as pool:
-        for encoded in pool.imap_unordered(_examine_all, chunks):
-            yield ingest.save([(examined, None) for examined in _decode(encoded)])
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_helper, initargs=(make_examiner, clock))
+    try:
+        for done in as_completed([pool.submit(_examine_all, some) for some in chunks]):
+            yield ingest.save([(examined, None) for examined in _decode(done.result())])
+    except BrokenProcessPool as error:
+        raise UngradableError(_DIED) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _start_helper(make_examiner: Callable[[], Examiner], clock: Callable[[], datetime]) -> None:

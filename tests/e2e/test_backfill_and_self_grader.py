@@ -161,3 +161,34 @@ def test_self_grader_makes_the_weekly_report(asked_home: Path) -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith("Weekly report, 20")
     assert query(asked_home / DATABASE, "SELECT count(*) AS reports FROM weekly_reports") == [{"reports": 1}]
+
+
+def test_a_helper_process_that_dies_is_told_and_costs_nothing(home: Path, sessions: Path) -> None:
+    ids = write_many(sessions, 3000, messages=turns(10))
+    with subprocess.Popen(
+        [sys.executable, "-m", "grader_daemon", "backfill", "--jobs", "2"],
+        env=environment(home, {}),
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        encoding="utf-8",
+    ) as backfill:
+        database = home / DATABASE
+        wait_until(lambda: query(database, "SELECT 1 FROM session_grades LIMIT 1"), "the first grades")
+        os.kill(_newest_descendant(backfill.pid), signal.SIGKILL)
+        _, said = backfill.communicate(timeout=60)
+    again = run_command(home, "backfill", "--jobs", "2")
+
+    assert backfill.returncode == 2
+    assert said.startswith("grader-daemon: a helper process died")
+    assert said.count("\n") == 1
+    assert again.returncode == 0
+    assert len(query(database, "SELECT 1 FROM session_grades")) == len(ids)
+
+
+def _newest_descendant(pid: int) -> int:
+    """A helper: the processes below `pid` are the server that forks and what it forked, in that order."""
+    found = [pid]
+    for parent in found:
+        tasks = Path(f"/proc/{parent}/task").iterdir()
+        found += [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    return max(found)
