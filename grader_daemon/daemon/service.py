@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from time import monotonic
 
 import msgspec
@@ -178,12 +179,9 @@ class Service:
     def _after_batch(self) -> None:
         """The worker is done with what it took: it keeps the status, and the loop may refill the queue."""
         status, self._status = self._status, None
-        if status is not None:
-            try:
-                with self._store.transaction():
-                    self._store.save_status(status)
-            except StoreError as error:
-                self._log.warning("store.failed", error=str(error))
+        if status is not None and not self._worker.paused:
+            with suppress(StoreError), self._store.transaction():  # the worker tells what is wrong
+                self._store.save_status(status)
         with self._noticed:
             self._noticed.notify()
 
