@@ -14,6 +14,7 @@ What went wrong *inside a graded session* is data (`domain.analysis.Failure`) an
     ├── ParseError              a session file cannot be understood
     │   └── UnfinishedFileError it may be in the middle of being written (worth another try)
     ├── DeliveryError           a receiver of alerts could not be told (worth another try)
+    ├── ServiceError            the service manager is missing, or did not do what it was asked
     └── StoreError              the database cannot be used
         ├── StoreBusyError      another program holds it (worth another try)
         ├── StoreReplacedError  its file was deleted, moved or replaced while it was open
@@ -61,6 +62,10 @@ class UnfinishedFileError(ParseError):
 
 class DeliveryError(GraderError):
     """A message did not reach its receiver."""
+
+
+class ServiceError(GraderError):
+    """There is no service manager for this user, or it did not do what it was asked."""
 
 
 class StoreError(GraderError):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Collection
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -209,6 +210,32 @@ def load_settings(**flags: Any) -> Settings:
         raise ConfigurationError(f"{path}: {error}") from error
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}") from error
+
+
+def environment_for_others(settings: Settings, *, but: Collection[str] = ()) -> dict[str, str]:
+    """Give what the environment says of the settings, for a process that starts elsewhere: its paths are absolute.
+
+    `but` are settings to leave out.
+
+    Raises:
+        ConfigurationError: a secret is among them; what is passed on can be read.
+    """
+    passed_on = {CONFIG_VARIABLE: str(config_file())} if os.environ.get(CONFIG_VARIABLE) else {}
+    names = {ENVIRONMENT_PREFIX + name.upper(): name for name in Settings.model_fields if name not in but}
+    for variable, value in os.environ.items():
+        name = names.get(variable.upper())
+        if name is None:
+            continue
+        match getattr(settings, name):
+            case SecretStr():
+                raise ConfigurationError(f"{variable} cannot be passed on; put {name} into {config_file()}")
+            case Path() as path:
+                passed_on[variable] = str(path)
+            case (Path(), *_) as paths:
+                passed_on[variable] = os.pathsep.join(map(str, paths))
+            case _:
+                passed_on[variable] = value
+    return passed_on
 
 
 def _absolute(path: Path) -> Path:

@@ -27,6 +27,7 @@ _COMMANDS = {
     "errors": ("errors", "Failures of one cause, and what helped."),
     "report": ("report", "The weekly report."),
     "alerts": ("alerts", "What degraded, since when, and why."),
+    "service": ("service", "Have systemd run the daemon, and restart it when it must."),
     "demo": ("demo", "See the daemon grade a few sample sessions, in ten seconds."),
 }
 

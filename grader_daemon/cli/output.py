@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.insight import StepCount
 
 _TASK_CHARACTERS = 60
+_TOLD_BY_JOURNAL = {"timestamp", "level"}
 _PIPED_COLUMNS = 100
 _NEVER_CUT = 16
 """A column of at most so many characters is shown whole on a terminal; wider ones make room."""
@@ -63,17 +64,10 @@ def file(path: Path, content: str) -> None:
     Raises:
         InputError: it cannot be written there.
     """
-    import tempfile  # `--help` must not wait for it
+    from grader_daemon.integrations.files import replace_file  # `--help` must not wait for it
 
     try:
-        descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as written:
-                written.write(content)
-            os.replace(beside, path)
-        except BaseException:
-            os.unlink(beside)
-            raise
+        replace_file(path, content)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from error
 
@@ -91,6 +85,21 @@ def document(content: Any) -> None:
 
     encoded = msgspec.json.format(msgspec.json.encode(content), indent=2)
     line(encoded.decode("utf-8", "backslashreplace"))
+
+
+def log_line(at: datetime, level: str, message: str) -> None:
+    """Print a line of the log for people: what is JSON as its event and values, anything else as it is."""
+    import msgspec  # `--help` must not wait for it
+
+    try:
+        event = msgspec.json.decode(message, type=dict[str, Any])
+        name = event.pop("event")
+    except (msgspec.DecodeError, KeyError):
+        said = message
+    else:
+        said = "  ".join([name, *(f"{key}={value}" for key, value in event.items() if key not in _TOLD_BY_JOURNAL)])
+    lines = "\n    ".join(map(clean, said.split("\n")))  # a traceback has several
+    line(f"{at.astimezone():%Y-%m-%d %H:%M:%S}  {level:7}  {lines}")
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

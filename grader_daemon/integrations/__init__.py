@@ -1,1 +1,1 @@
-"""What is told to the outside."""
+"""What is told to the outside, and to the service manager."""

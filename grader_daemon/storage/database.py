@@ -87,7 +87,7 @@ class Database:
 
         SQLite cannot know that they do not belong together, and would replay the log into the other file.
         """
-        if self.in_place:
+        if _identity_of(self.path) == self._identity:
             return
         for file, identity in self._log_files.items():
             if identity is not None and _identity_of(file) == identity:
@@ -96,8 +96,9 @@ class Database:
 
     @property
     def in_place(self) -> bool:
-        """Is the file that was opened still the one at its path? Else what is written is lost with it."""
-        return _identity_of(self.path) == self._identity
+        """Are the file that was opened, and its log, still those at their paths? Else what is written may be lost."""
+        beside = all(_identity_of(file) == identity for file, identity in self._log_files.items())
+        return beside and _identity_of(self.path) == self._identity
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

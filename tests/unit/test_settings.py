@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.settings import load_settings
+from grader_daemon.settings import environment_for_others, load_settings
 
 
 @pytest.fixture(autouse=True)
@@ -321,3 +321,38 @@ def test_a_secret_of_the_environment_is_not_shown_either(monkeypatch: pytest.Mon
     with pytest.raises(ConfigurationError, match="environment GRADER_ALERT_WEBHOOK_SECRET") as caught:
         load_settings()
     assert "hush" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_another_process_gets_what_the_environment_says_with_absolute_paths(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    (home / "mine.toml").write_text("quiet_seconds = 7")
+    for name, value in {
+        "GRADER_CONFIG": "mine.toml",
+        "GRADER_WATCH_ROOTS": "one:~/two",
+        "grader_rules_file": "rules.toml",
+        "GRADER_RETRY_SECONDS": "1,2",
+        "GRADER_OF_ANOTHER_PROGRAM": "x",
+    }.items():
+        monkeypatch.setenv(name, value)
+    given = environment_for_others(load_settings())
+    assert given == {
+        "GRADER_CONFIG": f"{home}/mine.toml",
+        "GRADER_WATCH_ROOTS": f"{home}/one:{home}/two",
+        "grader_rules_file": f"{home}/rules.toml",
+        "GRADER_RETRY_SECONDS": "1,2",
+    }
+
+
+def test_what_is_given_otherwise_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADER_WATCH_ROOTS", "/one")
+    assert environment_for_others(load_settings(watch_roots=["/two"]), but=["watch_roots"]) == {}
+
+
+def test_a_secret_is_not_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "swordfish" * 3
+    monkeypatch.setenv("GRADER_ALERT_WEBHOOK_SECRET", secret)
+    with pytest.raises(ConfigurationError, match=r"alert_webhook_secret into .*config\.toml") as caught:
+        environment_for_others(load_settings())
+    assert secret not in str(caught.value)

@@ -1,0 +1,283 @@
+"""The daemon as a service of this user: put it in place, ask how it is, take it away.
+
+What is put in place is a function of the settings: the same settings change nothing, others are put in force.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+import grader_daemon
+from grader_daemon import bootstrap
+from grader_daemon.errors import AlreadyRunningError, ServiceError
+from grader_daemon.integrations.files import replace_file
+from grader_daemon.integrations.systemd import LogEntry, UnitState, UserManager
+from grader_daemon.integrations.unit import UNIT, Fit, directives, fitted_unit
+from grader_daemon.settings import Settings, config_file, environment_for_others, load_settings
+from grader_daemon.storage.lock import holder_pid, is_running
+
+_EXIT_CODES = {
+    78: "the configuration is wrong",
+    203: "its program is gone",
+    217: "its sandbox cannot be set up: this machine allows no user namespaces",
+    226: "its sandbox cannot be set up: the folder of the database is missing, or user namespaces are not allowed",
+}
+"""What exit codes mean beside those of the daemon itself; from 200 on they are systemd's (systemd.exec(5))."""
+
+
+class Installation(msgspec.Struct, frozen=True, kw_only=True):
+    """What `UserService.install` did, and how things stand then; `unit.Fit` says what `network` and `programs` mean."""
+
+    unit: Path
+    written: bool
+    enabled: bool
+    started: bool
+    pid: int | None
+    writable: tuple[Path, ...]
+    network: bool
+    programs: bool
+    user: str
+    lingers: bool | None
+
+
+class ServiceStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How the service is.
+
+    `state` is systemd's word; `ended` says how the last process ended, while none runs. `lingers` is None where that
+    is not known. `outdated` says that the unit is not what the settings, or this version, ask for.
+    """
+
+    installed: bool
+    running: bool
+    enabled: bool
+    state: str
+    pid: int | None
+    since: datetime | None
+    says: str | None
+    restarts: int
+    ended: str | None
+    ended_at: datetime | None
+    outdated: bool
+    unit: str
+    user: str
+    lingers: bool | None
+
+
+class UserService:
+    """The service, in the hands of the user's own systemd."""
+
+    def __init__(self) -> None:
+        """Find systemd.
+
+        Raises:
+            ServiceError: there is none for this user.
+        """
+        self._manager = UserManager()
+        self._path = self._manager.units / UNIT
+
+    def install(self, *, watch_roots: Sequence[Path] = (), db_path: Path | None = None) -> Installation:
+        """Write the unit, enable it, and have it run as written; wait until the daemon is ready.
+
+        What is given here or in the environment is passed on to the daemon.
+
+        Raises:
+            ConfigurationError: a setting or rule is wrong; nothing was changed.
+            AlreadyRunningError: a daemon that is no service works on the database; nothing was changed.
+            ServiceError: systemd did not do it, or the daemon did not get ready.
+        """
+        settings = load_settings(watch_roots=watch_roots or None, db_path=db_path)
+        bootstrap.make_examiner(settings)
+        fit = _fit(
+            settings, runtime=self._manager.runtime, has_roots=bool(watch_roots), has_database=db_path is not None
+        )
+        unit = fitted_unit(fit, version=grader_daemon.__version__)
+        before = self._manager.state(UNIT)
+        _refuse_what_is_in_the_way(before, settings.db_path)
+
+        _make_folders(fit.writable)
+        written = self._write(unit)
+        if written or before.is_outdated:
+            self._manager.reload()
+        enabled = self._enable()
+        started = written or before.active != "active" or self._is_older_than_unit(before)
+        if started:
+            self._start()
+        return Installation(
+            unit=self._path,
+            written=written,
+            enabled=enabled,
+            started=started,
+            pid=self._manager.state(UNIT).pid,
+            writable=fit.writable,
+            network=fit.network,
+            programs=fit.programs,
+            user=self._manager.user,
+            lingers=self._manager.lingers(),
+        )
+
+    def uninstall(self) -> str | None:
+        """Stop the daemon, and take the unit away; give the folders that it wrote in, which stay. None: there was none.
+
+        Raises:
+            ServiceError: systemd did not do it.
+        """
+        unit = self._unit()
+        if unit is None:
+            return None
+        self._manager.disable(UNIT)
+        self._path.unlink()
+        self._manager.reload()
+        self._manager.forget(UNIT)
+        return directives(unit).get("ReadWritePaths", "")
+
+    def status(self, settings: Settings) -> ServiceStatus:
+        """Say how the service is, and whether it fits these settings."""
+        unit, state = self._unit(), self._manager.state(UNIT)
+        return ServiceStatus(
+            installed=state.load == "loaded",
+            running=state.active == "active",
+            enabled=state.enabled == "enabled",
+            state=state.active,
+            pid=state.pid,
+            since=state.active_since if state.active == "active" else None,
+            says=state.says or None,
+            restarts=state.restarts,
+            ended=_ended(state),
+            ended_at=state.ended_at,
+            outdated=unit is not None and not _serves(unit, settings),
+            unit=state.path or str(self._path),
+            user=self._manager.user,
+            lingers=self._manager.lingers(),
+        )
+
+    def log(self, *, lines: int, priority: str | None = None, follow: bool = False) -> Iterator[LogEntry]:
+        """Give the last entries of the daemon's log, and what systemd said of it; `follow` goes on without end.
+
+        Raises:
+            ServiceError: the journal cannot be read.
+        """
+        return self._manager.log(UNIT, lines=lines, priority=priority, follow=follow)
+
+    def _unit(self) -> str | None:
+        """Give the unit file that is in place."""
+        try:
+            return self._path.read_text("utf-8", "replace")
+        except FileNotFoundError:
+            return None
+
+    def _write(self, unit: str) -> bool:
+        """Put the unit in its place; False: it is there."""
+        if not self._path.is_symlink() and self._unit() == unit:
+            return False
+        _make_folders([self._path.parent])
+        try:
+            replace_file(self._path, unit)
+        except OSError as error:
+            raise ServiceError(f"{self._path}: cannot be written: {error.strerror}") from error
+        return True
+
+    def _enable(self) -> bool:
+        """Have the daemon started with each session of the user; False: it is already."""
+        state = self._manager.state(UNIT)
+        if state.load != "loaded" or not os.path.samefile(state.path, self._path):
+            raise ServiceError(f"systemd has not read {self._path}: {state.load} {state.path}".rstrip())
+        if state.enabled == "enabled":
+            return False
+        self._manager.enable(UNIT)
+        return True
+
+    def _is_older_than_unit(self, state: UnitState) -> bool:
+        """Was the daemon started before the unit was written? Then an installation was interrupted."""
+        return state.started_at is not None and state.started_at.timestamp() < int(self._path.stat().st_mtime)
+
+    def _start(self) -> None:
+        began = bootstrap.utc_now()
+        try:
+            self._manager.restart(UNIT)
+        except ServiceError as error:
+            why = _ended(self._manager.state(UNIT)) or str(error)
+            said = [
+                entry.message for entry in self.log(lines=10, priority="err") if entry.at >= began and _tells(entry)
+            ]
+            raise ServiceError("; ".join([f"{UNIT} did not get ready: {why}", *said[-1:]])) from error
+
+
+def _tells(entry: LogEntry) -> bool:
+    """Does it say why? systemd only says that; an event of the daemon tells what it survived."""
+    return entry.source != "systemd" and not entry.message.startswith("{")
+
+
+def _fit(settings: Settings, *, runtime: Path, has_roots: bool, has_database: bool) -> Fit:
+    """Say what the service needs under these settings; of what was given by flag, the environment has no say."""
+    command = [sys.executable, "-P", "-m", "grader_daemon", "run"]
+    by_flag: list[str] = []
+    if has_roots:
+        command += [part for root in settings.watch_roots for part in ("--watch-root", str(root))]
+        by_flag.append("watch_roots")
+    if has_database:
+        command += ["--db-path", str(settings.db_path)]
+        by_flag.append("db_path")
+    program = map(Path, (sys.executable, sys.prefix, sys.base_prefix, grader_daemon.__file__))
+    given = [
+        config_file(),
+        settings.rules_file,
+        *(Path(word) for word in settings.alert_command if os.path.isabs(word)),
+    ]
+    read = [*program, *settings.watch_roots, *filter(None, given)]
+    return Fit(
+        command=tuple(command),
+        environment=environment_for_others(settings, but=by_flag),
+        needed=tuple(place for path in read for place in (path, path.resolve())),
+        writable=tuple(dict.fromkeys((settings.db_path.parent, settings.db_path.resolve().parent))),
+        runtime=runtime,
+        max_file_bytes=settings.max_file_bytes,
+        network=settings.alert_webhook_url is not None,
+        programs=bool(settings.alert_command),
+    )
+
+
+def _refuse_what_is_in_the_way(service: UnitState, db_path: Path) -> None:
+    if service.load == "masked":
+        raise ServiceError(f"{UNIT} is masked: systemctl --user unmask {UNIT}")
+    pid = holder_pid(db_path) if is_running(db_path) else None
+    if pid is not None and pid != service.pid:
+        raise AlreadyRunningError(f"a grader-daemon that is no service (pid {pid}) runs on {db_path}: end it first")
+
+
+def _make_folders(paths: Iterable[Path]) -> None:
+    for path in paths:
+        try:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise ServiceError(f"{path}: cannot be made: {error.strerror}") from error
+
+
+def _serves(unit: str, settings: Settings) -> bool:
+    """Is a unit of this version, and does its sandbox leave open what these settings need?"""
+    closed = directives(unit)
+    return (
+        f"version {grader_daemon.__version__}." in unit.partition("\n")[0]
+        and not (settings.channels and closed.get("PrivateNetwork") == "yes")
+        and not (settings.alert_command and closed.get("MemoryDenyWriteExecute") == "yes")
+    )
+
+
+def _ended(state: UnitState) -> str | None:
+    """Say how the last process ended."""
+    if state.result == "watchdog":
+        return "it hung, and systemd ended it"
+    if state.result == "oom-kill":
+        return "it took too much memory, and was ended"
+    if state.signal is not None:
+        return f"ended by {signal.Signals(state.signal).name}"
+    if state.exit_code is not None:
+        known = _EXIT_CODES.get(state.exit_code)
+        return f"exit code {state.exit_code}" + (f": {known}" if known else "")
+    return None

@@ -1,0 +1,118 @@
+"""``service``: the daemon in the hands of systemd's user manager."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from grader_daemon.api.service import Installation, ServiceStatus, UserService
+from grader_daemon.cli import output
+from grader_daemon.cli.options import json_option, read_settings, settings_options
+from grader_daemon.domain.schema import SCHEMA_VERSION
+
+_NOT_RUNNING = 3
+_INSTALL = "grader-daemon service install"
+_PRIORITIES = ("emerg", "alert", "crit", "err", "warning", "notice", "info", "debug")
+
+
+@click.group("service")
+def command() -> None:
+    """The daemon as a service of systemd's user manager."""
+
+
+@command.command("install")
+@settings_options
+def install(*, watch_roots: tuple[Path, ...], db_path: Path | None) -> None:
+    """Write the unit, enable it, and start the daemon; run it again after a change of settings or an upgrade.
+
+    Folders and database that are given here, and GRADER_… variables, are passed on to the daemon.
+    """
+    _print_installation(UserService().install(watch_roots=watch_roots, db_path=db_path))
+
+
+@command.command("uninstall")
+def uninstall() -> None:
+    """Stop the daemon and remove the unit; grades and settings stay."""
+    kept = UserService().uninstall()
+    output.line(
+        "Nothing to do: no service is installed."
+        if kept is None
+        else f"Stopped and removed. Your grades stay in {kept}."
+    )
+
+
+@command.command("status")
+@settings_options
+@json_option
+def status(*, watch_roots: tuple[Path, ...], db_path: Path | None, as_json: bool) -> int:
+    """Show how the service is. Exit code 3 if it does not run."""
+    service = UserService().status(read_settings(watch_roots=watch_roots, db_path=db_path))
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(service)})
+    else:
+        _print_status(service)
+    return 0 if service.running else _NOT_RUNNING
+
+
+@command.command("logs")
+@click.option("-f", "--follow", is_flag=True, help="Go on with new lines, until Ctrl-C.")
+@click.option("-n", "--lines", type=click.IntRange(min=1), default=50, show_default=True, help="The last so many.")
+@click.option("-p", "--priority", type=click.Choice(_PRIORITIES), help="Only lines of this priority, and worse ones.")
+def logs(*, follow: bool, lines: int, priority: str | None) -> None:
+    """Show the service's log: `-p warning` is the alerts and the troubles."""
+    for entry in UserService().log(lines=lines, priority=priority, follow=follow):
+        output.log_line(entry.at, _PRIORITIES[entry.priority], entry.message)
+        output.flush()
+
+
+def _print_installation(done: Installation) -> None:
+    if not (done.written or done.enabled or done.started):
+        output.line(f"Nothing to do: the service is installed as your settings ask for, and runs, pid {done.pid}.")
+    if done.written:
+        output.line(f"Wrote {done.unit}.")
+        output.line(_permissions(done))
+    if done.enabled:
+        output.line("Enabled: it starts with your session.")
+    if done.started:
+        output.line(f"Started: it is ready, pid {done.pid}.")
+    if done.lingers is False:
+        output.line(f"It ends when you log out. To keep it running: {_linger(done.user)}")
+
+
+def _permissions(done: Installation) -> str:
+    """One line about the sandbox."""
+    writes = " and ".join(str(folder) for folder in done.writable)
+    if done.programs:
+        reach = "for alert_command it may use the network, your session's sockets and calls that few programs need"
+    elif done.network:
+        reach = "for alert_webhook_url it may use the network"
+    else:
+        reach = "it has no network"
+    return f"It can write in {writes} and nowhere else; {reach}."
+
+
+def _print_status(service: ServiceStatus) -> None:
+    output.facts(
+        [
+            ("service", _state(service)),
+            ("installed", service.unit if service.installed else f"no: {_INSTALL}"),
+            *([("outdated", f"other settings or another version since: {_INSTALL}")] if service.outdated else []),
+            ("starts with your session", service.enabled),
+            ("goes on after logout", f"no: {_linger(service.user)}" if service.lingers is False else service.lingers),
+            *([("says", service.says)] if service.says else []),
+            *([("restarts", f"{service.restarts}: grader-daemon service logs -p warning")] if service.restarts else []),
+            *([("last exit", f"{output.cell(service.ended_at)}, {service.ended}")] if service.ended else []),
+        ]
+    )
+
+
+def _state(service: ServiceStatus) -> str:
+    if service.running:
+        return f"running, pid {service.pid}, since {output.cell(service.since)}"
+    return f"not running ({service.state})"
+
+
+def _linger(user: str) -> str:
+    return f"loginctl enable-linger {user}"

@@ -1,0 +1,178 @@
+"""The unit file: `systemd/grader-daemon.service`, fitted to one machine and its settings.
+
+The file in this package is a link to the one in the repository; a wheel holds its content. What the settings ask for
+beyond it (other folders, a network for a webhook) replaces lines of it, so that the outcome reads like the original.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from grader_daemon.errors import ConfigurationError
+
+UNIT = "grader-daemon.service"
+
+_MEBIBYTE = 1 << 20
+_OTHER_MEMORY_MEBIBYTES = 128
+_MEMORY_FACTOR = 3.5
+"""Memory for each byte of the largest session, as measured for `max_file_bytes`."""
+
+_MEMORY_MARGIN = 1.25
+_TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108  their names; nothing is written there
+_RUN = Path("/run")
+_UNSEEN = (Path("/dev"), Path("/proc"), Path("/sys"))
+_DIRECTIVE = re.compile(r"(\w+)=(.*)")
+
+_Lines = Mapping[str, Sequence[str]]
+"""The lines that take the place of a directive; none takes it out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """What the service runs, and what its sandbox has to leave open for that.
+
+    It reads `needed` and writes in the folders `writable`; `runtime` is the user's own folder below /run. With
+    `network` it calls a webhook, with `programs` it runs a program of the user's own, of which nothing is known.
+    """
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    needed: tuple[Path, ...]
+    writable: tuple[Path, ...]
+    runtime: Path
+    max_file_bytes: int
+    network: bool
+    programs: bool
+
+    def needs(self, *folders: Path) -> bool:
+        """Does it need anything in these folders?"""
+        return any(path.is_relative_to(folder) for path in (*self.needed, *self.writable) for folder in folders)
+
+
+def shipped_unit() -> str:
+    """Give the unit as it is in the repository."""
+    return files("grader_daemon.integrations").joinpath(UNIT).read_text("utf-8")
+
+
+def fitted_unit(fit: Fit, *, version: str) -> str:
+    """Give the unit with absolute paths and all that the settings need.
+
+    Raises:
+        ConfigurationError: a path cannot be seen by a service, or not be written down in a unit.
+    """
+    if fit.needs(*_UNSEEN):
+        raise ConfigurationError("a service can use no folders below /dev, /proc and /sys; choose others")
+    fitted = _replace(
+        shipped_unit(), {**_command(fit), **_memory(fit), **_folders(fit), **_sockets(fit), **_calls(fit)}
+    )
+    return f"# Written by `grader-daemon service install`, version {version}.\n#\n{fitted}"
+
+
+def directives(unit: str) -> dict[str, str]:
+    """Give the directives of a unit by name; of one that stands there several times, the last."""
+    return {found[1]: found[2] for line in unit.splitlines() if (found := _DIRECTIVE.fullmatch(line))}
+
+
+# -- what takes the place of what ------------------------------------------------------------------------------------
+
+
+def _command(fit: Fit) -> _Lines:
+    environment = dict(fit.environment)
+    if fit.needs(*_TEMPORARY):
+        environment["TMPDIR"] = str(fit.writable[0])
+    return {
+        "ExecStart": [
+            *(f"Environment={_quoted(f'{name}={value}')}" for name, value in sorted(environment.items())),
+            "ExecStart=" + " ".join(_quoted(word).replace("$", "$$") for word in fit.command),
+        ]
+    }
+
+
+def _memory(fit: Fit) -> _Lines:
+    high = _OTHER_MEMORY_MEBIBYTES + _MEMORY_FACTOR * fit.max_file_bytes / _MEBIBYTE
+    if high <= int(directives(shipped_unit())["MemoryHigh"].removesuffix("M")):
+        return {}
+    return {"MemoryHigh": [f"MemoryHigh={high:.0f}M"], "MemoryMax": [f"MemoryMax={_MEMORY_MARGIN * high:.0f}M"]}
+
+
+def _folders(fit: Fit) -> _Lines:
+    sees_temporary = fit.needs(*_TEMPORARY)
+    written = fit.writable if sees_temporary else (*fit.writable, *_TEMPORARY)
+    bare = [folder for folder in written if not any(path.is_relative_to(folder) for path in fit.needed)]
+    folders: dict[str, Sequence[str]] = {
+        "ReadWritePaths": [f"ReadWritePaths={_list(fit.writable)}"],
+        "NoExecPaths": [f"NoExecPaths={_list(bare)}"] if bare else [],
+    }
+    if sees_temporary:
+        folders["PrivateTmp"] = [
+            "# It needs something in a folder for temporary files: it sees them all, and writes none."
+        ]
+    return folders
+
+
+def _sockets(fit: Fit) -> _Lines:
+    if fit.programs or fit.needs(fit.runtime):
+        return {"TemporaryFileSystem": [], "BindReadOnlyPaths": []}
+    if fit.network or fit.needs(_RUN):
+        return {
+            "TemporaryFileSystem": [
+                "# Through the sockets of your session it could ask others to act for it, your service manager first.",
+                "# It needs one: to say that it is ready and alive. The rest of /run is open, to look up names.",
+                "TemporaryFileSystem=%t:ro",
+            ]
+        }
+    return {}
+
+
+def _calls(fit: Fit) -> _Lines:
+    calls: dict[str, Sequence[str]] = {}
+    if fit.network:
+        calls["RestrictAddressFamilies"] = [
+            "# For `alert_webhook_url`.",
+            "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6",
+        ]
+    if fit.programs:
+        calls["RestrictAddressFamilies"] = [
+            "# `alert_command` runs in this sandbox too: what only few programs can do without is left open.",
+            "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK",
+        ]
+        calls["SystemCallFilter"] = ["SystemCallFilter=@system-service"]
+        calls["MemoryDenyWriteExecute"] = []
+    return {**calls, "PrivateNetwork": []} if calls else {}
+
+
+# -- the language of unit files --------------------------------------------------------------------------------------
+
+
+def _replace(unit: str, changes: _Lines) -> str:
+    """Put other lines where a directive stands.
+
+    The comment right above a directive goes with it if that is taken out or brings a comment of its own.
+    """
+    for name, lines in changes.items():
+        block = re.compile(rf"^((?:# (?!--).*\n)*)(?:{name}=.*\n)+", re.MULTILINE)
+        (found,) = block.finditer(unit)
+        keeps_comment = bool(lines) and not lines[0].startswith("#")
+        new = "".join(f"{line}\n" for line in lines)
+        unit = unit[: found.start()] + (found[1] if keeps_comment else "") + new + unit[found.end() :]
+    return unit
+
+
+def _list(paths: Iterable[Path]) -> str:
+    return " ".join(_quoted(str(path)) for path in paths)
+
+
+def _quoted(word: str) -> str:
+    """Quote one word of a list, a command or an assignment (systemd.syntax(7)); a per cent sign begins a specifier.
+
+    Raises:
+        ConfigurationError: it has characters that a line of text cannot have.
+    """
+    if not word.isprintable():
+        raise ConfigurationError(f"{word!r} cannot be written down in a unit file: it has unprintable characters")
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return escaped if re.fullmatch(r"[\w%+=:,./-]+", escaped) else f'"{escaped}"'

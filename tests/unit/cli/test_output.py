@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from grader_daemon.cli import output
+
+AT = datetime(2026, 11, 22, 6, 7, 20, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        pytest.param(
+            json.dumps({"timestamp": "x", "level": "info", "event": "session.graded", "path": "/a b", "errors": 0}),
+            "session.graded  path=/a b  errors=0",
+            id="an-event",
+        ),
+        pytest.param("Started it.", "Started it.", id="text"),
+        pytest.param("{broken", "{broken", id="no-JSON"),
+        pytest.param('["event"]', '["event"]', id="JSON-of-another-kind"),
+        pytest.param('{"said": 1}', '{"said": 1}', id="no-event"),
+        pytest.param("a\x1b[2Jb\r", "a\N{REPLACEMENT CHARACTER}[2Jb\N{REPLACEMENT CHARACTER}", id="escapes"),
+        pytest.param(
+            json.dumps({"event": "worker.failed", "exception": "Traceback:\n  line\x07"}),
+            "worker.failed  exception=Traceback:\n      line\N{REPLACEMENT CHARACTER}",
+            id="a-traceback",
+        ),
+    ],
+)
+def test_a_line_of_the_log_is_for_people(capsys: pytest.CaptureFixture[str], message: str, shown: str) -> None:
+    output.log_line(AT, "info", message)
+    printed = capsys.readouterr().out
+    assert printed == f"{AT.astimezone():%Y-%m-%d %H:%M:%S}  info     {shown}\n"

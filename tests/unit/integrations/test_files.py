@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.integrations.files import replace_file
+
+
+def test_a_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    replace_file(path, "Größe\n")
+    assert path.read_bytes() == "Größe\n".encode()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    other, path = tmp_path / "other", tmp_path / "file"
+    other.write_text("theirs")
+    path.symlink_to(other)
+    replace_file(path, "ours")
+    assert (other.read_text(), path.read_text(), path.is_symlink()) == ("theirs", "ours", False)
+
+
+def test_nothing_is_left_when_it_fails(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    path.mkdir()
+    (path / "full").touch()
+    with pytest.raises(OSError, match="directory"):
+        replace_file(path, "x")
+    assert list(tmp_path.iterdir()) == [path]

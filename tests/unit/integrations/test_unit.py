@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.errors import ConfigurationError
+from grader_daemon.integrations.unit import UNIT, Fit, directives, fitted_unit, shipped_unit
+
+HOME = Path("/home/somebody")
+FIT = Fit(
+    command=("/opt/python", "-m", "grader_daemon", "run"),
+    environment={},
+    needed=(HOME / ".timmy", Path("/opt/python")),
+    writable=(HOME / ".timmy/uniwizard",),
+    runtime=Path("/run/user/1000"),
+    max_file_bytes=256 << 20,
+    network=False,
+    programs=False,
+)
+
+
+def changes(**needs: object) -> tuple[set[str], set[str]]:
+    """Give the lines that a fitted unit lacks and has beside those of the shipped one."""
+    shipped = shipped_unit().splitlines()
+    fitted = fitted_unit(replace(FIT, **needs), version="1.2.3").splitlines()  # type: ignore[arg-type]
+    return set(shipped) - set(fitted), set(fitted) - set(shipped)
+
+
+def values(**needs: object) -> dict[str, str]:
+    """Give the directives of a fitted unit."""
+    return directives(fitted_unit(replace(FIT, **needs), version="1.2.3"))  # type: ignore[arg-type]
+
+
+def test_the_unit_of_the_package_is_the_one_of_the_repository() -> None:
+    root = Path(__file__).parents[3]
+    assert (root / "grader_daemon/integrations" / UNIT).samefile(root / "systemd" / UNIT)
+    assert shipped_unit() == (root / "systemd" / UNIT).read_text()
+
+
+def test_only_paths_and_the_version_differ_when_nothing_is_needed() -> None:
+    lacks, has = changes()
+    assert {line.partition("=")[0] for line in lacks} == {"ExecStart", "ReadWritePaths", "NoExecPaths"}
+    assert has == {
+        "# Written by `grader-daemon service install`, version 1.2.3.",
+        "ExecStart=/opt/python -m grader_daemon run",
+        "ReadWritePaths=/home/somebody/.timmy/uniwizard",
+        "NoExecPaths=/home/somebody/.timmy/uniwizard /tmp /var/tmp",
+    }
+
+
+@pytest.mark.parametrize(
+    ("word", "written"),
+    [
+        pytest.param("/plain/path-1_2.db", "/plain/path-1_2.db", id="plain"),
+        pytest.param("/größe", "/größe", id="letters-of-other-languages"),
+        pytest.param("/a b", '"/a b"', id="space"),
+        pytest.param("/100%", "/100%%", id="specifier"),
+        pytest.param("/$HOME", '"/$$HOME"', id="variable"),
+        pytest.param('/"', '"/\\""', id="quotation-mark"),
+        pytest.param("/a\\nb", '"/a\\\\nb"', id="backslash"),
+        pytest.param("/it's;#", '"/it\'s;#"', id="other-signs"),
+        pytest.param("", '""', id="nothing"),
+    ],
+)
+def test_words_stand_for_themselves(word: str, written: str) -> None:
+    assert values(command=("/opt/python", word))["ExecStart"] == f"/opt/python {written}"
+
+
+def test_only_a_command_knows_variables() -> None:
+    unit = values(writable=(HOME / "$x",), environment={"GRADER_CONFIG": "/$x"})
+    assert unit["ReadWritePaths"] == '"/home/somebody/$x"'
+    assert unit["Environment"] == '"GRADER_CONFIG=/$x"'
+
+
+@pytest.mark.parametrize("name", ["a\nExecStartPre=/bin/evil", "a\x1b[2J", "a\udcff"])
+def test_a_path_cannot_add_lines(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="unprintable") as caught:
+        values(writable=(HOME / name,))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["/dev/shm/sessions", "/proc/1/root", "/sys"])
+def test_folders_that_no_service_has_are_refused(path: str) -> None:
+    with pytest.raises(ConfigurationError, match="/proc"):
+        values(needed=(Path(path),))
+
+
+def test_a_webhook_opens_the_network_and_says_why() -> None:
+    lacks, has = changes(network=True)
+    assert {"PrivateNetwork=yes", "RestrictAddressFamilies=AF_UNIX", "TemporaryFileSystem=/run:ro"} <= lacks
+    assert not any("None." in line for line in has)
+    assert {
+        "# For `alert_webhook_url`.",
+        "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6",
+        "TemporaryFileSystem=%t:ro",
+    } <= has
+
+
+def test_a_command_opens_more_and_writes_nothing() -> None:
+    unit = values(programs=True, network=True)
+    assert {"PrivateNetwork", "TemporaryFileSystem", "BindReadOnlyPaths", "MemoryDenyWriteExecute"}.isdisjoint(unit)
+    assert unit["SystemCallFilter"] == "@system-service"
+    assert {name: unit[name] for name in ("ProtectSystem", "ProtectHome", "NoNewPrivileges", "PrivateUsers")} == {
+        "ProtectSystem": "strict",
+        "ProtectHome": "read-only",
+        "NoNewPrivileges": "yes",
+        "PrivateUsers": "yes",
+    }
+
+
+@pytest.mark.parametrize("path", ["/tmp/sessions", "/tmp", "/var/tmp/venv/bin/python"])
+def test_temporary_files_are_seen_when_one_is_needed(path: str) -> None:
+    unit = values(needed=(Path(path),))
+    assert "PrivateTmp" not in unit
+    assert unit["NoExecPaths"] == "/home/somebody/.timmy/uniwizard"
+    assert unit["Environment"] == "TMPDIR=/home/somebody/.timmy/uniwizard"
+
+
+def test_a_name_that_only_begins_alike_needs_nothing() -> None:
+    assert values(needed=(Path("/tmpfiles/sessions"), Path("/running")))["PrivateTmp"] == "yes"
+
+
+@pytest.mark.parametrize(
+    ("path", "hidden"),
+    [
+        pytest.param("/run/media/disk/sessions", "%t:ro", id="a-disk-of-the-user"),
+        pytest.param("/run/user/1000/sessions", None, id="the-user's-own-folder"),
+    ],
+)
+def test_what_is_needed_below_run_is_seen(path: str, hidden: str | None) -> None:
+    assert values(needed=(Path(path),)).get("TemporaryFileSystem") == hidden
+
+
+def test_programs_can_be_executed_beside_a_database() -> None:
+    unit = values(writable=(HOME,), needed=(HOME / "venv/bin/python",))
+    assert unit["NoExecPaths"] == "/tmp /var/tmp"
+
+
+@pytest.mark.parametrize(
+    ("max_file_bytes", "high", "most"),
+    [(1024, "1024M", "1280M"), (256 << 20, "1024M", "1280M"), (1 << 30, "3712M", "4640M")],
+)
+def test_memory_grows_with_the_largest_file(max_file_bytes: int, high: str, most: str) -> None:
+    unit = values(max_file_bytes=max_file_bytes)
+    assert (unit["MemoryHigh"], unit["MemoryMax"]) == (high, most)
