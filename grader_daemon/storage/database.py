@@ -54,7 +54,8 @@ class Database:
                 _make_private(path)
             self.connection.execute("SELECT count(*) FROM session_files LIMIT 1")
         self._identity = _identity_of(path)
-        self._log_files = {file: _identity_of(file) for file in _log_files_of(path)}
+        found = {file: _identity_of(file) for file in _log_files_of(path)}
+        self._log_files = {file: identity for file, identity in found.items() if identity is not None}
 
     def _prepare_patiently(self) -> None:
         """Several programs may open a new database at once; SQLite does not wait for a change of the journal mode."""
@@ -90,15 +91,15 @@ class Database:
         if _identity_of(self.path) == self._identity:
             return
         for file, identity in self._log_files.items():
-            if identity is not None and _identity_of(file) == identity:
+            if _identity_of(file) == identity:
                 with suppress(OSError):
                     file.unlink()
 
     @property
     def in_place(self) -> bool:
         """Are the file that was opened, and its log, still those at their paths? Else what is written may be lost."""
-        beside = all(_identity_of(file) == identity for file, identity in self._log_files.items())
-        return beside and _identity_of(self.path) == self._identity
+        known = {self.path: self._identity, **self._log_files}
+        return all(_identity_of(file) == identity for file, identity in known.items())
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
