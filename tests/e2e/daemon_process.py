@@ -28,6 +28,7 @@ QUICK: Mapping[str, object] = {"quiet_seconds": 0.2, "max_wait_seconds": 5, "ret
 """Settings under which a test need not wait for long."""
 
 _POLL_SECONDS = 0.02
+_TROUBLED = frozenset({"warning", "error", "critical"})
 _MODULE = (sys.executable, "-m", "grader_daemon")
 _SCRIPTS = Path(sys.executable).parent
 
@@ -157,6 +158,11 @@ class DaemonProcess:
                 for event in self._events
                 if event["event"] == name and all(event.get(key) == value for key, value in values.items())
             ]
+
+    def troubles(self) -> list[Event]:
+        """Give the log lines so far that are warnings or worse."""
+        with self._arrived:
+            return [event for event in self._events if event["level"] in _TROUBLED]
 
     def strange_lines(self) -> list[str]:
         """Give what it wrote that is no log event: tracebacks, warnings."""

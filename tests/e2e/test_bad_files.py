@@ -275,17 +275,6 @@ def test_a_dead_file_stays_dead_over_a_restart(start_daemon: StartDaemon, sessio
     assert daemon.events("session.quarantined") == []
 
 
-def test_a_session_that_breaks_later_keeps_its_grade(start_daemon: StartDaemon, sessions: Path) -> None:
-    path = write(sessions, "breaks")
-    daemon = start_daemon()
-    before = daemon.wait_for_grade("breaks")
-
-    path.write_bytes(path.read_bytes()[:200])
-
-    daemon.wait_for_ledger(path, "retry", "dead")
-    assert daemon.wait_for_grade("breaks") == before
-
-
 # -- names and rights --------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DATABASE, DaemonProcess, query, run_command, wait_until
+from tests.e2e.daemon_process import DATABASE, DaemonProcess, query, run_command
 from tests.e2e.session_files import content, path_of, turns, write, write_many
 from tests.strategies import SESSION_GRADES, WEEKLY_REPORTS, json_answer, json_round, json_user
 
@@ -36,36 +36,6 @@ def test_a_signal_ends_the_idle_daemon_at_once(
     assert daemon.events("service.stopped")[0]["finished"] is True
 
 
-@BOTH_SIGNALS
-def test_a_signal_ends_the_daemon_with_thousands_waiting(
-    start_daemon: StartDaemon, sessions: Path, number: signal.Signals
-) -> None:
-    write_many(sessions, 3000, messages=turns(20, output="text of a log\n" * 60))
-    daemon = start_daemon()
-    daemon.wait_for_event("session.graded")
-
-    code, seconds = daemon.stop(number)
-
-    assert code == 0
-    assert seconds < STOP_SECONDS
-    assert 0 < daemon.grade_count() < 3000
-    assert _integrity(daemon) == "ok"
-
-
-def test_a_signal_ends_the_daemon_while_it_grades_a_huge_session(start_daemon: StartDaemon, sessions: Path) -> None:
-    huge = turns(500, output="Traceback: all work and no play\n" * 3200)
-    path = write(sessions, "huge", huge, age=3600)
-    assert path.stat().st_size > 50_000_000
-    daemon = start_daemon()
-    wait_until(lambda: _bytes_read(daemon.pid) > 50_000_000, "the huge file to be read")
-
-    code, seconds = daemon.stop()
-
-    assert code == 0
-    assert seconds < STOP_SECONDS
-    assert daemon.events("service.stopped")
-
-
 def test_a_second_signal_while_it_stops_does_no_harm(start_daemon: StartDaemon, sessions: Path) -> None:
     write_many(sessions, 3000)
     daemon = start_daemon()
@@ -79,25 +49,7 @@ def test_a_second_signal_while_it_stops_does_no_harm(start_daemon: StartDaemon, 
     assert seconds < STOP_SECONDS
 
 
-# -- crashes -----------------------------------------------------------------------------------------------------------
-
-
-def test_after_a_crash_nothing_is_lost_and_nothing_is_graded_twice(start_daemon: StartDaemon, sessions: Path) -> None:
-    ids = write_many(sessions, 3000)
-    crashed = start_daemon(batch_sessions=50)
-    wait_until(lambda: crashed.grade_count() > 100, "the first hundred grades")
-    crashed.kill()
-    done = crashed.query("SELECT id, session_id, graded_at FROM session_grades ORDER BY id")
-    assert 100 < len(done) < len(ids)
-
-    daemon = start_daemon()
-    daemon.wait_for_count(len(ids))
-
-    assert [row["session_id"] for row in daemon.query("SELECT session_id FROM session_grades ORDER BY 1")] == ids
-    assert daemon.query("SELECT path FROM session_files WHERE grades <> 1 OR state <> 'graded'") == []
-    after = daemon.query("SELECT id, session_id, graded_at FROM session_grades ORDER BY id")
-    assert after[: len(done)] == done
-    assert _integrity(daemon) == "ok"
+# -- starting ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_session_written_while_no_daemon_ran_is_graded_at_the_next_start(
@@ -113,34 +65,6 @@ def test_a_session_written_while_no_daemon_ran_is_graded_at_the_next_start(
 
     daemon.wait_for_grade("meanwhile")
     assert daemon.events("session.graded", session_id="first") == []
-
-
-# -- starting ----------------------------------------------------------------------------------------------------------
-
-
-def test_a_second_daemon_on_the_same_database_is_refused_in_one_line(
-    start_daemon: StartDaemon, sessions: Path, home: Path
-) -> None:
-    daemon = start_daemon()
-    daemon.wait_for_event("service.started")
-
-    second = run_command(home, "run")
-
-    assert second.returncode == 2
-    assert second.stderr.count("\n") == 1
-    assert str(daemon.pid) in second.stderr
-    write(sessions, "still_at_work")
-    daemon.wait_for_grade("still_at_work")
-
-
-def test_the_lock_of_a_crashed_daemon_holds_nobody_back(start_daemon: StartDaemon, sessions: Path) -> None:
-    crashed = start_daemon()
-    crashed.wait_for_event("service.started")
-    crashed.kill()
-
-    write(sessions, "after_the_crash")
-
-    start_daemon().wait_for_grade("after_the_crash")
 
 
 @pytest.mark.parametrize(
@@ -303,19 +227,8 @@ def _make_original(database: Path) -> None:
     connection.close()
 
 
-def _bytes_read(pid: int) -> int:
-    for line in Path(f"/proc/{pid}/io").read_text().splitlines():
-        if line.startswith("rchar:"):
-            return int(line.split()[1])
-    return 0
-
-
 def _everything(daemon: DaemonProcess) -> list[object]:
     return [
         daemon.query(f"SELECT * FROM {table} ORDER BY 1, 2")
         for table in ("session_grades", "session_details", "session_failures", "session_files")
     ]
-
-
-def _integrity(daemon: DaemonProcess) -> object:
-    return daemon.query("PRAGMA integrity_check")[0]["integrity_check"]

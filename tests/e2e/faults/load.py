@@ -5,20 +5,37 @@ Afterwards every session that was written is in the database exactly once, with 
 
 from __future__ import annotations
 
-import json
 import random
 import threading
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from datetime import UTC, timedelta
+from math import inf
 from pathlib import Path
+from socket import gethostname
+from tempfile import TemporaryDirectory
 from types import TracebackType
 
 import apsw
 
-from tests.e2e.daemon_process import DaemonProcess, Row, query, run_command, wait_until
-from tests.e2e.session_files import failing, turns, write
+from grader_daemon.domain.limits import Limits
+from grader_daemon.pipeline.discovery import Walk
+from grader_daemon.pipeline.examine import Examiner
+from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.record import Happened, Recorder
+from grader_daemon.rules import load_rules
+from grader_daemon.storage import Store
+from tests.e2e.daemon_process import DaemonProcess, Row, query, wait_until
+from tests.e2e.session_files import failing, now, turns, write
 
 _PAUSE_SECONDS = 0.02
-_UNLIKE = frozenset({"id", "graded_at"})
+_A_FEW = 8
+_IDLE = timedelta(minutes=30)
+_UNLIKE = frozenset({"id", "graded_at", "loop_told", "watched"})
 """Columns in which two runs may differ."""
+_SUMS = (
+    *("daily_rollups", "monthly_rollups", "daily_steps", "monthly_steps", "issue_days", "issue_steps", "issue_tasks"),
+)
 
 
 class Load:
@@ -53,6 +70,10 @@ class Load:
         """Wait until so many files were written."""
         wait_until(lambda: len(self.versions) >= count, f"{count} files to be written")
 
+    def wait_for_more(self, count: int = _A_FEW) -> None:
+        """Wait until so many more files were written."""
+        self.wait_for_sessions(len(self.versions) + count)
+
     def _run(self) -> None:
         while not self._stopping.wait(self._pause_seconds):
             known = list(self.versions)
@@ -68,52 +89,111 @@ class Load:
         name = f"{self._name}_{number:05d}"
         rounds = self._random.randint(1, 12)
         messages = failing(rounds) if self._random.random() < 0.2 else turns(rounds, task=f"Fix the parser {number}")
-        return write(self._folder, name, messages)
+        return write(self._folder, name, messages, last_updated=now().replace(tzinfo=None).isoformat())
+
+
+@contextmanager
+def harmless(
+    daemon: DaemonProcess, folder: Path, *, name: str = "load", gone: Mapping[str, Row] | None = None
+) -> Iterator[Load]:
+    """An agent works below `folder` before, during and after the block; then nothing may be lost or twice.
+
+    `name` tells its sessions from those of others that the daemon has graded. `gone` may be filled in the block; for
+    what it holds see `assert_nothing_lost_or_twice`.
+    """
+    with Load(folder / "agent" / "sessions", name=name) as load:
+        load.wait_for_more()
+        yield load
+        load.wait_for_more()
+    wait_until_caught_up(daemon, folder)
+    assert_nothing_lost_or_twice(daemon.database, folder, versions=load.versions, gone=gone)
 
 
 def wait_until_caught_up(daemon: DaemonProcess, folder: Path, *, within: float = 60) -> None:
     """Wait until the ledger knows every session below `folder` as it is now."""
 
+    behind: Path | None = None
+
     def is_caught_up() -> bool:
-        rows = daemon.query(
-            "SELECT path, size, mtime_ns, inode FROM session_files WHERE state IN ('graded', 'skipped')"
-        )
-        known = {row["path"]: (row["size"], row["mtime_ns"], row["inode"]) for row in rows}
-        statuses = {str(path): path.stat() for path in folder.rglob("session_*.json")}
-        return all(
-            known.get(path) == (status.st_size, status.st_mtime_ns, status.st_ino) for path, status in statuses.items()
-        )
+        nonlocal behind
+        if behind is None or _knows(_ledger(daemon.database, behind), behind):
+            ledger = _ledger(daemon.database)
+            behind = next((path for path in folder.rglob("session_*.json") if not _knows(ledger, path)), None)
+        return behind is None
 
     wait_until(is_caught_up, f"the ledger to know all below {folder}", within=within)
 
 
 def assert_nothing_lost_or_twice(
-    home: Path, database: Path, folder: Path, *, versions: dict[Path, int] | None = None
+    database: Path,
+    folder: Path,
+    *,
+    versions: Mapping[Path, int] | None = None,
+    gone: Mapping[str, Row] | None = None,
 ) -> None:
-    """Compare the database with what grading the files as they are now gives, and with itself."""
-    expected = undisturbed(home, folder)
-    stored = {row["session_id"]: row for row in query(database, "SELECT * FROM session_grades")}
+    """Compare the database with what grading the files below `folder` as they are now gives, and with itself.
+
+    `versions` says how often each file was written. `gone` are the grades, as `undisturbed` gave them, of sessions
+    whose files were taken away after they were graded: their grades stay.
+    """
+    expected = {**(gone or {}), **undisturbed(folder)}
+    stored = {
+        session_id: row
+        for session_id, row in _grades(database).items()
+        if session_id in expected or row["session_file"].startswith(f"{folder}/")
+    }
     assert sorted(stored) == sorted(expected)
     for session_id, grade in expected.items():
         differing = {
             column: (value, grade[column])
-            for column, value in _decoded(stored[session_id]).items()
+            for column, value in stored[session_id].items()
             if column not in _UNLIKE and value != grade[column]
         }
         assert not differing, (session_id, differing)
-    if versions is not None:
-        for path, written in versions.items():
-            ledger = query(database, "SELECT grades FROM session_files WHERE path = ?", str(path))
-            assert ledger, path
-            assert ledger[0]["grades"] <= written, path
+    grades = {path: row["grades"] for path, row in _ledger(database).items()}
+    too_often = {path for path, written in (versions or {}).items() if grades.get(str(path), 0) > written}
+    assert too_often == set()
+    assert_whole(database)
+
+
+def undisturbed(folder: Path) -> dict[str, Row]:
+    """Grade the files below `folder` into a database of their own; gives the rows by session id."""
+    with TemporaryDirectory() as aside:
+        database = Path(aside) / "grades.db"
+        with closing(Store(database, host=gethostname())) as store:
+            ingest = Ingest(
+                examiner=Examiner(load_rules(), zone=UTC, idle=_IDLE, limits=Limits()),
+                recorder=Recorder(store, retry_pauses=()),
+                store=store,
+                clock=now,
+            )
+            paths = sorted(file.path for file in Walk(str(folder)))
+            happened = {each.happened for each in ingest.ingest(paths, within_seconds=inf)[0]}
+            assert happened <= {Happened.GRADED, Happened.SKIPPED}
+        return _grades(database)
+
+
+def assert_whole(database: Path) -> None:
+    """The file is sound, its tables agree with each other, and its sums are those of its rows."""
     assert integrity(database) == "ok"
-
-
-def undisturbed(home: Path, folder: Path) -> dict[str, Row]:
-    """Grade the files below `folder` without any database; by session id."""
-    done = run_command(home, "grade", folder, "--dry-run", "--json")
-    assert done.returncode == 0, done.stderr
-    return {grade["session_id"]: grade for grade in json.loads(done.stdout)["grades"]}
+    assert query(database, "SELECT session_id FROM session_details EXCEPT SELECT session_id FROM session_grades") == []
+    assert (
+        query(
+            database,
+            "SELECT session_id, total_errors FROM session_grades AS g WHERE total_errors <>"
+            " (SELECT count(*) FROM session_failures AS f WHERE f.session_id = g.session_id)",
+        )
+        == []
+    )
+    with TemporaryDirectory() as aside:
+        copy = Path(aside) / "copy.db"
+        _copy(database, copy)
+        with closing(Store(copy)) as store:
+            kept = {table: store.rows(f"SELECT * FROM {table}") for table in _SUMS}
+            with store.transaction():
+                store.recount()
+            for table, rows in kept.items():
+                assert rows == store.rows(f"SELECT * FROM {table}"), table
 
 
 def integrity(database: Path) -> str:
@@ -125,12 +205,33 @@ def integrity(database: Path) -> str:
         connection.close()
 
 
-def _decoded(row: Row) -> Row:
-    """A row as `grade --json` shows it."""
-    lists = {name: json.loads(row[name]) for name in ("error_types", "tools_with_errors")}
-    flags = (
-        *("task_completed", "errors_recovered", "had_repeated_errors", "had_infinite_loop_risk"),
-        "had_user_clarification",
-    )
-    start = row["session_start"].replace("+00:00", "Z")
-    return row | lists | {name: bool(row[name]) for name in flags} | {"session_start": start}
+def _knows(ledger: Mapping[str, Row], path: Path) -> bool:
+    """Is the file in the ledger as it is now, with an end?"""
+    row = ledger.get(str(path))
+    if row is None or row["state"] not in {"graded", "skipped"}:
+        return False
+    status = path.lstat()
+    return (row["inode"], row["size"], row["mtime_ns"]) == (status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _ledger(database: Path, path: Path | None = None) -> dict[str, Row]:
+    """What the ledger says of one file, or of all."""
+    where, values = ("", ()) if path is None else (" WHERE path = ?", (str(path),))
+    return {row["path"]: row for row in query(database, f"SELECT * FROM session_files{where}", *values)}
+
+
+def _grades(database: Path) -> dict[str, Row]:
+    rows = query(database, "SELECT g.*, d.* FROM session_grades AS g LEFT JOIN session_details AS d USING (session_id)")
+    return {row["session_id"]: row for row in rows}
+
+
+def _copy(database: Path, copy: Path) -> None:
+    source = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
+    target = apsw.Connection(str(copy))
+    try:
+        source.set_busy_timeout(5000)
+        with target.backup("main", source, "main") as backup:
+            backup.step()
+    finally:
+        target.close()
+        source.close()

@@ -1,0 +1,189 @@
+"""Limits that are reached while an agent is at work: of events and watches, of descriptors and of memory."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import signal
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import StartDaemon
+from tests.e2e.daemon_process import DATABASE, DaemonProcess, wait_until
+from tests.e2e.faults.bearing import borne
+from tests.e2e.faults.boxes import require
+from tests.e2e.faults.load import harmless, wait_until_caught_up
+from tests.e2e.session_files import content, failing, path_of, replace, turns, write
+
+FOLDERS = 30
+WATCHES = 10
+HUGE = 60_000_000
+SLOW = 12_000
+"""Failures in a session that takes half a second to be read."""
+
+_QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
+_LONGEST_QUEUE = 200_000
+
+
+# -- events ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_overflow_of_the_event_queue(start_daemon: StartDaemon, sessions: Path) -> None:
+    """What the agent writes while nobody takes events from a full queue is told by none."""
+    queued = int(_QUEUE.read_text())
+    require(queued <= _LONGEST_QUEUE, f"an event queue of at most {_LONGEST_QUEUE} ({_QUEUE})")
+    daemon = start_daemon()
+    daemon.wait_for_event("reconcile.finished")
+    with harmless(daemon, sessions) as load:
+        daemon.send(signal.SIGSTOP)
+        for number in range(queued + 1):
+            (sessions / f"note_{number % 2}").write_bytes(b"")
+        load.wait_for_more()
+        daemon.send(signal.SIGCONT)
+
+    assert daemon.events("watcher.gap_noticed", reason="the kernel's event queue overflowed")
+
+
+# -- watches -----------------------------------------------------------------------------------------------------------
+
+
+def test_no_inotify_instance_is_left(start_daemon: StartDaemon, sessions: Path) -> None:
+    daemon = start_daemon(under=_with_limit("max_inotify_instances", 0))
+    assert "max_user_instances" in daemon.wait_for_event("watcher.degraded")["reason"]
+
+    with borne(daemon), harmless(daemon, sessions) as load:
+        _work_in_many_folders(daemon, sessions, "at first")
+        load.wait_for_more()
+
+    assert len(daemon.events("watcher.degraded")) == 1
+    assert daemon.stop()[0] == 0
+
+
+@pytest.mark.parametrize("at_the_start", [pytest.param(True, id="at-the-start"), pytest.param(False, id="later")])
+def test_no_inotify_watch_is_left(start_daemon: StartDaemon, sessions: Path, at_the_start: bool) -> None:
+    for number in range(FOLDERS if at_the_start else 0):
+        write(sessions / f"project_{number}", f"before_{number}")
+    daemon = start_daemon(under=_with_limit("max_inotify_watches", WATCHES))
+    daemon.wait_for_event("reconcile.finished")
+
+    with borne(daemon), harmless(daemon, sessions):
+        _work_in_many_folders(daemon, sessions, "at first")
+        daemon.wait_for_event("watcher.degraded")
+        _work_in_many_folders(daemon, sessions, "later")
+
+
+def _work_in_many_folders(daemon: DaemonProcess, sessions: Path, task: str) -> None:
+    for number in range(FOLDERS):
+        write(sessions / "projects" / f"{number}", f"in_folder_{number}", turns(number, task=task))
+    wait_until_caught_up(daemon, sessions / "projects", within=10)
+
+
+def _with_limit(name: str, limit: int) -> tuple[str, ...]:
+    """A user namespace of its own, with a limit of its own: the machine's stays as it is."""
+    script = f'echo {limit} > /proc/sys/user/{name} && exec "$@"'
+    under = ("unshare", "--user", "--map-root-user", "sh", "-c", script, "sh")
+    require(_works(under), "user namespaces with limits of their own")
+    return under
+
+
+@cache
+def _works(under: tuple[str, ...]) -> bool:
+    return shutil.which(under[0]) is not None and subprocess.run([*under, "true"], check=False).returncode == 0
+
+
+# -- descriptors and memory --------------------------------------------------------------------------------------------
+
+
+def test_no_file_can_be_opened_for_a_while(start_daemon: StartDaemon, sessions: Path) -> None:
+    daemon = start_daemon(retry_seconds=[0.5])
+    daemon.wait_for_event("reconcile.finished")
+    with harmless(daemon, sessions):
+        used = {int(entry.name) for entry in Path(f"/proc/{daemon.pid}/fd").iterdir()}
+        _limit(daemon, resource.RLIMIT_NOFILE, min(set(range(1024)) - used))
+        daemon.wait_for_rows("SELECT 1 FROM session_files WHERE state = 'retry'")
+        scans = len(daemon.events("reconcile.finished"))
+        (sessions / "a_folder_that_makes_it_scan").mkdir()
+        wait_until(lambda: len(daemon.events("reconcile.finished")) > scans, "a scan")
+        _limit(daemon, resource.RLIMIT_NOFILE, 1024)
+
+
+def test_a_session_that_needs_more_memory_than_there_is(start_daemon: StartDaemon, sessions: Path) -> None:
+    daemon = start_daemon()
+    daemon.wait_for_event("reconcile.finished")
+    path = path_of(sessions.parent, "huge")
+    with harmless(daemon, sessions):
+        _limit(daemon, resource.RLIMIT_AS, _memory(daemon) + HUGE // 2)
+        huge = content("huge", turns(output="HUGE")).replace(b"HUGE", b"x" * HUGE)
+        replace(path, huge)
+        row = daemon.wait_for_ledger(path, "dead")
+
+    assert "memory" in row["last_error"]
+    (event,) = daemon.events("session.quarantined")
+    assert (event["path"], event["error"]) == (str(path), row["last_error"])
+    assert daemon.troubles() == [event]
+
+
+# -- memory that the kernel takes back ---------------------------------------------------------------------------------
+
+
+def test_a_session_that_ends_the_daemon_each_time_is_given_up(
+    start_daemon: StartDaemon, home: Path, sessions: Path
+) -> None:
+    path = write(sessions.parent, "deadly", failing(SLOW))
+    for _ in range(3):
+        _end_while_it_reads(start_daemon, home)
+
+    daemon = start_daemon()
+
+    with harmless(daemon, sessions):
+        row = daemon.wait_for_ledger(path, "dead")
+    assert "ended while it read this file" in row["last_error"]
+    replace(path, content("deadly"))
+    daemon.wait_for_grade("deadly")
+
+
+def test_a_session_is_not_blamed_for_what_ended_the_daemon_later(
+    start_daemon: StartDaemon, home: Path, sessions: Path
+) -> None:
+    path = write(sessions, "slow", failing(SLOW))
+    _end_while_it_reads(start_daemon, home)
+    for _ in range(2):
+        daemon = start_daemon(retry_seconds=[3600])
+        daemon.wait_for_ledger(path, "retry")
+        daemon.kill()
+
+    daemon = start_daemon()
+
+    daemon.wait_for_event("reconcile.finished")
+    assert daemon.wait_for_ledger(path)["attempts"] == 1
+
+
+def _end_while_it_reads(start_daemon: StartDaemon, home: Path) -> None:
+    """Start a daemon, and end it as the kernel does when memory is short, before it is done with a slow session."""
+    before = _noted(home)
+    daemon = start_daemon()
+    wait_until(lambda: _noted(home) not in (None, before), "a session to be read")
+    daemon.kill()
+
+
+def _noted(home: Path) -> tuple[str, int] | None:
+    """What the daemon says that it reads, and when it said so."""
+    mark = home / f"{DATABASE}.reading"
+    if not mark.exists():
+        return None
+    path = mark.read_text().partition("\0")[0]
+    return (path, mark.stat().st_mtime_ns) if path else None
+
+
+def _limit(daemon: DaemonProcess, which: int, limit: int) -> None:
+    _, hard = resource.prlimit(daemon.pid, which)
+    resource.prlimit(daemon.pid, which, (limit, hard))
+
+
+def _memory(daemon: DaemonProcess) -> int:
+    """Its address space, in bytes."""
+    pages = int(Path(f"/proc/{daemon.pid}/statm").read_text().split()[0])
+    return pages * resource.getpagesize()
