@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from grader_daemon.api.reader import Status
     from grader_daemon.domain.alert import Alert
     from grader_daemon.domain.analysis import Category, Failure, SessionState
+    from grader_daemon.domain.check import Check, CheckState
     from grader_daemon.domain.grade import Grade, Reason
     from grader_daemon.domain.insight import ErrorIssue, Patterns, WeeklyReport
     from grader_daemon.domain.session import Message, Session
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Alert",
     "Category",
+    "Check",
+    "CheckState",
     "ErrorIssue",
     "Failure",
     "Grade",
@@ -54,6 +57,7 @@ _HOMES = {
     "api.reader": ("Status",),
     "domain.alert": ("Alert",),
     "domain.analysis": ("Category", "Failure", "SessionState"),
+    "domain.check": ("Check", "CheckState"),
     "domain.grade": ("Grade", "Reason"),
     "domain.insight": ("ErrorIssue", "Patterns", "WeeklyReport"),
     "domain.session": ("Message", "Session"),

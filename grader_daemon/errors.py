@@ -17,6 +17,7 @@ What went wrong *inside a graded session* is data (`domain.analysis.Failure`) an
     ├── ServiceError            the service manager is missing, or did not do what it was asked
     └── StoreError              the database cannot be used
         ├── StoreBusyError      another program holds it (worth another try)
+        ├── StoreDamagedError   it is damaged, or no database
         ├── StoreReplacedError  its file was deleted, moved or replaced while it was open
         └── AlreadyRunningError a second daemon on the same database
 """
@@ -74,6 +75,10 @@ class StoreError(GraderError):
 
 class StoreBusyError(StoreError):
     """The database is locked by another program."""
+
+
+class StoreDamagedError(StoreError):
+    """The database is damaged, or is none."""
 
 
 class StoreReplacedError(StoreError):

@@ -187,9 +187,16 @@ class Settings(BaseSettings):
 
 
 def config_file() -> Path:
-    """Where the TOML file is looked for."""
+    """Where the TOML file is looked for.
+
+    Raises:
+        ConfigurationError: it would be in a home folder that nobody knows.
+    """
     named = os.environ.get(CONFIG_VARIABLE)
-    return _absolute(Path(named)) if named else _absolute(Path("~/.config/grader-daemon/config.toml"))
+    try:
+        return _absolute(Path(named or "~/.config/grader-daemon/config.toml"))
+    except ValueError as error:
+        raise ConfigurationError(f"settings file: {error}; set HOME") from error
 
 
 def load_settings(**flags: Any) -> Settings:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
@@ -20,6 +20,10 @@ from grader_daemon.settings import Settings, load_settings
 from grader_daemon.storage import DaemonStatus, GradeFilter, Store
 from grader_daemon.storage.lock import holder_pid, is_running
 from grader_daemon.storage.rows import StoredGrade
+
+if TYPE_CHECKING:
+    from grader_daemon.domain.check import Check
+    from grader_daemon.storage.backup import Backup
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,6 +139,23 @@ class GradeReader:
             undelivered=store.outbox.waiting(settings.channels) if store is not None else 0,
             troubled=store.troubled_entries(limit=20) if store is not None else [],
         )
+
+    def doctor(self) -> list[Check]:
+        """Check the machine and the set-up; each check that is not ok says what to do. Changes nothing."""
+        from grader_daemon.api.doctor import examine  # what it loads, no other question needs
+
+        return examine(lambda: self.settings)
+
+    def backup(self, path: str | os.PathLike[str]) -> Backup:
+        """Copy the database to the file `path` while programs go on writing to it; an older backup is replaced.
+
+        Raises:
+            InputError: `path` is the database itself, or a file that is no backup.
+            StoreError: the database cannot be read, or `path` not be written.
+        """
+        from grader_daemon.api.keeping import back_up
+
+        return back_up(self.settings, path)
 
     @property
     def _store(self) -> Store:

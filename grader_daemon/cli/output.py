@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError
 
 if TYPE_CHECKING:
+    from grader_daemon.domain.check import Check
     from grader_daemon.domain.grade import Grade
     from grader_daemon.domain.insight import StepCount
 
@@ -28,6 +30,9 @@ _TOLD_BY_JOURNAL = {"timestamp", "level"}
 _PIPED_COLUMNS = 100
 _NEVER_CUT = 16
 """A column of at most so many characters is shown whole on a terminal; wider ones make room."""
+
+_CHECK_COLUMNS = ("check", "state", "found")
+_STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red", "unknown": "magenta", "fix": "bold"}
 
 
 def prepare() -> None:
@@ -109,13 +114,16 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     if sys.stdout.isatty():
         _rich_table(columns, texts, right)
         return
-    widths = [max(map(len, column)) for column in zip(columns, *texts, strict=True)]
-    for row in ([*columns], *texts):
-        cells = (
-            text.rjust(width) if aligned else text.ljust(width)
-            for text, width, aligned in zip(row, widths, right, strict=True)
-        )
-        line("  ".join(cells).rstrip())
+    _plain_table(columns, texts, right)
+
+
+def checks(made: Iterable[Check]) -> None:
+    """Print checks with their fixes, one below the other; nothing is cut, on a terminal long lines are wrapped."""
+    rows = [row for check in made for row in _check_rows(check)]
+    if sys.stdout.isatty():
+        _wrapped_table(_CHECK_COLUMNS, rows)
+    else:
+        _plain_table(_CHECK_COLUMNS, rows, [False] * len(_CHECK_COLUMNS))
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> None:
@@ -216,6 +224,45 @@ def _reader_may_leave() -> Iterator[None]:
 
 def _is_number(text: str) -> bool:
     return text == "-" or text.replace(".", "", 1).replace("-", "", 1).replace("%", "", 1).isdecimal()
+
+
+def _check_rows(check: Check) -> Iterator[tuple[str, str, str]]:
+    yield check.name, check.state, _from_home(clean(check.found))
+    if check.fix is not None:
+        yield "", "fix", _from_home(clean(check.fix))
+
+
+def _from_home(text: str) -> str:
+    """Shorten paths below the home folder as a shell takes them, which it does not within quotes."""
+    home = os.path.expanduser("~").rstrip("/")
+    return re.sub(rf"(?<![^\s(]){re.escape(home)}(?=/)", "~", text) if home.startswith("/") else text
+
+
+def _plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> None:
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    for row in ([*columns], *rows):
+        cells = (
+            text.rjust(width) if aligned else text.ljust(width)
+            for text, width, aligned in zip(row, widths, right, strict=True)
+        )
+        line("  ".join(cells).rstrip())
+
+
+def _wrapped_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table whose last column takes as many lines as it needs."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns[:-1]:
+        shown.add_column(column, no_wrap=True)
+    shown.add_column(columns[-1], overflow="fold")
+    for row in rows:
+        shown.add_row(*(Text(text, style=_STYLES.get(text, "")) for text in row))
+    with _reader_may_leave():
+        Console().print(shown)
 
 
 def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> None:

@@ -31,7 +31,7 @@ def _print(status: Status) -> None:
     watching = daemon.watching if daemon is not None and status.running else {}
     output.facts(
         [
-            ("daemon", f"running, pid {status.pid}" if status.running else "not running: grader-daemon run"),
+            ("daemon", f"running, pid {status.pid}" if status.running else "not running: grader-daemon run, or grader-daemon service install"),
             *((f"root {root}", watching.get(root, "not watched")) for root in status.roots),
             ("database", status.database),
             ("waiting", daemon.backlog if daemon is not None and status.running else None),

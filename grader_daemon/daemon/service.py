@@ -53,6 +53,7 @@ class Service:
         self._health = Health(notifier)
         self._log = structlog.get_logger()
         self._store = bootstrap.open_store(settings)
+        self._store.check()
         self._mark = ReadingMark(settings.db_path)
         ingest = bootstrap.make_ingest(settings, self._store, on_file=self._begin_file)
         self._rules_version = ingest.examiner.rules_version

@@ -17,7 +17,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from grader_daemon.errors import StoreBusyError, StoreError, StoreReplacedError
+from grader_daemon.errors import StoreBusyError, StoreDamagedError, StoreError, StoreReplacedError
 from grader_daemon.storage.schema import migrate
 
 _BUSY_SECONDS = 5.0
@@ -48,14 +48,21 @@ class Database:
         flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         with translated(path):
             self.connection = apsw.Connection(str(path), flags=flags)
-            self.connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))
-            if not read_only:
-                self._prepare_patiently()
-                _make_private(path)
-            self.connection.execute("SELECT count(*) FROM session_files LIMIT 1")
+            try:
+                self._begin(read_only=read_only)
+            except BaseException:
+                self.connection.close()  # else it and its locks would stay as long as the exception
+                raise
         self._identity = _identity_of(path)
         found = {file: _identity_of(file) for file in _log_files_of(path)}
         self._log_files = {file: identity for file, identity in found.items() if identity is not None}
+
+    def _begin(self, *, read_only: bool) -> None:
+        self.connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))
+        if not read_only:
+            self._prepare_patiently()
+            _make_private(self.path)
+        self.connection.execute("SELECT count(*) FROM session_files LIMIT 1")
 
     def _prepare_patiently(self) -> None:
         """Several programs may open a new database at once; SQLite does not wait for a change of the journal mode."""
@@ -100,6 +107,16 @@ class Database:
         """Are the file that was opened, and its log, still those at their paths? Else what is written may be lost."""
         known = {self.path: self._identity, **self._log_files}
         return all(_identity_of(file) == identity for file, identity in known.items())
+
+    def check(self) -> None:
+        """Read the whole file and see that it is sound; 2 ms for a megabyte.
+
+        Raises:
+            StoreDamagedError: it is not.
+        """
+        found = self.rows("PRAGMA quick_check(1)")[0][0]
+        if found != "ok":
+            raise _damaged(self.path, " ".join(str(found).split()))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -192,12 +209,19 @@ def translated(path: Path) -> Iterator[None]:
     except apsw.CantOpenError as error:
         raise StoreError(f"database {path}: cannot be opened; does it exist, and may you read it?") from error
     except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise StoreError(f"database {path}: damaged or not a database ({error}); it is left as it is") from error
+        raise _damaged(path, str(error)) from error
     except (apsw.FullError, apsw.IOError) as error:
         is_full = isinstance(error, apsw.FullError) or _is_full(path)
         raise StoreError(f"database {path}: {'the disk is full' if is_full else error}") from error
     except apsw.Error as error:
         raise StoreError(f"database {path}: {error}") from error
+
+
+def _damaged(path: Path, what: str) -> StoreDamagedError:
+    """What is said of a damaged file, which is left as it is."""
+    return StoreDamagedError(
+        f"database {path}: damaged or not a database ({what}); to repair it: grader-daemon doctor --repair"
+    )
 
 
 def _is_full(path: Path) -> bool:

@@ -18,6 +18,7 @@ class _Table:
 
     def __init__(self, name: str, keys: Sequence[str], numbers: Sequence[str], *, counts: Sequence[str]) -> None:
         columns = (*keys, *numbers)
+        self.name = name
         self.add = (
             f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
             f" ON CONFLICT ({', '.join(keys)}) DO UPDATE SET "
@@ -38,6 +39,8 @@ _ISSUES = _Table("issue_days", ("fingerprint", "day"), ("failures", "sessions", 
 _STEPS = _Table("issue_steps", ("fingerprint", "day", "tool", "command"), _STEP_COUNTS, counts=("tries",))
 _TASKS = _Table("issue_tasks", ("fingerprint", "day", "task_type"), ("sessions",), counts=("sessions",))
 _TABLES = (_DAYS, _MONTHS, _DAY_STEPS, _MONTH_STEPS, _ISSUES, _STEPS, _TASKS)
+DERIVED = tuple(table.name for table in _TABLES)
+"""Tables that hold nothing but sums of others."""
 _DIMENSIONS = ", ".join(f"'{dimension}'" for dimension in Dimension)
 _TOTALS = ", ".join(f"sum({name})" for name in SUM_NAMES)
 

@@ -33,7 +33,7 @@ def migrate(connection: apsw.Connection, name: str) -> None:
         StoreError: the database is newer than this program, or is not a database of grades.
     """
     known = migrations()
-    applied = _applied(connection)
+    applied = applied_version(connection)
     if applied > known[-1][0]:
         raise StoreError(
             f"database {name}: its schema {applied} is newer than this program's {known[-1][0]}; update grader-daemon"
@@ -45,17 +45,23 @@ def migrate(connection: apsw.Connection, name: str) -> None:
         _apply(connection, number, title, sql)
 
 
-def _applied(connection: apsw.Connection) -> int:
-    if not _has_table(connection, "schema_migrations"):
+def newest_version() -> int:
+    """Give the number of the last migration that this program knows."""
+    return migrations()[-1][0]
+
+
+def applied_version(connection: apsw.Connection) -> int:
+    """Give the number of the last migration that was applied; 0 if none was."""
+    if not has_table(connection, "schema_migrations"):
         return 0
-    return int(connection.execute("SELECT coalesce(max(version), 0) FROM schema_migrations").get)
+    return int(connection.execute("SELECT coalesce(max(CAST(version AS INTEGER)), 0) FROM schema_migrations").get)
 
 
 def _apply(connection: apsw.Connection, number: int, title: str, sql: str) -> None:
     """Apply one migration unless another process was faster: the check is made inside the transaction."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if _applied(connection) < number:
+        if applied_version(connection) < number:
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS schema_migrations ("
                 " version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)"
@@ -72,7 +78,7 @@ def _apply(connection: apsw.Connection, number: int, title: str, sql: str) -> No
 
 
 def _check_original(connection: apsw.Connection, name: str) -> None:
-    if not _has_table(connection, "session_grades"):
+    if not has_table(connection, "session_grades"):
         return
     columns = {row[1] for row in connection.execute("PRAGMA table_info(session_grades)")}
     missing = sorted(_ORIGINAL_COLUMNS - columns)
@@ -83,6 +89,14 @@ def _check_original(connection: apsw.Connection, name: str) -> None:
         )
 
 
-def _has_table(connection: apsw.Connection, table: str) -> bool:
+def own_tables() -> frozenset[str]:
+    """Name the tables that the migrations make."""
+    connection = apsw.Connection(":memory:")
+    migrate(connection, "in memory")
+    return frozenset(row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
+
+
+def has_table(connection: apsw.Connection, table: str) -> bool:
+    """Is there a table of this name?"""
     row = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)).get
     return row is not None

@@ -51,6 +51,7 @@ COMMANDS = [
     ["errors", "reopen", "1"],
     ["alerts"],
     ["report", "--week", "2026-W47"],
+    ["doctor"],
 ]
 
 

@@ -1,24 +1,22 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import msgspec
 import pytest
 
-from grader_daemon import cli
 from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Metric, ShareChange, Stream, StreamDrop
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step, ToolUse
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.storage import Store
 from tests.strategies import grade, new_grade
+from tests.unit.cli.conftest import Ended, Run
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -29,44 +27,9 @@ ISSUE = "1-aaaaaaaaaaaa"
 DATABASE = Path(".timmy/uniwizard/session_grades.db")
 
 
-class Ended(NamedTuple):
-    """What a command left."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-class Run(Protocol):
-    """Run a command in this process, in a home of its own."""
-
-    def __call__(self, home: Path, *arguments: str | bytes) -> Ended: ...
-
-
 def now() -> datetime:
     """The time of the commands."""
     return datetime.now(UTC)  # noqa: TID251  theirs is the real clock
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def ended(home: Path, *arguments: str | bytes) -> Ended:
-        for name in [name for name in os.environ if name.startswith("GRADER_")]:
-            monkeypatch.delenv(name)
-        monkeypatch.setenv("HOME", str(home))
-        monkeypatch.chdir(home)
-        monkeypatch.setattr(sys, "argv", ["grader-daemon", *map(os.fsdecode, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as code:
-            cli.main()
-        return Ended(int(code.value.code or 0), *capsys.readouterr())
-
-    return ended
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path
 
 
 def _alert(name: str = "terminal", **changes: object) -> Alert:

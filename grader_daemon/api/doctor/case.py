@@ -1,0 +1,146 @@
+"""What the checks look at: settings, database and machine, each opened once and only when a check asks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from grader_daemon import bootstrap
+from grader_daemon.errors import GraderError, InputError
+from grader_daemon.integrations.agents import Survey, survey
+from grader_daemon.integrations.machine import Mount, mounts
+from grader_daemon.settings import Settings
+from grader_daemon.storage import DaemonStatus, Store
+from grader_daemon.storage.inspection import Inspection
+from grader_daemon.storage.lock import holder_pid, is_running
+
+_Opened = TypeVar("_Opened", Inspection, Store)
+
+
+class Case:
+    """One look at one set-up. A context manager; nothing is changed."""
+
+    def __init__(self, read_settings: Callable[[], Settings], *, now: datetime) -> None:
+        self.now = now
+        self._read_settings = read_settings
+        self._opened: list[Inspection | Store] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database; safe to call twice."""
+        for opened in self._opened:
+            opened.close()
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings.
+
+        Raises:
+            ConfigurationError: one is wrong.
+        """
+        return self._read_settings()
+
+    @property
+    def database(self) -> Path:
+        """Where the database is or will be."""
+        return self.settings.db_path
+
+    @property
+    def has_database(self) -> bool:
+        """Is there a file that is not empty?"""
+        return self.database.is_file() and self.database.stat().st_size > 0
+
+    @property
+    def inspection(self) -> Inspection:
+        """The database as a file.
+
+        Raises:
+            InputError: there is none yet.
+            StoreError: it cannot be opened or read.
+        """
+        return _given(self._inspection)
+
+    @property
+    def store(self) -> Store:
+        """The database as grades and ledger, for reading.
+
+        Raises:
+            InputError: there is none yet.
+            StoreError: it cannot be opened, or its schema is not ours.
+        """
+        return _given(self._store)
+
+    @cached_property
+    def _inspection(self) -> Inspection | GraderError:
+        return self._open(lambda: Inspection(self.database))
+
+    @cached_property
+    def _store(self) -> Store | GraderError:
+        return self._open(lambda: bootstrap.open_store(self.settings, read_only=True))
+
+    def _open(self, opening: Callable[[], _Opened]) -> _Opened | GraderError:
+        """Try it once: a database that is locked shall be waited for once, not by each check."""
+        try:
+            if not self.has_database:
+                raise InputError("there is no database yet")
+            opened = opening()
+        except GraderError as error:
+            return error
+        self._opened.append(opened)
+        return opened
+
+    @cached_property
+    def status(self) -> DaemonStatus | None:
+        """What the daemon said of itself last; None when it never did, or that cannot be read."""
+        return self.store.status() if self.has_database else None
+
+    @cached_property
+    def is_running(self) -> bool:
+        """Does a daemon run on this database?"""
+        return is_running(self.database)
+
+    @cached_property
+    def daemon_pid(self) -> int | None:
+        """The process of the running daemon."""
+        return holder_pid(self.database) if self.is_running else None
+
+    @cached_property
+    def mounts(self) -> list[Mount]:
+        """Mounted file systems."""
+        return mounts()
+
+    @cached_property
+    def home(self) -> Path | None:
+        """The person's home folder; None when nobody knows it."""
+        with suppress(RuntimeError):
+            return Path.home()
+        return None
+
+    @cached_property
+    def folders(self) -> list[Path]:
+        """The watched folders that can be entered."""
+        return [root for root in self.settings.watch_roots if root.is_dir() and os.access(root, os.R_OK | os.X_OK)]
+
+    @cached_property
+    def surveys(self) -> dict[Path, Survey]:
+        """What lies below each watched folder that can be entered."""
+        return {root: survey(root) for root in self.folders}
+
+
+def _given(opened: _Opened | GraderError) -> _Opened:
+    if isinstance(opened, GraderError):
+        raise opened
+    return opened

@@ -1,0 +1,73 @@
+"""All checks, in the order in which one may be the cause of the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from grader_daemon import bootstrap
+from grader_daemon.api.doctor import daemon, database, sessions, setup
+from grader_daemon.api.doctor.case import Case
+from grader_daemon.api.doctor.words import reason
+from grader_daemon.domain.check import Check, Finding, unknown
+from grader_daemon.domain.ledger import ledger_path
+from grader_daemon.errors import ConfigurationError, GraderError, StoreError
+from grader_daemon.settings import Settings
+
+CHECKS: Mapping[str, Callable[[Case], Finding]] = MappingProxyType(
+    {
+        "settings": setup.settings,
+        "rules": setup.rules,
+        "clock": setup.clock,
+        "time zone": setup.time_zone,
+        "sqlite": setup.sqlite,
+        "database": database.database,
+        "database place": database.database_place,
+        "integrity": database.integrity,
+        "privacy": database.privacy,
+        "write-ahead log": database.write_ahead_log,
+        "sums": database.sums,
+        "ledger": database.ledger,
+        "other programs": database.other_programs,
+        "former copies": database.copies,
+        "disk space": database.disk_space,
+        "folders": sessions.folders,
+        "file systems": sessions.file_systems,
+        "inotify": sessions.inotify,
+        "agents": sessions.agents,
+        "last session": sessions.last_session,
+        "dead files": sessions.dead_files,
+        "daemon": daemon.daemon,
+        "service": daemon.service,
+    }
+)
+"""What is checked, by name; names are part of the JSON document."""
+
+
+def examine(read_settings: Callable[[], Settings]) -> list[Check]:
+    """Make all checks of the set-up that these settings describe. Changes nothing and raises nothing of ours."""
+    with Case(read_settings, now=bootstrap.utc_now()) as case:
+        return [_named(name, _made(check, case)) for name, check in CHECKS.items()]
+
+
+def _made(check: Callable[[Case], Finding], case: Case) -> Finding:
+    try:
+        return check(case)
+    except ConfigurationError:
+        return unknown("not looked at: the settings are wrong")
+    except StoreError as error:
+        return unknown(f"the database cannot be read: {reason(error, case.database)}")
+    except GraderError as error:
+        return unknown(str(error))
+    except OSError as error:
+        return unknown(f"{error.filename or 'the system'}: {error.strerror or error}")
+
+
+def _named(name: str, finding: Finding) -> Check:
+    fix = None if finding.fix is None else _utf8(finding.fix)
+    return Check(name, finding.state, _utf8(finding.found), fix)
+
+
+def _utf8(text: str) -> str:
+    """Give text that JSON can hold: file names may be of any bytes."""
+    return ledger_path(text)

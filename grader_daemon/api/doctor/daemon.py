@@ -1,0 +1,56 @@
+"""Checks of the daemon: does it run, does it move, and will it after the next boot?"""
+
+from __future__ import annotations
+
+import getpass
+from datetime import timedelta
+
+from grader_daemon.api.doctor.case import Case
+from grader_daemon.api.doctor.words import span
+from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
+from grader_daemon.integrations.machine import has_systemd, lingers, unit_file
+from grader_daemon.reports.numbers import count
+
+_LONGEST_SILENCE = timedelta(hours=2)
+"""The daemon says how it stands after every scan, which is at most an hour apart unless `scan_seconds` is more."""
+_INSTALL = "grader-daemon service install"
+
+
+def daemon(case: Case) -> Finding:
+    """Does a daemon run on this database, and did it say so lately?"""
+    if not case.is_running:
+        return warning("it does not run; sessions wait on disk until it does", f"{_INSTALL}, or grader-daemon run")
+    said = f"it runs, pid {case.daemon_pid or 'unknown'}"
+    status = case.status
+    if status is None or status.pid != case.daemon_pid:
+        return ok(f"{said}, and has not said yet how far it is")
+    silent = case.now - status.said_at
+    said = f"{said}, {count(status.backlog, 'file')} waiting as of {span(silent)} ago"
+    if silent > max(_LONGEST_SILENCE, timedelta(seconds=2 * case.settings.scan_seconds)):
+        return problem(f"{said}, and nothing since", "look at its log, and start it again")
+    blind = {root: state for root, state in status.watching.items() if state != "watched"}
+    if blind:
+        root, why = next(iter(blind.items()))
+        return warning(f"{said}; {root} is scanned, not watched: {why}", "see the checks folders and inotify")
+    return ok(said)
+
+
+def service(case: Case) -> Finding:
+    """Is the daemon a service that starts by itself?"""
+    if not has_systemd():
+        return ok("this machine was not booted with systemd; start the daemon in your own way")
+    if case.home is None:
+        return unknown("the home folder is not known", "set HOME")
+    unit = unit_file(case.home)
+    if not unit.exists():
+        return warning("not installed: the daemon does not start by itself", _INSTALL)
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        return unknown("the name of this user is not known")
+    linger = lingers(user)
+    if linger is None:
+        return unknown(f"installed ({unit}); whether it runs without a login cannot be told")
+    if not linger:
+        return warning(f"installed ({unit}), but it stops when {user} logs out", f"sudo loginctl enable-linger {user}")
+    return ok(f"installed ({unit}), and runs without a login")

@@ -1,0 +1,93 @@
+"""Checks of what stands before any session: settings, rules, clock, time zone, SQLite."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from grader_daemon.api.doctor.case import Case
+from grader_daemon.domain.calendar import local
+from grader_daemon.domain.check import Finding, ok, problem, warning
+from grader_daemon.errors import ConfigurationError, GraderError
+from grader_daemon.rules import load_rules
+from grader_daemon.settings import config_file
+from grader_daemon.storage.inspection import is_wal_reset_fixed, sqlite_version
+from grader_daemon.storage.rows import to_moment
+
+_FIRST_YEAR = 2024
+"""No session of an agent that this program knows is older."""
+_AHEAD = timedelta(days=1)
+
+
+def settings(case: Case) -> Finding:
+    """Can the settings be read?"""
+    try:
+        given = case.settings
+    except ConfigurationError as error:
+        return problem(str(error), "correct it where it stands; config/grader.toml shows every setting")
+    file = config_file()
+    source = f"{file} is read" if file.is_file() else f"there is no {file}"
+    changed = len(given.model_fields_set)
+    return ok(f"{changed or 'none'} of {len(type(given).model_fields)} set, the others by default; {source}")
+
+
+def rules(case: Case) -> Finding:
+    """Can the rules be read?"""
+    file = case.settings.rules_file
+    try:
+        version = load_rules(file).version
+    except ConfigurationError as error:
+        return problem(str(error), "correct the file, or take the setting rules_file away")
+    return ok(f"version {version}, {'as shipped' if file is None else f'overlaid by {file}'}")
+
+
+def clock(case: Case) -> Finding:
+    """Is the clock set, and does it go forwards?"""
+    fix = "set the clock, for example: sudo timedatectl set-ntp true"
+    if case.now.year < _FIRST_YEAR:
+        return problem(f"it is said to be {case.now:%Y-%m-%d}, before any session", fix)
+    said = f"{case.now:%Y-%m-%d %H:%M} UTC"
+    seen = None
+    with suppress(GraderError, OSError):  # of a database that cannot be read, the check database tells
+        seen = to_moment(case.inspection.last_seen_at())
+    if seen is not None and seen > case.now + _AHEAD:
+        return warning(f"{said}, but a file was seen at {seen:%Y-%m-%d %H:%M}: the clock was set back", fix)
+    return ok(said)
+
+
+def time_zone(case: Case) -> Finding:
+    """Is it known where the person lives?"""
+    zone = case.settings.zone
+    offset = f"{local(case.now, zone):%H:%M} there now"
+    if zone is not None:
+        return ok(f"{case.settings.timezone}, by the setting timezone; {offset}")
+    named = os.environ.get("TZ", "")
+    if named and not _is_zone(named):
+        return warning(f"TZ is {named}, which is no zone here: UTC is used", "set timezone, or correct TZ")
+    return ok(f"{local(case.now, None):%Z}, the machine's; {offset}")
+
+
+def sqlite(_: Case) -> Finding:
+    """Is this SQLite one that keeps a database whole which several programs write?"""
+    version = sqlite_version()
+    flaw = "the flaw of 3.7.0 to 3.51.2 that can damage a database which two programs write"
+    if not is_wal_reset_fixed(version):
+        return problem(f"{version} has {flaw}", "python -m pip install --upgrade 'apsw>=3.51.3'")
+    return ok(f"{version}, brought by apsw, without {flaw}")
+
+
+def _is_zone(named: str) -> bool:
+    """Does the C library know a zone by this value of TZ? See tzset(3)."""
+    name = named.removeprefix(":")
+    if any(character in name for character in "0123456789<,"):
+        return True  # spelled out, such as CET-1CEST
+    if name.startswith("/"):
+        return Path(name).is_file()
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, LookupError):
+        return False
+    return True

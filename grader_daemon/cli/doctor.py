@@ -1,0 +1,60 @@
+"""``doctor``: checks of the machine and the set-up, each with its fix."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import click
+import msgspec
+
+from grader_daemon.api.doctor import Repair, examine, repair
+from grader_daemon.cli import output
+from grader_daemon.cli.options import json_option, read_settings, settings_options
+from grader_daemon.domain.check import Check, CheckState
+from grader_daemon.domain.schema import SCHEMA_VERSION
+from grader_daemon.domain.text import clean
+
+_FINDINGS = 1
+
+
+@click.command("doctor")
+@settings_options
+@click.option("--repair", "repairs_wanted", is_flag=True, help="Do what is safe, and say so.")
+@json_option
+def command(*, watch_roots: tuple[Path, ...], db_path: Path | None, repairs_wanted: bool, as_json: bool) -> int:
+    """Check the machine and the set-up. Exit code 1 if something is a problem; warnings are none."""
+    settings = partial(read_settings, watch_roots=watch_roots, db_path=db_path)
+    repairs = repair(settings) if repairs_wanted else []
+    checks = examine(settings)
+    if as_json:
+        done = {"repairs": msgspec.to_builtins(repairs)} if repairs_wanted else {}
+        output.document({"schema_version": SCHEMA_VERSION, **done, "checks": msgspec.to_builtins(checks)})
+    else:
+        if repairs_wanted:
+            _tell(repairs)
+        output.checks(checks)
+        output.line(_total(checks))
+    return _FINDINGS if any(check.state is CheckState.PROBLEM for check in checks) else 0
+
+
+def _tell(repairs: Sequence[Repair]) -> None:
+    for each in repairs:
+        output.line(clean(f"{'Done' if each.done else 'Not done'}: {each.what}"))
+    if not repairs:
+        output.line("There is nothing that can be repaired without you.")
+    output.line()
+
+
+def _total(checks: Sequence[Check]) -> str:
+    """Count the checks by state."""
+    counts = Counter(check.state for check in checks)
+    plural = {CheckState.WARNING: "warnings", CheckState.PROBLEM: "problems"}
+    said = [
+        f"{counts[state]} {state if counts[state] == 1 else plural.get(state, state)}"
+        for state in CheckState
+        if counts[state]
+    ]
+    return f"{len(checks)} checks: {', '.join(said)}."

@@ -1,0 +1,24 @@
+"""``restore``: a backup takes the place of the database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader_daemon.api.keeping import restore
+from grader_daemon.cli import output
+from grader_daemon.cli.options import read_settings
+from grader_daemon.domain.text import clean
+
+
+@click.command("restore")
+@click.option("--db-path", type=click.Path(path_type=Path), help="The database of grades.")
+@click.argument("file", type=click.Path(path_type=Path))
+def command(*, db_path: Path | None, file: Path) -> None:
+    """Put the backup FILE in the place of the database; the daemon must not run."""
+    done = restore(read_settings(db_path=db_path), file)
+    output.line(clean(f"{done.path}: {done.grades:,} grades again."))
+    if done.kept is not None:
+        output.line(clean(f"The database that was there is kept as {done.kept}"))
+    output.line("Sessions since the backup are graded by the next run of the daemon.")

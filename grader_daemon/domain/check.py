@@ -1,0 +1,56 @@
+"""What `doctor` says: a check of the machine or the set-up, what it found, and what to do about it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class CheckState(StrEnum):
+    """How a check came out.
+
+    A warning works, but not as well as it could; a problem leaves sessions ungraded or endangers grades.
+    """
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+    UNKNOWN = "unknown"
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What a check found, in one line; `fix` says in another what to do, if anything."""
+
+    state: CheckState
+    found: str
+    fix: str | None = None
+
+
+class Check(msgspec.Struct, frozen=True):
+    """A finding under the name of its check."""
+
+    name: str
+    state: CheckState
+    found: str
+    fix: str | None = None
+
+
+def ok(found: str) -> Finding:
+    """All is well."""
+    return Finding(CheckState.OK, found)
+
+
+def warning(found: str, fix: str) -> Finding:
+    """It works, but not as well as it could."""
+    return Finding(CheckState.WARNING, found, fix)
+
+
+def problem(found: str, fix: str) -> Finding:
+    """Sessions stay ungraded, or grades are in danger."""
+    return Finding(CheckState.PROBLEM, found, fix)
+
+
+def unknown(found: str, fix: str | None = None) -> Finding:
+    """It could not be found out."""
+    return Finding(CheckState.UNKNOWN, found, fix)
