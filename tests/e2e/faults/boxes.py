@@ -17,6 +17,7 @@ from datetime import timedelta
 from functools import cache
 from glob import glob
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import pytest
 
@@ -123,19 +124,21 @@ def _run(*command: str) -> None:
 def failing_calls(daemon: DaemonProcess, *calls: str, paths: Sequence[Path] = (), error: str = "EIO") -> Iterator[None]:
     """System calls of a running daemon fail as long as the block lasts; those on `paths` alone, if any are given."""
     require(shutil.which("strace"), "strace")
-    places = [part for path in paths for part in ("-P", str(path))]
     names = ",".join(calls)
-    command = ["strace", "-f", "-p", str(daemon.pid), "-e", f"trace={names}", "-e", f"inject={names}:error={error}"]
-    tracer = subprocess.Popen([*command, *places], stderr=subprocess.PIPE, text=True, errors="replace")
-    assert tracer.stderr is not None
-    attached = tracer.stderr.readline()
-    try:
-        require("attached" in attached, f"the right to trace ({attached.strip()})")
-        yield
-    finally:
-        tracer.send_signal(signal.SIGINT)
-        said = tracer.communicate()[0:2][1]
-    assert "INJECTED" in said, "no call failed"
+    faults = ("-e", f"trace={names}", "-e", f"inject={names}:error={error}")
+    places = [part for path in paths for part in ("-P", str(path))]
+    with NamedTemporaryFile(prefix="grader-strace-") as seen:
+        command = ("strace", "-f", "-p", str(daemon.pid), *faults, *places, "-o", seen.name)
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as tracer:
+            assert tracer.stderr is not None
+            said = tracer.stderr.readline()
+            try:
+                require("attached" in said, f"the right to trace ({said.strip()})")
+                yield
+            finally:
+                tracer.send_signal(signal.SIGINT)
+                tracer.communicate()
+        assert b"INJECTED" in seen.read(), "no call failed"
 
 
 # -- clocks ------------------------------------------------------------------------------------------------------------
@@ -154,7 +157,7 @@ class FakeClock:
     """The wall clock of programs started `under` it; their monotonic clock and the times of files stay real."""
 
     def __init__(self, folder: Path) -> None:
-        libraries = [path for folder in _LIBRARIES for path in glob(f"{folder}/faketime/libfaketimeMT.so.1")]
+        libraries = [found for place in _LIBRARIES for found in glob(f"{place}/faketime/libfaketimeMT.so.1")]
         require(libraries, "libfaketime")
         (folder / "sitecustomize.py").write_text(_ANOTHER_SLEEP)
         self._offset = folder / "clock"
