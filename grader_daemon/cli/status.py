@@ -12,6 +12,8 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
 
 _NOT_RUNNING = 3
 
+_HOW_TO_RUN = "not running: grader-daemon run, or grader-daemon service install"
+
 
 @click.command("status")
 @asks(GradeReader)
@@ -31,7 +33,7 @@ def _print(status: Status) -> None:
     watching = daemon.watching if daemon is not None and status.running else {}
     output.facts(
         [
-            ("daemon", f"running, pid {status.pid}" if status.running else "not running: grader-daemon run, or grader-daemon service install"),
+            ("daemon", f"running, pid {status.pid}" if status.running else _HOW_TO_RUN),
             *((f"root {root}", watching.get(root, "not watched")) for root in status.roots),
             ("database", status.database),
             ("waiting", daemon.backlog if daemon is not None and status.running else None),
