@@ -11,7 +11,6 @@ from grader_daemon.cli.options import asks, json_option
 from grader_daemon.domain.schema import SCHEMA_VERSION
 
 _NOT_RUNNING = 3
-
 _HOW_TO_RUN = "not running: grader-daemon run, or grader-daemon service install"
 
 

@@ -50,3 +50,12 @@ SOAK_MORE_DESCRIPTORS = 0.0
 SOAK_MORE_THREADS = 0.0
 SOAK_BYTES_RATIO = 1.1
 """A week of a busy agent leaves the daemon as it was after two days."""
+
+REDACTION_RECALL = 0.98
+"""Secrets of the labelled set of which nothing is left."""
+
+REDACTION_WORDS_PERCENT = 2.0
+"""Ordinary words that are taken for secrets."""
+
+REDACTION_MEGABYTES = 20.0
+"""A second, of text as it stands in sessions and sources."""

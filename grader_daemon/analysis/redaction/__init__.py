@@ -1,0 +1,19 @@
+"""Secrets out of text before anything is stored, logged, exported or shown.
+
+Agents write keys down in requests, arguments and answers. Two things give a secret away: a form that nothing else has
+(`forms`), and what it is called (`names`, `options`). What neither tells stays: a word without a name in front of it,
+digits alone, a hash, a name in a language whose word for it is not known here.
+"""
+
+from grader_daemon.analysis.redaction.addresses import ADDRESSES
+from grader_daemon.analysis.redaction.forms import FORMS
+from grader_daemon.analysis.redaction.names import NAMES
+from grader_daemon.analysis.redaction.options import OPTIONS
+from grader_daemon.analysis.redaction.redactor import MARK, Redactor
+
+SECRETS = Redactor([*FORMS, *NAMES, *OPTIONS])
+SECRETS_AND_ADDRESSES = Redactor([*FORMS, *NAMES, *OPTIONS, *ADDRESSES])
+
+redact = SECRETS.redact
+
+__all__ = ["MARK", "SECRETS", "SECRETS_AND_ADDRESSES", "Redactor", "redact"]

@@ -1,0 +1,142 @@
+r"""Secrets that their form gives away, wherever they stand.
+
+Formats are those that services document or that they publish for scanners. A token may be glued to an escape that
+stands for another character: ``\nghp_…`` in JSON, ``%3Dghp_…`` in a URL, the end of a colour on a terminal.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from grader_daemon.analysis.redaction.redactor import LONG_WORD, Finder, Span
+
+_NO_NAME = r"(?![a-z_~-]++(?!\w)|(?!A[BCKS][IC]A)[A-Z_~-]++(?!\w))"
+"""Most long words are names of things in code."""
+
+_ESCAPE = r"(?:(?<=\\)(?:[abfnrtv0]|x[\da-fA-F]{2}|u[\da-fA-F]{4})|(?<=%)[\da-fA-F]{2}|(?<=[\[;])\d{1,3}m)"
+_GLUED = rf"[_~-]{{0,8}}{_ESCAPE}?[_~-]{{0,3}}"
+
+_BEFORE_ANYTHING = (
+    r"(?:github_pat_|gl(?:pat|dt|rt|cbt|ptt|ft|soat|imt|agent|oas|ffct)-|GR1348941|pypi-|dckr_[po]at_|AT[AC]TT3|PMAK-"
+    r"|ops_eyJ|sntrys_|glsa_|glc_|xox[a-z]-|xapp-|xwfp-|xkeysib-|xsmtpsib-|sq0[ac][a-z]p-|tskey-|GOCSPX-|sb_secret_"
+    r"|pscale_(?:tkn|pw)_|CFPAT-|FLWSECK|lin_(?:api|oauth)_|figd_|lsv2_|nvapi-|[sprk]k_(?:live|test)_|rzp_(?:live|test)_"
+    r"|pplx-|tvly-|fo1_|fm[12]_|bkua_|CCIPAT_|api_org_|pcsk_)"
+)
+_BEFORE_LETTERS_AND_DIGITS = (
+    r"(?:gh[pousr]_|npm_|hf_|r8_|gsk_|csk-|xai-|whsec_|ATBB|AKCp|ABSK|LTAI|AKID|NRAK-|ntn_|HRKU-|nfp_|sgp_|jina_"
+    r"|secret_)"
+)
+_BEFORE_HEXADECIMALS = (
+    r"(?:do[opr]_v1_|dapi|sq[pua]_|sbp_|shp(?:at|ss|ca|pa)_|rubygems_|sntryu_|pul-|key-|SK|AC|sk_|fio-u-|EZ[AT]K)"
+)
+_IDS = "call|toolu|tooluse|chatcmpl|cmpl|msg|req|resp|run|thread|asst|file|fc|rs|step|batch|evt|sha\\d{1,3}"
+"""What agents and models number their calls and messages with looks like a token."""
+
+_ANY_SERVICE = (
+    rf"(?!(?:{_IDS})[_-])[a-z][a-z0-9]{{1,9}}[_-](?:[a-z0-9]{{1,10}}[_-]){{0,3}}"
+    r"(?=[a-z0-9]{0,40}[A-Z])(?=[A-Z0-9]{0,40}[a-z])(?=[A-Za-z]{0,40}\d)[A-Za-z0-9]{24,}+"
+)
+"""For services that are not in the list: a short word, then 24 and more letters and digits in disorder."""
+
+_TOKENS = (
+    rf"{_BEFORE_ANYTHING}[\w-]{{16,}}+(?:\.[\w-]{{16,}}+){{0,4}}",
+    rf"{_BEFORE_LETTERS_AND_DIGITS}(?=[A-Za-z]{{0,60}}?(?:\d|[a-z][A-Z]))[A-Za-z0-9]{{14,}}+",
+    rf"{_BEFORE_HEXADECIMALS}[\da-f]{{32,}}+(?![G-Zg-z])",
+    r"sk-(?!learn|image)(?=[A-Za-z_-]{0,60}\d)[\w-]{16,}+",
+    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])",
+    r"(?:IQoJb3JpZ2lu|[FI]woGZXIvYXdz|FQoGZXIvYXdz)[\w+/=%]{40,}+",
+    r"AIza[\w-]{30,}+",
+    r"eyJ[\w-]{8,}+(?:\.[\w-]{4,}+){1,4}|eyJ(?:hbGci|0eXAi|raWQi)[\w-]{8,}+",
+    r"[\da-f]{32}-us\d{1,2}(?!\w)|[\da-f]{32}-[\da-f]{8}-[\da-f]{8}(?![\w-])",
+    r"(?:sdk|api|mob)-[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}",
+    r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}",
+    r"(?<=pat\w{14}\.)[\da-f]{64}|pat-[a-z]{2}\d-[\da-f-]{36}",
+    r"re_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}+|oy2[a-z2-7]{43}(?!\w)|cio[A-Za-z0-9]{32}(?!\w)",
+    r"EAA[A-Za-z0-9]{60,}+|EAAA[\w-]{60}",
+    r"AGE-SECRET-KEY-1[A-Z0-9]{20,}+|nsec1[a-z0-9]{50,}+|xprv[A-Za-z0-9]{100,}+",
+    r"LS0tLS1CRUdJTi(?:BSU0EgUFJJ|BQUklWQVRF|BPUEVOU1NI|BFQyBQUklW|BFTkNSWVBU|BEU0EgUFJJ)[\w+/=]{16,}+",
+    r"(?<=SG\.)[\w-]{16,}+\.[\w-]{16,}+",
+    r"(?:(?<=ya29\.)|(?<=hv[sbr]\.))[\w.-]{20,}+|(?:(?<=1//)|(?<=1%2F%2F))0[\w-]{20,}+",
+    r"(?<=dp\.[a-z]{2}\.)\w{36,}+|(?:(?<=sl\.)|(?<=\.atlasv1\.))[\w-]{60,}+",
+    r"(?<=dt0c01\.)[A-Z0-9]{24}\.[A-Z0-9]{64}",
+    r"(?:(?<=\d{8}:)|(?<=\d{8}%3A))[\w-]{35}(?![\w-])",
+    _ANY_SERVICE,
+)
+
+_GAP = r"(?:[^A-Za-z0-9+/=]|\\[nrt]|\d{1,6}(?![A-Za-z0-9+/=])){0,40}"
+_KEY_HEADER = r"(?:Proc-Type|DEK-Info|Comment|Version|Encryption)"
+_KEY_LINES = (
+    rf"(?:{_GAP}(?:[A-Za-z0-9+/=]{{16,}}+|{_KEY_HEADER}: [^\n\\]{{1,100}}+)){{0,400}}"
+    r"(?:(?:\s|\\{1,8}[nr]|[+|>#*/-]|\d{1,6}\|){1,20}[A-Za-z0-9+/=]{1,15}+(?=\s*(?:\n|\\|[\"'`<]|\Z)))?"
+)
+"""The lines of a key without its end, however they are quoted, numbered or indented, with the rest of a cut one."""
+
+_PRIVATE_KEY = (
+    r"-----begin (?:[A-Z0-9 ]{0,40} )?PRIVATE KEY(?: BLOCK)?-----"
+    rf"(?:[^-]*+(?:-(?!----)[^-]*+){{0,4000}}-----END [A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----|{_KEY_LINES})"
+)
+_PUTTY_KEY = rf"PuTTY-User-Key-File-\d:(?:(?!PuTTY)[\s\S]){{0,4000}}?Private-Lines: ?\d*{_KEY_LINES}"
+_NO_PORT = r"(?!\d{1,5}(?:[/?#]|\s|$))"
+_USER_INFORMATION = (
+    r"://(?:[^\s/:@\"'<>]{0,100}:(?:"
+    rf"{_NO_PORT}([^\s/\"'<>\\`]{{1,200}})@|{_NO_PORT}([^\s@\"'<>\\`]{{1,200}})@)"
+    r"|((?=[^\s/:@]{0,60}?\d)[\w.~%+-]{16,200})@)"
+)
+_WEBHOOK = (
+    r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w/+-]{20,}+)|hooks/(\d{15,22}/[\w-]{40,}+)"
+    r"|hook\.office\.com/([\w@/-]{60,}+)|hooks\.zapier\.com/hooks/catch/([\w/]{8,}+)"
+)
+_HASH = (
+    r"\$(?:1|5|6|7|y|gy|2[abxy]?|P|H|S|apr1|md5|argon2(?:id?|d)|scrypt|bcrypt)\\{0,2}\$([\w./+=,$\\-]{16,}+)"
+    r"|(?:(?<=pbkdf2_sha256)|(?<=pbkdf2_sha1)|(?<=pbkdf2-sha256)|(?<=pbkdf2-sha512))\$(\d{3,8}\$[\w./+=-]{4,}+\$[\w./+=-]{16,}+)"
+)
+_PGPASS_LINE = r":5432:[^\s:]{1,64}:[^\s:]{1,64}:([^\s\"'\\]{3,}+)"
+_SCHEME = r"(?:\s|%20|[:=]|\\{0,3}[\"']){1,4}"
+_RANDOM = r"(?=[\w.~+/=-]{0,60}?(?:[A-Za-z]\d|\d[A-Za-z]|[A-Z][a-z][A-Z]|[a-z][A-Z]{2}))"
+_BEARER = rf"(?i:bearer){_SCHEME}({_RANDOM}[\w.~+/=-]{{8,}}+)"
+
+
+class _Form(NamedTuple):
+    """A sign and the pattern of what begins with it; the secret is its last group, or all of it."""
+
+    sign: bytes
+    pattern: re.Pattern[str]
+
+    def look(self, text: str, position: int) -> Span | None:
+        """See `Finder.look`."""
+        found = self.pattern.match(text, position)
+        return found.span(found.lastindex or 0) if found else None
+
+
+class _AtHost:
+    """A user and a password in front of a host, without a scheme: ``app:…@tcp(db:3306)``, ``me:…@10.0.0.5:8080``."""
+
+    sign = b"@"
+    _reach = 100
+    _place = re.compile(r"@(?:(?:tcp|unix)\(|[\w.-]{1,60}:\d{2,5}\b|\d{1,3}\.\d{1,3}\.)")
+    _user = re.compile(rf"(?<![\w/.])[\w.-]{{1,32}}:(?!//)({_RANDOM}[^\s:@/\"'\\]{{6,64}})\Z")
+
+    def look(self, text: str, position: int) -> Span | None:
+        """See `Finder.look`."""
+        if not self._place.match(text, position):
+            return None
+        user = self._user.search(text, max(0, position - self._reach), position)
+        return user.span(1) if user else None
+
+
+FORMS: tuple[Finder, ...] = (
+    _Form(LONG_WORD, re.compile(rf"{_NO_NAME}{_GLUED}({'|'.join(_TOKENS)}|{_PUTTY_KEY})")),
+    _Form(b"-----begin ", re.compile(_PRIVATE_KEY, re.IGNORECASE)),
+    _Form(b"://", re.compile(_USER_INFORMATION)),
+    _Form(b"hook", re.compile(_WEBHOOK)),
+    _Form(b"$", re.compile(_HASH)),
+    _Form(b"%", re.compile(r"%24(?:1|5|6|7|y|2[abxy]|apr1)%24([\w.%+-]{16,}+)")),
+    _Form(b":5432:", re.compile(_PGPASS_LINE)),
+    _Form(b"~", re.compile(r"(?<=\dQ)~[\w~.-]{30,}+")),
+    _Form(
+        b"identified by", re.compile(r"identified by\s{1,3}(?:password\s)?\\{0,3}[\"']([^\"'\\\n]{3,}+)", re.IGNORECASE)
+    ),
+    _AtHost(),
+    _Form(b"bearer", re.compile(_BEARER)),
+)
