@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from grader_daemon.analysis.failures import FailureTrail
 from grader_daemon.analysis.people import TaskTypes, is_from_person, summarize
+from grader_daemon.analysis.redaction import redactor_of
 from grader_daemon.analysis.results import ResultReader
 from grader_daemon.analysis.tail import read_tail
 from grader_daemon.domain.analysis import Analysis, Outcome, SessionState, ToolUse
@@ -26,6 +27,7 @@ class Analyzer:
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
+        self._redactor = redactor_of(rules.redaction)
         self._results = ResultReader(rules.failures)
         self._task_types = TaskTypes(rules.task_types)
 
@@ -41,7 +43,7 @@ class Analyzer:
             state=state,
             state_reason=state_reason,
             task_type=self._task_types.of(walk.request),
-            task_summary=summarize(walk.request, rules.people),
+            task_summary=summarize(walk.request, rules.people, self._redactor),
             final_answer=final_answer,
             final_index=final_index,
             total_api_calls=walk.api_calls,
@@ -61,7 +63,7 @@ class Analyzer:
         )
 
     def _walk(self, messages: tuple[Message, ...]) -> _Walk:
-        walk = _Walk(self._rules.error_runs, self._rules.people)
+        walk = _Walk(self._rules.error_runs, self._rules.people, FailureTrail(self._redactor))
         read = self._results.read
         for index, message in enumerate(messages):
             role = message.role
@@ -86,10 +88,10 @@ class _Walk:
 
     limits: ErrorRunRules
     people: PeopleRules
+    trail: FailureTrail
     request: str | None = None
     api_calls: int = 0
     tool_calls: int = 0
-    trail: FailureTrail = field(default_factory=FailureTrail)
     run: int = 0
     longest_run: int = 0
     loop_index: int | None = None

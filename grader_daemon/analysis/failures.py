@@ -6,6 +6,7 @@ import msgspec
 
 from grader_daemon.analysis.commands import command_family
 from grader_daemon.analysis.fingerprints import sign
+from grader_daemon.analysis.redaction import Redactor
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Outcome, Step
 from grader_daemon.domain.limits import MOST_SIGNS
 from grader_daemon.domain.session import Message, ToolCall
@@ -16,7 +17,9 @@ _WORKED = {Outcome.SUCCESS: True, Outcome.FAILURE: False}
 class FailureTrail:
     """Collects failures in the order of the messages."""
 
-    def __init__(self) -> None:
+    def __init__(self, redactor: Redactor) -> None:
+        """`redactor` puts secrets out of what the failures said."""
+        self._redactor = redactor
         self.failures: list[Failure] = []
         self.signs: dict[str, ErrorSign] = {}
         self._unanswered: list[int] = []
@@ -57,7 +60,7 @@ class FailureTrail:
         key = (tool, command, category, said)
         known = self._signed.get(key)
         if known is None:
-            known = self._signed[key] = sign(tool, command, category, said)
+            known = self._signed[key] = sign(tool, command, category, said, redactor=self._redactor)
         return known
 
     def _note(self, step: Step) -> None:

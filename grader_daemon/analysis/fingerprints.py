@@ -11,7 +11,7 @@ from typing import Final
 import xxhash
 
 from grader_daemon.analysis.placeholders import normalize, shape_of
-from grader_daemon.analysis.redaction import redact
+from grader_daemon.analysis.redaction import SECRETS, Redactor
 from grader_daemon.analysis.signals import cause_in
 from grader_daemon.domain.analysis import Category, ErrorSign
 from grader_daemon.domain.text import clean
@@ -26,9 +26,11 @@ _LONGEST_EXAMPLE = 300
 _DIGITS = 12
 
 
-def sign(tool: str | None, command: str | None, category: Category, text: str) -> ErrorSign:
+def sign(
+    tool: str | None, command: str | None, category: Category, text: str, *, redactor: Redactor = SECRETS
+) -> ErrorSign:
     """Name the cause of a failure of `tool`, for shells of the command family `command`, by the `text` it gave."""
-    line = redact(cause_in(text))
+    line = redactor.redact(cause_in(text))
     signal = _cut(normalize(line), _LONGEST_SIGNAL) or NO_MESSAGE
     tool, command = _printable(tool), _printable(command)
     form = "\0".join((tool or "", command or "", category, shape_of(signal)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from grader_daemon.analysis.redaction import redact
+from grader_daemon.analysis.redaction import Redactor
 from grader_daemon.domain.phrases import words_of
 from grader_daemon.domain.rules import PeopleRules, TaskTypeRules
 from grader_daemon.domain.session import USER, Message
@@ -23,12 +23,12 @@ def is_from_person(message: Message, rules: PeopleRules) -> bool:
     return message.role == USER and not message.text.startswith(rules.injected_prefixes)
 
 
-def summarize(request: str | None, rules: PeopleRules) -> str | None:
+def summarize(request: str | None, rules: PeopleRules, redactor: Redactor) -> str | None:
     """Give the request as one redacted line without control characters, cut to the length in the rules."""
     if request is None:
         return None
     limit = rules.summary_characters
-    line = " ".join(redact(request.lstrip()[: 3 * limit]).split())
+    line = " ".join(redactor.redact(request.lstrip()[: 3 * limit]).split())
     if not line.isprintable():
         line = "".join(character if character.isprintable() else " " for character in line)
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

@@ -10,7 +10,7 @@ from functools import partial
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.analysis.redaction import redact
+from grader_daemon.analysis.redaction import Redactor, redactor_of
 from grader_daemon.api.insight import InsightReader
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.ledger import ledger_path
@@ -25,6 +25,7 @@ from grader_daemon.pipeline.examine import GradedFile, SkippedFile, TroubledFile
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.reading import look_at, read_file
 from grader_daemon.pipeline.record import Happened, Recorded
+from grader_daemon.rules import load_rules
 from grader_daemon.storage.rows import StoredGrade
 
 _EXCERPT_CHARACTERS = 160
@@ -128,11 +129,12 @@ class SelfGrader(InsightReader):
         """
         stored = self._store.find_grade(prefix)
         session, note = self._read_again(stored.grade)
+        redactor = redactor_of(load_rules(self.settings.rules_file).redaction)
         wanted = {index for reason in stored.grade.reasons for index in reason.messages}
         excerpts = {}
         if session is not None:
             excerpts = {
-                index: f"{session.messages[index].role}: {_excerpt(session.messages[index].text)}"
+                index: f"{session.messages[index].role}: {_excerpt(session.messages[index].text, redactor)}"
                 for index in sorted(wanted)
                 if index < len(session.messages)
             }
@@ -227,6 +229,6 @@ def _sentences(reasons: Sequence[Reason]) -> dict[str, str]:
     return {reason.rule: CATALOG.get(reason.rule, "a rule of another version") for reason in reasons}
 
 
-def _excerpt(text: str) -> str:
-    line = clean(" ".join(redact(text[: 10 * _EXCERPT_CHARACTERS]).split()))
+def _excerpt(text: str, redactor: Redactor) -> str:
+    line = clean(" ".join(redactor.redact(text[: 10 * _EXCERPT_CHARACTERS]).split()))
     return line if len(line) <= _EXCERPT_CHARACTERS else line[: _EXCERPT_CHARACTERS - 1] + "…"

@@ -63,6 +63,12 @@ class PeopleRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     summary_characters: Count
 
 
+class RedactionRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is put out of sight beside secrets."""
+
+    emails: bool
+
+
 class TaskTypeRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a session is about, by the words of the first request."""
 
@@ -203,6 +209,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     error_runs: ErrorRunRules
     tail: TailRules
     people: PeopleRules
+    redaction: RedactionRules
     task_types: TaskTypeRules
     efficiency: EfficiencyRules
     quality: QualityRules

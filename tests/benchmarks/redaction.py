@@ -1,8 +1,8 @@
 """How many secrets redaction finds, how many ordinary words it takes for secrets, and how fast it reads.
 
 Run it as ``python -m tests.benchmarks.redaction`` in the repository. `tests/redaction_set.py` holds two sets of
-secrets: the labelled one, and a held-out one whose kinds and carriers were written after the code. What the code found of the
-latter when it was first tried is told too; since then it has been used to improve the code.
+secrets: the labelled one, and a held-out one whose kinds and carriers were written after the code. What the code found
+of the latter when it was first tried is told too; since then it has been used to improve the code.
 
 Ordinary words and speed come from the standard library's sources, file by file, and, where they are there, from the
 sample sessions beside the repository, session by session. Speed is the best of three passes in CPU time; the line above

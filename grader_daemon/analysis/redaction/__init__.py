@@ -10,10 +10,17 @@ from grader_daemon.analysis.redaction.forms import FORMS
 from grader_daemon.analysis.redaction.names import NAMES
 from grader_daemon.analysis.redaction.options import OPTIONS
 from grader_daemon.analysis.redaction.redactor import MARK, Redactor
+from grader_daemon.domain.rules import RedactionRules
 
 SECRETS = Redactor([*FORMS, *NAMES, *OPTIONS])
 SECRETS_AND_ADDRESSES = Redactor([*FORMS, *NAMES, *OPTIONS, *ADDRESSES])
 
 redact = SECRETS.redact
 
-__all__ = ["MARK", "SECRETS", "SECRETS_AND_ADDRESSES", "Redactor", "redact"]
+
+def redactor_of(rules: RedactionRules) -> Redactor:
+    """Give the redactor that the rules ask for."""
+    return SECRETS_AND_ADDRESSES if rules.emails else SECRETS
+
+
+__all__ = ["MARK", "SECRETS", "SECRETS_AND_ADDRESSES", "Redactor", "redact", "redactor_of"]

@@ -8,6 +8,7 @@ from hypothesis import given
 
 from grader_daemon.analysis import Analyzer
 from grader_daemon.domain.analysis import Category, SessionState, ToolUse
+from grader_daemon.domain.rules import RedactionRules
 from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
 from grader_daemon.rules import load_rules
 from tests.strategies import BROKE, NOW, WORKED, answer, call, result, rounds, session, sessions, user
@@ -269,3 +270,14 @@ def test_causes_without_end_have_no_fingerprint(analyzer: Analyzer) -> None:
     assert len(found.failures) == 256
     assert len(found.signs) == 200
     assert sum(failure.fingerprint is None for failure in found.failures) == 56
+
+
+@pytest.mark.parametrize(
+    ("emails", "shown"), [pytest.param(False, True, id="stay"), pytest.param(True, False, id="go")]
+)
+def test_addresses_are_redacted_if_the_rules_ask_for_it(emails: bool, shown: bool) -> None:
+    rules = msgspec.structs.replace(load_rules(), redaction=RedactionRules(emails=emails))
+    failed = '{"output": "Error: kim@example.org may not send mail", "exit_code": 1}'
+    found = Analyzer(rules).analyze(session(user("Write to kim@example.org"), *rounds(failed)))
+    assert ("kim@example.org" in str(found.task_summary)) is shown
+    assert ("kim@example.org" in found.signs[0].example) is shown

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.analysis.people import TaskTypes, is_from_person, summarize
+from grader_daemon.analysis.redaction import SECRETS
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Message, Part
 from grader_daemon.rules import load_rules
@@ -164,23 +165,23 @@ def test_the_text_of_a_multimodal_injection_is_looked_at(rules: Rules) -> None:
     ],
 )
 def test_summary_is_one_short_printable_line(request_text: str | None, summary: str | None, rules: Rules) -> None:
-    assert summarize(request_text, rules.people) == summary
+    assert summarize(request_text, rules.people, SECRETS) == summary
 
 
 def test_a_secret_longer_than_a_summary_is_redacted(rules: Rules) -> None:
     token = "eyJ" + "h" * 30 + "." + "p" * 1900 + "." + "s" * 40
-    summary = summarize(f"Why is {token} refused?", rules.people)
+    summary = summarize(f"Why is {token} refused?", rules.people, SECRETS)
     assert summary is not None
     assert "ppp" not in summary
 
 
 def test_a_request_after_much_white_space_is_still_seen(rules: Rules) -> None:
-    assert summarize(" \n" * 2_000 + "Fix the tests", rules.people) == "Fix the tests"
+    assert summarize(" \n" * 2_000 + "Fix the tests", rules.people, SECRETS) == "Fix the tests"
 
 
 @given(request_text=st.text())
 def test_any_request_gives_a_short_printable_summary(request_text: str, rules: Rules) -> None:
-    summary = summarize(request_text, rules.people)
+    summary = summarize(request_text, rules.people, SECRETS)
     assert summary is not None
     assert len(summary) <= 200
     assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in summary)
