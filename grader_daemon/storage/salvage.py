@@ -1,8 +1,8 @@
 """What can still be read of a damaged database, row by row, into a new one.
 
 A row is taken only if it has the types, times and JSON that its columns ask for: damaged pages may read as rows that
-nobody wrote. What a file lost of its first page, which names all tables, is replaced by that of a new database; sums
-are not copied but counted again.
+nobody wrote. Pages that say where each table begins are taken from a new database when those of the file are gone: the
+same migrations put them in the same places. Sums are not copied but counted again.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from grader_daemon.storage.sqlite import Store
 _NOT_COPIED = frozenset({*DERIVED, "daemon_status", "schema_migrations"})
 _OF_THE_ORIGINAL = frozenset({"session_grades", "weekly_reports"})
 """Tables whose times another program may have written in its own way; they are read with patience."""
+_Pieces = Mapping[int, bytes]
 _PAGE_BYTES: Final = 4096
 _HEADER_BYTES: Final = 100
 _JSON = frozenset(
@@ -68,7 +69,7 @@ def salvage(damaged: Path, fresh: Path) -> list[SavedTable]:
     saved: list[SavedTable] = []
     store = Store(fresh)
     with closing(store):
-        with _readable(damaged, first_page=store.connection.serialize("main")[:_PAGE_BYTES]) as source:
+        with _readable(damaged, _beginnings(store.connection)) as source:
             if source is not None:
                 _check_schema(source, damaged)
                 for name in _tables(store.connection):
@@ -84,17 +85,29 @@ def salvage(damaged: Path, fresh: Path) -> list[SavedTable]:
 # -- opening a damaged file --------------------------------------------------------------------------------------------
 
 
+def _beginnings(fresh: apsw.Connection) -> list[_Pieces]:
+    """Give what may replace the beginning of a damaged file, each more than the one before, by its place in the file.
+
+    The header; the first page; all pages of the schema.
+    """
+    whole = fresh.serialize("main")
+    rows = fresh.execute("SELECT pageno FROM dbstat WHERE name IN ('sqlite_schema', 'sqlite_master')").fetchall()
+    places = sorted((int(str(row[0])) - 1) * _PAGE_BYTES for row in rows)
+    pages = {place: whole[place : place + _PAGE_BYTES] for place in places}
+    return [{0: whole[:_HEADER_BYTES]}, {0: pages[0]}, pages]
+
+
 @contextmanager
-def _readable(damaged: Path, *, first_page: bytes) -> Iterator[apsw.Connection | None]:
-    """Open the file as it is; else a copy with a sound header, else one with a sound first page; else give None."""
+def _readable(damaged: Path, beginnings: Sequence[_Pieces]) -> Iterator[apsw.Connection | None]:
+    """Open the file as it is, or else a copy with the first beginning that makes it readable; else give None."""
     source = _open(damaged)
     if source is not None:
         with closing(source):
             yield source
         return
     with temporary_beside(damaged) as copy:
-        for length in (_HEADER_BYTES, _PAGE_BYTES):
-            _transplant(damaged, copy, first_page[:length])
+        for beginning in beginnings:
+            _transplant(damaged, copy, beginning)
             source = _open(copy)
             if source is not None:
                 with closing(source):
@@ -137,18 +150,22 @@ def _versions(source: apsw.Connection) -> range:
     return expected if applied == list(expected) else range(0)
 
 
-def _transplant(damaged: Path, copy: Path, start: bytes) -> None:
-    """Copy the file and its log, with another beginning."""
+def _transplant(damaged: Path, copy: Path, pieces: _Pieces) -> None:
+    """Copy the file and its log, with other pieces in their places."""
     shutil.copyfile(damaged, copy)
     with suppress(FileNotFoundError):
         shutil.copyfile(f"{damaged}-wal", f"{copy}-wal")
-    pages = os.stat(copy).st_size // _PAGE_BYTES
-    header = bytearray(start)
-    header[18:20] = b"\x02\x02"  # WAL, as all of ours
-    header[28:32] = pages.to_bytes(4)
-    header[32:40] = bytes(8)  # no list of free pages
     with open(copy, "r+b") as file:
-        file.write(header)
+        for place, piece in pieces.items():
+            file.seek(place)
+            file.write(piece)
+        for place, value in (
+            (18, b"\x02\x02"),  # WAL, as all of ours
+            (28, (os.stat(damaged).st_size // _PAGE_BYTES).to_bytes(4)),  # pages
+            (32, bytes(8)),  # no list of free pages
+        ):
+            file.seek(place)
+            file.write(value)
 
 
 # -- one table ---------------------------------------------------------------------------------------------------------

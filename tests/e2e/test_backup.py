@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -15,7 +12,8 @@ import pytest
 from grader_daemon.storage.backup import back_up
 from tests.damage import make_database
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DATABASE, Row, environment, query, run_command
+from tests.e2e.daemon_process import DATABASE, Row, query, run_command
+from tests.e2e.faults.boxes import SmallDisk
 from tests.e2e.faults.load import Load, integrity, wait_until_caught_up
 from tests.e2e.session_files import write, write_many
 
@@ -62,19 +60,18 @@ def test_a_backup_is_private_says_how_much_it_holds_and_needs_no_companions(data
     assert sorted(path.name for path in home.iterdir()) == [".timmy", "grades.bak"]
 
 
-def test_a_full_disk_leaves_no_part_of_a_backup(home: Path, tmp_path: Path) -> None:
-    make_database(home / DATABASE, sessions=400)
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    script = (
-        f"mount -t tmpfs -o size=128k none '{disk}' &&"
-        f" '{sys.executable}' -m grader_daemon backup '{disk}/grades.bak'; echo \"code $?\"; ls -A '{disk}'"
-    )
+def test_a_full_disk_leaves_no_part_of_a_backup(home: Path, database: Path, tmp_path: Path) -> None:
+    assert database.exists()
+    with SmallDisk(tmp_path / "disk", megabytes=1) as disk:
+        disk.fill()
+        target = disk.folder / "grades.bak"
 
-    ended = _in_a_namespace(script, home)
+        ended = run_command(home, "backup", target)
 
-    assert ended.stdout == "code 2\n"
-    assert ended.stderr == f"grader-daemon: {disk}/grades.bak: the disk is full; nothing was left there\n"
+        left = [path.name for path in disk.folder.iterdir()]
+    assert ended.returncode == 2
+    assert ended.stderr == f"grader-daemon: {target}: the disk is full; nothing was left there\n"
+    assert left == ["ballast"]
 
 
 # -- restore -----------------------------------------------------------------------------------------------------------
@@ -171,16 +168,3 @@ def _the_kept(database: Path) -> Path:
     kept = [path for path in database.parent.glob(_KEPT) if not path.name.endswith(("-wal", "-shm"))]
     assert len(kept) == 1
     return kept[0]
-
-
-def _in_a_namespace(script: str, home: Path) -> subprocess.CompletedProcess[str]:
-    """Run a script that mounts something where nobody else sees it."""
-    command = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
-    usable = shutil.which("unshare") and subprocess.run([*command, "true"], check=False, capture_output=True)
-    if not usable or usable.returncode:
-        if os.environ.get("CI") == "true":
-            pytest.fail("a mount namespace cannot be made here")
-        pytest.skip("a mount namespace cannot be made here")
-    return subprocess.run(
-        [*command, script], env=environment(home, {}), capture_output=True, encoding="utf-8", check=False, timeout=60
-    )

@@ -99,6 +99,15 @@ def test_a_file_without_its_beginning_is_read_with_that_of_a_new_one(damaged: Pa
     assert everything(fresh) == expected
 
 
+def test_a_file_without_its_schema_is_read_with_that_of_a_new_one(damaged: Path) -> None:
+    expected = everything(damaged)
+    overwrite(damaged, [1, *leaves_of(damaged, "sqlite_schema")])
+
+    fresh, _ = rescue(damaged)
+
+    assert everything(fresh) == expected
+
+
 def test_rows_on_both_sides_of_several_damaged_places_are_saved(damaged: Path) -> None:
     leaves = leaves_of(damaged, "session_grades")
     bad = [leaves[number] for number in (1, len(leaves) // 2, len(leaves) - 2)]
