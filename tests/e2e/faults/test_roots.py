@@ -16,7 +16,7 @@ from tests.e2e.faults.boxes import SmallDisk, without_privileges
 from tests.e2e.faults.load import Load, harmless, undisturbed, wait_until_caught_up
 from tests.e2e.session_files import write
 
-SOON = 4.0
+SOON = 8.0
 """Sooner than a scan: who sees something within this time was told by an event. Scans are a minute apart."""
 
 
