@@ -92,7 +92,7 @@ _PLACEHOLDER = re.compile(rf"(?<![\w#-])(?:[\w#-]*+{_ANY})+[\w-]*+")
 """A placeholder with the rest of its word. Digests do not tell kinds apart: of two names, one may look like a path."""
 _REPEATED = re.compile(rf"({_ANY}|<>)(?:(?:,? |, ?|,? and |,? or |\||/)\1)+")
 _PLACE = re.compile(r"(?: (?:\(<url>\)|(?:for|at|from)(?: url:?)? <url>))++$")
-_LISTED = re.compile(r"[\[{](?:[\[\](){}, :]|<\w{2,7}>|None\b|True\b|False\b|nan\b){1,400}(?<=[\])}])")
+_LISTED = re.compile(r"[\[{](?:[\[\](){}, :]|<\w{2,7}>|None\b|True\b|False\b|nan\b){1,400}")
 
 # What stands unquoted in the messages of well-known programs: a word that must occur, the pattern, its replacement.
 _TEMPLATES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
@@ -215,7 +215,7 @@ def normalize(line: str) -> str:
     if _HAS_DIGIT.search(line):
         line = _without_numbers(line)
     if "[" in line or "{" in line:
-        line = _LISTED.sub("[<text>]", line)
+        line = _LISTED.sub(_list_of_any, line)
     line = _REPEATED.sub(r"\1", line)
     return (_PLACE.sub("", line) if line.endswith(("<url>", "<url>)")) else line).strip(" .:;,")
 
@@ -251,6 +251,13 @@ def _placeholder(match: re.Match[str]) -> str:
         if pattern.fullmatch(token):
             return placeholder
     return _DIGIT_RUN.sub("<number>", token)
+
+
+def _list_of_any(match: re.Match[str]) -> str:
+    """Give the placeholder of a list, and what was read after its end; without an end it is no list."""
+    found = match.group()
+    end = max(map(found.rfind, "])}")) + 1
+    return f"[<text>]{found[end:]}" if end else found
 
 
 def _singular(match: re.Match[str]) -> str:
