@@ -16,7 +16,7 @@ from grader_daemon.analysis.signals import cause_in
 from grader_daemon.domain.analysis import Category, ErrorSign
 from grader_daemon.domain.text import clean
 
-FINGERPRINT_VERSION: Final = 1
+FINGERPRINT_VERSION: Final = 2
 """Raised by one whenever the same failures would be grouped differently."""
 
 NO_MESSAGE: Final = "(no message)"

@@ -21,7 +21,7 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(
 _LEAD = re.compile(
     r"(?:[\s│┃|>×●✖✗✘❌⨯╰╭╷╵─•*]++|#\d{1,3} (?:\d{1,5}\.\d{1,3}(?= )|(?=ERROR))"
     r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?[.,\d]{0,10}(?:Z|[+-]\d\d:?\d\d)?\]?:?(?=\s)"
-    r"|\[\d\d:\d\d:\d\d\](?=\s))*+"
+    r"|\[\d\d:\d\d:\d\d\](?=\s))*"
 )
 _JSON_MESSAGE = re.compile(
     r"[\"'](?:message|error|detail|details|error_description|error_message|errorMessage|msg|reason|title|stderr)[\"']"
@@ -64,7 +64,7 @@ _FOLLOWING = re.compile(
 """Lines that only say that something before them failed."""
 
 _STATED = re.compile(
-    r"(?:[\w./\\+@-]{1,200}+(?:\(\d{1,6}(?:,\d{1,6})?\))?:(?:\d{1,6}:){0,2} ?(?:- )?){0,3}+"
+    r"(?:[\w./\\+@-]{1,200}+(?:\(\d{1,6}(?:,\d{1,6})?\))?:(?:\d{1,6}:){0,2} ?(?:- )?){0,3}"
     r"(?i:(?:fatal |internal |uncaught |unhandled |compile |parse |PHP )?"
     r"(?:error|fatal|panic|E|ERR!|exception|failure|severe|critical)"
     r"(?:\[[\w:-]{1,40}\]|\(\w{1,40}\)|(?: [\w'-]{1,20}+){0,5}(?: \(\w{1,20}\))?)[:!] ?\S)"

@@ -411,7 +411,7 @@ def test_fingerprint_has_its_version_in_front() -> None:
 
     assert re.fullmatch(rf"{FINGERPRINT_VERSION}-[0-9a-f]{{12}}", seen.fingerprint)
     assert seen == ErrorSign(
-        fingerprint="1-36b9e06066e5",
+        fingerprint="2-36b9e06066e5",
         tool="terminal",
         command="git push",
         category=FAILED,
