@@ -12,6 +12,8 @@ from pathlib import Path
 from random import Random
 from time import monotonic
 
+import pytest
+
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import DATABASE, DaemonProcess, wait_until
 from tests.e2e.faults.bearing import refusal
@@ -35,6 +37,7 @@ _CLOSE_SECONDS = 0.00005
 # -- killed ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.timeout(300)
 def test_kill_at_any_moment_loses_nothing(start_daemon: StartDaemon, home: Path, sessions: Path) -> None:
     settings: dict[str, object] = {
         "quiet_seconds": 0.05,
