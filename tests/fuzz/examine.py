@@ -15,6 +15,7 @@ from grader_daemon.analysis import Analyzer
 from grader_daemon.analysis.redaction import SECRETS_AND_ADDRESSES
 from grader_daemon.domain.analysis import Analysis
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.limits import LONGEST_NAME, MOST_SIGNS, MOST_TOOLS
 from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.errors import ParseError
 from grader_daemon.grading import Grader
@@ -67,7 +68,10 @@ def _check_analysis(analysis: Analysis) -> None:
         _check_line(analysis.task_summary)
         assert len(analysis.task_summary) <= 200
     fingerprints = {sign.fingerprint for sign in analysis.signs}
-    assert {failure.fingerprint for failure in analysis.failures} == fingerprints
+    assert {failure.fingerprint for failure in analysis.failures} - {None} == fingerprints
+    assert len(analysis.signs) <= MOST_SIGNS
+    assert len(analysis.tools) <= MOST_TOOLS + 1
+    assert all(len(use.tool) <= LONGEST_NAME for use in analysis.tools)
     for sign in analysis.signs:
         for text in (sign.signal, sign.example, sign.tool or "", sign.command or ""):
             assert not _CONTROL.search(text)

@@ -1,0 +1,113 @@
+"""What a session file may cost: time and memory grow with its size, whatever is in it."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from time import process_time
+
+import pytest
+from hypothesis import given
+
+from grader_daemon.domain.session import Session, Skipped
+from grader_daemon.errors import ParseError
+from tests.any_file import broken_files, session_files
+from tests.fuzz.examine import examine
+from tests.fuzz.seeds import seeds
+from tests.hostile import STRUCTURES, Kind, texts
+from tests.strategies import file_contents
+
+SECONDS = 1.0
+BYTES_OF_MEMORY = 60
+"""For each byte of a file; measured: 46 for empty turns, 29 for empty messages, 27 for objects in arguments."""
+
+BESIDES = 2_000_000
+"""Memory that does not depend on the file."""
+
+TEXTS = dict(texts())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ready() -> None:
+    """What is made once is not part of any file's cost."""
+    examine(b'{"session_id": "x", "messages": []}')
+
+
+# -- any bytes ---------------------------------------------------------------------------------------------------------
+
+
+@given(content=file_contents)
+def test_any_bytes_are_a_session_or_say_why_not(content: bytes) -> None:
+    _examine_within_bounds(content)
+
+
+@given(content=session_files())
+def test_any_session_has_a_grade(content: bytes) -> None:
+    _examine_within_bounds(content)
+
+
+@given(content=broken_files())
+def test_a_broken_session_is_a_session_or_says_why_not(content: bytes) -> None:
+    _examine_within_bounds(content)
+
+
+@pytest.mark.parametrize("content", [pytest.param(seed, id=f"seed-{number}") for number, seed in enumerate(seeds())])
+def test_what_fuzzing_begins_with_is_a_session(content: bytes) -> None:
+    assert isinstance(examine(content), Session)
+
+
+def _examine_within_bounds(content: bytes) -> None:
+    started = process_time()
+    tracemalloc.start()
+    try:
+        read = examine(content)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert isinstance(read, Session | Skipped | ParseError)
+    assert process_time() - started < SECONDS
+    assert peak <= BYTES_OF_MEMORY * len(content) + BESIDES
+
+
+# -- growth ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+def test_many_long_and_deep_things_take_linear_time(kind: str) -> None:
+    _assert_linear(STRUCTURES[kind], 30_000)
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_texts_against_patterns_take_linear_time(kind: str) -> None:
+    _assert_linear(TEXTS[kind], 6_000)
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+def test_memory_is_bounded_by_the_size_of_the_file(kind: str) -> None:
+    content = STRUCTURES[kind](200_000)
+    tracemalloc.start()
+    try:
+        examine(content)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak <= BYTES_OF_MEMORY * len(content) + BESIDES
+
+
+def _assert_linear(make: Kind, size: int) -> None:
+    """Four times as much may take four times as long; a noisy machine gets two more chances to be quiet."""
+    short, long = make(size), make(4 * size)
+    taken = []
+    for _ in range(3):
+        before, after = _seconds(lambda: examine(short)), _seconds(lambda: examine(long))
+        taken.append((before, after))
+        if after < 9 * before + 0.03:
+            return
+    pytest.fail(f"{size:,} and {4 * size:,} bytes took {taken}")
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = process_time()
+    work()
+    return process_time() - started
