@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+import msgspec
+
 from grader_daemon.analysis.failures import FailureTrail
 from grader_daemon.analysis.people import TaskTypes, is_from_person, summarize
-from grader_daemon.analysis.redaction import redactor_of
+from grader_daemon.analysis.redaction import Redactor, redactor_of
 from grader_daemon.analysis.results import ResultReader
 from grader_daemon.analysis.tail import read_tail
 from grader_daemon.domain.analysis import Analysis, Outcome, SessionState, ToolUse
@@ -30,6 +32,13 @@ class Analyzer:
         self._redactor = redactor_of(rules.redaction)
         self._results = ResultReader(rules.failures)
         self._task_types = TaskTypes(rules.task_types)
+
+    def without_secrets(self, session: Session) -> Session:
+        """Give the session with names of model and platform that can be kept."""
+        model, platform = (name and self._redactor.redact_name(name) for name in (session.model, session.platform))
+        if (model, platform) == (session.model, session.platform):
+            return session
+        return msgspec.structs.replace(session, model=model, platform=platform)
 
     def analyze(self, session: Session, *, idle: bool = False) -> Analysis:
         """Count and name what happened. `idle`: nothing was written to the file for `idle_minutes`."""
@@ -63,7 +72,8 @@ class Analyzer:
         )
 
     def _walk(self, messages: tuple[Message, ...]) -> _Walk:
-        walk = _Walk(self._rules.error_runs, self._rules.people, FailureTrail(self._redactor))
+        redactor = self._redactor
+        walk = _Walk(self._rules.error_runs, self._rules.people, redactor, FailureTrail(redactor))
         read = self._results.read
         for index, message in enumerate(messages):
             role = message.role
@@ -74,7 +84,7 @@ class Analyzer:
                 walk.see_result(index, message, outcome)
                 if category is not None:
                     said = self._results.said(message.text)
-                    walk.trail.add(index, walk.bounded(tool), category=category, call=call, said=said)
+                    walk.trail.add(index, walk.known_as(tool), category=category, call=call, said=said)
             elif role == ASSISTANT:
                 walk.see_answer(index, message)
             elif role == USER and is_from_person(message, self._rules.people):
@@ -88,6 +98,7 @@ class _Walk:
 
     limits: ErrorRunRules
     people: PeopleRules
+    redactor: Redactor
     trail: FailureTrail
     request: str | None = None
     api_calls: int = 0
@@ -102,6 +113,7 @@ class _Walk:
     refused: bool = False
     interrupted: bool = False
     calls: dict[str, ToolCall] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
     called: dict[str, int] = field(default_factory=dict)
 
     def see_request(self, message: Message) -> None:
@@ -123,9 +135,9 @@ class _Walk:
             return
         self.tool_calls += len(message.tool_calls)
         if self.trail.failures:
-            self.trail.see_calls(message.tool_calls, self.bounded(message.tool_calls[0].tool))
+            self.trail.see_calls(message.tool_calls, self.known_as(message.tool_calls[0].tool))
         for call in message.tool_calls:
-            tool = self.bounded(call.tool)
+            tool = self.known_as(call.tool)
             if tool:
                 self.called[tool] = self.called.get(tool, 0) + 1
                 if call.id:
@@ -152,9 +164,15 @@ class _Walk:
         elif outcome is Outcome.INTERRUPTED:
             self.interrupted = True
 
-    def bounded(self, tool: str | None) -> str | None:
-        """Give the name under which a tool counts."""
-        return tool if not tool or len(self.called) < MOST_TOOLS or tool in self.called else _OTHER_TOOL
+    def known_as(self, tool: str | None) -> str | None:
+        """Give the name under which a tool counts: without secrets, and "other" after the first `MOST_TOOLS`."""
+        if not tool:
+            return tool
+        name = self.names.get(tool)
+        if name is None:
+            name = self.redactor.redact_name(tool) if len(self.names) < MOST_TOOLS else _OTHER_TOOL
+            self.names[tool] = name
+        return name
 
     def tool_use(self) -> tuple[ToolUse, ...]:
         """Calls and failures by tool. A result may name another tool than its call: then that was called too."""

@@ -34,7 +34,7 @@ class FailureTrail:
         if self._unanswered and tool:
             self._answered, self._unanswered = self._unanswered, []
             self._step_id = calls[0].id
-            self._step = Step(tool, _command_of(calls[0]), None)
+            self._step = Step(tool, self._command_of(calls[0]), None)
             self._note(self._step)
 
     def see_result(self, message: Message, outcome: Outcome) -> None:
@@ -47,7 +47,7 @@ class FailureTrail:
 
     def add(self, index: int, tool: str | None, *, category: Category, call: ToolCall | None, said: str) -> None:
         """Add the failure at message `index`; `said` is the text of its result, `call` what was called."""
-        command = _command_of(call)
+        command = self._command_of(call)
         seen = self._sign(tool, command, category, said)
         if len(self.signs) < MOST_SIGNS:
             self.signs.setdefault(seen.fingerprint, seen)
@@ -63,6 +63,12 @@ class FailureTrail:
             known = self._signed[key] = sign(tool, command, category, said, redactor=self._redactor)
         return known
 
+    def _command_of(self, call: ToolCall | None) -> str | None:
+        if call is None or call.function is None:
+            return None
+        family = command_family(call.function.arguments)
+        return family and self._redactor.redact_name(family)
+
     def _note(self, step: Step) -> None:
         for position in self._answered:
             self.failures[position] = msgspec.structs.replace(self.failures[position], next_step=step)
@@ -73,7 +79,3 @@ def _may_answer(message: Message, step: Step, step_id: str | None) -> bool:
     if message.tool_call_id and step_id:
         return message.tool_call_id == step_id
     return (message.name or message.tool_name or step.tool) == step.tool
-
-
-def _command_of(call: ToolCall | None) -> str | None:
-    return command_family(call.function.arguments) if call is not None and call.function is not None else None

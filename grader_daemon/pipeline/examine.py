@@ -142,6 +142,7 @@ class Examiner:
 
     def _grade(self, session: Session, stamp: FileStamp, digest: str, now: datetime, *, waited: bool) -> GradedFile:
         """Analyse and grade. `waited`: the same content was seen before, and its time to go on is over."""
+        session = self._analyzer.without_secrets(session)
         written = written_at(stamp)
         idle_at = min(written, now) + self._idle
         analysis = self._analyzer.analyze(session, idle=waited or now >= idle_at)

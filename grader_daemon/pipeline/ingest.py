@@ -68,7 +68,9 @@ class Ingest:
 
     def suspect(self, path: str) -> Recorded:
         """Count a failed attempt for a file: we died while we read it."""
-        return self._put_aside(path, "the daemon ended while it read this file", hope=True)
+        recorded = self._put_aside(path, "the daemon ended while it read this file", hope=True)
+        self._on_file("")
+        return recorded
 
     def _put_aside(self, path: str, error: str, *, hope: bool) -> Recorded:
         known = self._store.ledger_entry(ledger_path(path))
