@@ -175,9 +175,13 @@ def booted(folder: Path) -> Iterator[Box]:
 
 
 def _build() -> None:
-    """Make the tree, on a bare Debian of CI."""
+    """Make the tree, on a bare Debian of CI; it gets its name when it is whole."""
+    unfinished = _TREE.with_name("unfinished")
     for command in ("apt-get update -q", "apt-get install -qy procps", f"bash {_SCRIPT} build"):
-        subprocess.run(command.split(), check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            command.split(), env={**os.environ, "BOX_ROOT": str(unfinished)}, check=True, stdout=subprocess.DEVNULL
+        )
+    unfinished.rename(_TREE)
 
 
 def _boot(folder: Path, environment: Mapping[str, str]) -> None:

@@ -14,7 +14,7 @@ from tests.e2e.service.box import CONFIG, DATABASE, HOME, PROGRAM, SESSIONS, UNI
 from tests.e2e.service.conftest import Installed
 from tests.e2e.session_files import content, path_of
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("box")]
 
 
 def test_installing_gets_the_daemon_ready_and_says_what_was_done(installed: Installed) -> None:

@@ -13,7 +13,7 @@ from tests.e2e.service.box import CONFIG, DATABASE, HOME, SESSIONS, UNIT, UNIT_F
 from tests.e2e.service.conftest import Installed
 from tests.e2e.session_files import content, failing, path_of, write_many
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("box")]
 
 _QUICK = b"quiet_seconds = 0.1\nretry_seconds = [0.2, 0.3]\n"
 _HANG = """
@@ -82,7 +82,7 @@ def test_a_worker_that_hangs_is_ended_and_the_service_restarted(start: Start, in
 
 def test_a_crash_is_followed_by_a_restart(start: Start) -> None:
     box = start("[Service]\nRestartSec=100ms\n")
-    box.sh(f"systemctl --user kill --signal=KILL {UNIT}")
+    box.sh(f"systemctl --user kill --kill-whom=main --signal=KILL {UNIT}")
     box.wait_for(NRestarts="1", ActiveState="active")
     assert "restarts                  1: grader-daemon service logs -p warning" in box.grader("service status")
 
