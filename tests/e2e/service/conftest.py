@@ -32,7 +32,8 @@ def booted_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
 
 @pytest.fixture
 def box(booted_box: Box) -> Iterator[Box]:
-    """The box; whatever service a test installs is gone after it, with its settings, database and sessions."""
+    """The box without a service; what a test installs is gone after it, with its settings, database and sessions."""
+    booted_box.clear()
     yield booted_box
     booted_box.clear()
 

@@ -48,6 +48,7 @@ def test_installing_again_changes_nothing(installed: Installed) -> None:
 
 
 def test_status_tells_how_it_is(installed: Installed) -> None:
+    installed.box.wait_for(StatusText="1 of 1 folders watched, 0 waiting")
     told = json.loads(installed.box.grader("service status --json"))
     assert told["schema_version"] == 1
     assert [told[name] for name in ("installed", "running", "enabled", "lingers")] == [True] * 4
@@ -129,7 +130,8 @@ def test_what_is_given_is_passed_on(box: Box) -> None:
     for name, folder in (("here", sessions), ("there", Path("/tmp/more"))):
         box.put(path_of(folder, name), content(name))
         box.wait_for_graded(name)
-    box.sh(f"test -e {shlex.quote(str(database))} -a ! -e {DATABASE}")
+    box.sh(f"test -e {shlex.quote(str(database))}")
+    assert box.run(f"ls -A {DATABASE.parent}").said == ""
     environment = box.show("Environment")["Environment"]
     assert f"GRADER_CONFIG={HOME}/settings.toml" in environment
     assert "GRADER_TIMEZONE=Asia/Tokyo" in environment
