@@ -21,6 +21,8 @@ from typing import Any, Literal, TextIO, cast
 import msgspec
 import structlog
 
+from grader_daemon.domain.text import escaped
+
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 _PRIORITIES = {"debug": 7, "info": 6, "notice": 5, "warning": 4, "error": 3, "critical": 2}
 _REPEATABLE = frozenset({"warning", "error", "critical"})
@@ -152,6 +154,7 @@ class _JsonLine:
         level = event["level"]
         head = {"timestamp": event.pop("timestamp"), "level": level, "event": event.pop("event")}
         line = _encode({name: _encodable(value) for name, value in {**head, **event}.items()}).decode()
+        line = line if line.isascii() else escaped(line)
         return f"<{_PRIORITIES.get(level, 6)}>{line}" if self._prefixed else line
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from tests.strategies import document, json_answer, json_round, json_user
@@ -289,3 +290,78 @@ STRUCTURES: dict[str, Kind] = {
     "half-surrogates": lambda size: _START + b'{"role": "user", "content": "' + b"\\ud83d" * (size // 6) + b'"}' + _END,
 }
 """What is many, long or deep, by its name."""
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+EVIL = "evil\x1b[31m\x1b]0;title\x07\u202e\x9b2J\r\x08\u2066"
+"""What a terminal would obey: colours, a title, a reversed line, a cleared screen."""
+
+
+def write_evil_sessions(folder: Path) -> None:
+    """Write two sessions and a file that is none, with `EVIL` in every text and name."""
+    folder.mkdir(parents=True)
+    denied = json.dumps({"error": f"Permission denied: {EVIL}"})
+    talk = [json_user(EVIL), *json_round(denied, tool=EVIL, call_id=EVIL), json_answer(f"I could not do it. {EVIL}")]
+    answered = [json_user(), {"role": EVIL, "content": EVIL}, json_answer()]
+    _name(folder, "one").write_bytes(document(talk, session_id=f"one{EVIL}", model=EVIL, platform=EVIL))
+    _name(folder, "two").write_bytes(document(answered, session_id=f"two{EVIL}"))
+    _name(folder, "bad").write_bytes(b'{"messages": 1}')
+
+
+def _name(folder: Path, name: str) -> Path:
+    return folder / f"session_{name}{EVIL}.json"
+
+
+# -- secrets -----------------------------------------------------------------------------------------------------------
+
+
+class Planted:
+    """Secrets, each for one place, so that one that turns up tells where it was."""
+
+    def __init__(self) -> None:
+        self.by_place: dict[str, str] = {}
+
+    def at(self, place: str) -> str:
+        """Give the secret of a place."""
+        word = place.title().replace(" ", "") + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+        return self.by_place.setdefault(place, "gh" + f"p_{word[:36]}")
+
+    def in_(self, text: str) -> set[str]:
+        """Give the places whose secrets, or most of them, stand in a text."""
+        return {place for place, secret in self.by_place.items() if secret[4:24] in text}
+
+
+def _leaky_call(
+    call_id: str, tool: str, arguments: dict[str, str], result: str, planted: Planted
+) -> list[dict[str, Any]]:
+    made = json_round(result, call_id=call_id, tool=tool)
+    made[0] |= {"content": f"calling {planted.at('content of a call')}", "reasoning": planted.at("reasoning")}
+    made[0]["tool_calls"][0]["function"]["arguments"] = json.dumps(arguments)
+    return made
+
+
+def leaky_conversation(planted: Planted) -> list[dict[str, Any]]:
+    """A session with secrets wherever text goes."""
+    at = planted.at
+    output = f"remote: denied {at('output')}\nfatal: Authentication failed for {at('last line')}"
+    return [
+        json_user(f"Fix it with {at('task')}"),
+        *_leaky_call(
+            f"a{at('call id')}",
+            "terminal",
+            {"command": f"git push https://x:{at('command')}@host/x"},
+            json.dumps({"output": output, "exit_code": 128, "error": None}),
+            planted,
+        ),
+        *_leaky_call(
+            "b", at("tool"), {"x": at("argument")}, json.dumps({"error": f"bad key {at('error field')}"}), planted
+        ),
+        *_leaky_call(
+            "c", "terminal", {"command": f"{at('program')} push"}, f"Error: {at('plain result')} denied", planted
+        ),
+        *_leaky_call("d", "web", {"url": "x"}, json.dumps({"success": False, "message": at("message")}), planted),
+        *_leaky_call("e", "terminal", {"command": "ls"}, json.dumps({"output": "fine", "exit_code": 0}), planted),
+        {"role": at("role"), "content": "x"},
+        json_answer(f"I could not do it with {at('answer')}, see https://u:{at('address')}@host/"),
+    ]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader_daemon.domain.text import clean
+from grader_daemon.domain.text import clean, escaped
 from grader_daemon.errors import InputError
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def document(content: Any) -> None:
     import msgspec  # `--help` must not wait for it
 
     encoded = msgspec.json.format(msgspec.json.encode(content), indent=2)
-    line(encoded.decode("utf-8", "backslashreplace"))
+    line(escaped(encoded.decode("utf-8", "backslashreplace")))
 
 
 def log_line(at: datetime, level: str, message: str) -> None:

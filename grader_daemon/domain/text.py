@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
+_UNSEEN = re.compile(r"[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+"""Characters that JSON lets pass as they are, and that a terminal obeys, or does not show."""
+
+
+def escaped(json: str) -> str:
+    """Give a JSON document that a terminal can be given; in its strings, an escape means the same character."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", json)
+
 
 def clean(text: str) -> str:
     """Give text that a terminal can be given: control characters and line breaks become a mark."""

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.insight import WeeklyReport
+from grader_daemon.domain.text import escaped
 from grader_daemon.reports.document import report_document
 from grader_daemon.reports.html import render_html
 from grader_daemon.reports.markdown import render_markdown
@@ -16,7 +17,7 @@ from grader_daemon.reports.text import render_text
 
 def render_json(report: WeeklyReport) -> str:
     """Give the JSON document of a report, indented."""
-    return msgspec.json.format(msgspec.json.encode(report_document(report)), indent=2).decode() + "\n"
+    return escaped(msgspec.json.format(msgspec.json.encode(report_document(report)), indent=2).decode()) + "\n"
 
 
 RENDERERS: Final[dict[str, Callable[[WeeklyReport], str]]] = {
