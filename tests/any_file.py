@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from grader_daemon.domain.limits import LONGEST_NAME
 from tests.redaction_set import labelled
 from tests.strategies import tool_results
 
@@ -70,6 +71,7 @@ hostile_texts = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=60),
     st.lists(st.sampled_from(_STRANGE_TEXTS), max_size=6).map("".join),
 )
+hostile_names = hostile_texts.map(lambda text: text[:LONGEST_NAME])
 
 stamps: st.SearchStrategy[Any] = st.one_of(
     st.datetimes().map(datetime.isoformat),
@@ -171,22 +173,22 @@ _arguments = st.one_of(
 _calls = st.fixed_dictionaries(
     {},
     optional={
-        "id": st.sampled_from(["a", "b", "call_1"]) | hostile_texts,
+        "id": st.sampled_from(["a", "b", "call_1"]) | hostile_names,
         "type": st.just("function"),
-        "function": st.fixed_dictionaries({}, optional={"name": hostile_texts, "arguments": _arguments}),
+        "function": st.fixed_dictionaries({}, optional={"name": hostile_names, "arguments": _arguments}),
     },
 )
 _messages = st.fixed_dictionaries(
     {
-        "role": st.sampled_from(["user", "assistant", "tool", "tool", "system", ""]) | hostile_texts,
+        "role": st.sampled_from(["user", "assistant", "tool", "tool", "system", ""]) | hostile_names,
         "content": _contents,
     },
     optional={
         "tool_calls": st.none() | st.lists(_calls, max_size=3),
-        "finish_reason": st.sampled_from(["stop", "tool_calls", "length", None]) | hostile_texts,
-        "name": st.none() | hostile_texts,
-        "tool_name": st.none() | hostile_texts,
-        "tool_call_id": st.sampled_from(["a", "b", None]) | hostile_texts,
+        "finish_reason": st.sampled_from(["stop", "tool_calls", "length", None]) | hostile_names,
+        "name": st.none() | hostile_names,
+        "tool_name": st.none() | hostile_names,
+        "tool_call_id": st.sampled_from(["a", "b", None]) | hostile_names,
         "reasoning": _values,
     },
 )
@@ -201,7 +203,7 @@ def session_files(draw: st.DrawFn) -> bytes:
     """A file that is JSON and has the keys of a session, with anything in them."""
     fields: dict[str, Any] = draw(
         st.fixed_dictionaries(
-            {"session_id": hostile_texts},
+            {"session_id": hostile_names | hostile_texts},
             optional={
                 "model": _values,
                 "platform": _values,

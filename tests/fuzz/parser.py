@@ -2,7 +2,7 @@
 
 Needs the optional dependencies: ``pip install -e '.[test,fuzz]'``. Other arguments go to libFuzzer, whose own seeds and
 findings are kept in a folder between runs (``--corpus``). An input that breaks what `tests.fuzz.examine` asserts, takes
-10 seconds or a gigabyte is written to a file whose name is printed; it becomes a case of `tests/unit/fuzz`.
+5 seconds or a gigabyte is written to a file whose name is printed. It becomes a seed, and so a case of the tests.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import atheris
 from tests.fuzz.mutation import mutate_json
 
 _INPUT_BYTES = 20_000
-_SECONDS = 10
+_SECONDS = 5
 _MEGABYTES = 1024
 
 

@@ -13,6 +13,8 @@ from tests.hostile import EVIL, STRUCTURES, Planted, leaky_conversation, write_e
 from tests.strategies import document
 from tests.unit.cli.conftest import Run
 
+pytestmark = pytest.mark.no_cover  # tracing would cost more than the tests
+
 WEEK = "2026-W47"
 DATABASE = Path(".timmy/uniwizard/session_grades.db")
 SESSIONS = Path(".timmy/hermes/sessions")
