@@ -24,7 +24,7 @@ from tests.strategies import NOW, document
 
 _COMMON = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("fast", settings(max_examples=40, **_COMMON))  # type: ignore[arg-type]
-settings.register_profile("ci", settings(max_examples=100, **_COMMON))  # type: ignore[arg-type]
+settings.register_profile("ci", settings(max_examples=60, **_COMMON))  # type: ignore[arg-type]
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") == "true" else "fast"))
 configuration.set_hypothesis_home_dir(os.path.join(tempfile.gettempdir(), "grader-daemon-hypothesis"))
 

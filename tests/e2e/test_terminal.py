@@ -77,7 +77,7 @@ def test_escapes_of_a_session_never_reach_a_terminal(hostile_home: Path, argumen
         ["show", "hostile", "--json"],
         ["why", "hostile", "--json"],
         ["patterns", "-d", "1000", "--json"],
-        ["errors", "show", "1", "--json"],
+        ["errors", "show", "2", "--json"],
     ],
 )
 def test_json_documents_escape_control_characters(hostile_home: Path, arguments: list[str]) -> None:

@@ -108,7 +108,7 @@ def _set(clock: FakeClock, offset: timedelta, daemon: DaemonProcess) -> None:
 def _pass_rounds(daemon: DaemonProcess) -> None:
     """Wait until the daemon has looked after everything a few times."""
     before = len(_rounds(daemon))
-    wait_until(lambda: len(_rounds(daemon)) > before + 1, "some rounds")
+    wait_until(lambda: len(_rounds(daemon)) > before + 1, "some rounds", within=60)
 
 
 def _rounds(daemon: DaemonProcess) -> list[Event]:
