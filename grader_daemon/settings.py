@@ -165,8 +165,8 @@ class Settings(BaseSettings):
 
     @property
     def longest_pause(self) -> timedelta:
-        """No file is looked at again later than after that."""
-        return max(timedelta(minutes=self.idle_minutes), timedelta(seconds=max(self.retry_seconds)))
+        """No file is looked at again later than after that; clocks may differ by a minute."""
+        return max(timedelta(minutes=self.idle_minutes + 1), timedelta(seconds=max(self.retry_seconds)))
 
     @property
     def zone(self) -> ZoneInfo | None:

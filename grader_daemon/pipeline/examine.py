@@ -26,6 +26,9 @@ from grader_daemon.parsing import companion, parse
 from grader_daemon.pipeline.reading import look_at, read_file, stamp_of, written_at
 
 _OPEN = SessionState.OPEN
+_CLOCKS_DIFFER = timedelta(minutes=1)
+"""A file that was written to later than that from now has a time that says nothing."""
+
 _NO_MEMORY = "grading it takes more memory than there is; raise the memory limit or lower max_file_bytes"
 
 
@@ -136,7 +139,8 @@ class Examiner:
         if known.digest != digest or _is_past(known.look_again_at, now):
             return False
         if known.state is FileState.GRADED:
-            noted_in_future = known.look_again_at is not None and known.look_again_at > now + self._idle
+            latest = now + self._idle + _CLOCKS_DIFFER
+            noted_in_future = known.look_again_at is not None and known.look_again_at > latest
             return known.rules_version == self.rules_version and not noted_in_future
         return known.state is FileState.SKIPPED
 
@@ -144,7 +148,7 @@ class Examiner:
         """Analyse and grade. `waited`: the same content was seen before, and its time to go on is over."""
         session = self._analyzer.without_secrets(session)
         written = written_at(stamp)
-        idle_at = min(written, now) + self._idle
+        idle_at = (now if written > now + _CLOCKS_DIFFER else written) + self._idle
         analysis = self._analyzer.analyze(session, idle=waited or now >= idle_at)
         grade = self._grader.grade(session, analysis, now=now, written_at=written)
         identity = Identity(

@@ -47,7 +47,7 @@ COMMANDS = [
     ["backfill", "--dry-run"],
     ["patterns", "-d", "1000"],
     ["errors", "list", "--all"],
-    ["errors", "show", "1"],
+    ["errors", "show", "2"],
     ["errors", "reopen", "1"],
     ["alerts"],
     ["report", "--week", "2026-W47"],
