@@ -92,6 +92,9 @@ _HASH = (
     r"|(?:(?<=pbkdf2_sha256)|(?<=pbkdf2_sha1)|(?<=pbkdf2-sha256)|(?<=pbkdf2-sha512))\$(\d{3,8}\$[\w./+=-]{4,}+\$[\w./+=-]{16,}+)"
 )
 _PGPASS_LINE = r":5432:[^\s:]{1,64}:[^\s:]{1,64}:([^\s\"'\\]{3,}+)"
+_QUOTE = r"\\{0,7}[\"'`]"
+_PAIRS = r"(?=[\w.$-]{1,64}=[^=\s])[^\n\r\"'\\]{6,}+"
+_COOKIES = rf"cookies?(?:{_QUOTE})?\s{{0,3}}[:=,]\s{{0,3}}(?:(?:{_QUOTE})?({_PAIRS})|\{{([^}}\n]{{8,}}+))"
 _SCHEME = r"(?:\s|%20|[:=]|\\{0,3}[\"']){1,4}"
 _RANDOM = r"(?=[\w.~+/=-]{0,60}?(?:[A-Za-z]\d|\d[A-Za-z]|[A-Z][a-z][A-Z]|[a-z][A-Z]{2}))"
 _BEARER = rf"(?i:bearer){_SCHEME}({_RANDOM}[\w.~+/=-]{{8,}}+)"
@@ -138,5 +141,6 @@ FORMS: tuple[Finder, ...] = (
         b"identified by", re.compile(r"identified by\s{1,3}(?:password\s)?\\{0,3}[\"']([^\"'\\\n]{3,}+)", re.IGNORECASE)
     ),
     _AtHost(),
+    _Form(b"cookie", re.compile(_COOKIES, re.IGNORECASE)),
     _Form(b"bearer", re.compile(_BEARER)),
 )

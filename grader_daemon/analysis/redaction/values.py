@@ -1,0 +1,137 @@
+"""What stands behind the name of a secret: is it one, and where does it end?
+
+How much it has to look like a secret depends on what led there: behind ``password=`` anything counts that is neither
+code nor a blank to fill in, behind "the token is" only letters and digits in disorder.
+
+Patterns repeat groups within bounds, and only single characters possessively: Python 3.11 before 3.11.5 matches
+possessive groups wrongly.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from grader_daemon.analysis.redaction.redactor import Span
+
+QUOTE = r"(?:\\{0,7}[\"'`]|&quot;|&\#3[49];|%2[27]|\\{1,4}u002[27])"
+
+_CHARACTER = r"[^\s\"'`\\<>,;&|]"
+_END = r"(?=[\s\"'`\\,;&|)\]}<>:=.]|\Z)"
+_NAME_AGAIN = r"[\w.$ -]{0,40}?(?i:passwor[dt]|passwd|pwd|passphrase|secret|token|key|credential|auth)s?"
+_FILLER = (
+    r"(?i:none|null|nil|true|false|undefined|yes|no|empty|required|optional|str|string|bytes|int|integer|bool|boolean"
+    r"|object|array|any|text|varchar|char|unset|missing|invalid|hidden|masked|redacted|inherit|self|default)"
+)
+_BLANK = re.compile(
+    r"\[redacted\]|\*{3}|•|[xX]{4,}(?!\w)|\.{3}|…|<[^>\n]{1,60}>|\{\{|\{\w{0,30}\}(?!\w)|%[(s]|\#\{|\$[({]"
+    rf"|\$[A-Z_][A-Z0-9_]*(?![a-z])|(?:{_NAME_AGAIN}|(?i:your|my|the|some|enter)[ _-][\w -]{{1,40}}|{_FILLER}){_END}"
+)
+"""Put where a secret would stand, or its type."""
+
+_SENTENCE = re.compile(
+    r"[^\n\"'`]{0,60}?\b(?:must|required|invalid|is|are|should|least|field|incorrect|wrong|not|cannot|please|enter|match|do)\b"
+)
+_CODE = re.compile(
+    rf"--|-[a-z-]+(?:[\s=]|\Z)|[A-Za-z_]+(?:\.[A-Za-z_]+)*[(\[]|[A-Za-z_]+(?:\.[A-Za-z_]+)+{_END}"
+    rf"|(?<== )[a-z]+(?:_[a-z]+)+{_END}|(?<=: )(?:[A-Za-z']{{1,20}},? [A-Za-z(]|(?:[A-Z][a-z]+){{2,4}}\s?[=,)])"
+    r"|[~.]?/[\w.-]{1,40}/|https?:"
+)
+"""What programs, and sentences behind a colon, go on with."""
+
+_ALGORITHM = re.compile(
+    r"sha-?\d|md[45]|base-?\d\d(?!:)|utf-?\d|v?\d[\d.]{0,9}[a-z]{0,3}(?:[\s,;:)]|\Z)|rfc|oauth|ed25519|rsa|aes|hs\d|rs\d"
+    r"|x509|http",
+    re.IGNORECASE,
+)
+_NO_WORD = r"(?![a-z_.-]{0,19}+(?:[\s\"'`\\,;&|()\[\]{}<>:=]|\Z))"
+_MIXED = r"[A-Za-z]\d|\d[A-Za-z]|[A-Z][a-z][A-Z]|[a-z][A-Z]{2}[A-Za-z]|[a-z]{20}|[A-Z]{20}"
+_SPECIAL = r"\w[!#$%^*~@+?]\w"
+_DISORDER = rf"{_NO_WORD}(?={_CHARACTER}{{8}})(?={_CHARACTER}{{0,60}}?(?:{_MIXED}))"
+_ODDITY = rf"{_NO_WORD}(?={_CHARACTER}{{6}})(?={_CHARACTER}{{0,60}}?(?:{_MIXED}|{_SPECIAL}))"
+_LONG = rf"(?=[\w+/=-]{{24}})(?![\da-f-]+\b){_DISORDER}"
+
+_BARE = re.compile(
+    r"(?:[^\s\"'`\\<>,;&|)\]}]++|[,;&|)\]}](?![\s\"'`\\,;)\]}.]|\Z|[\w.-]{1,40}=)|\\(?![nrtu\"'`\\])){1,4000}"
+)
+"""A value without quotes: a comma or the like belongs to it unless something else follows."""
+
+
+_SHORTEST = 3
+
+
+@lru_cache(maxsize=64)
+def _closed_by(quote: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:[^\n\"'`\\&%]++|(?!{re.escape(quote)})(?:\\[^\n]|[^\n])){{1,4000}}")
+
+
+class Rule(NamedTuple):
+    """What a value begins like, and what it does not begin like."""
+
+    like: re.Pattern[str]
+    unlike: tuple[re.Pattern[str], ...]
+
+
+class Value(NamedTuple):
+    """The value of a name: what may open it (a group for its quote, if one ends it), and a rule for either case."""
+
+    opening: re.Pattern[str]
+    quoted: Rule
+    bare: Rule
+
+    def at(self, text: str, position: int) -> Span | None:
+        """Give the secret that begins at `position`, behind its opening; None if it is none."""
+        opening = self.opening.match(text, position)
+        if opening is None:
+            return None
+        rule = self.quoted if opening.lastindex else self.bare
+        start = opening.end()
+        if not rule.like.match(text, start) or any(unlike.match(text, start) for unlike in rule.unlike):
+            return None
+        reach = _closed_by(opening[1]) if opening.lastindex else _BARE
+        found = reach.match(text, start)
+        return found.span() if found and found.end() - start >= _SHORTEST else None
+
+
+class Values(NamedTuple):
+    """The values of one name: assigned to it, among cells or elements of a list, and said in a sentence."""
+
+    assigned: Value
+    listed: Value
+    said: Value
+
+
+_OPENED = re.compile(rf"(?:(?:[bBrRuUfF]{{1,2}}|(?:SecretStr|String(?:::from)?|Some|str|bytes)\()?({QUOTE}))?")
+_UNQUOTED = re.compile(rf"{QUOTE}?")
+_SCHEMES = r"(?i:bearer|basic|token|digest|negotiate|apikey|hawk|bot|ssws|key|splunk|geniekey)"
+_SCHEME = re.compile(rf"{QUOTE}?(?:{_SCHEMES}(?:\s|%20){{1,3}})?{QUOTE}?")
+_NEVER = re.compile(r"(?!)")
+
+_disorderly = Rule(re.compile(_DISORDER), (_ALGORITHM, _BLANK))
+_odd = Rule(re.compile(_ODDITY), (_ALGORITHM, _BLANK))
+_long = Rule(re.compile(_LONG), (_ALGORITHM, _BLANK))
+
+
+def _one(opening: re.Pattern[str], rule: Rule) -> Value:
+    return Value(opening, rule, rule)
+
+
+OF_PASSWORDS = Values(
+    assigned=Value(
+        _OPENED,
+        quoted=Rule(re.compile(""), (_BLANK, _SENTENCE)),
+        bare=Rule(re.compile(rf"{_CHARACTER}{{4}}"), (_BLANK, _CODE)),
+    ),
+    listed=_one(_UNQUOTED, _odd),
+    said=Value(
+        _OPENED, quoted=Rule(re.compile(rf"[^\s\"']{{4,200}}+[\"']|{_ODDITY}"), (_ALGORITHM, _BLANK)), bare=_odd
+    ),
+)
+OF_TOKENS = Values(
+    assigned=Value(_OPENED, quoted=_disorderly, bare=Rule(_disorderly.like, (_ALGORITHM, _BLANK, _CODE))),
+    listed=_one(_UNQUOTED, _disorderly),
+    said=_one(_UNQUOTED, _disorderly),
+)
+OF_UNKNOWN_KEYS = Values(assigned=_one(_UNQUOTED, _long), listed=_one(_NEVER, _long), said=_one(_UNQUOTED, _long))
+OF_HEADERS = Values(assigned=_one(_SCHEME, _odd), listed=_one(_SCHEME, _disorderly), said=_one(_SCHEME, _disorderly))
