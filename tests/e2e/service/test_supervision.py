@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.daemon_process import wait_until
-from tests.e2e.service.box import CONFIG, DATABASE, HOME, SESSIONS, UNIT, UNIT_FILE, Box
+from tests.e2e.service.box import CONFIG, DATABASE, HOME, SESSIONS, UNIT, UNIT_FILE, Box, Ended
 from tests.e2e.service.conftest import Installed
 from tests.e2e.session_files import content, failing, path_of, write_many
 
@@ -88,14 +88,25 @@ def test_a_crash_is_followed_by_a_restart(start: Start) -> None:
 
 
 def test_restarts_end_when_they_do_not_help(start: Start) -> None:
-    box = start("[Unit]\nStartLimitBurst=3\n[Service]\nRestartSec=50ms\n")
-    box.sh(f"systemctl --user stop {UNIT}; systemctl --user reset-failed {UNIT}; echo broken > {DATABASE}")
-    ended = box.run_grader("service install")
+    box = start("[Unit]\nStartLimitBurst=3\n[Service]\nRestartSec=1s\n")
+    box.sh(f"systemctl --user stop {UNIT}; echo broken > {DATABASE}")
+    ended = _install_where_there_are_groups(box)
     assert ended.code == 2
     assert f"{UNIT} did not get ready: exit code 2; grader-daemon: " in ended.errors
     assert ended.errors.count("\n") == 1
     box.wait_for(ActiveState="failed", NRestarts="3")
     assert "not running (failed)" in box.run_grader("service status").said
+
+
+def _install_where_there_are_groups(box: Box) -> Ended:
+    """Install again while the box, not the service, is in the way: a kernel may give a group back late (code 219)."""
+
+    def install() -> Ended:
+        box.sh(f"systemctl --user reset-failed {UNIT}")
+        return box.run_grader("service install")
+
+    tries = (install() for _ in range(5))
+    return next(ended for ended in tries if "exit code 219" not in ended.errors)
 
 
 def test_a_wrong_configuration_is_not_tried_again(start: Start) -> None:
