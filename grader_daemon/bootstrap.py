@@ -36,11 +36,13 @@ def make_examiner(settings: Settings) -> Examiner:
     Raises:
         ConfigurationError: the rules file is wrong.
     """
+    from grader_daemon.domain.verdict import Judge
     from grader_daemon.pipeline.examine import Examiner
     from grader_daemon.rules import load_rules
 
     return Examiner(
         load_rules(settings.rules_file),
+        Judge(),
         zone=settings.zone,
         idle=timedelta(minutes=settings.idle_minutes),
         limits=settings.limits,

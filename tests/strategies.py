@@ -10,11 +10,15 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from grader_daemon.domain.analysis import Analysis, Category, Failure, SessionState, Step, ToolUse
+from grader_daemon.domain.analysis import Analysis, Category, Failure, FailureKind, SessionState, Step, ToolUse
+from grader_daemon.domain.claims import Claim, ClaimKind, Support
+from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
+from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.storage import NewGrade
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
@@ -166,6 +170,21 @@ def grade(**changes: object) -> Grade:
     return msgspec.structs.replace(base, **changes)
 
 
+def model(**changes: object) -> CompletionModel:
+    """A model that knows no feature, but for `changes`."""
+    base = CompletionModel(
+        version="m1",
+        features_version=1,
+        names=(),
+        means=(),
+        scales=(),
+        weights=(),
+        intercept=0.0,
+        threshold=0.5,
+    )
+    return msgspec.structs.replace(base, **changes)
+
+
 def new_grade(made: Grade) -> NewGrade:
     """The grade as it is saved, of a session that is like no other."""
     session = identity(session_id=made.session_id, file=made.session_file, updated_at=made.ended_at)
@@ -246,6 +265,17 @@ reasons = st.builds(
 )
 
 
+claims = st.builds(
+    Claim,
+    kind=st.sampled_from(ClaimKind),
+    support=st.sampled_from(Support),
+    subject=st.none() | names,
+    index=st.integers(min_value=0, max_value=10_000),
+    evidence=st.lists(st.integers(min_value=0, max_value=10_000), max_size=4).map(tuple),
+)
+signals = st.builds(PersonSignal, st.sampled_from(SignalKind), st.integers(min_value=0, max_value=10_000))
+rates = st.floats(min_value=0, max_value=1)
+
 steps = st.builds(Step, names, st.none() | names, st.none() | st.booleans())
 call_counts = st.integers(min_value=0, max_value=1_000_000)
 uses = st.builds(ToolUse, st.sampled_from(["terminal", "read_file", "browser"]), call_counts, call_counts)
@@ -264,6 +294,7 @@ def failure_lists(draw: st.DrawFn) -> tuple[Failure, ...]:
             draw(st.none() | names),
             draw(st.none() | st.sampled_from(["1-aaa", "1-bbb", "1-ccc"])),
             draw(st.none() | steps),
+            draw(st.sampled_from(FailureKind)),
         )
         for index in sorted(indexes)
     )
@@ -308,7 +339,16 @@ def grades(draw: st.DrawFn) -> Grade:
         failures=found,
         reasons=draw(st.lists(reasons, max_size=4).map(tuple)),
         rules_version=draw(names),
-        p_completed=draw(st.none() | st.floats(min_value=0, max_value=1)),
+        p_completed=draw(st.none() | rates),
+        verdict_by=draw(st.sampled_from(VerdictBy)),
+        rules_completed=draw(st.none() | st.booleans()),
+        automatic_completed=draw(st.none() | st.booleans()),
+        automatic_quality=draw(st.none() | scores),
+        claims=draw(st.lists(claims, max_size=3).map(tuple)),
+        signals_from_people=draw(st.lists(signals, max_size=3).map(tuple)),
+        request=draw(st.none() | counts),
+        asked_again=draw(st.none() | names),
+        features=draw(st.lists(finite, max_size=3).map(tuple)),
     )
 
 

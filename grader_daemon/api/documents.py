@@ -10,14 +10,19 @@ from grader_daemon.domain.grade import Grade
 
 _LAST = ("ended_at", "ended_on", "error_rate", "had_user_refusal", "had_user_interruption", "state_reason", "tools")
 
+_INTERNAL = ("features", "request")
+
 
 def grade_document(grade: Grade, row_id: int | None) -> dict[str, Any]:
     """Give a grade as it stands in JSON documents: the columns of `session_grades`, then the details."""
     document = {} if row_id is None else {"id": row_id}
     fields = msgspec.to_builtins(grade)
     fields["failures"] = [
-        {"index": failure.index, "tool": failure.tool, "category": failure.category} for failure in grade.failures
+        {"index": failure.index, "tool": failure.tool, "category": failure.category, "kind": failure.kind}
+        for failure in grade.failures
     ]
+    for name in _INTERNAL:
+        del fields[name]
     for name in _LAST:
         fields[name] = fields.pop(name)
     return {**document, **fields, "score": round(grade.score, 4)}

@@ -6,6 +6,9 @@ from enum import StrEnum
 
 import msgspec
 
+from grader_daemon.domain.claims import Claim
+from grader_daemon.domain.people import PersonSignal
+
 
 class SessionState(StrEnum):
     """Is the session finished? Only `COMPLETE` and `INTERRUPTED` ones count in statistics."""
@@ -40,6 +43,14 @@ class Outcome(StrEnum):
     PENDING = "pending"
 
 
+class FailureKind(StrEnum):
+    """What a failure meant to the session. A probe is a look at what may not be there, and no error."""
+
+    HARMFUL = "harmful"
+    RECOVERED = "recovered"
+    PROBE = "probe"
+
+
 class Step(msgspec.Struct, frozen=True, gc=False):
     """What an agent did next after a failure: a tool, for shells the family of the command, and whether it worked.
 
@@ -64,6 +75,7 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
     command: str | None = None
     fingerprint: str | None = None
     next_step: Step | None = None
+    kind: FailureKind = FailureKind.HARMFUL
 
 
 class ErrorSign(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -94,7 +106,8 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     `state_reason` says what decided the state (for example ``finish_reason=length``). `state_index` and the other
     indexes point into `Session.messages`. `loop_index` is the message at which the loop risk first showed. `signs` are
-    those of the failures, each once; `tools` come in the order of their first call.
+    those of the failures, each once; `tools` come in the order of their first call. `request` is a digest of what was
+    asked for, None when nothing was or it says too little; `features` are what a `CompletionModel` reads.
     """
 
     state: SessionState
@@ -117,6 +130,10 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     errors_recovered: bool
     recovery_index: int | None
     duration_seconds: float | None
+    claims: tuple[Claim, ...] = ()
+    signals_from_people: tuple[PersonSignal, ...] = ()
+    request: int | None = None
+    features: tuple[float, ...] = ()
 
     @property
     def total_errors(self) -> int:

@@ -7,6 +7,9 @@ from datetime import datetime
 import msgspec
 
 from grader_daemon.domain.analysis import Failure, SessionState, ToolUse
+from grader_daemon.domain.claims import Claim
+from grader_daemon.domain.people import PersonSignal
+from grader_daemon.domain.verdict import VerdictBy
 
 
 class Reason(msgspec.Struct, frozen=True, gc=False):
@@ -26,6 +29,10 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Everything that is kept about one graded session. Scores are 1 (worst) to 5 (best); times are aware UTC.
 
     `ended_on` is the day of `ended_at` where the person lives, as in 2026-11-22: statistics count the session there.
+    `rules_version` names the rules, the model and who decided. `p_completed` is the model's probability of completion.
+    Under a person's verdict (`verdict_by`) the `automatic_` fields hold what would stand otherwise; else they are None.
+    `rules_completed` is what the rules say, whoever decides. `asked_again` is the id of the session in which the same
+    was asked for again.
     """
 
     session_id: str
@@ -62,6 +69,15 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     reasons: tuple[Reason, ...]
     rules_version: str
     p_completed: float | None = None
+    verdict_by: VerdictBy = VerdictBy.RULES
+    rules_completed: bool | None = None
+    automatic_completed: bool | None = None
+    automatic_quality: int | None = None
+    claims: tuple[Claim, ...] = ()
+    signals_from_people: tuple[PersonSignal, ...] = ()
+    request: int | None = None
+    asked_again: str | None = None
+    features: tuple[float, ...] = ()
 
     @property
     def score(self) -> float:

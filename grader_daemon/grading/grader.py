@@ -9,6 +9,7 @@ from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session
+from grader_daemon.domain.verdict import Judge, VerdictBy
 from grader_daemon.grading.completion import CompletionJudge
 from grader_daemon.grading.efficiency import judge_efficiency
 from grader_daemon.grading.quality import judge_quality
@@ -16,11 +17,13 @@ from grader_daemon.grading.recovery import judge_recovery
 
 
 class Grader:
-    """Grades analysed sessions under one set of rules; safe to share among threads."""
+    """Grades analysed sessions under one set of rules and one judge; safe to share among threads."""
 
-    def __init__(self, rules: Rules, *, zone: tzinfo | None) -> None:
+    def __init__(self, rules: Rules, judge: Judge, *, zone: tzinfo | None) -> None:
         """`zone` is where days begin; None means the machine's."""
         self._rules = rules
+        self._judge = judge
+        self.version = f"{rules.version}+{judge.version}"
         self._zone = zone
         self._completion = CompletionJudge(rules.completion)
 
@@ -33,7 +36,8 @@ class Grader:
             now: the moment of grading.
             written_at: last change of the file; stands in for a session's missing end.
         """
-        completed, completion_reasons = self._completion.judge(analysis)
+        by_rules, completion_reasons = self._completion.judge(analysis)
+        completed, verdict_by, likely = self._decide(analysis, by_rules=by_rules)
         efficiency, efficiency_reason = judge_efficiency(analysis, self._rules.efficiency)
         quality, quality_reasons = judge_quality(analysis, self._rules.quality)
         recovered, recovery_reason = judge_recovery(analysis)
@@ -72,5 +76,20 @@ class Grader:
             tools=analysis.tools,
             failures=failures,
             reasons=(*completion_reasons, efficiency_reason, *quality_reasons, recovery_reason),
-            rules_version=self._rules.version,
+            rules_version=self.version,
+            p_completed=likely,
+            verdict_by=verdict_by,
+            rules_completed=by_rules,
+            claims=analysis.claims,
+            signals_from_people=analysis.signals_from_people,
+            request=analysis.request,
+            features=analysis.features,
         )
+
+    def _decide(self, analysis: Analysis, *, by_rules: bool) -> tuple[bool, VerdictBy, float | None]:
+        """Give the verdict, whose it is, and how likely the task was completed."""
+        model = self._judge.model
+        likely = model.predict(analysis.features) if model is not None else None
+        if model is None or likely is None or self._judge.by is VerdictBy.RULES:
+            return by_rules, VerdictBy.RULES, likely
+        return likely >= model.threshold, VerdictBy.MODEL, likely

@@ -20,6 +20,7 @@ from grader_daemon.domain.ledger import NOWHERE, FileStamp, FileState, LedgerEnt
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.domain.verdict import Judge
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
 from grader_daemon.grading import Grader
 from grader_daemon.parsing import companion, parse
@@ -90,15 +91,15 @@ Examined = GradedFile | SkippedFile | TroubledFile | UnchangedFile | VanishedFil
 
 
 class Examiner:
-    """Reads, parses, analyses and grades single files under one set of rules."""
+    """Reads, parses, analyses and grades single files under one set of rules and one judge."""
 
-    def __init__(self, rules: Rules, *, zone: tzinfo | None, idle: timedelta, limits: Limits) -> None:
-        self.rules_version = rules.version
+    def __init__(self, rules: Rules, judge: Judge, *, zone: tzinfo | None, idle: timedelta, limits: Limits) -> None:
         self._zone = zone
         self._idle = idle
         self._limits = limits
         self._analyzer = Analyzer(rules)
-        self._grader = Grader(rules, zone=zone)
+        self._grader = Grader(rules, judge, zone=zone)
+        self.rules_version = self._grader.version
 
     def examine(self, path: str, *, now: datetime, known: LedgerEntry | None = None) -> Examined:
         """Look at one file. `known` is its ledger row; the same content is not graded twice."""

@@ -9,9 +9,12 @@ from typing import Any
 
 import msgspec
 
-from grader_daemon.domain.analysis import Category, Failure, SessionState, Step, ToolUse
+from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, Step, ToolUse
+from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.identity import Identity
+from grader_daemon.domain.people import PersonSignal
+from grader_daemon.domain.verdict import VerdictBy
 
 GRADE_COLUMNS = (
     "session_id",
@@ -60,6 +63,15 @@ DETAIL_COLUMNS = (
     "tools",
     "loop_told",
     "watched",
+    "verdict_by",
+    "rules_completed",
+    "automatic_completed",
+    "automatic_quality",
+    "features",
+    "claims",
+    "people",
+    "request",
+    "asked_again",
 )
 FAILURE_COLUMNS = (
     "session_id",
@@ -72,11 +84,15 @@ FAILURE_COLUMNS = (
     "next_tool",
     "next_command",
     "next_worked",
+    "kind",
 )
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _encode = msgspec.json.Encoder().encode
 _decode_reasons = msgspec.json.Decoder(tuple[Reason, ...]).decode
 _decode_tools = msgspec.json.Decoder(tuple[tuple[str, int, int], ...]).decode
+_decode_features = msgspec.json.Decoder(tuple[float, ...]).decode
+_decode_claims = msgspec.json.Decoder(tuple[Claim, ...]).decode
+_decode_people = msgspec.json.Decoder(tuple[PersonSignal, ...]).decode
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
@@ -172,6 +188,15 @@ def detail_row(
         _encode([(use.tool, use.calls, use.failures) for use in grade.tools]).decode(),
         loop_told,
         watched,
+        grade.verdict_by,
+        grade.rules_completed,
+        grade.automatic_completed,
+        grade.automatic_quality,
+        _encode(grade.features).decode(),
+        _encode(grade.claims).decode(),
+        _encode(grade.signals_from_people).decode(),
+        grade.request,
+        grade.asked_again,
     )
 
 
@@ -188,6 +213,7 @@ def failure_rows(grade: Grade) -> list[tuple[Any, ...]]:
             failure.fingerprint,
             ended_at,
             *_step_columns(failure.next_step),
+            failure.kind,
         )
         for failure in grade.failures
     ]
@@ -240,6 +266,15 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
             reasons=_decode_reasons(details["reasons"] or "[]"),
             rules_version=details["rules_version"] or "unknown",
             p_completed=details["p_completed"],
+            verdict_by=VerdictBy(details["verdict_by"] or VerdictBy.RULES),
+            rules_completed=_flag(details["rules_completed"]),
+            automatic_completed=_flag(details["automatic_completed"]),
+            automatic_quality=details["automatic_quality"],
+            claims=_decode_claims(details["claims"] or "[]"),
+            signals_from_people=_decode_people(details["people"] or "[]"),
+            request=details["request"],
+            asked_again=details["asked_again"],
+            features=_decode_features(details["features"] or "[]"),
         ),
     )
 
@@ -251,9 +286,9 @@ def to_tools(text: str | None) -> tuple[ToolUse, ...]:
 
 def to_failure(row: Sequence[Any]) -> Failure:
     """Read `FAILURE_COLUMNS`."""
-    _, index, tool, category, command, fingerprint, _, next_tool, next_command, worked = row
-    step = None if next_tool is None else Step(next_tool, next_command, None if worked is None else bool(worked))
-    return Failure(index, tool, Category(category), command, fingerprint, step)
+    _, index, tool, category, command, fingerprint, _, next_tool, next_command, worked, kind = row
+    step = None if next_tool is None else Step(next_tool, next_command, _flag(worked))
+    return Failure(index, tool, Category(category), command, fingerprint, step, FailureKind(kind))
 
 
 def to_identity(row: Sequence[Any]) -> Identity:
@@ -271,6 +306,10 @@ def to_identity(row: Sequence[Any]) -> Identity:
         compacted=bool(row[9]),
         named_after_id=bool(row[10]),
     )
+
+
+def _flag(value: int | None) -> bool | None:
+    return None if value is None else bool(value)
 
 
 def _names(text: str | None) -> tuple[str, ...]:

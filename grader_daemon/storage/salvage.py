@@ -19,8 +19,10 @@ import apsw
 import msgspec
 
 from grader_daemon.domain.alert import AlertKind, AlertLevel
-from grader_daemon.domain.analysis import Category, SessionState
+from grader_daemon.domain.analysis import Category, FailureKind, SessionState
+from grader_daemon.domain.feedback import FeedbackSource, Sampling
 from grader_daemon.domain.ledger import FileState
+from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import StoreError
 from grader_daemon.storage.damaged import DAMAGE, DamagedTable
 from grader_daemon.storage.placing import temporary_beside
@@ -36,18 +38,25 @@ _PAGE_BYTES: Final = 4096
 _HEADER_BYTES: Final = 100
 _JSON = frozenset(
     {
-        *(("session_details", name) for name in ("reasons", "tools")),
+        *(("session_details", name) for name in ("reasons", "tools", "features", "claims", "people")),
         *(("alerts", name) for name in ("drops", "sessions", "changes", "decomposition")),
         *(("alert_streams", "state"), ("alert_outbox", "payload")),
+        *(("calibrations", "model"), ("calibrations", "evidence")),
     }
 )
 _KINDS: Mapping[tuple[str, str], Callable[[str], object]] = {
     ("session_details", "state"): SessionState,
+    ("session_details", "verdict_by"): VerdictBy,
     ("session_failures", "category"): Category,
+    ("session_failures", "kind"): FailureKind,
     ("session_files", "state"): FileState,
     ("error_issues", "category"): Category,
     ("alerts", "kind"): AlertKind,
     ("alerts", "level"): AlertLevel,
+    ("feedback", "source"): FeedbackSource,
+    ("feedback", "sampled"): Sampling,
+    ("feedback", "verdict_before"): VerdictBy,
+    ("calibrations", "verdict_by"): VerdictBy,
 }
 _TYPES: Mapping[str, type | tuple[type, ...]] = {"INTEGER": int, "TEXT": str, "REAL": (float, int)}
 

@@ -19,6 +19,7 @@ from types import TracebackType
 import apsw
 
 from grader_daemon.domain.limits import Limits
+from grader_daemon.domain.verdict import Judge
 from grader_daemon.pipeline.discovery import Walk
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
@@ -162,7 +163,7 @@ def undisturbed(folder: Path) -> dict[str, Row]:
         database = Path(aside) / "grades.db"
         with closing(Store(database, host=gethostname())) as store:
             ingest = Ingest(
-                examiner=Examiner(load_rules(), zone=UTC, idle=_IDLE, limits=Limits()),
+                examiner=Examiner(load_rules(), Judge(), zone=UTC, idle=_IDLE, limits=Limits()),
                 recorder=Recorder(store, retry_pauses=()),
                 store=store,
                 clock=now,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from datetime import UTC, timedelta
 
 import pytest
@@ -9,6 +10,7 @@ from grader_daemon.analysis import Analyzer
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import Message, Session
+from grader_daemon.domain.verdict import Judge, VerdictBy
 from grader_daemon.grading import Grader
 from grader_daemon.rules import load_rules
 from tests.strategies import (
@@ -16,6 +18,7 @@ from tests.strategies import (
     NOW,
     WORKED,
     answer,
+    model,
     rounds,
     session,
     sessions,
@@ -27,14 +30,14 @@ REQUEST = user("Fix it")
 WRITTEN = NOW - timedelta(minutes=3)
 
 
-class Judge:
+class Bench:
     """Analyzer and grader in a row."""
 
-    def __init__(self) -> None:
+    def __init__(self, judge: Judge | None = None) -> None:
         rules = load_rules()
-        self.version = rules.version
         self._analyzer = Analyzer(rules)
-        self._grader = Grader(rules, zone=UTC)
+        self._grader = Grader(rules, judge or Judge(), zone=UTC)
+        self.version = self._grader.version
 
     def grade(self, graded: Session) -> Grade:
         """Grade one session."""
@@ -42,8 +45,8 @@ class Judge:
 
 
 @pytest.fixture(scope="module")
-def judge() -> Judge:
-    return Judge()
+def bench() -> Bench:
+    return Bench()
 
 
 def scores(grade: Grade) -> tuple[int, int, bool, bool, float]:
@@ -57,14 +60,14 @@ def scores(grade: Grade) -> tuple[int, int, bool, bool, float]:
     )
 
 
-def test_a_grade_says_what_it_was_made_of(judge: Judge) -> None:
-    graded = judge.grade(session(REQUEST, *rounds(WORKED), answer("Done, it works."), model="m", platform="cli"))
-    assert (graded.graded_at, graded.rules_version, graded.model, graded.platform) == (NOW, judge.version, "m", "cli")
+def test_a_grade_says_what_it_was_made_of(bench: Bench) -> None:
+    graded = bench.grade(session(REQUEST, *rounds(WORKED), answer("Done, it works."), model="m", platform="cli"))
+    assert (graded.graded_at, graded.rules_version, graded.model, graded.platform) == (NOW, bench.version, "m", "cli")
 
 
-def test_error_types_and_tools_are_distinct_in_order_of_appearance(judge: Judge) -> None:
+def test_error_types_and_tools_are_distinct_in_order_of_appearance(bench: Bench) -> None:
     missing = '{"error": "File not found: x"}'
-    graded = judge.grade(session(REQUEST, *rounds(BROKE, missing, BROKE, missing)))
+    graded = bench.grade(session(REQUEST, *rounds(BROKE, missing, BROKE, missing)))
     assert (graded.error_types, graded.tools_with_errors) == (
         (Category.COMMAND_FAILED, Category.FILE_NOT_FOUND),
         ("terminal",),
@@ -72,15 +75,45 @@ def test_error_types_and_tools_are_distinct_in_order_of_appearance(judge: Judge)
 
 
 @pytest.mark.parametrize(
+    ("by", "threshold", "said", "completed"),
+    [
+        pytest.param(VerdictBy.RULES, 0.9, VerdictBy.RULES, True, id="rules-decide-and-the-model-is-told"),
+        pytest.param(VerdictBy.MODEL, 0.7, VerdictBy.MODEL, True, id="model-decides-from-its-threshold-on"),
+        pytest.param(VerdictBy.MODEL, 0.9, VerdictBy.MODEL, False, id="model-decides-against-the-rules"),
+    ],
+)
+def test_the_judge_decides_whose_verdict_counts(
+    by: VerdictBy, threshold: float, said: VerdictBy, completed: bool
+) -> None:
+    done = session(REQUEST, *rounds(WORKED), answer("Done, it works."))
+    graded = Bench(Judge(by=by, model=model(threshold=threshold, intercept=math.log(3)))).grade(done)
+    assert (graded.verdict_by, graded.task_completed, graded.rules_completed) == (said, completed, True)
+    assert graded.p_completed == pytest.approx(0.75)
+
+
+def test_where_the_model_abstains_the_rules_decide() -> None:
+    graded = Bench(
+        Judge(by=VerdictBy.MODEL, model=model(names=("never seen",), means=(0.0,), scales=(1.0,), weights=(1.0,)))
+    )
+    done = graded.grade(session(REQUEST, *rounds(WORKED), answer("Done, it works.")))
+    assert (done.verdict_by, done.task_completed, done.p_completed) == (VerdictBy.RULES, True, None)
+
+
+def test_the_version_of_a_grade_names_rules_model_and_who_decided() -> None:
+    rules, judge = load_rules(), Judge(by=VerdictBy.MODEL, model=model())
+    assert Bench(judge).version == f"{rules.version}+m1.model"
+
+
+@pytest.mark.parametrize(
     ("updated", "ended"),
     [pytest.param(NOW, NOW, id="last-update"), pytest.param(None, WRITTEN, id="else-when-the-file-was-written")],
 )
-def test_a_session_ended_at_its_last_update(judge: Judge, updated: object, ended: object) -> None:
-    assert judge.grade(session(REQUEST, updated_at=updated)).ended_at == ended
+def test_a_session_ended_at_its_last_update(bench: Bench, updated: object, ended: object) -> None:
+    assert bench.grade(session(REQUEST, updated_at=updated)).ended_at == ended
 
 
-def test_every_score_has_a_reason(judge: Judge) -> None:
-    graded = judge.grade(session(REQUEST, *rounds(BROKE, WORKED), answer("Done, it works.")))
+def test_every_score_has_a_reason(bench: Bench) -> None:
+    graded = bench.grade(session(REQUEST, *rounds(BROKE, WORKED), answer("Done, it works.")))
     assert {reason.score for reason in graded.reasons} == {
         "task_completed",
         "tool_calls_efficient",
@@ -90,8 +123,8 @@ def test_every_score_has_a_reason(judge: Judge) -> None:
 
 
 @given(graded_session=sessions())
-def test_any_session_has_a_grade_within_the_scale(judge: Judge, graded_session: Session) -> None:
-    graded = judge.grade(graded_session)
+def test_any_session_has_a_grade_within_the_scale(bench: Bench, graded_session: Session) -> None:
+    graded = bench.grade(graded_session)
     assert 1 <= graded.tool_calls_efficient <= 5
     assert 1 <= graded.response_quality <= 5
     assert 1 <= graded.score <= 5
@@ -99,8 +132,8 @@ def test_any_session_has_a_grade_within_the_scale(judge: Judge, graded_session: 
 
 
 @given(graded_session=sessions())
-def test_grading_twice_gives_the_same(judge: Judge, graded_session: Session) -> None:
-    assert judge.grade(graded_session) == judge.grade(graded_session)
+def test_grading_twice_gives_the_same(bench: Bench, graded_session: Session) -> None:
+    assert bench.grade(graded_session) == bench.grade(graded_session)
 
 
 def _ending(outcomes: list[bool], last: str) -> tuple[Message, ...]:
@@ -109,16 +142,16 @@ def _ending(outcomes: list[bool], last: str) -> tuple[Message, ...]:
 
 
 @given(outcomes=tool_outcomes.filter(any))
-def test_a_call_that_fails_instead_never_raises_a_score(judge: Judge, outcomes: list[bool]) -> None:
+def test_a_call_that_fails_instead_never_raises_a_score(bench: Bench, outcomes: list[bool]) -> None:
     place = outcomes.index(True)
     worse = [*outcomes[:place], False, *outcomes[place + 1 :]]
-    before = scores(judge.grade(session(*_ending(outcomes, "Done, all is fixed now."))))
-    after = scores(judge.grade(session(*_ending(worse, "Done, all is fixed now."))))
+    before = scores(bench.grade(session(*_ending(outcomes, "Done, all is fixed now."))))
+    after = scores(bench.grade(session(*_ending(worse, "Done, all is fixed now."))))
     assert all(then >= now for then, now in zip(before, after, strict=True))
 
 
 @given(outcomes=tool_outcomes)
-def test_one_more_failing_call_never_raises_a_score(judge: Judge, outcomes: list[bool]) -> None:
-    before = scores(judge.grade(session(*_ending(outcomes, "Done, all is fixed now."))))
-    after = scores(judge.grade(session(*_ending([*outcomes, False], "Done, all is fixed now."))))
+def test_one_more_failing_call_never_raises_a_score(bench: Bench, outcomes: list[bool]) -> None:
+    before = scores(bench.grade(session(*_ending(outcomes, "Done, all is fixed now."))))
+    after = scores(bench.grade(session(*_ending([*outcomes, False], "Done, all is fixed now."))))
     assert all(then >= now for then, now in zip(before, after, strict=True))

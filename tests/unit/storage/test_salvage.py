@@ -174,6 +174,8 @@ def test_what_is_only_in_the_log_is_saved_too(damaged: Path, tmp_path: Path) -> 
         ("UPDATE session_grades SET task_summary = char(65, 0, 65) WHERE id = 7", "session_grades"),
         ("UPDATE session_details SET state = 'garbage' WHERE session_id = 's00007'", "session_details"),
         ("UPDATE session_details SET reasons = '[{' WHERE session_id = 's00007'", "session_details"),
+        ("UPDATE session_details SET verdict_by = 'garbage' WHERE session_id = 's00007'", "session_details"),
+        ("UPDATE session_details SET claims = '[{' WHERE session_id = 's00007'", "session_details"),
         ("UPDATE session_details SET ended_at = 'then' WHERE session_id = 's00007'", "session_details"),
         ("UPDATE session_files SET state = 'garbage' WHERE rowid = 7", "session_files"),
         ("UPDATE rollup_days SET day = 'never'", "rollup_days"),
