@@ -48,10 +48,6 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     failures_squares: int = 0
     calls_failures: int = 0
 
-    def __add__(self, other: Self) -> Self:
-        """Field by field."""
-        return type(self)(**{name: getattr(self, name) + getattr(other, name) for name in SUM_NAMES})
-
     def completion_rate(self, *, fewest: int = 1) -> Estimate:
         """Rate of completed sessions, 0 to 1; here and below: no value for fewer than `fewest` sessions."""
         return proportion(self.completed, self.sessions, fewest=fewest)

@@ -20,7 +20,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from grader_daemon.analysis.redaction import redact
+from grader_daemon.analysis.redaction import SECRETS
 from tests.benchmarks import machine
 from tests.benchmarks.machine import Figure
 from tests.benchmarks.targets import REDACTION_MEGABYTES, REDACTION_RECALL, REDACTION_WORDS_PERCENT
@@ -58,7 +58,7 @@ def main() -> int:
 def _found(samples: Iterator[Sample]) -> dict[str, list[bool]]:
     found: dict[str, list[bool]] = defaultdict(list)
     for sample in samples:
-        found[sample.kind].append(is_gone(sample, redact(sample.text)))
+        found[sample.kind].append(is_gone(sample, SECRETS.redact(sample.text)))
     return found
 
 
@@ -79,9 +79,9 @@ def _recall(found: list[bool] | None) -> str:
 def _on_text(name: str, texts: Sequence[str]) -> list[Figure]:
     characters = sum(map(len, texts))
     words = sum(len(text.split()) for text in texts)
-    hit = 100 * sum(words_hit(text, redact(text)) for text in texts) / words
+    hit = 100 * sum(words_hit(text, SECRETS.redact(text)) for text in texts) / words
     copying = characters / _seconds(lambda text: text.encode("latin-1", "replace").lower(), texts) / 1e6
-    speed = characters / _seconds(redact, texts) / 1e6
+    speed = characters / _seconds(SECRETS.redact, texts) / 1e6
     return [
         machine.at_most(f"{name}: words hit, of {words:,}", hit, target=REDACTION_WORDS_PERCENT, unit="%", digits=4),
         Figure(f"{name}: only to encode and lower it", f"{copying:,.0f} MB/s"),
@@ -105,7 +105,7 @@ def _seconds(work: Callable[[str], object], texts: Sequence[str]) -> float:
 
 
 def _microseconds(line: str, *, times: int = 5000) -> float:
-    return _seconds(redact, [line] * times) / times * 1e6
+    return _seconds(SECRETS.redact, [line] * times) / times * 1e6
 
 
 def _sessions() -> Iterator[str]:

@@ -15,12 +15,10 @@ from grader_daemon.domain.rules import RedactionRules
 SECRETS = Redactor([*FORMS, *NAMES, *OPTIONS])
 SECRETS_AND_ADDRESSES = Redactor([*FORMS, *NAMES, *OPTIONS, *ADDRESSES])
 
-redact = SECRETS.redact
-
 
 def redactor_of(rules: RedactionRules) -> Redactor:
     """Give the redactor that the rules ask for."""
     return SECRETS_AND_ADDRESSES if rules.emails else SECRETS
 
 
-__all__ = ["MARK", "SECRETS", "SECRETS_AND_ADDRESSES", "Redactor", "redact", "redactor_of"]
+__all__ = ["MARK", "SECRETS", "SECRETS_AND_ADDRESSES", "Redactor", "redactor_of"]

@@ -159,8 +159,8 @@ def test_a_new_group_has_no_change() -> None:
 
 
 def test_failures_of_a_category_are_counted_against_the_calls_of_all_sessions() -> None:
-    failing = sums_of(*[Counted(calls=10, failures=2)] * 3)
-    whole = failing + sums_of(*[Counted(calls=10)] * 7)
+    with_failures = [Counted(calls=10, failures=2)] * 3
+    failing, whole = sums_of(*with_failures), sums_of(*with_failures, *[Counted(calls=10)] * 7)
     key = (Dimension.CATEGORY, "timeout")
     now = {OVERALL: whole, key: failing}
     before = {OVERALL: sums_of(*[Counted(calls=4)] * 3)}

@@ -214,11 +214,12 @@ def test_the_order_of_a_batch_does_not_matter(made: list[Grade], data: st.DataOb
 
 @given(made=st.lists(grades(), min_size=1, max_size=4))
 def test_a_batch_is_the_sum_of_its_sessions(made: list[Grade]) -> None:
-    whole: dict[GroupKey, Sums] = {}
+    whole: dict[GroupKey, list[int]] = {}
     for one in made:
-        for key, each in sums(changes_of(one)).items():
-            whole[key] = whole.get(key, Sums()) + each
-    assert sums(changes_of(*made)) == whole
+        for key, numbers in changes_of(one).groups().items():
+            before = whole.get(key, [0] * len(SUM_NAMES))
+            whole[key] = [known + more for known, more in zip(before, numbers, strict=True)]
+    assert changes_of(*made).groups() == whole
 
 
 @given(made=st.lists(grades(), max_size=3))
