@@ -13,7 +13,7 @@ from grader_daemon.analysis.redaction import Redactor, redactor_of
 from grader_daemon.analysis.results import ResultReader
 from grader_daemon.analysis.tail import read_tail
 from grader_daemon.domain.analysis import Analysis, Outcome, SessionState, ToolUse
-from grader_daemon.domain.limits import MOST_TOOLS
+from grader_daemon.domain.limits import LONGEST_NAME, MOST_TOOLS
 from grader_daemon.domain.rules import ErrorRunRules, PeopleRules, Rules
 from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message, Session, ToolCall
 
@@ -165,12 +165,13 @@ class _Walk:
             self.interrupted = True
 
     def known_as(self, tool: str | None) -> str | None:
-        """Give the name under which a tool counts: without secrets, and "other" after the first `MOST_TOOLS`."""
+        """Give the name under which a tool counts: cut, without secrets, and "other" after the first `MOST_TOOLS`."""
         if not tool:
             return tool
         name = self.names.get(tool)
         if name is None:
-            name = self.redactor.redact_name(tool) if len(self.names) < MOST_TOOLS else _OTHER_TOOL
+            few = len(self.names) < MOST_TOOLS
+            name = self.redactor.redact_name(tool[:LONGEST_NAME]) if few else _OTHER_TOOL
             self.names[tool] = name
         return name
 

@@ -7,14 +7,16 @@ from typing import Annotated
 import msgspec
 
 LONGEST_NAME = 256
+"""Of a tool or a model, as it is kept; models have been seen to call tools by a thousand characters of program text."""
+
 MOST_TOOLS = 200
 """Distinct tools of one session; the calls of any more are counted as those of the tool "other"."""
 
 MOST_SIGNS = 200
 """Distinct causes of failures of one session; any more have no fingerprint."""
 
-Name = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
-"""An id, or the name of a tool, as a session file may hold it."""
+SessionId = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
+"""The name of a session; one without end names none."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

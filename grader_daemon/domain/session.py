@@ -12,8 +12,6 @@ from typing import Final
 
 import msgspec
 
-from grader_daemon.domain.limits import Name
-
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
 TOOL: Final = "tool"
@@ -30,14 +28,14 @@ class Part(msgspec.Struct, frozen=True, gc=False):
 class FunctionCall(msgspec.Struct, frozen=True, gc=False):
     """The function that a tool call names. `arguments` is the JSON text as the model wrote it, or its object."""
 
-    name: Name | None = None
+    name: str | None = None
     arguments: str | dict[str, object] | None = None
 
 
 class ToolCall(msgspec.Struct, frozen=True, gc=False):
     """One call in an assistant message."""
 
-    id: Name | None = None
+    id: str | None = None
     function: FunctionCall | None = None
 
     @property
@@ -52,13 +50,13 @@ Content = str | Part | tuple[str | Part, ...] | int | float | None
 class Message(msgspec.Struct, frozen=True, gc=False):
     """One message as it stands in the file."""
 
-    role: Name = ""
+    role: str = ""
     content: Content = None
     tool_calls: tuple[ToolCall, ...] | None = None
-    finish_reason: Name | None = None
-    name: Name | None = None
-    tool_name: Name | None = None
-    tool_call_id: Name | None = None
+    finish_reason: str | None = None
+    name: str | None = None
+    tool_name: str | None = None
+    tool_call_id: str | None = None
 
     @property
     def text(self) -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 import xxhash
 
-from grader_daemon.domain.limits import LONGEST_NAME, Name
+from grader_daemon.domain.limits import LONGEST_NAME, SessionId
 from grader_daemon.domain.session import TOOL, USER, Message, Session, Skipped, SkipReason
 from grader_daemon.parsing.formats import sharegpt
 
@@ -38,7 +38,7 @@ _MICROSECOND = timedelta(microseconds=1)
 class _File(msgspec.Struct, frozen=True):
     """The keys of a session file that grading needs."""
 
-    session_id: Name | None = None
+    session_id: SessionId | None = None
     model: object = None
     platform: object = None
     session_start: object = None

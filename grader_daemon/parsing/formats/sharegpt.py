@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from grader_daemon.domain.limits import Name
 from grader_daemon.domain.session import ASSISTANT, TOOL, USER, FunctionCall, Message, ToolCall
 
 _OPENING = re.compile(r"<(think|tool_call|tool_response)>")
@@ -23,20 +22,20 @@ _ROLES = {"human": USER, "user": USER, "gpt": ASSISTANT, "assistant": ASSISTANT,
 class Turn(msgspec.Struct, frozen=True):
     """One entry of ``conversations``."""
 
-    speaker: Name = msgspec.field(name="from", default="")
+    speaker: str = msgspec.field(name="from", default="")
     value: str | None = None
 
 
 class _Call(msgspec.Struct, frozen=True):
-    name: Name | None = None
+    name: str | None = None
     arguments: str | dict[str, object] | None = None
-    id: Name | None = None
+    id: str | None = None
 
 
 class _Response(msgspec.Struct, frozen=True):
     content: msgspec.Raw = msgspec.Raw(b'""')
-    name: Name | None = None
-    tool_call_id: Name | None = None
+    name: str | None = None
+    tool_call_id: str | None = None
 
 
 class _Block(NamedTuple):

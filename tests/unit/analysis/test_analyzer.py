@@ -263,6 +263,13 @@ def test_tools_without_end_are_counted_as_one(analyzer: Analyzer) -> None:
     assert found.tool_calls == 300
 
 
+def test_a_tool_called_by_a_page_of_text_is_known_by_its_beginning(analyzer: Analyzer) -> None:
+    name = "print(" + "x" * 1000
+    found = analyzer.analyze(session(user("go"), call(name), result(BROKE, name), answer("Done.")))
+    assert found.tools == (ToolUse(name[:256], 1, 1),)
+    assert found.failures[0].tool == name[:256]
+
+
 def test_causes_without_end_have_no_fingerprint(analyzer: Analyzer) -> None:
     words = [f"{first}{second}" for first in "abcdefghijklmnop" for second in "abcdefghijklmnop"]
     contents = [f'{{"output": "zzz{word}zzz is broken", "exit_code": 1}}' for word in words]

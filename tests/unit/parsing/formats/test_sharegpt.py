@@ -93,11 +93,3 @@ def test_any_turn_gives_messages_of_its_role(value: str) -> None:
 def test_a_tag_without_its_end_is_text(value: str, text: str, calls: int) -> None:
     (message,) = to_messages((Turn("gpt", value),))
     assert (message.text, len(message.tool_calls or ())) == (text, calls)
-
-
-def test_a_name_without_end_is_no_name() -> None:
-    block = json.dumps({"name": "x" * 257})
-    (called,) = to_messages((Turn("gpt", f"<tool_call>{block}</tool_call>"),))
-    (answered,) = to_messages((Turn("tool", f"<tool_response>{block}</tool_response>"),))
-    assert called.tool_calls == (ToolCall(function=FunctionCall(arguments=block)),)
-    assert (answered.name, answered.text) == (None, block)
