@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from grader_daemon.domain.check import Check, CheckState
     from grader_daemon.domain.grade import Grade, Reason
     from grader_daemon.domain.insight import ErrorIssue, Patterns, WeeklyReport
+    from grader_daemon.domain.quality import QualityCheck
     from grader_daemon.domain.session import Message, Session
-    from grader_daemon.errors import GraderError
+    from grader_daemon.errors import GraderError, ScorerError, ScorerUnavailableError
+    from grader_daemon.integrations.scorers import QualityScorer
     from grader_daemon.settings import Settings
 
 __all__ = [
@@ -42,7 +44,11 @@ __all__ = [
     "GraderError",
     "Message",
     "Patterns",
+    "QualityCheck",
+    "QualityScorer",
     "Reason",
+    "ScorerError",
+    "ScorerUnavailableError",
     "SelfGrader",
     "Session",
     "SessionState",
@@ -60,8 +66,10 @@ _HOMES = {
     "domain.check": ("Check", "CheckState"),
     "domain.grade": ("Grade", "Reason"),
     "domain.insight": ("ErrorIssue", "Patterns", "WeeklyReport"),
+    "domain.quality": ("QualityCheck",),
     "domain.session": ("Message", "Session"),
-    "errors": ("GraderError",),
+    "errors": ("GraderError", "ScorerError", "ScorerUnavailableError"),
+    "integrations.scorers": ("QualityScorer",),
     "settings": ("Settings",),
 }
 

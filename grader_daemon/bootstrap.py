@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from grader_daemon.integrations.receivers import Receiver
+    from grader_daemon.integrations.scorers import QualityScorer
     from grader_daemon.jobs import Job
+    from grader_daemon.jobs.quality import Checker
     from grader_daemon.pipeline.examine import Examiner
     from grader_daemon.pipeline.ingest import Ingest
 
@@ -104,6 +106,57 @@ def make_jobs(settings: Settings, *, is_settled: Callable[[], bool]) -> Iterator
 
         letters = open_store(settings)
         yield "courier", letters, [Delivery(letters, receivers, clock=utc_now)]
+    if settings.scorer_setting is not None:
+        checks = open_store(settings)
+        yield "judge", checks, [_make_quality_job(settings, checks)]
+
+
+def make_scorer(settings: Settings) -> QualityScorer | None:
+    """Give the scorer of quality that is set, whether the daemon asks it or not; None without one."""
+    if settings.quality_judge_url is not None:
+        from grader_daemon.integrations.scorers.judge import JudgeScorer
+
+        key = settings.quality_judge_key
+        return JudgeScorer(
+            settings.quality_judge_url,
+            model=settings.quality_judge_model or "",
+            key=None if key is None else key.get_secret_value(),
+            timeout_seconds=settings.quality_timeout_seconds,
+            most_characters=settings.quality_judge_characters,
+        )
+    if settings.quality_command:
+        from grader_daemon.integrations.scorers.command import CommandScorer
+
+        return CommandScorer(settings.quality_command, timeout_seconds=settings.quality_timeout_seconds)
+    return None
+
+
+def make_checker(settings: Settings, store: Store, scorer: QualityScorer) -> Checker:
+    """Everything between a grade and what a scorer says of it."""
+    from grader_daemon.jobs.quality import Checker
+
+    return Checker(
+        store,
+        scorer,
+        discrepancy=settings.quality_discrepancy,
+        zone=settings.zone,
+        limits=settings.limits,
+        settled_after=timedelta(minutes=settings.idle_minutes) + _GRADING_MARGIN,
+        clock=utc_now,
+    )
+
+
+def _make_quality_job(settings: Settings, store: Store) -> Job:
+    from grader_daemon.jobs.quality import QualityJob
+
+    scorer = make_scorer(settings)
+    assert scorer is not None
+    return QualityJob(
+        store,
+        make_checker(settings, store, scorer),
+        calls_per_day=settings.quality_checks_per_day,
+        zone=settings.zone,
+    )
 
 
 def make_receivers(settings: Settings) -> dict[str, Receiver]:

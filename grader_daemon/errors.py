@@ -13,7 +13,11 @@ What went wrong *inside a graded session* is data (`domain.analysis.Failure`) an
     │   └── ChangingFileError   it was written to while it was read
     ├── ParseError              a session file cannot be understood
     │   └── UnfinishedFileError it may be in the middle of being written (worth another try)
+    ├── CallError               a program or a server outside did not do what it was called for
     ├── DeliveryError           a receiver of alerts could not be told (worth another try)
+    ├── ScorerError             a scorer of quality says nothing of use about this session
+    │   └── ScorerUnavailableError  it cannot be asked now, whatever the session (worth another try in minutes)
+    │       └── ScorerBusyError     it may answer in seconds
     ├── ServiceError            the service manager is missing, or did not do what it was asked
     └── StoreError              the database cannot be used
         ├── StoreBusyError      another program holds it (worth another try)
@@ -63,6 +67,22 @@ class UnfinishedFileError(ParseError):
 
 class DeliveryError(GraderError):
     """A message did not reach its receiver."""
+
+
+class CallError(GraderError):
+    """A call to the outside failed; the text says why, without anything that was sent or came back."""
+
+
+class ScorerError(GraderError):
+    """A scorer of quality gave no answer that can be used; asking again about this session is of no use."""
+
+
+class ScorerUnavailableError(ScorerError):
+    """A scorer cannot be reached, does not let us in, or does not speak our language."""
+
+
+class ScorerBusyError(ScorerUnavailableError):
+    """A scorer has too much to do, or a connection broke."""
 
 
 class ServiceError(GraderError):

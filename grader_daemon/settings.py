@@ -9,12 +9,13 @@ import os
 import shlex
 from collections.abc import Collection
 from datetime import timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -28,6 +29,7 @@ from grader_daemon.errors import ConfigurationError
 
 ENVIRONMENT_PREFIX = "GRADER_"
 CONFIG_VARIABLE = "GRADER_CONFIG"
+_PLAIN_HTTP = "quality_judge_plain_http"
 
 
 def _split_paths(value: Any) -> Any:
@@ -118,6 +120,34 @@ class Settings(BaseSettings):
         (), description="A program and its arguments, run for each alert with the JSON as its input; no shell."
     )
     alert_timeout_seconds: float = Field(10.0, gt=0, le=300, description="The webhook or the program may take so long.")
+    quality_checks_per_day: int = Field(
+        0, ge=0, le=1000, description="The daemon asks a scorer of quality at most so many times a day; 0: never."
+    )
+    quality_discrepancy: float = Field(
+        1.5,
+        gt=0,
+        le=4,
+        description="People are asked to look where it lies so far from `response_quality`, or further.",
+    )
+    quality_timeout_seconds: float = Field(60.0, gt=0, le=240, description="One call of the scorer may take so long.")
+    quality_command: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_words)] = Field(
+        (), description="A program and its arguments as scorer, with the redacted session as its input; no shell."
+    )
+    quality_judge_model: str | None = Field(
+        None, min_length=1, max_length=256, description="A model as scorer instead; the name that its server knows."
+    )
+    quality_judge_key: SecretStr | None = Field(
+        None, min_length=1, description="The key that the server of the model asks for, if it does."
+    )
+    quality_judge_characters: int = Field(
+        24_000, ge=10_000, le=1_000_000, description="Each call of the model has at most so many characters."
+    )
+    quality_judge_plain_http: bool = Field(
+        default=False, description="Allow http to another machine: what is sent, and the key, can be read on the way."
+    )
+    quality_judge_url: str | None = Field(
+        None, description="Where that server is, up to and with /v1; redacted sessions are sent there."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Log lines below this level are not written."
     )
@@ -145,12 +175,52 @@ class Settings(BaseSettings):
     @field_validator("alert_webhook_url")
     @classmethod
     def _http_url(cls, value: str | None) -> str | None:
+        return None if value is None else _checked_url(value)
+
+    @field_validator("quality_judge_key")
+    @classmethod
+    def _fit_for_a_header(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None:
-            url = urlsplit(value)
-            is_fit = url.scheme in {"http", "https"} and url.hostname and url.port != 0 and url.username is None
-            if not is_fit or not value.isascii() or not value.isprintable() or " " in value:
-                raise ValueError("a URL that begins with http:// or https:// is expected")
+            key = value.get_secret_value()
+            if not key.isascii() or not key.isprintable():
+                raise ValueError("a key of printable ASCII characters is expected")
         return value
+
+    @field_validator("quality_judge_url")
+    @classmethod
+    def _judge_url(cls, value: str | None, validated: ValidationInfo) -> str | None:
+        if value is None:
+            return None
+        others = validated.data
+        url = urlsplit(_checked_url(value))
+        if url.scheme == "http" and not _is_this_machine(url.hostname or "") and not others.get(_PLAIN_HTTP):
+            raise ValueError(f"https is expected for another machine; or set {_PLAIN_HTTP}")
+        if others.get("quality_command"):
+            raise ValueError("quality_command is set too, and only one of them can be asked")
+        if others.get("quality_judge_model") is None:
+            raise ValueError("quality_judge_model must be set too")
+        return value
+
+    @property
+    def scorer_setting(self) -> str | None:
+        """The setting by which the daemon has a scorer to ask; None when it asks nobody."""
+        if self.quality_checks_per_day == 0:
+            return None
+        if self.quality_judge_url is not None:
+            return "quality_judge_url"
+        return "quality_command" if self.quality_command else None
+
+    @property
+    def callers(self) -> tuple[str, ...]:
+        """The settings by which the daemon calls a server."""
+        webhook = () if self.alert_webhook_url is None else ("alert_webhook_url",)
+        return (*webhook, *(("quality_judge_url",) if self.scorer_setting == "quality_judge_url" else ()))
+
+    @property
+    def runners(self) -> tuple[str, ...]:
+        """The settings by which the daemon runs a program."""
+        alerts = ("alert_command",) if self.alert_command else ()
+        return (*alerts, *(("quality_command",) if self.scorer_setting == "quality_command" else ()))
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -245,6 +315,21 @@ def environment_for_others(settings: Settings, *, but: Collection[str] = ()) -> 
     return passed_on
 
 
+def _checked_url(value: str) -> str:
+    url = urlsplit(value)
+    is_fit = url.scheme in {"http", "https"} and url.hostname and url.port != 0 and url.username is None
+    if not is_fit or not value.isascii() or not value.isprintable() or " " in value:
+        raise ValueError("a URL that begins with http:// or https:// is expected")
+    return value
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def _absolute(path: Path) -> Path:
     try:
         return Path(os.path.abspath(path.expanduser()))
@@ -266,5 +351,5 @@ def _explain(error: ValidationError, given: dict[str, Any]) -> str:
     if first["type"] == "extra_forbidden":
         return f"{source}: there is no setting {name!r}; config/grader.toml lists them all"
     allowed = first["msg"].removeprefix("Value error, ")
-    given_value = "what is given" if name.endswith("_secret") else repr(first["input"])
+    given_value = "what is given" if name.endswith(("_secret", "_key")) else repr(first["input"])
     return f"setting {name} ({source}): {given_value} is wrong: {allowed}"

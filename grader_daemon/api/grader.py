@@ -14,17 +14,18 @@ from grader_daemon.analysis.redaction import Redactor, redactor_of
 from grader_daemon.api.insight import InsightReader
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.ledger import ledger_path
+from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import Session
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import GraderError, InputError, UngradableError
 from grader_daemon.grading import CATALOG
-from grader_daemon.parsing import parse
+from grader_daemon.integrations.scorers import QualityScorer
 from grader_daemon.pipeline.backfill import backfill, backfill_in_processes
 from grader_daemon.pipeline.discovery import FoundFile, Walk
 from grader_daemon.pipeline.examine import GradedFile, SkippedFile, TroubledFile
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.reading import look_at, read_file
 from grader_daemon.pipeline.record import Happened, Recorded
+from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.rules import load_rules
 from grader_daemon.storage.rows import StoredGrade
 
@@ -140,6 +141,22 @@ class SelfGrader(InsightReader):
             }
         return Explanation(stored=stored, sentences=_sentences(stored.grade.reasons), excerpts=excerpts, note=note)
 
+    def check_quality(self, scorer: QualityScorer | None = None, *, n: int = 10) -> list[QualityCheck]:
+        """Have up to `n` finished sessions of the last four weeks judged, drawn at random among those not judged yet.
+
+        Without a `scorer`, the one that is set is asked. Its answers are kept beside the grades and change none.
+
+        Raises:
+            InputError: no scorer is given or set.
+            ScorerUnavailableError: the scorer cannot be asked now; what it said before is kept.
+        """
+        asked = scorer if scorer is not None else bootstrap.make_scorer(self.settings)
+        if asked is None:
+            raise InputError("no scorer is given, and neither quality_command nor quality_judge_url is set")
+        checker = bootstrap.make_checker(self.settings, self._store, asked)
+        drawn = checker.draw(bootstrap.utc_now(), count=n)
+        return [checker.check(one, budgeted=scorer is None) for one in drawn]
+
     @property
     def _ingest(self) -> Ingest:
         with self._lock:
@@ -201,17 +218,10 @@ class SelfGrader(InsightReader):
         return Outcomes(grades=grades, skipped=skipped, errors=errors)
 
     def _read_again(self, grade: Grade) -> tuple[Session | None, str | None]:
-        path = grade.session_file
         try:
-            content = read_file(path, look_at(path), limits=self.settings.limits)
-            session = parse(content, path, zone=self.settings.zone, limits=self.settings.limits)
+            return read_again(grade, zone=self.settings.zone, limits=self.settings.limits).session, None
         except GraderError as error:
             return None, f"the messages cannot be shown: {error}"
-        if not isinstance(session, Session):
-            return None, "the messages cannot be shown: the file is no session any more"
-        if session.session_id != grade.session_id:
-            return None, "the messages cannot be shown: the file holds another session now"
-        return session, None
 
 
 def _files_of(paths: Sequence[str | os.PathLike[str]]) -> Iterator[str]:

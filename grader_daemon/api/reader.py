@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from grader_daemon import bootstrap
+from grader_daemon.domain.calendar import day_of, end_of, start_of
 from grader_daemon.domain.ledger import LedgerEntry
+from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.errors import InputError
+from grader_daemon.integrations.scorers import name_of
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.storage import DaemonStatus, GradeFilter, Store
 from grader_daemon.storage.lock import holder_pid, is_running
@@ -26,11 +29,26 @@ if TYPE_CHECKING:
     from grader_daemon.storage.backup import Backup
 
 
+class QualityStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How the scorer of quality does: `calls` today of `calls_per_day`; `error` says why the last call had no answer.
+
+    `disagreeing` counts the sessions for which people are asked to look.
+    """
+
+    scorer: str
+    calls: int
+    calls_per_day: int
+    disagreeing: int
+    last_at: datetime | None
+    error: str | None
+
+
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Is the daemon up, and how far is it? `files` counts the ledger by state; `lag_seconds` is of the last grade.
 
     `last_ended_at` is the end of the newest session, `silent_days` how many whole days ago that was. `open_alerts`
-    counts alerts that are not resolved, `undelivered` messages about alerts that no receiver has got yet.
+    counts alerts that are not resolved, `undelivered` messages about alerts that no receiver has got yet. `quality` is
+    None unless the daemon asks a scorer.
     """
 
     running: bool
@@ -47,6 +65,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     silent_days: int | None
     open_alerts: int
     undelivered: int
+    quality: QualityStatus | None
     troubled: list[LedgerEntry]
 
 
@@ -114,6 +133,10 @@ class GradeReader:
         """
         return self._store.find_grade(prefix)
 
+    def quality_check(self, session_id: str) -> QualityCheck | None:
+        """Give what a scorer of quality said last of a session; None when none was asked."""
+        return self._store.quality.of_session(session_id)
+
     def status(self) -> Status:
         """Say whether the daemon runs on this database, and what it has done. Never creates a database."""
         settings = self.settings
@@ -137,6 +160,7 @@ class GradeReader:
             silent_days=None if ended is None else max(0, (bootstrap.utc_now() - ended).days),
             open_alerts=len(store.alerts.open()) if store is not None else 0,
             undelivered=store.outbox.waiting(settings.channels) if store is not None else 0,
+            quality=quality_status(settings, store, bootstrap.utc_now()) if store is not None else None,
             troubled=store.troubled_entries(limit=20) if store is not None else [],
         )
 
@@ -163,6 +187,23 @@ class GradeReader:
             if self._opened is None:
                 self._opened = bootstrap.open_store(self.settings)
             return self._opened
+
+
+def quality_status(settings: Settings, store: Store, now: datetime) -> QualityStatus | None:
+    """Say how the scorer does that the daemon asks; None when it asks nobody."""
+    scorer = bootstrap.make_scorer(settings) if settings.scorer_setting is not None else None
+    if scorer is None:
+        return None
+    name, day = name_of(scorer), day_of(now, settings.zone)
+    last = next(iter(store.quality.latest(name, 1)), None)
+    return QualityStatus(
+        scorer=name,
+        calls=store.quality.calls(start_of(day, settings.zone), end_of(day, settings.zone)),
+        calls_per_day=settings.quality_checks_per_day,
+        disagreeing=len(store.quality.disagreeing(by=settings.quality_discrepancy)),
+        last_at=None if last is None else last.checked_at,
+        error=None if last is None else last.error,
+    )
 
 
 def _since(days: float | None) -> datetime | None:

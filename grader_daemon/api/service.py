@@ -41,8 +41,8 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
     started: bool
     pid: int | None
     writable: tuple[Path, ...]
-    network: bool
-    programs: bool
+    network: tuple[str, ...]
+    programs: tuple[str, ...]
     user: str
     lingers: bool | None
 
@@ -228,7 +228,7 @@ def _fit(settings: Settings, *, runtime: Path, has_roots: bool, has_database: bo
     given = [
         config_file(),
         settings.rules_file,
-        *(Path(word) for word in settings.alert_command if os.path.isabs(word)),
+        *(Path(word) for word in (*settings.alert_command, *settings.quality_command) if os.path.isabs(word)),
     ]
     read = [*program, *settings.watch_roots, *filter(None, given)]
     return Fit(
@@ -238,8 +238,8 @@ def _fit(settings: Settings, *, runtime: Path, has_roots: bool, has_database: bo
         writable=tuple(dict.fromkeys((settings.db_path.parent, settings.db_path.resolve().parent))),
         runtime=runtime,
         max_file_bytes=settings.max_file_bytes,
-        network=settings.alert_webhook_url is not None,
-        programs=bool(settings.alert_command),
+        network=settings.callers,
+        programs=settings.runners,
     )
 
 
@@ -264,8 +264,8 @@ def _serves(unit: str, settings: Settings) -> bool:
     closed = directives(unit)
     return (
         f"version {grader_daemon.__version__}." in unit.partition("\n")[0]
-        and not (settings.channels and closed.get("PrivateNetwork") == "yes")
-        and not (settings.alert_command and closed.get("MemoryDenyWriteExecute") == "yes")
+        and not ((settings.callers or settings.runners) and closed.get("PrivateNetwork") == "yes")
+        and not (settings.runners and closed.get("MemoryDenyWriteExecute") == "yes")
     )
 
 

@@ -85,9 +85,10 @@ def _permissions(done: Installation) -> str:
     """One line about the sandbox."""
     writes = " and ".join(str(folder) for folder in done.writable)
     if done.programs:
-        reach = "for alert_command it may use the network, your session's sockets and calls that few programs need"
+        names = " and ".join(done.programs)
+        reach = f"for {names} it may use the network, your session's sockets and calls that few programs need"
     elif done.network:
-        reach = "for alert_webhook_url it may use the network"
+        reach = f"for {' and '.join(done.network)} it may use the network"
     else:
         reach = "it has no network"
     return f"It can write in {writes} and nowhere else; {reach}."

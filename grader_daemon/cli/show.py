@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import click
+import msgspec
 
 from grader_daemon.api.documents import grade_document
 from grader_daemon.api.reader import GradeReader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.schema import SCHEMA_VERSION
 
 
@@ -19,13 +21,20 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
 def command(*, session_id: str, grader: GradeReader, as_json: bool) -> None:
     """Show the grade of a session; the beginning of its id is enough."""
     stored = grader.find_grade(session_id)
+    check = grader.quality_check(stored.grade.session_id)
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "grade": grade_document(stored.grade, stored.id)})
+        output.document(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "grade": grade_document(stored.grade, stored.id),
+                "quality_check": msgspec.to_builtins(check),
+            }
+        )
     else:
-        _print(stored.grade)
+        _print(stored.grade, check)
 
 
-def _print(grade: Grade) -> None:
+def _print(grade: Grade, check: QualityCheck | None) -> None:
     output.facts(
         [
             ("session", grade.session_id),
@@ -35,6 +44,7 @@ def _print(grade: Grade) -> None:
             ("completed", output.verdict(grade)),
             ("tool efficiency", f"{grade.tool_calls_efficient} of 5"),
             ("response quality", f"{grade.response_quality} of 5"),
+            *([("  checked", _checked(check))] if check is not None else []),
             ("errors recovered", grade.errors_recovered),
             ("session score", f"{grade.score:.2f} of 5"),
             ("assistant messages", grade.total_api_calls),
@@ -55,6 +65,14 @@ def _print(grade: Grade) -> None:
         output.line()
         rows = [(failure.index, failure.tool, failure.category) for failure in grade.failures]
         output.table(("message", "tool", "failure"), rows)
+
+
+def _checked(check: QualityCheck) -> str:
+    """Say what a scorer said, and of what it differs: the grade may have been made again since."""
+    when = output.cell(check.checked_at)
+    if check.quality is None:
+        return f"no answer, {when}: {check.error}"
+    return f"{check.quality:g} of 5 by {check.scorer}, {when}; {check.discrepancy:g} from the {check.ours} of then"
 
 
 def _flags(grade: Grade) -> list[str]:

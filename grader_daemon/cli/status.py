@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from grader_daemon.api.reader import GradeReader, Status
+from grader_daemon.api.reader import GradeReader, QualityStatus, Status
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
 from grader_daemon.domain.schema import SCHEMA_VERSION
@@ -41,6 +41,7 @@ def _print(status: Status) -> None:
             ("  after its last write", output.duration(status.lag_seconds)),
             ("open alerts", f"{status.open_alerts}: grader-daemon alerts" if status.open_alerts else "none"),
             *([("alerts not delivered", status.undelivered)] if status.undelivered else []),
+            *([("quality checks", _checks(status.quality))] if status.quality is not None else []),
             *((f"files {state}", count) for state, count in sorted(status.files.items())),
             *((f"  skipped: {reason}", count) for reason, count in status.skipped.items()),
         ]
@@ -51,6 +52,14 @@ def _print(status: Status) -> None:
             ("file", "state", "tries", "why"),
             [(entry.path, entry.state, entry.attempts, entry.reason) for entry in status.troubled],
         )
+
+
+def _checks(quality: QualityStatus) -> str:
+    """One line about the scorer that is asked."""
+    said = f"{quality.calls} of {quality.calls_per_day} today by {quality.scorer}"
+    if quality.disagreeing:
+        said += f"; {quality.disagreeing} disagree with the grade: grader-daemon review"
+    return said if quality.error is None else f"{said}; the last without an answer: {quality.error}"
 
 
 def _silence(status: Status) -> str | None:

@@ -35,8 +35,9 @@ _Lines = Mapping[str, Sequence[str]]
 class Fit:
     """What the service runs, and what its sandbox has to leave open for that.
 
-    It reads `needed` and writes in the folders `writable`; `runtime` is the user's own folder below /run. With
-    `network` it calls a webhook, with `programs` it runs a program of the user's own, of which nothing is known.
+    It reads `needed` and writes in the folders `writable`; `runtime` is the user's own folder below /run. `network`
+    names the settings by which it calls a server, `programs` those by which it runs a program of the user's own, of
+    which nothing is known.
     """
 
     command: tuple[str, ...]
@@ -45,8 +46,8 @@ class Fit:
     writable: tuple[Path, ...]
     runtime: Path
     max_file_bytes: int
-    network: bool
-    programs: bool
+    network: tuple[str, ...]
+    programs: tuple[str, ...]
 
     def needs(self, *folders: Path) -> bool:
         """Does it need anything in these folders?"""
@@ -132,17 +133,21 @@ def _calls(fit: Fit) -> _Lines:
     calls: dict[str, Sequence[str]] = {}
     if fit.network:
         calls["RestrictAddressFamilies"] = [
-            "# For `alert_webhook_url`.",
+            f"# For {_names(fit.network)}.",
             "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6",
         ]
     if fit.programs:
         calls["RestrictAddressFamilies"] = [
-            "# `alert_command` runs in this sandbox too: what only few programs can do without is left open.",
+            f"# Programs of {_names(fit.programs)} run in this sandbox too: what only few can do without is left open.",
             "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK",
         ]
         calls["SystemCallFilter"] = ["SystemCallFilter=@system-service"]
         calls["MemoryDenyWriteExecute"] = []
     return {**calls, "PrivateNetwork": []} if calls else {}
+
+
+def _names(settings: Sequence[str]) -> str:
+    return " and ".join(f"`{name}`" for name in settings)
 
 
 # -- the language of unit files --------------------------------------------------------------------------------------

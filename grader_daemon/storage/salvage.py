@@ -22,6 +22,7 @@ from grader_daemon.domain.alert import AlertKind, AlertLevel
 from grader_daemon.domain.analysis import Category, FailureKind, SessionState
 from grader_daemon.domain.feedback import FeedbackSource, Sampling
 from grader_daemon.domain.ledger import FileState
+from grader_daemon.domain.quality import CheckOutcome
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import StoreError
 from grader_daemon.storage.damaged import DAMAGE, DamagedTable
@@ -57,6 +58,7 @@ _KINDS: Mapping[tuple[str, str], Callable[[str], object]] = {
     ("feedback", "sampled"): Sampling,
     ("feedback", "verdict_before"): VerdictBy,
     ("calibrations", "verdict_by"): VerdictBy,
+    ("quality_checks", "outcome"): CheckOutcome,
 }
 _TYPES: Mapping[str, type | tuple[type, ...]] = {"INTEGER": int, "TEXT": str, "REAL": (float, int)}
 

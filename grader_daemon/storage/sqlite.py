@@ -22,6 +22,7 @@ from grader_daemon.storage.issues import Issues
 from grader_daemon.storage.jobs import JobRuns
 from grader_daemon.storage.ledger import Ledger
 from grader_daemon.storage.outbox import Outbox
+from grader_daemon.storage.quality import QualityChecks
 from grader_daemon.storage.reports import Reports
 from grader_daemon.storage.rollups import Rollups
 from grader_daemon.storage.rows import (
@@ -114,6 +115,7 @@ class Store(Ledger):
         self.alerts = Alerts(self)
         self.outbox = Outbox(self)
         self.job_runs = JobRuns(self)
+        self.quality = QualityChecks(self)
         if not read_only and self._lacks_rollups():
             with self.transaction():
                 if self._lacks_rollups():

@@ -323,6 +323,106 @@ def test_a_secret_of_the_environment_is_not_shown_either(monkeypatch: pytest.Mon
     assert "hush" not in "".join(traceback.format_exception(caught.value))
 
 
+# -- scorers of quality --------------------------------------------------------------------------------------------
+
+JUDGE: dict[str, Any] = {"quality_judge_url": "http://127.0.0.1:8080/v1", "quality_judge_model": "m"}
+HUSH = "hush-hush-0123456789"
+
+
+def test_by_default_no_scorer_is_asked() -> None:
+    settings = load_settings()
+    assert (settings.quality_checks_per_day, settings.quality_judge_url, settings.quality_command) == (0, None, ())
+    assert (settings.scorer_setting, settings.callers, settings.runners) == (None, (), ())
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param({}, (None, (), ()), id="nothing"),
+        pytest.param({"quality_checks_per_day": 5}, (None, (), ()), id="a-number-and-no-scorer"),
+        pytest.param(JUDGE, (None, (), ()), id="a-model-that-is-never-asked"),
+        pytest.param({"quality_command": ["x"]}, (None, (), ()), id="a-program-that-is-never-asked"),
+        pytest.param(
+            {**JUDGE, "quality_checks_per_day": 5}, ("quality_judge_url", ("quality_judge_url",), ()), id="a-model"
+        ),
+        pytest.param(
+            {"quality_command": ["x"], "quality_checks_per_day": 5},
+            ("quality_command", (), ("quality_command",)),
+            id="a-program",
+        ),
+        pytest.param(
+            {**JUDGE, "quality_checks_per_day": 5, "alert_webhook_url": "https://h.invalid", "alert_command": ["x"]},
+            ("quality_judge_url", ("alert_webhook_url", "quality_judge_url"), ("alert_command",)),
+            id="alerts-too",
+        ),
+    ],
+)
+def test_what_the_daemon_calls_and_runs_is_known(
+    given: dict[str, Any], expected: tuple[str | None, tuple[str, ...], tuple[str, ...]]
+) -> None:
+    settings = load_settings(**given)
+    assert (settings.scorer_setting, settings.callers, settings.runners) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "plain_http"),
+    [
+        pytest.param("http://127.0.0.1:8080/v1", False, id="loopback"),
+        pytest.param("http://127.9.9.9/v1", False, id="all-of-loopback"),
+        pytest.param("http://[::1]:8080/v1", False, id="loopback-of-ipv6"),
+        pytest.param("http://localhost:11434/v1", False, id="by-name"),
+        pytest.param("https://api.example.org/v1", False, id="https"),
+        pytest.param("http://192.168.1.7:8080/v1", True, id="http-that-is-allowed"),
+    ],
+)
+def test_a_model_may_be_there(url: str, *, plain_http: bool) -> None:
+    given = {**JUDGE, "quality_judge_url": url, "quality_judge_plain_http": plain_http}
+    assert load_settings(**given).quality_judge_url == url
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        pytest.param({"quality_judge_url": "http://192.168.1.7/v1"}, "https is expected", id="http-to-another"),
+        pytest.param({"quality_judge_url": "http://localhost.example.org/v1"}, "https is expected", id="alike"),
+        pytest.param({"quality_judge_url": "http://0.0.0.0/v1"}, "https is expected", id="any-address"),
+        pytest.param({"quality_judge_url": "ftp://127.0.0.1/"}, "begins with http", id="no-http"),
+        pytest.param({"quality_judge_url": f"https://me:{HUSH}@h.invalid/"}, "begins with http", id="credentials"),
+        pytest.param({"quality_judge_model": None}, "quality_judge_model must be set", id="no-model"),
+        pytest.param({"quality_command": ["x"]}, "only one of them", id="a-program-too"),
+    ],
+)
+def test_a_model_may_not_be_there(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigurationError, match="quality_judge_url") as caught:
+        load_settings(**{**JUDGE, **given})
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f'quality_judge_key = "{HUSH}\\u0000"', id="unprintable"),
+        pytest.param(f'quality_judge_key = "{HUSH}\\nX-Other: 1"', id="another-header"),
+        pytest.param(f'quality_judge_key = "{HUSH}ß"', id="no-ascii"),
+        pytest.param(f'quality_judge_key = ["{HUSH}"]', id="a-list"),
+    ],
+)
+def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(home: Path, text: str) -> None:
+    configure(home, text)
+    with pytest.raises(ConfigurationError, match="quality_judge_key") as caught:
+        load_settings()
+    assert HUSH not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_key_is_known_and_never_shown(home: Path) -> None:
+    configure(home, f'quality_judge_key = "{HUSH}"')
+    settings = load_settings()
+    assert settings.quality_judge_key is not None
+    assert settings.quality_judge_key.get_secret_value() == HUSH
+    assert HUSH not in repr(settings) + settings.model_dump_json()
+
+
 def test_another_process_gets_what_the_environment_says_with_absolute_paths(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

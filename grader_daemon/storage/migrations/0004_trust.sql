@@ -50,15 +50,17 @@ CREATE TABLE calibrations (
     evidence TEXT NOT NULL         -- JSON object: what was measured, and what changed
 );
 
--- What scorers outside said of the quality of answers.
+-- What scorers outside said of the quality of answers: a row for each call, made before it.
 CREATE TABLE quality_checks (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     session_id TEXT NOT NULL,
     scorer TEXT NOT NULL,
     checked_at TEXT NOT NULL,
     digest TEXT,                   -- of the file that was judged
+    budgeted INTEGER NOT NULL,     -- it counts towards quality_checks_per_day
+    outcome TEXT NOT NULL,         -- asked | answered | no_answer | unavailable
     quality REAL,                  -- 1 to 5; none when there was no answer
-    ours INTEGER NOT NULL,
+    ours INTEGER NOT NULL,         -- response_quality as it was graded automatically
     discrepancy REAL,
     error TEXT
 );

@@ -85,8 +85,8 @@ _FIT = Fit(
     writable=(DATABASE.parent,),
     runtime=Path("/run/user/1000"),
     max_file_bytes=1,
-    network=False,
-    programs=False,
+    network=(),
+    programs=(),
 )
 
 Told = Mapping[str, str | None]
@@ -158,8 +158,8 @@ def told(prober: Prober) -> dict[str, Told]:
             "nothing": ([], tuple(ATTEMPTS)),
             "users": ([_PRIVATE_USERS], tuple(ATTEMPTS)),
             "everything": (_restrictions(shipped_unit()), tuple(ATTEMPTS)),
-            "webhook": (_restrictions(fitted_unit(replace(_FIT, network=True), version="0")), tuple(ATTEMPTS)),
-            "command": (_restrictions(fitted_unit(replace(_FIT, programs=True), version="0")), tuple(ATTEMPTS)),
+            "webhook": (_restrictions(fitted_unit(replace(_FIT, network=("a",)), version="0")), tuple(ATTEMPTS)),
+            "command": (_restrictions(fitted_unit(replace(_FIT, programs=("a",)), version="0")), tuple(ATTEMPTS)),
             **each,
         }
     )

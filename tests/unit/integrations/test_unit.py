@@ -16,8 +16,8 @@ FIT = Fit(
     writable=(HOME / ".timmy/uniwizard",),
     runtime=Path("/run/user/1000"),
     max_file_bytes=256 << 20,
-    network=False,
-    programs=False,
+    network=(),
+    programs=(),
 )
 
 
@@ -88,7 +88,7 @@ def test_folders_that_no_service_has_are_refused(path: str) -> None:
 
 
 def test_a_webhook_opens_the_network_and_says_why() -> None:
-    lacks, has = changes(network=True)
+    lacks, has = changes(network=("alert_webhook_url",))
     assert {"PrivateNetwork=yes", "RestrictAddressFamilies=AF_UNIX", "TemporaryFileSystem=/run:ro"} <= lacks
     assert not any("None." in line for line in has)
     assert {
@@ -98,8 +98,15 @@ def test_a_webhook_opens_the_network_and_says_why() -> None:
     } <= has
 
 
+def test_each_setting_that_needs_it_is_named() -> None:
+    _, has = changes(network=("alert_webhook_url", "quality_judge_url"))
+    assert "# For `alert_webhook_url` and `quality_judge_url`." in has
+    _, has = changes(programs=("quality_command",))
+    assert "# Programs of `quality_command` run in this sandbox too: what only few can do without is left open." in has
+
+
 def test_a_command_opens_more_and_writes_nothing() -> None:
-    unit = values(programs=True, network=True)
+    unit = values(programs=("alert_command",), network=("alert_webhook_url",))
     assert {"PrivateNetwork", "TemporaryFileSystem", "BindReadOnlyPaths", "MemoryDenyWriteExecute"}.isdisjoint(unit)
     assert unit["SystemCallFilter"] == "@system-service"
     assert {name: unit[name] for name in ("ProtectSystem", "ProtectHome", "NoNewPrivileges", "PrivateUsers")} == {

@@ -1,0 +1,35 @@
+"""Scorers of quality outside of this program, which say whether its grades are right. None is asked unless it is set.
+
+What the two that come with it hand over is redacted by them, whoever calls them (`transcript`).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.session import Session
+
+
+class QualityScorer(Protocol):
+    """Somebody who judges the quality of a session's answer. `name`, if it has one, is what its answers are kept under.
+
+    ::
+
+        class Half:
+            def validate(self, session: Session, grade: Grade) -> float:
+                return grade.response_quality / 2
+    """
+
+    def validate(self, session: Session, grade: Grade) -> float:
+        """Give the quality of the session's answer, 1 (worst) to 5 (best).
+
+        Raises:
+            ScorerError: there is no answer about this session.
+            ScorerUnavailableError: there is none about any; it is asked again later.
+        """
+
+
+def name_of(scorer: QualityScorer) -> str:
+    """Give the name under which the answers of a scorer are kept."""
+    return str(getattr(scorer, "name", None) or type(scorer).__name__)

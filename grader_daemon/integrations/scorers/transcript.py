@@ -1,0 +1,76 @@
+"""A session as it may be handed to the outside: without secrets, e-mail addresses, system prompt, reasoning and images.
+
+All text is searched before any of it is cut: half a secret would not be known as one. E-mail addresses go too, whatever
+the rules say: those are about what stays on this machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import msgspec
+
+from grader_daemon.analysis.redaction import SECRETS_AND_ADDRESSES
+from grader_daemon.domain.session import Message, Session, ToolCall
+from grader_daemon.domain.text import storable
+
+_NAME_CHARACTERS = 40
+_HIDDEN_ROLES = frozenset(("system", "developer"))
+
+
+class Call(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A tool call; `arguments` is JSON as the agent wrote it."""
+
+    tool: str
+    arguments: str = ""
+
+
+class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One message; `tool` is whose result it is."""
+
+    role: str
+    text: str = ""
+    tool: str | None = None
+    calls: tuple[Call, ...] = ()
+
+
+def redacted(text: str) -> str:
+    """Give text as it may be handed over."""
+    return SECRETS_AND_ADDRESSES.redact(storable(text))
+
+
+def transcript(session: Session) -> tuple[Turn, ...]:
+    """Give the messages of a session as they may be handed over."""
+    return tuple(_turns(session))
+
+
+def _turns(session: Session) -> Iterator[Turn]:
+    tools: dict[str, str] = {}
+    for message in session.messages:
+        if message.role in _HIDDEN_ROLES:
+            continue
+        calls = message.tool_calls or ()
+        tools |= {call.id: call.tool for call in calls if call.id and call.tool}
+        tool = message.name or message.tool_name or tools.get(message.tool_call_id or "")
+        yield _turn(message, tool, calls)
+
+
+def _turn(message: Message, tool: str | None, calls: tuple[ToolCall, ...]) -> Turn:
+    return Turn(
+        role=_name(message.role),
+        text=redacted(message.text),
+        tool=_name(tool) if tool else None,
+        calls=tuple(Call(_name(call.tool or ""), redacted(_arguments(call))) for call in calls),
+    )
+
+
+def _name(given: str) -> str:
+    return redacted(given)[:_NAME_CHARACTERS]
+
+
+def _arguments(call: ToolCall) -> str:
+    given = call.function.arguments if call.function is not None else None
+    if given is None or isinstance(given, str):
+        return given or ""
+    return json.dumps(given, ensure_ascii=False)

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.domain.limits import Limits
+from grader_daemon.errors import ParseError, VanishedFileError
+from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.rereading import Reread, read_again
+from grader_daemon.storage import Store
+from tests.conftest import SessionWriter
+from tests.e2e.session_files import turns
+from tests.strategies import SESSION_ID, grade
+
+
+def reread(path: str, *, most_bytes: int = 1_000_000) -> Reread:
+    return read_again(grade(session_file=path), zone=UTC, limits=Limits(bytes=most_bytes))
+
+
+def test_the_session_is_given_with_the_digest_that_it_was_graded_with(
+    write_session: SessionWriter, ingest: Ingest, store: Store
+) -> None:
+    path = write_session(turns())
+    ingest.ingest([path], within_seconds=1)
+
+    again = reread(path)
+
+    assert again.session.session_id == SESSION_ID
+    assert store.rows("SELECT digest FROM session_details") == [(again.digest,)]
+
+
+def test_a_file_that_is_gone_is_told(write_session: SessionWriter) -> None:
+    path = Path(write_session(turns()))
+    path.unlink()
+
+    with pytest.raises(VanishedFileError):
+        reread(str(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        pytest.param(b"", "", id="nothing"),
+        pytest.param(b'{"a": 1}', "no session any more", id="something-else"),
+        pytest.param(None, "another session now", id="another-session"),
+    ],
+)
+def test_a_file_that_holds_something_else_is_told(
+    write_session: SessionWriter, content: bytes | None, words: str
+) -> None:
+    path = write_session(turns(), name="session_x.json", content=content, session_id="20261121_220000_other1")
+
+    with pytest.raises(ParseError) as caught:
+        reread(path)
+
+    assert words in str(caught.value)
+
+
+def test_a_file_that_is_too_large_is_not_read(write_session: SessionWriter) -> None:
+    with pytest.raises(ParseError, match="more than max_file_bytes"):
+        reread(write_session(turns()), most_bytes=10)
