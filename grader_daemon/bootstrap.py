@@ -69,10 +69,14 @@ def make_ingest(settings: Settings, store: Store, *, on_file: Callable[[str], No
     from grader_daemon.pipeline.ingest import Ingest
     from grader_daemon.pipeline.record import Recorder
 
-    pauses = tuple(timedelta(seconds=seconds) for seconds in settings.retry_seconds)
+    examiner = make_examiner(settings)
     return Ingest(
-        examiner=make_examiner(settings),
-        recorder=Recorder(store, retry_pauses=pauses),
+        examiner=examiner,
+        recorder=Recorder(
+            store,
+            retry_pauses=tuple(timedelta(seconds=seconds) for seconds in settings.retry_seconds),
+            asked_again_within=timedelta(hours=examiner.rules.people.asked_again_hours),
+        ),
         store=store,
         clock=utc_now,
         on_file=on_file,

@@ -77,7 +77,12 @@ def examiner(rules: Rules) -> Examiner:
 @pytest.fixture
 def ingest(examiner: Examiner, store: Store, clock: Clock) -> Ingest:
     """From path to row."""
-    return Ingest(examiner=examiner, recorder=Recorder(store, retry_pauses=PAUSES), store=store, clock=clock)
+    return Ingest(
+        examiner=examiner,
+        recorder=Recorder(store, retry_pauses=PAUSES, asked_again_within=timedelta(2)),
+        store=store,
+        clock=clock,
+    )
 
 
 @pytest.fixture

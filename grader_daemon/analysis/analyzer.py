@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from grader_daemon.analysis.failures import FailureTrail
-from grader_daemon.analysis.people import TaskTypes, is_from_person, summarize
+from grader_daemon.analysis.people import Heard, SignalReader, TaskTypes, digest_of, said_by_person, summarize
 from grader_daemon.analysis.redaction import Redactor, redactor_of
 from grader_daemon.analysis.results import ResultReader
 from grader_daemon.analysis.tail import read_tail
@@ -32,6 +32,7 @@ class Analyzer:
         self._redactor = redactor_of(rules.redaction)
         self._results = ResultReader(rules.failures)
         self._task_types = TaskTypes(rules.task_types)
+        self._signals = SignalReader(rules.people)
 
     def without_secrets(self, session: Session) -> Session:
         """Give the session with names of model and platform that can be kept."""
@@ -69,7 +70,16 @@ class Analyzer:
             errors_recovered=not walk.trail.failures or (answered and walk.recovery_index is not None),
             recovery_index=walk.recovery_index,
             duration_seconds=_duration(session),
+            signals_from_people=self._signals.read(walk.heard),
+            request=self._request(session, walk),
         )
+
+    def _request(self, session: Session, walk: _Walk) -> int | None:
+        """Identify what a person asked for at the beginning; not what a program asks for day after day."""
+        rules = self._rules.people
+        if not walk.heard or walk.heard[0].answered or session.platform in rules.unattended_platforms:
+            return None
+        return None if session.session_id.startswith(rules.unattended_ids) else digest_of(walk.heard[0].text, rules)
 
     def _walk(self, messages: tuple[Message, ...]) -> _Walk:
         redactor = self._redactor
@@ -87,8 +97,8 @@ class Analyzer:
                     walk.trail.add(index, walk.known_as(tool), category=category, call=call, said=said)
             elif role == ASSISTANT:
                 walk.see_answer(index, message)
-            elif role == USER and is_from_person(message, self._rules.people):
-                walk.see_request(message)
+            elif role == USER:
+                walk.see_request(index, message.text)
         return walk
 
 
@@ -100,7 +110,7 @@ class _Walk:
     people: PeopleRules
     redactor: Redactor
     trail: FailureTrail
-    request: str | None = None
+    answered: bool = False
     api_calls: int = 0
     tool_calls: int = 0
     run: int = 0
@@ -115,15 +125,32 @@ class _Walk:
     calls: dict[str, ToolCall] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     called: dict[str, int] = field(default_factory=dict)
+    heard: list[Heard] = field(default_factory=list)
 
-    def see_request(self, message: Message) -> None:
-        """A person's message; it answers a question if the agent's last message was one."""
-        question = self.last_answer
-        if question is not None and not question.tool_calls:
-            self.asked = self.asked or _ends_in_question(question.text, self.people.question_endings)
-        self.last_answer = None
-        if self.request is None:
-            self.request = message.text
+    @property
+    def request(self) -> str | None:
+        """What a person asked for first."""
+        return self.heard[0].text if self.heard else None
+
+    def see_request(self, index: int, text: str) -> None:
+        """A message in the user's role; it answers a question if a person wrote it and the last message was one.
+
+        A person's first message is no answer to what the agent did, unless the machinery has written before.
+        """
+        said = said_by_person(text, self.people)
+        self.answered = self.answered or said is not text or (bool(self.heard) and self.api_calls > 0)
+        if said is None:
+            return
+        question, self.last_answer = self.last_answer, None
+        asked = (
+            question is not None
+            and not question.tool_calls
+            and _ends_in_question(question.text, self.people.question_endings)
+        )
+        self.asked = self.asked or asked
+        self.heard.append(
+            Heard(index=index, text=said, answered=self.answered, asked=asked, tool_calls=self.tool_calls)
+        )
 
     def see_answer(self, index: int, message: Message) -> None:
         """An assistant message, with or without tool calls."""

@@ -131,7 +131,9 @@ class SelfGrader(InsightReader):
         stored = self._store.find_grade(prefix)
         session, note = self._read_again(stored.grade)
         redactor = redactor_of(load_rules(self.settings.rules_file).redaction)
-        wanted = {index for reason in stored.grade.reasons for index in reason.messages}
+        grade = stored.grade
+        wanted = {index for reason in grade.reasons for index in reason.messages}
+        wanted |= {signal.index for signal in grade.signals_from_people}
         excerpts = {}
         if session is not None:
             excerpts = {
@@ -139,7 +141,7 @@ class SelfGrader(InsightReader):
                 for index in sorted(wanted)
                 if index < len(session.messages)
             }
-        return Explanation(stored=stored, sentences=_sentences(stored.grade.reasons), excerpts=excerpts, note=note)
+        return Explanation(stored=stored, sentences=_sentences(grade.reasons), excerpts=excerpts, note=note)
 
     def check_quality(self, scorer: QualityScorer | None = None, *, n: int = 10) -> list[QualityCheck]:
         """Have up to `n` finished sessions of the last four weeks judged, drawn at random among those not judged yet.

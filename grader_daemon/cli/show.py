@@ -9,6 +9,7 @@ from grader_daemon.api.documents import grade_document
 from grader_daemon.api.reader import GradeReader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
+from grader_daemon.cli.people import people_words
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.schema import SCHEMA_VERSION
@@ -51,6 +52,7 @@ def _print(grade: Grade, check: QualityCheck | None) -> None:
             ("tool calls", grade.tool_calls),
             ("failures", f"{grade.total_errors} ({grade.error_rate:.2f} per assistant message)"),
             ("flags", ", ".join(_flags(grade))),
+            ("people", ", ".join(people_words(grade))),
             ("model", grade.model),
             ("platform", grade.platform),
             ("started", grade.session_start),

@@ -9,6 +9,7 @@ import click
 from grader_daemon.api.grader import Explanation, SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
+from grader_daemon.cli.people import people_words
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
@@ -45,6 +46,8 @@ def _document(explanation: Explanation) -> dict[str, object]:
             }
             for reason in grade.reasons
         ],
+        "signals_from_people": grade.signals_from_people,
+        "asked_again": grade.asked_again,
         "messages": {str(index): text for index, text in explanation.excerpts.items()},
         "note": explanation.note,
     }
@@ -58,6 +61,9 @@ def _print(explanation: Explanation) -> None:
         output.line(f"{score} = {output.cell(getattr(grade, score))}")
         for reason in reasons:
             output.line(f"  {_effect(reason)}  {reason.rule}: {explanation.sentences[reason.rule]}{_where(reason)}")
+    if people := people_words(grade):
+        output.line()
+        output.line(f"people: {clean(', '.join(people))}")
     if not grade.reasons:
         output.line("Graded by another program, which kept no reasons.")
     if explanation.excerpts:

@@ -172,13 +172,24 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
     sessions: tuple[str, ...]
 
 
+class FromPeople(msgspec.Struct, frozen=True, kw_only=True):
+    """What people let know of a week's work.
+
+    `objected` counts finished sessions in which a person complained, corrected the agent or gave up, `asked_again` the
+    sessions, of this week or before, whose request came again in one that ended this week.
+    """
+
+    objected: int
+    asked_again: int
+
+
 class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     """One ISO week, Monday to Sunday, where the person lives.
 
     `complete` is False while the week goes on. `revision` counts how often the report was made with other numbers, and
     `late_sessions` how many sessions there are more than in the first one. Each `Figure` has the week before beside it.
     `lowest_task_types` come worst first, `error_prone_tools` and `common_errors` most failures first. `trend` ends with
-    this week.
+    this week. `people` is None in reports of versions that did not listen to them.
     """
 
     report_version: int = REPORT_VERSION
@@ -204,3 +215,4 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     returned_issues: tuple[ErrorIssue, ...]
     alerts: tuple[Alert, ...]
     trend: tuple[TrendPoint, ...]
+    people: FromPeople | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -16,6 +17,13 @@ class SignalKind(StrEnum):
     ACCEPTANCE = "acceptance"
     REPEATED = "repeated"
     GAVE_UP = "gave_up"
+
+
+MOST_SIGNALS: Final = 100
+"""So many signals of a session are kept: the last."""
+
+OBJECTING: Final = frozenset((SignalKind.CORRECTION, SignalKind.COMPLAINT, SignalKind.GAVE_UP))
+ACCEPTING: Final = frozenset((SignalKind.THANKS, SignalKind.ACCEPTANCE))
 
 
 class PersonSignal(msgspec.Struct, frozen=True, gc=False):

@@ -11,6 +11,7 @@ import msgspec
 
 from grader_daemon.domain.alert import Metric
 from grader_daemon.domain.analysis import Category
+from grader_daemon.domain.people import SignalKind
 from grader_daemon.domain.rollup import Dimension
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -54,13 +55,35 @@ class TailRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     iteration_limit_prompts: tuple[str, ...]
 
 
+class SignalRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Words of one kind of signal: anywhere, first; where nothing was asked, first or as the whole first clause."""
+
+    phrases: tuple[str, ...] = ()
+    openings: tuple[str, ...] = ()
+    unasked: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()
+
+
 class PeopleRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which user messages are from a person, and how the agent asks one."""
+    """Which user messages are from a person, how the agent asks one, and what people say of its work."""
 
     injected_prefixes: tuple[str, ...]
+    injected_endings: tuple[str, ...]
+    output_beginnings: tuple[str, ...]
     clarification_tools: frozenset[str]
     question_endings: tuple[str, ...]
     summary_characters: Count
+    unattended_platforms: frozenset[str]
+    unattended_ids: tuple[str, ...]
+    shortest_request_characters: Positive
+    asked_again_hours: Count
+    examined_characters: Count
+    similar_words: Part
+    fillers: tuple[str, ...]
+    deniers: frozenset[str]
+    not_signals: tuple[str, ...]
+    consents: tuple[str, ...]
+    signals: dict[SignalKind, SignalRules]
 
 
 class RedactionRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

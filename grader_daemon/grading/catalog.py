@@ -12,6 +12,8 @@ CATALOG = MappingProxyType(
         "completion.failure_phrase": "the final answer says that something failed",
         "completion.high_error_rate": "many tool calls failed",
         "completion.short_answer": "the final answer is empty or very short",
+        "completion.accepted": "the last that a person said of the work is thanks or acceptance",
+        "completion.complaint": "the last that a person said of the work is a complaint, a correction or giving up",
         "completion.interrupted": "the session was cut short, so it is never completed",
         "efficiency.level": "error rate and number of tool calls are within this level's limits",
         "efficiency.otherwise": "error rate or number of tool calls are beyond every level",

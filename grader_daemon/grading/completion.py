@@ -6,7 +6,8 @@ import re
 
 from grader_daemon.domain.analysis import Analysis, SessionState
 from grader_daemon.domain.grade import Reason
-from grader_daemon.domain.phrases import Phrases
+from grader_daemon.domain.people import ACCEPTING, OBJECTING, PersonSignal
+from grader_daemon.domain.phrases import Phrases, plain
 from grader_daemon.domain.rules import CompletionRules
 
 _SCORE = "task_completed"
@@ -45,7 +46,7 @@ class CompletionJudge:
         where = () if analysis.final_index is None else (analysis.final_index,)
         reasons = []
         if answer:
-            said = self._said_in(_plain(answer))
+            said = self._said_in(plain(answer.lower()))
             reasons += [Reason(_SCORE, rule, effect, where) for rule, effect in _SAID.items() if rule in said]
         if analysis.error_rate <= rules.low_error_rate:
             reasons.append(_LOW_ERROR_RATE)
@@ -54,6 +55,8 @@ class CompletionJudge:
             reasons.append(Reason(_SCORE, "completion.high_error_rate", -1, indexes))
         if len(answer) < rules.short_answer_characters:
             reasons.append(Reason(_SCORE, "completion.short_answer", -1, where))
+        if analysis.signals_from_people:
+            reasons += _last_word(analysis.signals_from_people[-1])
         return reasons
 
     def _said_in(self, text: str) -> set[str]:
@@ -70,8 +73,10 @@ class CompletionJudge:
         return not self._rules.negations.isdisjoint(_WORD.findall(clause)[-reach:]) if reach else False
 
 
-def _plain(answer: str) -> str:
-    """Lower case, straight apostrophes, "n't" as "not"."""
-    return (
-        answer.lower().replace("’", "'").replace("can't", "can not").replace("cannot", "can not").replace("n't", " not")
-    )
+def _last_word(signal: PersonSignal) -> list[Reason]:
+    """What the last signal of a person says; the same request again says neither."""
+    if signal.kind in ACCEPTING:
+        return [Reason(_SCORE, "completion.accepted", 1, (signal.index,))]
+    if signal.kind in OBJECTING:
+        return [Reason(_SCORE, "completion.complaint", -1, (signal.index,))]
+    return []

@@ -160,6 +160,7 @@ class WeeklyReports:
             returned_issues=tuple(i for i in issues if i.state is IssueState.REGRESSED)[:_LISTED_ISSUES],
             alerts=tuple(_as_of(alert, until) for alert in self._store.alerts.between(since, until)),
             trend=tuple(self._trend(week)),
+            people=self._store.reports.from_people(week),
         )
 
     def _issues(self, week: Span, until: datetime) -> list[ErrorIssue]:

@@ -94,6 +94,7 @@ class Examiner:
     """Reads, parses, analyses and grades single files under one set of rules and one judge."""
 
     def __init__(self, rules: Rules, judge: Judge, *, zone: tzinfo | None, idle: timedelta, limits: Limits) -> None:
+        self.rules = rules
         self._zone = zone
         self._idle = idle
         self._limits = limits

@@ -61,16 +61,23 @@ class Recorded(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Recorder:
-    """Writes ingests; the pauses between tries of a troubled file grow along `retry_pauses`."""
+    """Writes ingests; the pauses between tries of a troubled file grow along `retry_pauses`.
 
-    def __init__(self, store: Store, *, retry_pauses: tuple[timedelta, ...]) -> None:
+    A request is asked again when a session of it begins within `asked_again_within` after another one has ended.
+    """
+
+    def __init__(self, store: Store, *, retry_pauses: tuple[timedelta, ...], asked_again_within: timedelta) -> None:
         self._store = store
         self._retry_pauses = retry_pauses
+        self._asked_again_within = asked_again_within
 
     def record(self, gathered: Sequence[tuple[Examined, LedgerEntry | None]], *, now: datetime) -> list[Recorded]:
         """Write many ingests, each with the file's ledger row before; call it inside `Store.transaction`."""
         identities = [examined.identity for examined, _ in gathered if isinstance(examined, GradedFile)]
-        batch = _Batch(self._store, now, self._retry_pauses, Identities(self._store.rivals(identities)))
+        graded = Identities(self._store.rivals(identities))
+        batch = _Batch(
+            self._store, now, graded, retry_pauses=self._retry_pauses, asked_again_within=self._asked_again_within
+        )
         recorded = [batch.record(examined, known) for examined, known in gathered]
         batch.flush()
         return recorded
@@ -79,17 +86,26 @@ class Recorder:
 class _Batch:
     """Gathers rows, so that many go to the database in one statement; `graded` knows those that are not there yet."""
 
-    def __init__(self, store: Store, now: datetime, retry_pauses: tuple[timedelta, ...], graded: Identities) -> None:
+    def __init__(
+        self,
+        store: Store,
+        now: datetime,
+        graded: Identities,
+        *,
+        retry_pauses: tuple[timedelta, ...],
+        asked_again_within: timedelta,
+    ) -> None:
         self._store = store
         self._now = now
         self._retry_pauses = retry_pauses
+        self._asked_again_within = asked_again_within
         self._graded = graded
         self._grades: list[NewGrade] = []
         self._entries: list[LedgerEntry] = []
 
     def flush(self) -> None:
         """Write what was gathered."""
-        self._store.save_grades(self._grades)
+        self._store.save_grades(self._grades, asked_again_within=self._asked_again_within)
         self._store.save_entries(self._entries, now=self._now)
         self._grades, self._entries = [], []
 
@@ -166,7 +182,7 @@ class _Batch:
     def _retract(self, session_id: str, reason: SkipReason) -> None:
         self.flush()
         self._graded.remove(session_id)
-        self._store.retract(session_id, reason)
+        self._store.retract(session_id, reason, asked_again_within=self._asked_again_within)
 
     def _record_loss(self, examined: GradedFile, reason: SkipReason) -> Recorded:
         """The session is graded from another file, or goes on in one."""

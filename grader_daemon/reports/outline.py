@@ -145,9 +145,10 @@ def _summary(report: WeeklyReport) -> tuple[Block, ...]:
     if not report.total_sessions and not report.sessions_before:
         return (total,)
     changes = tuple(Prose((sentence,)) for sentence in clear_changes(figures))
+    people = tuple(Prose(words) for words in wording.people_words(report))
     rows = tuple(_row(((measure.name,),), figure, measure) for measure, figure in figures)
     table = Table("The week in numbers", (Column("Measure", is_number=False), *_FIGURE_COLUMNS), rows)
-    return (total, *changes, table, Prose((wording.INTERVALS_NOTE,)))
+    return (total, *people, *changes, table, Prose((wording.INTERVALS_NOTE,)))
 
 
 def _total(report: WeeklyReport) -> str:

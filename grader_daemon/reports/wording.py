@@ -101,6 +101,16 @@ def coverage_words(coverage: Coverage) -> Words:
     return (f"{count(coverage.seen, 'session file')} seen: {said}.",)
 
 
+def people_words(report: WeeklyReport) -> tuple[Words, ...]:
+    """Say how often people objected, and asked for the same again; nothing where nobody could."""
+    if report.people is None or not report.total_sessions:
+        return ()
+    sessions = count(report.total_sessions, "session")
+    objected = f"People complained, corrected the agent or gave up in {report.people.objected:,} of {sessions}"
+    again = f"asked for the same again after {count(report.people.asked_again, 'session')}"
+    return ((f"{objected}, and {again}.",),)
+
+
 def suggestion_lines(suggestion: Suggestion) -> tuple[Words, ...]:
     """Give the numbers that triggered a suggestion, and sessions that show why."""
     because: Words = (f"Because {remark(suggestion.because)}",)

@@ -7,7 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 import msgspec
 
 from grader_daemon.domain.calendar import Span, end_of, start_of
-from grader_daemon.domain.insight import Concern, Coverage, Example
+from grader_daemon.domain.insight import Concern, Coverage, Example, FromPeople
+from grader_daemon.domain.people import OBJECTING
 from grader_daemon.patterns.rollups import NAME_CHARACTERS
 from grader_daemon.storage.database import Database
 from grader_daemon.storage.rows import to_moment, to_text
@@ -15,6 +16,9 @@ from grader_daemon.storage.rows import to_moment, to_text
 _EXAMPLES = 3
 _ZONES = timedelta(days=1)
 """So far at most is a day anywhere from the day in UTC."""
+_LONGEST_AGAIN = timedelta(days=10)
+"""A session that asks again began within two days of the other's end, and seldom lasts another week."""
+_OBJECTED = " OR ".join(f"people LIKE '%\"{kind}\"%'" for kind in sorted(OBJECTING))
 _OF_FAILURE = "EXISTS (SELECT 1 FROM session_failures AS f WHERE f.session_id = d.session_id AND "
 _SHOWN_BY = {
     Concern.COMPLETION: "NOT g.task_completed",
@@ -93,6 +97,23 @@ class Reports:
             dead=dead,
         )
 
+    def from_people(self, span: Span) -> FromPeople:
+        """Count what people said of the finished sessions of a span, and what was asked for again in them."""
+        days = (span.first.isoformat(), span.last.isoformat())
+        until = _moved(span.last, 1 + _ZONES.days)
+        objected = self._database.rows(
+            "SELECT count(*) FROM session_details WHERE ended_at >= ? AND ended_at < ? AND ended_on BETWEEN ? AND ?"
+            f" AND state <> 'open' AND ({_OBJECTED})",
+            (_moved(span.first, -_ZONES.days), until, *days),
+        )
+        asked_again = self._database.rows(
+            "SELECT count(*) FROM session_details AS d JOIN session_details AS later"
+            " ON later.session_id = d.asked_again WHERE d.ended_at >= ? AND d.ended_at < ?"
+            " AND later.ended_on BETWEEN ? AND ? AND later.state <> 'open'",
+            (_moved(span.first, -_LONGEST_AGAIN.days), until, *days),
+        )
+        return FromPeople(objected=objected[0][0], asked_again=asked_again[0][0])
+
     def examples(self, why: Example, span: Span) -> tuple[str, ...]:
         """Give up to three finished sessions that ended in a span and show `why`, those with most failures first."""
         around = (to_text(start_of(span.first, UTC) - _ZONES), to_text(end_of(span.last, UTC) + _ZONES))
@@ -110,6 +131,11 @@ class Reports:
             ),
         )
         return tuple(row[0] for row in rows)
+
+
+def _moved(day: date, days: int) -> str:
+    """Give the beginning of a day so many days later, within the calendar, as it compares with times in UTC."""
+    return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal())).isoformat()
 
 
 def _nanoseconds(moment: datetime) -> int:

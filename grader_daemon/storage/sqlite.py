@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError
 from grader_daemon.patterns.rollups import Changes
 from grader_daemon.storage.alerts import Alerts
+from grader_daemon.storage.asking import Asking, places_of
 from grader_daemon.storage.database import LISTED, listed
 from grader_daemon.storage.issues import Issues
 from grader_daemon.storage.jobs import JobRuns
@@ -115,6 +116,7 @@ class Store(Ledger):
         self.alerts = Alerts(self)
         self.outbox = Outbox(self)
         self.job_runs = JobRuns(self)
+        self.asking = Asking(self)
         self.quality = QualityChecks(self)
         if not read_only and self._lacks_rollups():
             with self.transaction():
@@ -135,8 +137,11 @@ class Store(Ledger):
             rows += self.rows(f"{_SELECT_RIVALS} WHERE d.{column} IN {LISTED}", (listed(list(keys - {None})),))
         return [to_identity(row) for row in rows]
 
-    def save_grades(self, grades: Sequence[NewGrade]) -> None:
-        """Insert or replace grades with their details and failures, and count them in the roll-ups."""
+    def save_grades(self, grades: Sequence[NewGrade], *, asked_again_within: timedelta | None = None) -> None:
+        """Insert or replace grades with their details and failures, and count them in the roll-ups.
+
+        `asked_again_within`: so soon must the same be asked for again to count; None leaves `asked_again` as it is.
+        """
         many = self.connection.executemany
         grades = list({new.grade.session_id: new for new in grades}.values())
         replaced = self.stored([new.grade.session_id for new in grades])
@@ -164,6 +169,10 @@ class Store(Ledger):
         )
         many(_INSERT_FAILURES, [row for new in grades for row in failure_rows(new.grade)])
         self.issues.save_signs([sign for new in grades for sign in new.signs])
+        if asked_again_within is not None:
+            moved = [old.grade for old in replaced.values()]
+            places = dict.fromkeys([*places_of([new.grade for new in grades]), *places_of(moved)])
+            self.asking.settle(list(places), within=asked_again_within)
 
     def _lacks_rollups(self) -> bool:
         """Are there grades that an older version, or the original program, saved without counting them?"""
@@ -183,10 +192,16 @@ class Store(Ledger):
         """Was the loop risk of this session told to people?"""
         return bool(self.rows("SELECT 1 FROM session_details WHERE session_id = ? AND loop_told", (session_id,)))
 
-    def retract(self, session_id: str, reason: SkipReason) -> None:
-        """Take a grade back because another file holds the session; its own file's ledger row says why."""
-        self._count(added=[], removed=[old.grade for old in self.stored([session_id]).values()])
+    def retract(self, session_id: str, reason: SkipReason, *, asked_again_within: timedelta | None = None) -> None:
+        """Take a grade back because another file holds the session; its own file's ledger row says why.
+
+        For `asked_again_within` see `save_grades`.
+        """
+        removed = [old.grade for old in self.stored([session_id]).values()]
+        self._count(added=[], removed=removed)
         self._delete_grade(session_id)
+        if asked_again_within is not None:
+            self.asking.settle(places_of(removed), within=asked_again_within)
         self.connection.execute(
             "UPDATE session_files SET state = 'skipped', reason = ?, retry_at = NULL, rules_version = NULL"
             " WHERE session_id = ? AND state = 'graded'",

@@ -285,7 +285,12 @@ def ingest_all(paths: list[str], *, batch: int, rules: Rules, store: Store) -> N
     """Ingest in this order, so many in a transaction."""
     clock = Clock()
     examiner = Examiner(rules, Judge(), zone=UTC, idle=timedelta(days=36500), limits=Limits(bytes=MAX_BYTES))
-    ingest = Ingest(examiner=examiner, recorder=Recorder(store, retry_pauses=(timedelta(1),)), store=store, clock=clock)
+    ingest = Ingest(
+        examiner=examiner,
+        recorder=Recorder(store, retry_pauses=(timedelta(1),), asked_again_within=timedelta(2)),
+        store=store,
+        clock=clock,
+    )
     for start in range(0, len(paths), batch):
         ingest.ingest(paths[start : start + batch], within_seconds=60)
 

@@ -164,7 +164,7 @@ def undisturbed(folder: Path) -> dict[str, Row]:
         with closing(Store(database, host=gethostname())) as store:
             ingest = Ingest(
                 examiner=Examiner(load_rules(), Judge(), zone=UTC, idle=_IDLE, limits=Limits()),
-                recorder=Recorder(store, retry_pauses=()),
+                recorder=Recorder(store, retry_pauses=(), asked_again_within=timedelta(2)),
                 store=store,
                 clock=now,
             )

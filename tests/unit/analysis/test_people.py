@@ -5,12 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis.people import TaskTypes, is_from_person, summarize
+from grader_daemon.analysis.people import TaskTypes, digest_of, said_by_person, summarize
 from grader_daemon.analysis.redaction import SECRETS
 from grader_daemon.domain.rules import Rules
-from grader_daemon.domain.session import Message, Part
 from grader_daemon.rules import load_rules
-from tests.strategies import answer, user
 
 KEYWORDS = {
     "code_review": ["review", "reviews", "reviewed", "reviewing", "code review", "code reviews", "PR", "PRs", "pr"],
@@ -125,7 +123,7 @@ def test_words_far_into_a_request_are_not_looked_at(task_types: TaskTypes) -> No
     ],
 )
 def test_injected_messages_are_not_from_a_person(text: str, rules: Rules) -> None:
-    assert not is_from_person(user(text), rules.people)
+    assert said_by_person(text, rules.people) is None
 
 
 @pytest.mark.parametrize(
@@ -138,16 +136,83 @@ def test_injected_messages_are_not_from_a_person(text: str, rules: Rules) -> Non
     ],
 )
 def test_other_user_messages_are_from_a_person(text: str, rules: Rules) -> None:
-    assert is_from_person(user(text), rules.people)
+    assert said_by_person(text, rules.people) == text
 
 
-def test_an_answer_is_not_from_a_person(rules: Rules) -> None:
-    assert not is_from_person(answer("Fix the tests"), rules.people)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param(
+            "[CONTEXT COMPACTION — REFERENCE ONLY] Earlier\n--- END OF CONTEXT SUMMARY — answer below ---\n\nNo, wrong",
+            "No, wrong",
+            id="words-below-a-summary",
+        ),
+        pytest.param("[CONTEXT COMPACTION] x\n--- END OF CONTEXT SUMMARY ---\n \n", None, id="nothing-below-a-summary"),
+        pytest.param("[CONTEXT COMPACTION] x\n--- END OF CONTEXT SUMMARY ---", None, id="nothing-after-a-summary"),
+        pytest.param(
+            "[CONTEXT COMPACTION] x\n--- END OF CONTEXT SUMMARY ---\n[System: Continue]",
+            None,
+            id="another-below-a-summary",
+        ),
+        pytest.param(
+            "[CONTEXT COMPACTION] a\n--- END OF CONTEXT SUMMARY ---\nb\n--- END OF CONTEXT SUMMARY ---\nc",
+            "c",
+            id="below-the-last-of-two-summaries",
+        ),
+    ],
+)
+def test_what_stands_below_a_summary_is_from_a_person(text: str, said: str | None, rules: Rules) -> None:
+    assert said_by_person(text, rules.people) == said
 
 
-def test_the_text_of_a_multimodal_injection_is_looked_at(rules: Rules) -> None:
-    message = Message(role="user", content=(Part(type="text", text="[System: Continue now."),))
-    assert not is_from_person(message, rules.people)
+# -- the digest of a request ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("FIX the Date Parser, please", id="case"),
+        pytest.param("  Fix the\n\tdate parser\u00a0please ", id="white-space"),
+        pytest.param("Fix the date parser, please!!", id="punctuation"),
+        pytest.param("**Fix** the `date` parser please", id="markdown"),
+        pytest.param("Fix the “date” parser – please…", id="punctuation-of-print"),
+    ],
+)
+def test_the_same_request_has_the_same_digest(text: str, rules: Rules) -> None:
+    assert digest_of(text, rules.people) == digest_of("Fix the date parser please", rules.people) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        pytest.param("Convert the first 10 files", "Convert the first 11 files", id="numbers"),
+        pytest.param("Convert all of the files", "Convert none of the files", id="words"),
+        pytest.param("Convert all of the files", "all of the files Convert", id="order"),
+        pytest.param("a b " * 2_000 + "one", "a b " * 2_000 + "two", id="far-from-the-beginning"),
+        pytest.param("Überprüfe das Verzeichnis", "Uberprufe das Verzeichnis", id="other-letters"),
+    ],
+)
+def test_other_requests_have_other_digests(one: str, other: str, rules: Rules) -> None:
+    assert digest_of(one, rules.people) != digest_of(other, rules.people)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("go on", id="two-words"),
+        pytest.param("Run the tests!!!!!!!!!!!!!!!!!!!!!!!!!!", id="punctuation-does-not-count"),
+        pytest.param("?!…" * 100, id="no-words"),
+    ],
+)
+def test_a_short_request_has_no_digest(text: str, rules: Rules) -> None:
+    assert digest_of(text, rules.people) is None
+
+
+@given(st.text(max_size=300))
+def test_a_digest_fits_into_a_column(text: str) -> None:
+    digest = digest_of(text, load_rules().people)
+    assert digest is None or 0 <= digest < 2**63
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import string
+
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from grader_daemon.domain.phrases import Phrases
+from grader_daemon.domain.phrases import PhraseIndex, Phrases, plain, words_of
 from tests.strategies import texts
 
 
@@ -67,3 +70,53 @@ def test_a_phrase_may_begin_with_a_mark() -> None:
 
 def test_a_rejected_beginning_hides_no_later_one() -> None:
     assert Phrases([("tool '*' not found", 1)]).first_in("mytool 'a' or tool 'b' not found") == (True, 1)
+
+
+@given(st.text(string.printable))
+def test_words_are_the_same_by_either_way_to_cut_them(text: str) -> None:
+    assert words_of(text) == words_of(text + " ü")[:-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("it isn’t so", "it is not so", id="curly-apostrophe"),
+        pytest.param("you can't", "you can not", id="cant"),
+        pytest.param("you cannot", "you can not", id="cannot"),
+        pytest.param("that's it", "that's it", id="other-apostrophe"),
+    ],
+)
+def test_what_can_be_said_in_two_ways_is_said_in_one(text: str, expected: str) -> None:
+    assert plain(text) == expected
+
+
+PHRASES = ["still broken", "No,", "is broken", "works * now"]
+
+
+@pytest.mark.parametrize(
+    ("text", "possible"),
+    [
+        pytest.param("broken is it still", ["still broken", "is broken"], id="with-all-their-words-in-their-order"),
+        pytest.param("it is broken", ["is broken"], id="not-with-some-of-their-words"),
+        pytest.param("no", ["No,"], id="whatever-stands-around-it"),
+        pytest.param("now it works", ["works * now"], id="whatever-a-star-stands-for"),
+        pytest.param("unbroken", [], id="not-inside-of-words"),
+        pytest.param("", [], id="no-words"),
+    ],
+)
+def test_an_index_names_the_phrases_that_a_text_can_hold(text: str, possible: list[str]) -> None:
+    index = PhraseIndex([(phrase, phrase) for phrase in PHRASES])
+    assert [label for _, label in index.possible(set(words_of(text)))] == possible
+
+
+@given(texts)
+def test_an_index_leaves_no_phrase_out_that_occurs(text: str) -> None:
+    lowered = text.lower()
+    index = PhraseIndex([(phrase, phrase) for phrase in PHRASES])
+    found = {label for pattern, label in index.possible(set(words_of(lowered))) if pattern.search(lowered)}
+    assert found == {label for _, label in Phrases([(phrase, phrase) for phrase in PHRASES]).occurrences(lowered)}
+
+
+def test_a_phrase_without_a_word_is_always_looked_for_and_an_empty_one_never() -> None:
+    index = PhraseIndex([("👎", "down"), (" ", "empty"), ("err*", "err")])
+    assert [label for _, label in index.possible(set())] == ["down", "err"]

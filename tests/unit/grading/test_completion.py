@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 
 from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.grade import Reason
+from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.rules import Rules
 from grader_daemon.grading.completion import CompletionJudge
 from grader_daemon.rules import load_rules
@@ -189,3 +191,32 @@ def test_a_long_answer_takes_bounded_time(judge: CompletionJudge, unit: str) -> 
     start = process_time()
     judge.judge(analysis(final_answer=unit * 50_000))
     assert process_time() - start < 2.0
+
+
+# -- what people say -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kinds", "rule", "effect"),
+    [
+        pytest.param([SignalKind.COMPLAINT], "completion.complaint", -1, id="complaint"),
+        pytest.param([SignalKind.CORRECTION], "completion.complaint", -1, id="correction"),
+        pytest.param([SignalKind.GAVE_UP], "completion.complaint", -1, id="giving-up"),
+        pytest.param([SignalKind.ACCEPTANCE], "completion.accepted", 1, id="acceptance"),
+        pytest.param([SignalKind.THANKS], "completion.accepted", 1, id="thanks"),
+        pytest.param([SignalKind.COMPLAINT, SignalKind.THANKS], "completion.accepted", 1, id="the-last-counts"),
+        pytest.param([SignalKind.THANKS, SignalKind.COMPLAINT], "completion.complaint", -1, id="for-or-against"),
+    ],
+)
+def test_the_last_word_of_a_person_counts(
+    judge: CompletionJudge, kinds: list[SignalKind], rule: str, effect: int
+) -> None:
+    signals = tuple(PersonSignal(kind, 2 + index) for index, kind in enumerate(kinds))
+    _, reasons = judge.judge(analysis(final_answer="Whatever it was.", signals_from_people=signals))
+    said = [reason for reason in reasons if reason.rule in ("completion.accepted", "completion.complaint")]
+    assert said == [Reason("task_completed", rule, effect, (1 + len(kinds),))]
+
+
+def test_the_same_request_again_says_nothing_of_the_end(judge: CompletionJudge) -> None:
+    heard = analysis(final_answer="Whatever it was.", signals_from_people=(PersonSignal(SignalKind.REPEATED, 2),))
+    assert judge.judge(heard) == judge.judge(analysis(final_answer="Whatever it was."))

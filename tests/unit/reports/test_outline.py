@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from grader_daemon.domain.estimate import Estimate, figure
-from grader_daemon.domain.insight import WeeklyReport
+from grader_daemon.domain.insight import FromPeople, WeeklyReport
 from grader_daemon.reports.outline import Block, Entries, Outline, Prose, Table, Topic, outline
 from grader_daemon.reports.quoting import plain
 from tests.reports_examples import empty_report, example_report, rate
@@ -101,3 +101,32 @@ def test_week_with_too_few_sessions_has_no_numbers_in_the_trend() -> None:
     assert isinstance(table, Table)
     thin = next(row for row in table.rows if plain(row.cells[0]) == "2026-W41")
     assert [plain(cell) for cell in thin.cells[1:]] == ["3", *["too few"] * 4]
+
+
+@pytest.mark.parametrize(
+    ("people", "said"),
+    [
+        pytest.param(
+            FromPeople(objected=4, asked_again=1),
+            "gave up in 4 of 93 sessions, and asked for the same again after 1 session.",
+            id="some",
+        ),
+        pytest.param(
+            FromPeople(objected=0, asked_again=0),
+            "gave up in 0 of 93 sessions, and asked for the same again after 0 sessions.",
+            id="none",
+        ),
+        pytest.param(None, None, id="report-of-an-older-version"),
+    ],
+)
+def test_summary_says_how_often_people_objected(people: FromPeople | None, said: str | None) -> None:
+    prose = prose_of(outline(example_report(people=people)), Topic.SUMMARY)
+
+    lead = "People complained, corrected the agent or "
+    assert [sentence for sentence in prose if "People" in sentence] == ([] if said is None else [lead + said])
+
+
+def test_empty_week_says_nothing_of_people() -> None:
+    report = empty_report(people=FromPeople(objected=0, asked_again=0), sessions_before=5)
+
+    assert not [said for said in prose_of(outline(report), Topic.SUMMARY) if said.startswith("People")]

@@ -6,10 +6,11 @@ import msgspec
 import pytest
 
 from grader_daemon.domain.analysis import Category, Failure, SessionState
-from grader_daemon.domain.calendar import week_of
+from grader_daemon.domain.calendar import start_of, week_of
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import Concern, Coverage, Example
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.storage import Store
 from grader_daemon.storage.reports import StoredReport
 from tests.strategies import NOW, grade, new_grade
@@ -233,3 +234,45 @@ def test_a_new_basis_leaves_the_report_as_it_was(store: Store) -> None:
         store.reports.note_basis(WEEK.first, 9)
     assert store.reports.report(WEEK.first) == StoredReport(content="{}", basis=9)
     assert store.rows("SELECT generated_at FROM weekly_reports") == [(NOW.isoformat(),)]
+
+
+# -- people --------------------------------------------------------------------------------------------------------
+
+
+def test_sessions_are_counted_in_which_people_objected(store: Store) -> None:
+    def said(name: str, *kinds: SignalKind, **changes: object) -> Grade:
+        signals = tuple(PersonSignal(kind, 2 + index) for index, kind in enumerate(kinds))
+        return good(name, signals_from_people=signals, **changes)
+
+    save(
+        store,
+        said("complaint", SignalKind.COMPLAINT, SignalKind.THANKS),
+        said("correction", SignalKind.CORRECTION),
+        said("gave-up", SignalKind.GAVE_UP),
+        said("thanks", SignalKind.THANKS, SignalKind.REPEATED),
+        said("nothing"),
+        said("open", SignalKind.COMPLAINT, state=SessionState.OPEN),
+        said("week-before", SignalKind.COMPLAINT, ended_on=(WEEK.first - timedelta(days=1)).isoformat()),
+    )
+    assert store.reports.from_people(WEEK).objected == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "counted"),
+    [
+        pytest.param({}, 1, id="in-the-week"),
+        pytest.param({"state": SessionState.OPEN}, 0, id="not-finished"),
+        pytest.param({"ended_on": (WEEK.last + timedelta(days=1)).isoformat()}, 0, id="in-the-week-after"),
+    ],
+)
+def test_what_was_asked_again_counts_where_it_came_again(
+    store: Store, changes: dict[str, object], counted: int
+) -> None:
+    before = WEEK.first - timedelta(days=1)
+    save(
+        store,
+        good("a", asked_again="b", ended_on=before.isoformat(), ended_at=start_of(before, UTC)),
+        good("b", **changes),
+        good("c", asked_again="gone"),
+    )
+    assert store.reports.from_people(WEEK).asked_again == counted

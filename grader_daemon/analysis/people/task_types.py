@@ -1,14 +1,12 @@
-"""Which user messages a person wrote, what they asked for, and what it was about."""
+"""What a request is about, by the words in it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
 
-from grader_daemon.analysis.redaction import Redactor
 from grader_daemon.domain.phrases import words_of
-from grader_daemon.domain.rules import PeopleRules, TaskTypeRules
-from grader_daemon.domain.session import USER, Message
+from grader_daemon.domain.rules import TaskTypeRules
 
 GENERAL = "general"
 """The task type of a request that says nothing about its kind."""
@@ -16,22 +14,6 @@ GENERAL = "general"
 _PHRASE_REACH = 12
 _SHORTEST_REGULAR = 3
 _VOWELS = frozenset("aeiou")
-
-
-def is_from_person(message: Message, rules: PeopleRules) -> bool:
-    """Tell a person's message from those that the agent's own machinery puts in their place."""
-    return message.role == USER and not message.text.startswith(rules.injected_prefixes)
-
-
-def summarize(request: str | None, rules: PeopleRules, redactor: Redactor) -> str | None:
-    """Give the request as one redacted line without control characters, cut to the length in the rules."""
-    if request is None:
-        return None
-    limit = rules.summary_characters
-    line = " ".join(redactor.redact(request.lstrip()[: 3 * limit]).split())
-    if not line.isprintable():
-        line = "".join(character if character.isprintable() else " " for character in line)
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 class TaskTypes:

@@ -1,0 +1,34 @@
+"""What was asked for: a line of it to be shown, and a digest by which the same request is known again."""
+
+from __future__ import annotations
+
+import xxhash
+
+from grader_daemon.analysis.redaction import Redactor
+from grader_daemon.domain.phrases import words_of
+from grader_daemon.domain.rules import PeopleRules
+
+_NORMALISED = 4_000
+"""Of a request, so many characters are normalised; the rest has to be the same to the letter."""
+
+
+def summarize(request: str | None, rules: PeopleRules, redactor: Redactor) -> str | None:
+    """Give the request as one redacted line without control characters, cut to the length in the rules."""
+    if request is None:
+        return None
+    limit = rules.summary_characters
+    line = " ".join(redactor.redact(request.lstrip()[: 3 * limit]).split())
+    if not line.isprintable():
+        line = "".join(character if character.isprintable() else " " for character in line)
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def digest_of(request: str, rules: PeopleRules) -> int | None:
+    """Give 63 bits that requests share which differ only in case, white space, punctuation and Markdown.
+
+    None for one that is too short to mean the same by being the same ("go on").
+    """
+    normal = " ".join(words_of(request[:_NORMALISED].lower()))
+    if len(normal) < rules.shortest_request_characters:
+        return None
+    return int(xxhash.xxh3_64_intdigest((normal + request[_NORMALISED:]).encode("utf-8", "replace"))) >> 1
