@@ -10,7 +10,16 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from grader_daemon.domain.analysis import Analysis, Category, Failure, FailureKind, SessionState, Step, ToolUse
+from grader_daemon.domain.analysis import (
+    Analysis,
+    Category,
+    Failure,
+    FailureKind,
+    SessionState,
+    Step,
+    ToolUse,
+    errors_of,
+)
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.grade import Grade, Reason
@@ -286,24 +295,28 @@ days = st.dates(min_value=date(2026, 11, 1), max_value=date(2026, 11, 5)).map(da
 def failure_lists(draw: st.DrawFn) -> tuple[Failure, ...]:
     """Failures in the order of their messages."""
     indexes = draw(st.lists(st.integers(min_value=0, max_value=10_000), unique=True, max_size=6))
-    return tuple(
-        Failure(
-            index,
-            draw(st.none() | names),
-            draw(st.sampled_from(list(Category))),
-            draw(st.none() | names),
-            draw(st.none() | st.sampled_from(["1-aaa", "1-bbb", "1-ccc"])),
-            draw(st.none() | steps),
-            draw(st.sampled_from(FailureKind)),
-        )
-        for index in sorted(indexes)
+    return tuple(_failure(draw, index) for index in sorted(indexes))
+
+
+def _failure(draw: st.DrawFn, index: int) -> Failure:
+    failure = Failure(
+        index,
+        draw(st.none() | names),
+        draw(st.sampled_from(list(Category))),
+        draw(st.none() | names),
+        kind=draw(st.sampled_from(FailureKind)),
     )
+    if not failure.is_error:
+        return failure
+    fingerprint = draw(st.none() | st.sampled_from(["1-aaa", "1-bbb", "1-ccc"]))
+    return msgspec.structs.replace(failure, fingerprint=fingerprint, next_step=draw(st.none() | steps))
 
 
 @st.composite
 def grades(draw: st.DrawFn) -> Grade:
     """Any grade that the grader could give."""
     found = draw(failure_lists())
+    errors = errors_of(found)
     api_calls = draw(counts)
     return Grade(
         session_id=draw(names),
@@ -319,9 +332,9 @@ def grades(draw: st.DrawFn) -> Grade:
         session_start=draw(st.none() | moments),
         duration_seconds=draw(st.none() | finite),
         task_summary=draw(st.none() | texts),
-        total_errors=len(found),
-        error_types=tuple(dict.fromkeys(failure.category for failure in found)),
-        tools_with_errors=tuple(dict.fromkeys(failure.tool for failure in found if failure.tool)),
+        total_errors=len(errors),
+        error_types=tuple(dict.fromkeys(error.category for error in errors)),
+        tools_with_errors=tuple(dict.fromkeys(error.tool for error in errors if error.tool)),
         had_repeated_errors=draw(st.booleans()),
         had_infinite_loop_risk=draw(st.booleans()),
         had_user_clarification=draw(st.booleans()),
@@ -330,7 +343,7 @@ def grades(draw: st.DrawFn) -> Grade:
         task_type=draw(names),
         format=draw(names),
         tool_calls=draw(call_counts),
-        error_rate=len(found) / max(api_calls, 1),
+        error_rate=len(errors) / max(api_calls, 1),
         had_user_refusal=draw(st.booleans()),
         had_user_interruption=draw(st.booleans()),
         ended_at=draw(moments),

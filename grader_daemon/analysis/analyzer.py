@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from grader_daemon.analysis.deeds import act_of
 from grader_daemon.analysis.failures import FailureTrail
+from grader_daemon.analysis.kinds import KindReader
 from grader_daemon.analysis.people import Heard, SignalReader, TaskTypes, digest_of, said_by_person, summarize
 from grader_daemon.analysis.redaction import Redactor, redactor_of
-from grader_daemon.analysis.results import ResultReader
 from grader_daemon.analysis.tail import read_tail
-from grader_daemon.domain.analysis import Analysis, Outcome, SessionState, ToolUse
+from grader_daemon.analysis.verdicts import Verdict, VerdictReader
+from grader_daemon.domain.analysis import Analysis, Category, FailureKind, Outcome, SessionState, ToolUse
 from grader_daemon.domain.limits import LONGEST_NAME, MOST_TOOLS
 from grader_daemon.domain.rules import ErrorRunRules, PeopleRules, Rules
 from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message, Session, ToolCall
@@ -30,7 +32,7 @@ class Analyzer:
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._redactor = redactor_of(rules.redaction)
-        self._results = ResultReader(rules.failures)
+        self._verdicts = VerdictReader(rules.failures)
         self._task_types = TaskTypes(rules.task_types)
         self._signals = SignalReader(rules.people)
 
@@ -67,7 +69,7 @@ class Analyzer:
             had_user_clarification=walk.asked or not rules.people.clarification_tools.isdisjoint(walk.called),
             had_user_refusal=walk.refused,
             had_user_interruption=walk.interrupted,
-            errors_recovered=not walk.trail.failures or (answered and walk.recovery_index is not None),
+            errors_recovered=not walk.trail.errors or (answered and walk.recovery_index is not None),
             recovery_index=walk.recovery_index,
             duration_seconds=_duration(session),
             signals_from_people=self._signals.read(walk.heard),
@@ -83,18 +85,14 @@ class Analyzer:
 
     def _walk(self, messages: tuple[Message, ...]) -> _Walk:
         redactor = self._redactor
-        walk = _Walk(self._rules.error_runs, self._rules.people, redactor, FailureTrail(redactor))
-        read = self._results.read
+        walk = _Walk(self._rules.error_runs, self._rules.people, redactor, FailureTrail(redactor), messages)
+        judge = self._verdicts.judge
         for index, message in enumerate(messages):
             role = message.role
             if role == TOOL:
                 call = walk.calls.get(message.tool_call_id or "")
                 tool = message.name or message.tool_name or (call.tool if call is not None else None)
-                outcome, category = read(tool, message.text)
-                walk.see_result(index, message, outcome)
-                if category is not None:
-                    said = self._results.said(message.text)
-                    walk.trail.add(index, walk.known_as(tool), category=category, call=call, said=said)
+                walk.see_result(index, message, judge(tool, message.text, call), tool=tool, call=call)
             elif role == ASSISTANT:
                 walk.see_answer(index, message)
             elif role == USER:
@@ -110,6 +108,7 @@ class _Walk:
     people: PeopleRules
     redactor: Redactor
     trail: FailureTrail
+    messages: tuple[Message, ...]
     answered: bool = False
     api_calls: int = 0
     tool_calls: int = 0
@@ -125,6 +124,8 @@ class _Walk:
     calls: dict[str, ToolCall] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     called: dict[str, int] = field(default_factory=dict)
+    failed: set[int] = field(default_factory=set)
+    kinds: KindReader | None = None
     heard: list[Heard] = field(default_factory=list)
 
     @property
@@ -161,7 +162,7 @@ class _Walk:
         if not message.tool_calls:
             return
         self.tool_calls += len(message.tool_calls)
-        if self.trail.failures:
+        if self.trail.errors:
             self.trail.see_calls(message.tool_calls, self.known_as(message.tool_calls[0].tool))
         for call in message.tool_calls:
             tool = self.known_as(call.tool)
@@ -170,26 +171,43 @@ class _Walk:
                 if call.id:
                     self.calls[call.id] = call
 
-    def see_result(self, index: int, message: Message, outcome: Outcome) -> None:
-        """Failures in a row: a success ends the row; what was not executed neither ends nor lengthens it."""
-        self.last_outcome = outcome
-        has_failed = bool(self.trail.failures)
+    def see_result(
+        self, index: int, message: Message, verdict: Verdict, *, tool: str | None, call: ToolCall | None
+    ) -> None:
+        """Errors in a row: a success ends the row; what was not executed, and a probe, neither end nor lengthen it."""
+        outcome = self.last_outcome = verdict.outcome
+        has_failed = self.trail.errors > 0
         if has_failed:
             self.trail.see_result(message, outcome)
         if outcome is _SUCCESS:
             self.run = 0
-            if has_failed and self.recovery_index is None:
-                self.recovery_index = index
-        elif outcome is Outcome.FAILURE:
-            self.recovery_index = None
-            self.run += 1
-            self.longest_run = max(self.longest_run, self.run)
-            if self.run == self.limits.loop_errors:
-                self._risk_at(index)
+            if has_failed:
+                self.trail.see_success(self.known_as(tool), call)
+                if self.recovery_index is None:
+                    self.recovery_index = index
         elif outcome is Outcome.REFUSED:
             self.refused = True
         elif outcome is Outcome.INTERRUPTED:
             self.interrupted = True
+        elif verdict.category is not None:
+            self._see_failure(index, verdict, verdict.category, tool=self.known_as(tool), call=call)
+
+    def _see_failure(
+        self, index: int, verdict: Verdict, category: Category, *, tool: str | None, call: ToolCall | None
+    ) -> None:
+        if self.kinds is None:
+            self.kinds = KindReader(self.messages, self.calls, self.failed)
+        self.failed.add(index)
+        act = act_of(tool or _UNNAMED_TOOL, call)
+        if self.kinds.kind_of(index, verdict, act) is FailureKind.PROBE:
+            self.trail.add_probe(index, tool, category=category, act=act)
+            return
+        self.trail.add(index, tool, category=category, act=act, call=call, said=verdict.said)
+        self.recovery_index = None
+        self.run += 1
+        self.longest_run = max(self.longest_run, self.run)
+        if self.run == self.limits.loop_errors:
+            self._risk_at(index)
 
     def known_as(self, tool: str | None) -> str | None:
         """Give the name under which a tool counts: cut, without secrets, and "other" after the first `MOST_TOOLS`."""
@@ -204,9 +222,9 @@ class _Walk:
 
     def tool_use(self) -> tuple[ToolUse, ...]:
         """Calls and failures by tool. A result may name another tool than its call: then that was called too."""
-        if not self.trail.failures:
+        if not self.trail.errors:
             return tuple([ToolUse(tool, calls, 0) for tool, calls in self.called.items()])
-        failed = Counter(failure.tool or _UNNAMED_TOOL for failure in self.trail.failures)
+        failed = Counter(failure.tool or _UNNAMED_TOOL for failure in self.trail.failures if failure.is_error)
         called = {**self.called, **{tool: 0 for tool in failed if tool not in self.called}}
         return tuple([ToolUse(tool, max(calls, failed[tool]), failed[tool]) for tool, calls in called.items()])
 

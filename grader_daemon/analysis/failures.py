@@ -1,13 +1,19 @@
-"""The failures of a session as they come up: what they have in common with others, and what the agent did next."""
+"""The failures of a session as they come up: what they have in common, what came next, and which were got over.
+
+An error is got over when the same thing works later: the same command of the same tool, the same file written or read,
+the same check green. Until then it is harmful.
+"""
 
 from __future__ import annotations
 
 import msgspec
 
 from grader_daemon.analysis.commands import command_family
+from grader_daemon.analysis.deeds import Act
 from grader_daemon.analysis.fingerprints import sign
+from grader_daemon.analysis.recoveries import OpenErrors
 from grader_daemon.analysis.redaction import Redactor
-from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Outcome, Step
+from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, Outcome, Step
 from grader_daemon.domain.limits import MOST_SIGNS
 from grader_daemon.domain.session import Message, ToolCall
 
@@ -21,7 +27,9 @@ class FailureTrail:
         """`redactor` puts secrets out of what the failures said."""
         self._redactor = redactor
         self.failures: list[Failure] = []
+        self.errors = 0
         self.signs: dict[str, ErrorSign] = {}
+        self._open = OpenErrors()
         self._unanswered: list[int] = []
         self._answered: list[int] = []
         self._step: Step | None = None
@@ -45,13 +53,27 @@ class FailureTrail:
         self._note(Step(step.tool, step.command, _WORKED.get(outcome)))
         self._step = None
 
-    def add(self, index: int, tool: str | None, *, category: Category, call: ToolCall | None, said: str) -> None:
-        """Add the failure at message `index`; `said` is the text of its result, `call` what was called."""
-        command = self._command_of(call)
+    def see_success(self, tool: str | None, call: ToolCall | None) -> None:
+        """Find the errors that this call got over, as it worked."""
+        for position in self._open.close(tool, call):
+            self.failures[position] = msgspec.structs.replace(self.failures[position], kind=FailureKind.RECOVERED)
+
+    def add_probe(self, index: int, tool: str | None, *, category: Category, act: Act) -> None:
+        """Add a failure that is no error; it has no cause to be found, and nothing follows from it."""
+        self.failures.append(Failure(index, tool, category, self._shown(act), kind=FailureKind.PROBE))
+
+    def add(
+        self, index: int, tool: str | None, *, category: Category, act: Act, call: ToolCall | None, said: str
+    ) -> None:
+        """Add the error at message `index`; `said` is the text of its result, `act` what was done by `call`."""
+        command = self._shown(act)
         seen = self._sign(tool, command, category, said)
         if len(self.signs) < MOST_SIGNS:
             self.signs.setdefault(seen.fingerprint, seen)
-        self._unanswered.append(len(self.failures))
+        position = len(self.failures)
+        self.errors += 1
+        self._unanswered.append(position)
+        self._open.add(act.deed, position, call=call)
         fingerprint = seen.fingerprint if seen.fingerprint in self.signs else None
         self.failures.append(Failure(index, tool, category, command, fingerprint))
 
@@ -63,10 +85,11 @@ class FailureTrail:
             known = self._signed[key] = sign(tool, command, category, said, redactor=self._redactor)
         return known
 
-    def _command_of(self, call: ToolCall | None) -> str | None:
-        if call is None or call.function is None:
-            return None
-        family = command_family(call.function.arguments)
+    def _shown(self, act: Act) -> str | None:
+        return act.family and self._redactor.redact_name(act.family)
+
+    def _command_of(self, call: ToolCall) -> str | None:
+        family = command_family(call.function.arguments) if call.function is not None else None
         return family and self._redactor.redact_name(family)
 
     def _note(self, step: Step) -> None:

@@ -10,6 +10,7 @@ import json
 import re
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from grader_daemon.domain.analysis import Category, Outcome
 from grader_daemon.domain.phrases import Phrases
@@ -17,12 +18,17 @@ from grader_daemon.domain.rules import FailureRules
 
 _WRAPPER = re.compile(r"<(?:untrusted_tool_result|persisted-output)\b[^>]{0,400}>\s*")
 _TEXT_EXIT_CODE = re.compile(r"\s*exit ?(?:code|status)\s{0,3}:?\s{0,3}(-?\d{1,6})", re.IGNORECASE)
+_INVALID_ARGUMENTS = re.compile(r"(?:Error: )?\d{1,4} validation errors? for \w")
+_PARTS = re.compile(r'\[\s{0,9}\{\s{0,9}"type":\s{0,9}"text",')
 _BROKEN_EXIT_CODE = re.compile(r'"exit_code":\s{0,9}(-?\d{1,9})')
 _BROKEN_ERROR = re.compile(r'"error":\s{0,9}"([^"]{0,4000})')
 _BROKEN_SUCCESS = re.compile(r'"success":\s{0,9}(true|false)')
 _DELEGATION_TOOL = "delegate_task"
-_TEXT_FIELDS = ("error", "message", "output", "stderr", "content")
+_TEXT_FIELDS = ("error", "message", "output", "stderr", "content", "detail", "errors", "result")
 _HEAD = 400
+_NO_ERRORS = frozenset({"none", "null", "no error", "false", "ok"})
+_HTTP_ERRORS = range(400, 600)
+_INNER_SIGNS = (b'"error"', b'"isError"', b'"success"', b'"ok"')
 
 
 class _Report(msgspec.Struct, frozen=True):
@@ -35,17 +41,29 @@ class _Report(msgspec.Struct, frozen=True):
     success: object = None
     status: object = None
     is_error: object = msgspec.field(name="isError", default=None)
+    ok: object = None
+    status_code: object = None
+    http_status: object = None
     guardrail: object = None
+    result: msgspec.Raw | UnsetType = UNSET
+    data: msgspec.Raw | UnsetType = UNSET
+    errors: msgspec.Raw | UnsetType = UNSET
 
 
 class _Child(msgspec.Struct, frozen=True):
     status: object = None
 
 
+class _TextPart(msgspec.Struct, frozen=True):
+    text: str = ""
+
+
 class _Delegation(msgspec.Struct, frozen=True):
     results: tuple[_Child, ...] = ()
 
 
+_FINE = (None, True)
+_REFUTED = (False, "false", "False")
 _SILENT = _Report()
 _WORKED = (Outcome.SUCCESS, None)
 _PLAIN_ENDS = (
@@ -79,34 +97,54 @@ class ResultReader:
         for end, beginning in _PLAIN_ENDS:
             if text.endswith(end) and text.startswith(beginning):
                 return _WORKED
-        if text.startswith("{"):
-            body = text
-        else:
-            body = _unwrapped(text.lstrip())
-            if not body.startswith("{"):
-                return self._read_plain(body)
-        try:
-            report = self._decode(body)
-        except (msgspec.MsgspecError, RecursionError):
-            body, report = self._salvage(body)
+        body = text if text.startswith("{") else _unwrapped(text.lstrip())
+        return self._read_report(tool, body) if body.startswith("{") else self._read_plain(body)
+
+    def _read_report(self, tool: str | None, body: str) -> tuple[Outcome, Category | None]:
+        body, report = self._report_in(body)
         if _is_plain_success(report) and tool != _DELEGATION_TOOL:
             return _WORKED
         outcome = self._outcome(report, tool, body)
         if outcome is not Outcome.FAILURE:
             return outcome, None
-        return self._refusal_or_failure(_failure_text(body), _exit_code(report))
+        category = self.classify(_failure_text(body), _exit_code(report))
+        if category is Category.UNKNOWN and _http_error(report):
+            category = Category.API_ERROR
+        return (Outcome.FAILURE, category) if category is not None else (Outcome.REFUSED, None)
 
-    def said(self, text: str) -> str:
-        """Give what a failed call says, out of its result: its message and its output, else its exit code."""
+    def classify(self, text: str, code: int | None) -> Category | None:
+        """Give the category of a failure by what it says, else by its exit code; None when a person refused."""
+        half = max(1, self._rules.examined_characters // 2)
+        if len(text) > 2 * half:
+            text = f"{text[:half]}\n{text[-half:]}"
+        _, sign = self._signs.first_in(text.lower())
+        if sign is not None:
+            return sign if isinstance(sign, Category) else None
+        if code:
+            return self._rules.exit_codes.get(str(code), Category.COMMAND_FAILED)
+        return Category.UNKNOWN
+
+    def said(self, text: str) -> tuple[str, int | None]:
+        """Give what a call says, out of its result: its message and its output, else its exit code; and that code.
+
+        The code is None where there is none, or where more than the code calls the call failed.
+        """
         body = _unwrapped(text.lstrip())
         if not body.startswith("{"):
-            return body
-        try:
-            report = self._decode(body)
-        except (msgspec.MsgspecError, RecursionError):
-            body, report = self._salvage(body)
+            stated = _TEXT_EXIT_CODE.match(body[:_HEAD])
+            return body, int(stated.group(1)) if stated else None
+        body, report = self._report_in(body)
         code = _exit_code(report)
-        return _failure_text(body) or (f"exit code {code}" if code else "")
+        words = _failure_text(body) or (f"exit code {code}" if code else "")
+        if self._tells_error(report) or self._outcome_of_status(report.status) is Outcome.FAILURE:
+            code = None
+        return words, code
+
+    def _report_in(self, body: str) -> tuple[str, _Report]:
+        try:
+            return body, self._decode(body)
+        except (msgspec.MsgspecError, RecursionError):
+            return self._salvage(body)
 
     def _outcome(self, report: _Report, tool: str | None, body: str) -> Outcome:
         if report.guardrail:
@@ -116,11 +154,26 @@ class ResultReader:
             return Outcome.INTERRUPTED
         if code and not self._is_harmless(report.exit_code_meaning):
             return Outcome.FAILURE
-        if report.error or report.is_error is True or report.success is False:
+        if self._tells_error(report):
             return Outcome.FAILURE
         if tool == _DELEGATION_TOOL and self._child_failed(body):
             return Outcome.FAILURE
         return self._outcome_of_status(report.status)
+
+    def _tells_error(self, report: _Report) -> bool:
+        """Say whether anything but its exit code and its status calls the call failed, also one layer deeper."""
+        if _names_error(report) or _http_error(report):
+            return True
+        if report.errors is not UNSET and report.data is not UNSET:
+            return bytes(report.errors).startswith(b"[{") and bytes(report.data) == b"null"
+        return report.result is not UNSET and self._inner_fails(bytes(report.result))
+
+    def _inner_fails(self, result: bytes) -> bool:
+        if result.startswith(b'"'):
+            return self._failing.begin(result[1:_HEAD].decode(errors="replace").lower())
+        if not result.startswith(b"{") or not any(sign in result for sign in _INNER_SIGNS):
+            return False
+        return _names_error(self._decode(result))
 
     def _outcome_of_status(self, status: object) -> Outcome:
         if isinstance(status, str):
@@ -131,6 +184,8 @@ class ResultReader:
         return Outcome.SUCCESS
 
     def _read_plain(self, text: str) -> tuple[Outcome, Category | None]:
+        if _PARTS.match(text):
+            text = _text_of_parts(text)
         head = text[:_HEAD]
         if head.startswith(self._rules.interrupted_prefixes):
             return Outcome.INTERRUPTED, None
@@ -140,22 +195,10 @@ class ResultReader:
         code = int(stated.group(1)) if stated else None
         if code in self._rules.interrupted_exit_codes:
             return Outcome.INTERRUPTED, None
-        if code or (code is None and self._failing.begin(head.lower())):
-            return self._refusal_or_failure(text, code)
-        return Outcome.SUCCESS, None
-
-    def _refusal_or_failure(self, text: str, code: int | None) -> tuple[Outcome, Category | None]:
-        half = max(1, self._rules.examined_characters // 2)
-        if len(text) > 2 * half:
-            text = f"{text[:half]}\n{text[-half:]}"
-        _, sign = self._signs.first_in(text.lower())
-        if isinstance(sign, Category):
-            return Outcome.FAILURE, sign
-        if sign is not None:
-            return sign, None
-        if code:
-            return Outcome.FAILURE, self._rules.exit_codes.get(str(code), Category.COMMAND_FAILED)
-        return Outcome.FAILURE, Category.UNKNOWN
+        if code or (code is None and (self._failing.begin(head.lower()) or _INVALID_ARGUMENTS.match(head))):
+            category = self.classify(text, code)
+            return (Outcome.FAILURE, category) if category is not None else (Outcome.REFUSED, None)
+        return _WORKED
 
     def _is_harmless(self, meaning: object) -> bool:
         return isinstance(meaning, str) and any(phrase in meaning.lower() for phrase in self._harmless)
@@ -195,6 +238,14 @@ def _unwrapped(body: str) -> str:
     return inner.strip() or body[opening.end() :]
 
 
+def _text_of_parts(text: str) -> str:
+    """Give the text of a list of content parts, as tools of other programs return it."""
+    try:
+        return "\n".join(part.text for part in msgspec.json.decode(text, type=tuple[_TextPart, ...]))
+    except (msgspec.MsgspecError, RecursionError):
+        return text
+
+
 def _is_plain_success(report: _Report) -> bool:
     """Nothing in the report can mean anything but success: the answer for most results, found without a rule."""
     return not (
@@ -204,7 +255,26 @@ def _is_plain_success(report: _Report) -> bool:
         or report.returncode
         or report.is_error
         or report.guardrail
-        or report.success is False
+        or report.success not in _FINE
+        or report.ok not in _FINE
+        or report.status_code
+        or report.http_status
+        or report.result is not UNSET
+        or report.errors is not UNSET
+    )
+
+
+def _names_error(report: _Report) -> bool:
+    error = report.error
+    if isinstance(error, str) and error.strip().lower() in _NO_ERRORS:
+        error = None
+    return bool(error) or report.is_error is True or report.success in _REFUTED or report.ok in _REFUTED
+
+
+def _http_error(report: _Report) -> bool:
+    return any(
+        isinstance(code, int) and not isinstance(code, bool) and code in _HTTP_ERRORS
+        for code in (report.status, report.status_code, report.http_status)
     )
 
 

@@ -17,12 +17,17 @@ def grade_document(grade: Grade, row_id: int | None) -> dict[str, Any]:
     """Give a grade as it stands in JSON documents: the columns of `session_grades`, then the details."""
     document = {} if row_id is None else {"id": row_id}
     fields = msgspec.to_builtins(grade)
-    fields["failures"] = [
-        {"index": failure.index, "tool": failure.tool, "category": failure.category, "kind": failure.kind}
-        for failure in grade.failures
-    ]
+    fields["failures"] = failure_documents(grade)
     for name in _INTERNAL:
         del fields[name]
     for name in _LAST:
         fields[name] = fields.pop(name)
     return {**document, **fields, "score": round(grade.score, 4)}
+
+
+def failure_documents(grade: Grade) -> list[dict[str, Any]]:
+    """Give the failures of a grade, probes too, as they stand in JSON documents."""
+    return [
+        {"index": failure.index, "tool": failure.tool, "category": failure.category, "kind": failure.kind}
+        for failure in grade.failures
+    ]

@@ -188,6 +188,12 @@ def grade_table(grades: Iterable[Grade]) -> None:
     table(columns, rows)
 
 
+def failures(grade: Grade) -> None:
+    """Print the failures of a session; those that are probes count nowhere."""
+    rows = [(failure.index, failure.tool, failure.category, failure.kind) for failure in grade.failures]
+    table(("message", "tool", "failure", "kind"), rows)
+
+
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
     """Show a progress bar on standard error if that is a terminal; yields a function that advances it."""

@@ -65,8 +65,7 @@ def _print(grade: Grade, check: QualityCheck | None) -> None:
     )
     if grade.failures:
         output.line()
-        rows = [(failure.index, failure.tool, failure.category) for failure in grade.failures]
-        output.table(("message", "tool", "failure"), rows)
+        output.failures(grade)
 
 
 def _checked(check: QualityCheck) -> str:

@@ -6,6 +6,7 @@ from itertools import groupby
 
 import click
 
+from grader_daemon.api.documents import failure_documents
 from grader_daemon.api.grader import Explanation, SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
@@ -46,6 +47,7 @@ def _document(explanation: Explanation) -> dict[str, object]:
             }
             for reason in grade.reasons
         ],
+        "failures": failure_documents(grade),
         "signals_from_people": grade.signals_from_people,
         "asked_again": grade.asked_again,
         "messages": {str(index): text for index, text in explanation.excerpts.items()},
@@ -66,14 +68,21 @@ def _print(explanation: Explanation) -> None:
         output.line(f"people: {clean(', '.join(people))}")
     if not grade.reasons:
         output.line("Graded by another program, which kept no reasons.")
-    if explanation.excerpts:
-        output.line()
-        for index, text in explanation.excerpts.items():
-            output.line(f"[{index}] {text}")
+    _print_evidence(explanation)
     if explanation.note:
         output.line()
         output.line(clean(explanation.note))
     _print_state(grade)
+
+
+def _print_evidence(explanation: Explanation) -> None:
+    if explanation.stored.grade.failures:
+        output.line()
+        output.failures(explanation.stored.grade)
+    if explanation.excerpts:
+        output.line()
+        for index, text in explanation.excerpts.items():
+            output.line(f"[{index}] {text}")
 
 
 def _print_state(grade: Grade) -> None:

@@ -77,6 +77,11 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
     next_step: Step | None = None
     kind: FailureKind = FailureKind.HARMFUL
 
+    @property
+    def is_error(self) -> bool:
+        """Does it count as an error? A probe does not."""
+        return self.kind is not FailureKind.PROBE
+
 
 class ErrorSign(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What failures of one cause have in common, and one of them as an example.
@@ -136,13 +141,25 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     features: tuple[float, ...] = ()
 
     @property
+    def errors(self) -> tuple[Failure, ...]:
+        """The failures that count as errors: all but probes."""
+        return errors_of(self.failures)
+
+    @property
     def total_errors(self) -> int:
-        """Tool results that are failures."""
-        return len(self.failures)
+        """Tool results that are failures and no probes."""
+        return len(self.errors)
 
     @property
     def error_rate(self) -> float:
-        """Failures per assistant message, >= 0; can exceed 1 when one message makes several calls."""
+        """Errors per assistant message, >= 0; can exceed 1 when one message makes several calls."""
         if not self.failures:
             return 0.0
-        return len(self.failures) / max(self.total_api_calls, 1)
+        return len(self.errors) / max(self.total_api_calls, 1)
+
+
+def errors_of(failures: tuple[Failure, ...]) -> tuple[Failure, ...]:
+    """Give the failures that count as errors, in their order."""
+    if not failures:
+        return failures
+    return tuple([failure for failure in failures if failure.kind is not FailureKind.PROBE])

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from grader_daemon.domain.analysis import Failure, SessionState, ToolUse
+from grader_daemon.domain.analysis import Failure, SessionState, ToolUse, errors_of
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.verdict import VerdictBy
@@ -78,6 +78,11 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     request: int | None = None
     asked_again: str | None = None
     features: tuple[float, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Failure, ...]:
+        """The failures that count as errors: all but probes."""
+        return errors_of(self.failures)
 
     @property
     def score(self) -> float:

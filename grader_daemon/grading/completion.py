@@ -51,7 +51,7 @@ class CompletionJudge:
         if analysis.error_rate <= rules.low_error_rate:
             reasons.append(_LOW_ERROR_RATE)
         if analysis.error_rate > rules.high_error_rate:
-            indexes = tuple([failure.index for failure in analysis.failures])
+            indexes = tuple([error.index for error in analysis.errors])
             reasons.append(Reason(_SCORE, "completion.high_error_rate", -1, indexes))
         if len(answer) < rules.short_answer_characters:
             reasons.append(Reason(_SCORE, "completion.short_answer", -1, where))

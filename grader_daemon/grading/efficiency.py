@@ -11,7 +11,7 @@ _SCORE = "tool_calls_efficient"
 
 def judge_efficiency(analysis: Analysis, rules: EfficiencyRules) -> tuple[int, Reason]:
     """Give the score of the first level whose limits are kept, 1 to 5."""
-    failing = tuple([failure.index for failure in analysis.failures])
+    failing = tuple([error.index for error in analysis.errors])
     error_rate, tool_calls = analysis.error_rate, analysis.tool_calls
     for level in rules.levels:
         if error_rate <= level.error_rate and (level.tool_calls is None or tool_calls <= level.tool_calls):

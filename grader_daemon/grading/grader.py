@@ -41,7 +41,7 @@ class Grader:
         efficiency, efficiency_reason = judge_efficiency(analysis, self._rules.efficiency)
         quality, quality_reasons = judge_quality(analysis, self._rules.quality)
         recovered, recovery_reason = judge_recovery(analysis)
-        failures = analysis.failures
+        errors = analysis.errors
         ended_at = session.updated_at or written_at
         return Grade(
             session_id=session.session_id,
@@ -57,9 +57,9 @@ class Grader:
             session_start=session.started_at,
             duration_seconds=analysis.duration_seconds,
             task_summary=analysis.task_summary,
-            total_errors=analysis.total_errors,
-            error_types=tuple(dict.fromkeys([failure.category for failure in failures])),
-            tools_with_errors=tuple(dict.fromkeys([failure.tool for failure in failures if failure.tool])),
+            total_errors=len(errors),
+            error_types=tuple(dict.fromkeys([error.category for error in errors])),
+            tools_with_errors=tuple(dict.fromkeys([error.tool for error in errors if error.tool])),
             had_repeated_errors=analysis.had_repeated_errors,
             had_infinite_loop_risk=analysis.had_infinite_loop_risk,
             had_user_clarification=analysis.had_user_clarification,
@@ -74,7 +74,7 @@ class Grader:
             ended_at=ended_at,
             ended_on=day_of(ended_at, self._zone).isoformat(),
             tools=analysis.tools,
-            failures=failures,
+            failures=analysis.failures,
             reasons=(*completion_reasons, efficiency_reason, *quality_reasons, recovery_reason),
             rules_version=self.version,
             p_completed=likely,

@@ -38,7 +38,7 @@ def _credits(analysis: Analysis, rules: QualityRules) -> list[Reason]:
 
 
 def _debits(analysis: Analysis, rules: QualityRules) -> list[Reason]:
-    failing = tuple([failure.index for failure in analysis.failures])
+    failing = tuple([error.index for error in analysis.errors])
     reasons = []
     if analysis.had_repeated_errors:
         reasons.append(Reason(_SCORE, "quality.repeated_errors", rules.repeated_errors_effect, failing))

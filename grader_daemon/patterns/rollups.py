@@ -130,20 +130,21 @@ class Changes:
         for use in grade.tools:
             key = GroupKey(Dimension.TOOL, day, use.tool[:NAME_CHARACTERS])
             _add(self._parts, key, [*shared, *_call_sums(use.calls, use.failures)], sign)
-        if grade.failures:
-            self._count_failures(grade, shared, sign)
+        errors = grade.errors
+        if errors:
+            self._count_errors(grade, errors, shared, sign=sign)
 
-    def _count_failures(self, grade: Grade, shared: list[int], sign: int) -> None:
+    def _count_errors(self, grade: Grade, errors: tuple[Failure, ...], shared: list[int], *, sign: int) -> None:
         day = grade.ended_on
-        for category, failures in Counter(failure.category for failure in grade.failures).items():
+        for category, failures in Counter(error.category for error in errors).items():
             sums = [*shared, *_call_sums(grade.tool_calls, failures)]
             _add(self._parts, GroupKey(Dimension.CATEGORY, day, category), sums, sign)
-        seen = Counter(failure.fingerprint for failure in grade.failures if failure.fingerprint)
+        seen = Counter(error.fingerprint for error in errors if error.fingerprint)
         for fingerprint, failures in seen.items():
             _add(self.issues, IssueKey(fingerprint, day), (failures, 1, int(grade.errors_recovered)), sign)
             _add(self.tasks, TaskKey(fingerprint, day, grade.task_type[:NAME_CHARACTERS]), (1,), sign)
-        for failure in grade.failures:
-            self._count_step(failure, day, sign, completed=grade.task_completed)
+        for error in errors:
+            self._count_step(error, day, sign, completed=grade.task_completed)
 
     def _count_step(self, failure: Failure, day: str, sign: int, *, completed: bool) -> None:
         step = failure.next_step

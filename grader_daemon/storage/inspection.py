@@ -58,7 +58,7 @@ HALF_GRADED = (
     " LEFT JOIN session_grades AS g ON g.session_id = f.session_id"
     " LEFT JOIN session_details AS d ON d.session_id = f.session_id"
     " WHERE f.state = 'graded' AND (g.session_id IS NULL OR d.session_id IS NULL OR g.total_errors <>"
-    " (SELECT count(*) FROM session_failures AS x WHERE x.session_id = f.session_id))"
+    " (SELECT count(*) FROM session_failures AS x WHERE x.session_id = f.session_id AND x.kind <> 'probe'))"
 )
 """Files that the ledger calls graded, and whose grade, details or failures are missing."""
 

@@ -19,7 +19,7 @@ _ZONES = timedelta(days=1)
 _LONGEST_AGAIN = timedelta(days=10)
 """A session that asks again began within two days of the other's end, and seldom lasts another week."""
 _OBJECTED = " OR ".join(f"people LIKE '%\"{kind}\"%'" for kind in sorted(OBJECTING))
-_OF_FAILURE = "EXISTS (SELECT 1 FROM session_failures AS f WHERE f.session_id = d.session_id AND "
+_OF_FAILURE = "EXISTS (SELECT 1 FROM session_failures AS f WHERE f.session_id = d.session_id AND f.kind <> 'probe' AND "
 _SHOWN_BY = {
     Concern.COMPLETION: "NOT g.task_completed",
     Concern.EFFICIENCY: "g.tool_calls_efficient < 3",

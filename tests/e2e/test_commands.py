@@ -93,7 +93,7 @@ def test_grade_gives_the_document_that_is_promised(home: Path, sessions: Path) -
         assert _as_stored(name, grade[name]) == _as_stored(name, value), name
     assert grade["session_file"] == str(file)
     assert grade["error_types"] == ["permission_denied"]
-    assert grade["failures"] == [{"index": 2, "tool": "terminal", "category": "permission_denied", "kind": "harmful"}]
+    assert grade["failures"] == [{"index": 2, "tool": "terminal", "category": "permission_denied", "kind": "recovered"}]
     assert {"score", "rule", "effect", "messages"} == grade["reasons"][0].keys()
     assert [entry["file"] for entry in document["skipped"]] == [str(dump)]
     assert [entry["file"] for entry in document["errors"]] == [str(broken)]
@@ -298,6 +298,7 @@ def test_a_unique_prefix_is_enough(asked_home: Path) -> None:
     assert text.returncode == 0
     assert "20261121_100000_bbbbbb" in text.stdout
     assert "permission_denied" in text.stdout
+    assert "harmful" in text.stdout
     assert document["grade"]["session_id"] == "20261121_100000_bbbbbb"
 
 
@@ -307,7 +308,9 @@ def test_why_shows_the_messages_that_prove_the_reasons(asked_home: Path) -> None
 
     assert text.returncode == 0
     assert "could not" in text.stdout
+    assert "harmful" in text.stdout
     assert document["messages"]["3"].startswith("assistant: I could not deploy")
+    assert [failure["kind"] for failure in document["failures"]] == ["harmful"]
     assert {reason["score"] for reason in document["reasons"]} >= {"task_completed", "response_quality"}
 
 

@@ -82,5 +82,5 @@ def _check_grade(grade: Grade) -> None:
     assert 1 <= grade.tool_calls_efficient <= 5
     assert 1 <= grade.response_quality <= 5
     assert 1.0 <= grade.score <= 5.0
-    assert grade.total_errors == len(grade.failures)
+    assert grade.total_errors == len(grade.errors) <= len(grade.failures)
     msgspec.json.encode((grade_row(grade), failure_rows(grade)))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from grader_daemon.analysis import Analyzer
-from grader_daemon.domain.analysis import Category, SessionState
+from grader_daemon.domain.analysis import Category, FailureKind, SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
@@ -51,6 +51,8 @@ class Row(NamedTuple):
     quality: int = 3
     recovered: bool = True
     failures: tuple[tuple[int, str, Category], ...] = ()
+    probes: tuple[int, ...] = ()
+    got_over: tuple[int, ...] = ()
 
 
 def every_second(tool: str, category: Category, first: int, last: int) -> tuple[tuple[int, str, Category], ...]:
@@ -62,7 +64,13 @@ ANSWERED = Row(COMPLETE, completed=True)
 CURT = Row(COMPLETE, completed=False)
 LEFT_OPEN = Row(OPEN, completed=False)
 STOPPED = Row(INTERRUPTED, completed=False)
-RECOVERED = Row(COMPLETE, completed=False, efficiency=2, failures=((2, "read_file", MISSING), (4, "terminal", MISSING)))
+RECOVERED = Row(
+    COMPLETE,
+    completed=False,
+    efficiency=3,
+    failures=((2, "read_file", MISSING), (4, "terminal", MISSING)),
+    probes=(2,),
+)
 STUCK = Row(
     COMPLETE,
     completed=False,
@@ -116,7 +124,7 @@ EXPECTED = {
     "v13_empty_first/session_20261121_220906_1c2b93.json": LEFT_OPEN,
     "v13_empty_then_ok/session_20261121_220921_c5a007.json": ANSWERED,
     "v13_errors_kinds/session_20261121_220805_c0835d.json": Row(
-        COMPLETE, completed=False, efficiency=1, quality=1, failures=EVERY_ERROR
+        COMPLETE, completed=False, efficiency=1, quality=1, failures=EVERY_ERROR, probes=(6, 18), got_over=(20, 26)
     ),
     "v13_gateway/session_4ef00927-ea31-446d-b57d-7e0c3ae72ba3.json": CURT,
     "v13_gateway/session_api-d96d7d455c8ab4a4.json": ANSWERED,
@@ -132,16 +140,18 @@ EXPECTED = {
     "v13_parallel/session_20261121_221157_a5ce38.json": Row(
         COMPLETE,
         completed=False,
-        efficiency=1,
+        efficiency=2,
         recovered=False,
         failures=((7, "read_file", MISSING), (9, "terminal", FAILED)),
+        probes=(7,),
     ),
     "v13_plain/session_20261121_221212_3240b3.json": ANSWERED,
     "v13_recover/session_20261121_220911_005393.json": RECOVERED,
     "v13_refuse/session_20261121_221108_7ac335.json": ANSWERED,
     "v13_repeat_errors/session_20261121_220926_d4d98c.json": STUCK,
     "v13_repeat_missing_read/session_20261121_221017_1a57c2.json": STUCK._replace(
-        failures=every_second("read_file", MISSING, 2, 6) + every_second("read_file", UNKNOWN, 8, 16)
+        failures=every_second("read_file", MISSING, 2, 6) + every_second("read_file", UNKNOWN, 8, 16),
+        probes=(2,),
     ),
     "v13_repeat_same/session_20261121_220941_b2457c.json": STUCK._replace(
         failures=every_second("terminal", FAILED, 2, 18)
@@ -236,6 +246,8 @@ def test_a_session_has_the_grade_that_reading_it_gives(name: str, row: Row, rule
         quality=grade.response_quality,
         recovered=grade.errors_recovered,
         failures=tuple((failure.index, failure.tool or "", failure.category) for failure in grade.failures),
+        probes=tuple(failure.index for failure in grade.failures if failure.kind is FailureKind.PROBE),
+        got_over=tuple(failure.index for failure in grade.failures if failure.kind is FailureKind.RECOVERED),
     )
 
 

@@ -272,15 +272,15 @@ def test_failures_of_one_cause_share_a_sign(analyzer: Analyzer) -> None:
     found = analyzer.analyze(
         session(
             REQUEST,
-            *ran("1", "cat /srv/a.txt", broke("cat: /srv/a.txt: No such file or directory")),
-            *ran("2", "cat /home/b.txt", broke("cat: /home/b.txt: No such file or directory")),
+            *ran("1", "rm /srv/a.txt", broke("rm: /srv/a.txt: No such file or directory")),
+            *ran("2", "rm /home/b.txt", broke("rm: /home/b.txt: No such file or directory")),
             *ran("3", "git push", broke("fatal: Authentication failed", 128)),
         )
     )
     prints = [failure.fingerprint for failure in found.failures]
     assert prints[0] == prints[1] != prints[2]
     assert [sign.fingerprint for sign in found.signs] == [prints[0], prints[2]]
-    assert (found.signs[0].tool, found.signs[0].command) == ("terminal", "cat")
+    assert (found.signs[0].tool, found.signs[0].command) == ("terminal", "rm")
     assert found.signs[0].category is Category.FILE_NOT_FOUND
     assert "a.txt" in found.signs[0].example
 

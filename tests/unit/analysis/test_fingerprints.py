@@ -75,7 +75,7 @@ def sign_of(reader: ResultReader, failure: Labelled) -> ErrorSign:
     assert outcome is Outcome.FAILURE
     assert category is not None
     family = command_family({"command": failure.command} if failure.command else None)
-    return sign(failure.tool, family, category, reader.said(content))
+    return sign(failure.tool, family, category, reader.said(content)[0])
 
 
 def adjusted_rand_index(one: Sequence[str], other: Sequence[str]) -> float:

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from grader_daemon.cli import output
+from grader_daemon.domain.analysis import Category, Failure, FailureKind
+from tests.strategies import failures, grade
 
 AT = datetime(2026, 11, 22, 6, 7, 20, tzinfo=UTC)
 
@@ -34,3 +36,10 @@ def test_a_line_of_the_log_is_for_people(capsys: pytest.CaptureFixture[str], mes
     output.log_line(AT, "info", message)
     printed = capsys.readouterr().out
     assert printed == f"{AT.astimezone():%Y-%m-%d %H:%M:%S}  info     {shown}\n"
+
+
+def test_failures_are_shown_with_their_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    probe = Failure(4, "terminal", Category.FILE_NOT_FOUND, "ls", kind=FailureKind.PROBE)
+    output.failures(grade(failures=(*failures(1), probe)))
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert rows[-2:] == [["2", "terminal", "command_failed", "harmful"], ["4", "terminal", "file_not_found", "probe"]]

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from tests.strategies import analysis, failures
+from grader_daemon.domain.analysis import FailureKind
+from tests.strategies import analysis, failures, grade
 
 
 @pytest.mark.parametrize(
@@ -17,3 +19,11 @@ from tests.strategies import analysis, failures
 )
 def test_error_rate_is_failures_per_assistant_message(errors: int, api_calls: int, rate: float) -> None:
     assert analysis(failures=failures(errors), total_api_calls=api_calls).error_rate == rate
+
+
+def test_probes_are_failures_and_no_errors() -> None:
+    harm, probe = failures(2)
+    probe = msgspec.structs.replace(probe, kind=FailureKind.PROBE)
+    found = analysis(failures=(harm, probe), total_api_calls=4)
+    assert (found.errors, found.total_errors, found.error_rate) == ((harm,), 1, 0.25)
+    assert grade(failures=(harm, probe)).errors == (harm,)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.domain.analysis import Category, Failure, SessionState, Step, ToolUse
+from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, Step, ToolUse
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
 from grader_daemon.patterns.rollups import Changes, GroupKey, IssueKey, StepKey, TaskKey, ToolStepKey, by_month
@@ -128,6 +128,12 @@ def test_a_tool_counts_its_own_calls_and_a_category_its_own_failures() -> None:
     counted = {key.name: (each.calls, each.failures, each.calls_failures) for key, each in found.items()}
     assert (counted["terminal"], counted["browser"]) == ((4, 2, 8), (3, 1, 3))
     assert (counted["timeout"], counted["network_error"]) == ((7, 2, 14), (7, 1, 7))
+
+
+def test_a_probe_is_counted_nowhere() -> None:
+    probe = Failure(2, "terminal", Category.FILE_NOT_FOUND, "ls", kind=FailureKind.PROBE)
+    changes = changes_of(grade(ended_on=DAY, failures=(probe,)))
+    assert everything(changes) == everything(changes_of(grade(ended_on=DAY)))
 
 
 def test_an_open_session_changes_nothing_but_its_count() -> None:

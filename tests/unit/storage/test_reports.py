@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import msgspec
 import pytest
 
-from grader_daemon.domain.analysis import Category, Failure, SessionState
+from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState
 from grader_daemon.domain.calendar import start_of, week_of
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import Concern, Coverage, Example
@@ -180,6 +180,14 @@ def test_examples_show_the_concern(
 ) -> None:
     save(store, good("shown", **shown), good("other", **other), good("open", state=SessionState.OPEN, **shown))
     assert store.reports.examples(why, WEEK) == ("shown",)
+
+
+@pytest.mark.parametrize(
+    "why", [Example(Concern.TOOL, "terminal"), Example(Concern.ERROR, "timeout")], ids=["tool", "error"]
+)
+def test_a_probe_is_no_example(store: Store, why: Example) -> None:
+    save(store, good("probed", failures=(msgspec.structs.replace(TIMEOUT[0], kind=FailureKind.PROBE),)))
+    assert store.reports.examples(why, WEEK) == ()
 
 
 def test_there_are_up_to_three_examples_those_with_most_failures_first(store: Store) -> None:

@@ -1,0 +1,26 @@
+"""Shell commands: which program a line runs, and what its exit code says of it.
+
+An agent's command is a line of a person at a terminal. It is cut into words, never run.
+"""
+
+from grader_daemon.analysis.commands.exit_codes import LOOKING, PLAIN_SPOKEN, Meaning
+from grader_daemon.analysis.commands.families import command_family
+from grader_daemon.analysis.commands.lines import Line, read_line
+from grader_daemon.analysis.commands.outcries import cried_out, printed_code
+from grader_daemon.analysis.commands.programs import program_name
+from grader_daemon.analysis.commands.words import EXAMINED_CHARACTERS, shell_command, unquoted
+
+__all__ = [
+    "EXAMINED_CHARACTERS",
+    "LOOKING",
+    "PLAIN_SPOKEN",
+    "Line",
+    "Meaning",
+    "command_family",
+    "cried_out",
+    "printed_code",
+    "program_name",
+    "read_line",
+    "shell_command",
+    "unquoted",
+]

@@ -1,0 +1,129 @@
+"""What a shell command is made of: the command in a call's arguments, its words, its pipelines.
+
+Linear in the command, and bounded: an agent's command is a line of a person at a terminal, not a program.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import msgspec
+
+EXAMINED_CHARACTERS = 2_000
+"""Of a command, to name its family; what does the work stands near its beginning."""
+
+_MOST_WORDS = 100
+
+_TOKEN = re.compile(
+    r"(?P<space>[ \t\r]++|\\\r?\n)"
+    r"|(?P<comment>(?<![^\s;&|()])\#[^\n]*+)"
+    r"|(?P<heredoc><<-?[ \t]{0,4}+(?P<quote>[\"']?)(?P<end>\w{1,40}+)(?P=quote))"
+    r"|(?P<descriptor>\d{0,2}[<>]&[\d-])"
+    r"|(?P<redirect>(?:\d{1,2}|&)?(?:<<<|<>|>>|>\||[<>]&?))"
+    r"|(?P<separator>&&|\|\||[;&\n()])"
+    r"|(?P<pipe>\|)"
+    r"|(?P<substitution>\$(?=\((?!\()))"
+    r"|(?P<word>(?:[^\s'\"\\;&|()<>$]++|\$(?:\(\([^()\n]{0,80}+\)\))?|'[^']*+'?|\"(?:[^\"\\]|\\[\s\S])*+\"?|\\[\s\S]?)++)"
+    r"|(?P<other>[\s\S])"
+)
+_QUOTING = re.compile(r"\\\n|\\([\s\S]?)|'([^']*+)'?|\"((?:[^\"\\]|\\[\s\S])*+)\"?")
+_ESCAPED = re.compile(r"\\([\\\"$`\n])")
+_BROKEN_COMMAND = re.compile(r'"(?:command|cmd)"\s{0,9}+:\s{0,9}+"((?:[^"\\]|\\[\s\S])*+)')
+_JSON_ESCAPE = re.compile(r'\\(["\\/nrt])')
+_JSON_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+_BETWEEN = frozenset({"space", "comment", "descriptor", "other"})
+
+
+class _Shell(msgspec.Struct, frozen=True):
+    command: object = None
+    cmd: object = None
+
+
+@dataclass(slots=True)
+class Simple:
+    """A program with its arguments, quoted as they were. `writes`: its output goes to a file."""
+
+    words: list[str] = field(default_factory=list)
+    writes: bool = False
+
+
+def shell_command(arguments: str | dict[str, object] | None) -> str | None:
+    """Give the shell command in a tool call's arguments, also when their JSON is broken; None when there is none."""
+    command = _command(arguments)
+    if isinstance(command, list):
+        return shlex.join(word for word in command[:_MOST_WORDS] if isinstance(word, str))
+    return command if isinstance(command, str) else None
+
+
+def pipelines(line: str) -> Iterator[list[Simple]]:
+    """Cut a line into lists of commands that feed each other."""
+    stages = [Simple()]
+    is_target = False
+    for kind, text in tokens(line):
+        if kind == "word":
+            if not is_target:
+                stages[-1].words.append(text)
+            is_target = False
+        elif kind == "redirect":
+            is_target = True
+            stages[-1].writes = stages[-1].writes or ">" in text
+        elif kind == "pipe":
+            stages.append(Simple())
+        elif kind == "separator":
+            yield stages
+            stages = [Simple()]
+            is_target = False
+    yield stages
+
+
+def tokens(line: str) -> Iterator[tuple[str | None, str]]:
+    """Yield what commands are made of, without comments and the bodies of here-documents."""
+    end_of_document = ""
+    position = 0
+    while position < len(line):
+        token = _TOKEN.match(line, position)
+        assert token is not None
+        position = token.end()
+        kind = token.lastgroup
+        if kind == "heredoc":
+            end_of_document = token["end"]
+        elif kind not in _BETWEEN:
+            yield kind, token.group()
+            if end_of_document and token.group() == "\n":
+                found = line.find(f"\n{end_of_document}", position - 1)
+                position = found + 1 + len(end_of_document) if found >= 0 else len(line)
+                end_of_document = ""
+
+
+def unquoted(word: str) -> str:
+    """Give a word as its program sees it."""
+    if "'" not in word and '"' not in word and "\\" not in word:
+        return word
+    return _QUOTING.sub(_content, word)
+
+
+def _content(match: re.Match[str]) -> str:
+    escaped, single, double = match.groups()
+    if double is not None:
+        return _ESCAPED.sub(r"\1", double)
+    return single or escaped or ""
+
+
+def _command(arguments: str | dict[str, object] | None) -> object:
+    if isinstance(arguments, dict):
+        return arguments.get("command") or arguments.get("cmd")
+    if not arguments or ('"command"' not in arguments and '"cmd"' not in arguments):
+        return None
+    try:
+        shell = msgspec.json.decode(arguments, type=_Shell)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        broken = _BROKEN_COMMAND.search(arguments[: 2 * EXAMINED_CHARACTERS])
+        return _JSON_ESCAPE.sub(_json_unescaped, broken.group(1)) if broken else None
+    return shell.command or shell.cmd
+
+
+def _json_unescaped(match: re.Match[str]) -> str:
+    return _JSON_ESCAPES.get(match.group(1), match.group(1))

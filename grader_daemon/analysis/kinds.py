@@ -1,0 +1,132 @@
+"""Is a failure an error, or only a look at what may not be there?
+
+A look goes wrong without harm: `ls` of a folder that nobody spoke of, `which`, a search without a hit. So does a red
+test run while nothing but tests was changed: it shows the fault that is to be mended. What came before is searched only
+when such a failure comes up, so that sessions without one cost nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Set
+
+from grader_daemon.analysis.commands import LOOKING, PLAIN_SPOKEN, Line, Meaning, program_name, unquoted
+from grader_daemon.analysis.deeds import Act, act_of, writes_in_shell
+from grader_daemon.analysis.verdicts import Verdict
+from grader_daemon.domain.analysis import Category, FailureKind
+from grader_daemon.domain.session import TOOL, USER, Message, ToolCall
+
+MOST_LOOKS = 30
+"""Looks at files of one session that are followed up; one that misses more often is lost, not looking around."""
+
+_COMPLAINT = re.compile(r"(?:\S{0,60}/)?([\w.-]{1,40}): .{0,400}")
+_NOT_THERE = re.compile(
+    r"\bnot? (?:found|such|match(?:es|ing)?|results?|hits?|files?)\b|\bdoes(?: not|n't) exist\b", re.IGNORECASE
+)
+_IMPORTS = re.compile(
+    r"\s*(?:import|from|print)\b[^;\n]{0,300}(?:[;\n]\s*(?:import|from|print)\b[^;\n]{0,300}){0,9}[;\s]*"
+)
+_NO_MODULE = ("ModuleNotFoundError", "ImportError")
+_ASKS_VERSION = frozenset({"--version", "-version", "-V", "-v", "--help", "-h", "version"})
+_TRIAL = re.compile(
+    r"(?<![a-z])(?:tests?|conftest|spec|repro\w{0,12}|debug|check|verify|demo|scratch|issue)(?![a-z])|(?<!\w)/tmp/",
+    re.IGNORECASE,
+)
+"""In the name of a file that shows what is wrong and is no part of what is mended."""
+
+_MISSED = (Category.FILE_NOT_FOUND, Category.UNKNOWN)
+_EXAMINED = 2_000
+
+
+class KindReader:
+    """Tells harm from looking around, for the failures of one session in their order."""
+
+    def __init__(self, messages: tuple[Message, ...], calls: Mapping[str, ToolCall], failed: Set[int]) -> None:
+        """`calls` by their ids, and the indexes of failed results, both as far as they have been seen."""
+        self._messages = messages
+        self._calls = calls
+        self._failed = failed
+        self._looks = 0
+        self._missed: set[str] = set()
+        self._searched_to = 0
+        self._has_edited = False
+
+    def kind_of(self, index: int, verdict: Verdict, act: Act) -> FailureKind:
+        """Give the kind of the failure at `index` as it stands when it comes up: harm or a probe."""
+        return FailureKind.PROBE if self._is_probe(index, verdict, act) else FailureKind.HARMFUL
+
+    def _is_probe(self, index: int, verdict: Verdict, act: Act) -> bool:
+        if verdict.meaning is Meaning.ABSENT:
+            return True
+        if verdict.meaning is Meaning.FINDINGS:
+            return not self._edited_before(index)
+        if verdict.line is not None and act.path is None:
+            return _asks_for_program(verdict.line, verdict) or self._looks_in_shell(index, verdict.line, verdict)
+        if act.verb == "search" and verdict.category in _MISSED:
+            return _NOT_THERE.search(verdict.said[:_EXAMINED]) is not None
+        if act.verb == "read" and act.path and verdict.category is Category.FILE_NOT_FOUND:
+            return self._is_first_look(index, [act.path])
+        return False
+
+    def _looks_in_shell(self, index: int, line: Line, verdict: Verdict) -> bool:
+        if verdict.category is not Category.FILE_NOT_FOUND:
+            return False
+        named = _COMPLAINT.match(verdict.said.rstrip().rpartition("\n")[2])
+        for run in line.programs if named else ():
+            assert named is not None
+            if run.name == program_name(named[1]) and run.family in LOOKING and "-i" not in run.words:
+                paths = [unquoted(word) for word in run.words[1:] if not word.startswith("-")]
+                missing = [path for path in paths if path and path in verdict.said]
+                return self._is_first_look(index, missing or paths)
+        return False
+
+    def _is_first_look(self, index: int, paths: list[str]) -> bool:
+        """Say whether nothing before spoke of these paths: no person, no result, no call that worked, no look."""
+        self._looks += 1
+        if self._looks > MOST_LOOKS or not paths or not self._missed.isdisjoint(paths):
+            return False
+        self._missed.update(paths)
+        return not any(self._speaks_of(place, paths) for place in range(index))
+
+    def _speaks_of(self, place: int, paths: list[str]) -> bool:
+        message = self._messages[place]
+        if message.role == USER:
+            return any(path in message.text for path in paths)
+        if message.role != TOOL or place in self._failed:
+            return False
+        call = self._calls.get(message.tool_call_id or "")
+        arguments = str(call.function.arguments) if call is not None and call.function is not None else ""
+        return any(path in message.text or path in arguments for path in paths)
+
+    def _edited_before(self, index: int) -> bool:
+        """Say whether a file that is no test was changed before; what was searched once is not searched again."""
+        while self._searched_to < index and not self._has_edited:
+            message = self._messages[self._searched_to]
+            if message.role == TOOL and self._searched_to not in self._failed:
+                self._has_edited = _edits(self._calls.get(message.tool_call_id or ""))
+            self._searched_to += 1
+        return self._has_edited
+
+
+def _edits(call: ToolCall | None) -> bool:
+    if call is None or call.function is None or not call.function.arguments:
+        return False
+    act = act_of(call.tool or "", call)
+    if act.path is not None:
+        return act.verb == "edit" and not _TRIAL.search(act.path)
+    if act.family is None:
+        return act.verb == "edit"
+    arguments = call.function.arguments
+    return writes_in_shell(arguments) and not _TRIAL.search(str(arguments)[:_EXAMINED])
+
+
+def _asks_for_program(line: Line, verdict: Verdict) -> bool:
+    """Say whether a line only asks whether a program or a module is there."""
+    said = verdict.said
+    run = next((run for run in reversed(line.programs) if run.family not in PLAIN_SPOKEN), line.programs[-1])
+    if run.name == "python" and "-c" in run.words[:-1]:
+        code = unquoted(run.words[run.words.index("-c") + 1])
+        return _IMPORTS.fullmatch(code) is not None and any(sign in said for sign in _NO_MODULE)
+    if "not found" in said or "No such file" in said:
+        return line.gives_way or not _ASKS_VERSION.isdisjoint(run.words[1:2])
+    return False

@@ -1,0 +1,132 @@
+"""What a tool result says of its call, read together with the command that was called.
+
+The exit code belongs to the command that ran last, and what it means is for that program to say; and a line that masks
+its exit code may still end in the words of a program that failed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from grader_daemon.analysis.commands import Line, Meaning, cried_out, printed_code, read_line, shell_command
+from grader_daemon.analysis.results import ResultReader
+from grader_daemon.domain.analysis import Category, Outcome
+from grader_daemon.domain.rules import FailureRules
+from grader_daemon.domain.session import ToolCall
+
+Arguments = str | dict[str, object]
+
+_EXAMINED_END = 200
+_SIGNS = (
+    *("Error", "error:", "not found", "failed", "FAIL", "fatal:", "No such file", "No module", "***", "Exception"),
+    *("ould not", "annot ", "enied", "efused", "nable to"),
+)
+"""What stands near the end of output that ends in a failure, in most cases."""
+_CLASSIFIED_END = 600
+_VAGUE = (Category.COMMAND_FAILED, Category.UNKNOWN)
+
+
+class Verdict(NamedTuple):
+    """The outcome of one call; for a failure its category, and what is known of its command.
+
+    `said` is what the failed call gave as text. `meaning` is what the exit code says of it.
+    """
+
+    outcome: Outcome
+    category: Category | None = None
+    said: str = ""
+    line: Line | None = None
+    meaning: Meaning | None = None
+
+
+_OF_PROGRAMS_THAT_RAN = (Meaning.ANSWER, Meaning.FINDINGS)
+_WORKED = Verdict(Outcome.SUCCESS)
+
+
+class VerdictReader:
+    """Reads results together with their calls, under one set of rules."""
+
+    def __init__(self, rules: FailureRules) -> None:
+        self._results = ResultReader(rules)
+        self._read = self._results.read
+
+    def judge(self, tool: str | None, text: str, call: ToolCall | None) -> Verdict:
+        """Give the verdict on one call by the text of its result."""
+        outcome, category = self._read(tool, text)
+        arguments = call.function.arguments if call is not None and call.function is not None else None
+        if outcome is Outcome.SUCCESS:
+            return self._of_success(text, arguments) if arguments and _may_hide(text, arguments) else _WORKED
+        if category is None:
+            return Verdict(outcome)
+        return self._of_failure(text, category, arguments)
+
+    def _of_failure(self, text: str, category: Category, arguments: Arguments | None) -> Verdict:
+        said, code = self._results.said(text)
+        line = _line_of(arguments)
+        if line is None or not code:
+            return Verdict(Outcome.FAILURE, category, said, line)
+        meaning = line.meaning_of(code)
+        if meaning in _OF_PROGRAMS_THAT_RAN and _broke_down(said, line):
+            return Verdict(Outcome.FAILURE, category, said, line)
+        return _WORKED if meaning is Meaning.ANSWER else _failed(category, said, line, meaning)
+
+    def _of_success(self, text: str, arguments: Arguments) -> Verdict:
+        line = _line_of(arguments)
+        if line is None and not _holds(arguments, "code"):
+            return _WORKED
+        said, code = self._results.said(text)
+        if line is not None:
+            printed = printed_code(said) if line.printed else None
+            if printed:
+                return self._of_printed_code(printed, said, line)
+            if not line.masks and code is not None:
+                return _WORKED
+        has_cried, meaning = cried_out(said, line)
+        if not has_cried:
+            return _WORKED
+        category = self._results.classify(said[-_CLASSIFIED_END:], 1) or Category.COMMAND_FAILED
+        return Verdict(Outcome.FAILURE, category, said, line, meaning)
+
+    def _of_printed_code(self, code: int, said: str, line: Line) -> Verdict:
+        meaning = line.meaning_of_printed(code)
+        if meaning is Meaning.ANSWER:
+            return _WORKED
+        category = self._results.classify(said, code) or Category.COMMAND_FAILED
+        return _failed(category, said, line, meaning)
+
+
+def _broke_down(said: str, line: Line) -> bool:
+    """Say whether the program did not come to its answer. `make` only passes on what another one found."""
+    return cried_out(said, line) == (True, None) and "*** [" not in said[-_EXAMINED_END:]
+
+
+def _failed(category: Category, said: str, line: Line, meaning: Meaning | Category | None) -> Verdict:
+    """What a failure says comes before what its exit code says."""
+    if isinstance(meaning, Category):
+        return Verdict(Outcome.FAILURE, meaning if category in _VAGUE else category, said, line)
+    return Verdict(Outcome.FAILURE, category, said, line, meaning)
+
+
+def _may_hide(text: str, arguments: Arguments) -> bool:
+    """Say whether it is worth to look at a success again: its end has a word of failure, or prints an exit code."""
+    written = arguments if isinstance(arguments, str) else str(arguments)
+    if (text.startswith("{") and not _may_mask(written)) or '"path"' in written:
+        return False
+    end = text[-_EXAMINED_END:]
+    for sign in _SIGNS:
+        if sign in end:
+            return True
+    return "$?" in written or "PIPESTATUS" in written
+
+
+def _may_mask(written: str) -> bool:
+    return "|" in written or ";" in written or "\\n" in written or "&" in written
+
+
+def _line_of(arguments: Arguments | None) -> Line | None:
+    command = shell_command(arguments)
+    return read_line(command) if command else None
+
+
+def _holds(arguments: Arguments, key: str) -> bool:
+    return key in arguments if isinstance(arguments, dict) else f'"{key}"' in arguments

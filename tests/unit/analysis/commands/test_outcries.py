@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from time import process_time
+
+import pytest
+
+from grader_daemon.analysis.commands import Meaning, cried_out, printed_code, read_line
+
+NOTHING = (False, None)
+FAILED = (True, None)
+RED = (True, Meaning.FINDINGS)
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "told"),
+    [
+        pytest.param("xxd a | head", "bash: line 1: xxd: command not found", FAILED, id="shell-names-the-program"),
+        pytest.param("sh run.sh | head", "sh: 1: xxd: not found", NOTHING, id="shell-names-a-program-of-the-script"),
+        pytest.param("a | b", "bash: -c: line 1: syntax error near unexpected token `|'", FAILED, id="shell-syntax"),
+        pytest.param("cd /a; ls", "bash: line 1: cd: /a: No such file or directory", FAILED, id="shell-names-its-own"),
+        pytest.param("make | tail", "cc a.c\nmake: *** [all] Error 2", FAILED, id="own-name"),
+        pytest.param("make | tail", "cc a.c\nmake: Nothing to be done for 'all'.", NOTHING, id="own-name-no-complaint"),
+        pytest.param("./a.sh | tail", "make: *** [all] Error 2", NOTHING, id="name-of-another"),
+        pytest.param(
+            "grep -r x . | head", "a.py: x\ngrep: b: Permission denied", NOTHING, id="hits-before-a-complaint"
+        ),
+        pytest.param("grep -r x b | head", "grep: b: Permission denied", FAILED, id="nothing-but-a-complaint"),
+        pytest.param("cargo build | tail", "error: could not compile `a`", FAILED, id="mouthpiece"),
+        pytest.param("git push | tail", "fatal: unable to access 'x'", FAILED, id="git-is-fatal"),
+        pytest.param("cat a; cargo -V", "error: could not compile `a`", FAILED, id="speaker-is-the-last-pipeline"),
+        pytest.param("cargo build > l; cat l", "error: could not compile `a`", NOTHING, id="mouthpiece-is-quoted"),
+        pytest.param("pytest | tail", "= 1 failed, 3 passed in 0.12s =", RED, id="red-tests"),
+        pytest.param("pytest -q | tail", "2 errors in 0.1s", RED, id="errors-while-collecting"),
+        pytest.param("pytest -q | tail", "3 passed in 0.1s", NOTHING, id="green-tests"),
+        pytest.param("go test ./... | tail", "FAIL\texample/a\t0.1s", RED, id="red-go"),
+        pytest.param("cat log | tail", "1 failed in 0.1s", NOTHING, id="red-tests-quoted"),
+        pytest.param("a.py | tail", "Traceback (most recent call last):\n  x\nValueError: y", FAILED, id="traceback"),
+        pytest.param("a.py | tail -2", "    f()\nmod.MyError", FAILED, id="end-of-a-traceback"),
+        pytest.param("a.py | tail -2", "    f(\n     ^\nSyntaxError: x", FAILED, id="caret"),
+        pytest.param("a.py | tail", "all fine\nValueError: y", NOTHING, id="only-a-line-of-that-form"),
+        pytest.param("a.py | tail", "Traceback (most recent call last):\nfixed", NOTHING, id="traceback-and-more"),
+        pytest.param("nginx & ", "boom", NOTHING, id="no-words-of-failure"),
+        pytest.param("a.py | tail", "", NOTHING, id="no-output"),
+    ],
+)
+def test_only_a_programs_own_last_words_tell_of_its_failure(
+    command: str, output: str, told: tuple[bool, Meaning | None]
+) -> None:
+    assert cried_out(output, read_line(command)) == told
+
+
+def test_code_without_a_command_tells_by_its_traceback_alone() -> None:
+    assert cried_out("NameError   Traceback (most recent call last)\n\nNameError: x", None) == FAILED
+    assert cried_out("bash: x: command not found", None) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("output", "code"),
+    [
+        pytest.param("fine\n0\n", 0, id="alone"),
+        pytest.param("exit: 1", 1, id="after-a-word"),
+        pytest.param("EXIT=127", 127, id="after-an-equals-sign"),
+        pytest.param("(rc 2)", 2, id="in-parentheses"),
+        pytest.param("done", None, id="no-number"),
+        pytest.param("v1.25", None, id="part-of-a-word"),
+        pytest.param("took 1234", None, id="no-exit-code"),
+    ],
+)
+def test_printed_code_is_the_number_at_the_end(output: str, code: int | None) -> None:
+    assert printed_code(output) == code
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        pytest.param("a: " * 300_000, id="names"),
+        pytest.param("A" * 1_000_000 + "Error", id="exception"),
+        pytest.param("1 failed, " * 100_000, id="summary"),
+        pytest.param("bash: " * 200_000, id="shells"),
+        pytest.param("\n" * 1_000_000, id="lines"),
+    ],
+)
+def test_hostile_output_takes_bounded_time(output: str) -> None:
+    line = read_line("pytest; make | tail")
+    started = process_time()
+    cried_out(output, line)
+    printed_code(output)
+    assert process_time() - started < 0.2
