@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from grader_daemon.analysis.claims import Note, weigh_claims
 from grader_daemon.analysis.deeds import act_of
 from grader_daemon.analysis.failures import FailureTrail
 from grader_daemon.analysis.kinds import KindReader
@@ -72,6 +73,7 @@ class Analyzer:
             errors_recovered=not walk.trail.errors or (answered and walk.recovery_index is not None),
             recovery_index=walk.recovery_index,
             duration_seconds=_duration(session),
+            claims=weigh_claims(session, walk.notes, final_index=final_index, redactor=self._redactor),
             signals_from_people=self._signals.read(walk.heard),
             request=self._request(session, walk),
         )
@@ -92,7 +94,9 @@ class Analyzer:
             if role == TOOL:
                 call = walk.calls.get(message.tool_call_id or "")
                 tool = message.name or message.tool_name or (call.tool if call is not None else None)
-                walk.see_result(index, message, judge(tool, message.text, call), tool=tool, call=call)
+                verdict = judge(tool, message.text, call)
+                walk.see_result(index, message, verdict, tool=tool, call=call)
+                walk.notes.append((index, tool, call, verdict.outcome))
             elif role == ASSISTANT:
                 walk.see_answer(index, message)
             elif role == USER:
@@ -121,6 +125,7 @@ class _Walk:
     asked: bool = False
     refused: bool = False
     interrupted: bool = False
+    notes: list[Note] = field(default_factory=list)
     calls: dict[str, ToolCall] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     called: dict[str, int] = field(default_factory=dict)

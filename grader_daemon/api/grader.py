@@ -134,6 +134,7 @@ class SelfGrader(InsightReader):
         grade = stored.grade
         wanted = {index for reason in grade.reasons for index in reason.messages}
         wanted |= {signal.index for signal in grade.signals_from_people}
+        wanted |= {index for claim in grade.claims for index in (claim.index, *claim.evidence)}
         excerpts = {}
         if session is not None:
             excerpts = {

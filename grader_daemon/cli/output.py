@@ -9,6 +9,7 @@ import io
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -22,6 +23,7 @@ from grader_daemon.errors import InputError
 
 if TYPE_CHECKING:
     from grader_daemon.domain.check import Check
+    from grader_daemon.domain.claims import Claim
     from grader_daemon.domain.grade import Grade
     from grader_daemon.domain.insight import StepCount
 
@@ -31,6 +33,7 @@ _PIPED_COLUMNS = 100
 _NEVER_CUT = 16
 """A column of at most so many characters is shown whole on a terminal; wider ones make room."""
 
+_TOLD_VERDICTS = (("verified", "ok"), ("contradicted", "contradicted"))
 _CHECK_COLUMNS = ("check", "state", "found")
 _STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red", "unknown": "magenta", "fix": "bold"}
 
@@ -171,7 +174,7 @@ def duration(seconds: float | None) -> str | None:
 
 def grade_table(grades: Iterable[Grade]) -> None:
     """Print grades, one a line."""
-    columns = ("session", "ended", "task type", "completed", "tools", "quality", "failures", "task")
+    columns = ("session", "ended", "task type", "completed", "tools", "quality", "failures", "claims", "task")
     rows = (
         (
             grade.session_id,
@@ -181,6 +184,7 @@ def grade_table(grades: Iterable[Grade]) -> None:
             grade.tool_calls_efficient,
             grade.response_quality,
             grade.total_errors,
+            borne_out(grade.claims),
             (grade.task_summary or "")[:_TASK_CHARACTERS],
         )
         for grade in grades
@@ -192,6 +196,22 @@ def failures(grade: Grade) -> None:
     """Print the failures of a session; those that are probes count nowhere."""
     rows = [(failure.index, failure.tool, failure.category, failure.kind) for failure in grade.failures]
     table(("message", "tool", "failure", "kind"), rows)
+
+
+def borne_out(claims: Sequence[Claim]) -> str | None:
+    """Say in a few words what became of claims: "2 ok, 1 contradicted"; how many are unsupported only if all are."""
+    counts = Counter(claim.support.value for claim in claims)
+    told = [f"{counts[verdict]} {word}" for verdict, word in _TOLD_VERDICTS if counts[verdict]]
+    return ", ".join(told) or (f"{len(claims)} unsupported" if claims else None)
+
+
+def ledger(claims: Sequence[Claim]) -> None:
+    """Print claims with their verdicts, one a line, below an empty one; nothing without claims."""
+    if not claims:
+        return
+    line()
+    rows = [(_claimed(claim), claim.support.value, claim.index, _indexes(claim.evidence)) for claim in claims]
+    table(("claim", "verdict", "said in", "evidence"), rows)
 
 
 @contextmanager
@@ -211,6 +231,15 @@ def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
 def verdict(grade: Grade) -> str:
     """Give completed or not, marked while the session is still open."""
     return ("yes" if grade.task_completed else "no") + (" (open)" if grade.state == "open" else "")
+
+
+def _claimed(claim: Claim) -> str:
+    kind = claim.kind.value.replace("_", " ")
+    return f"{kind}: {claim.subject}" if claim.subject else kind
+
+
+def _indexes(messages: Sequence[int]) -> str:
+    return ", ".join(map(str, messages))
 
 
 def abandon() -> None:

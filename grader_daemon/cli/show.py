@@ -63,6 +63,7 @@ def _print(grade: Grade, check: QualityCheck | None) -> None:
             ("file", grade.session_file),
         ]
     )
+    output.ledger(grade.claims)
     if grade.failures:
         output.line()
         output.failures(grade)

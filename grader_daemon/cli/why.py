@@ -48,6 +48,7 @@ def _document(explanation: Explanation) -> dict[str, object]:
             for reason in grade.reasons
         ],
         "failures": failure_documents(grade),
+        "claims": grade.claims,
         "signals_from_people": grade.signals_from_people,
         "asked_again": grade.asked_again,
         "messages": {str(index): text for index, text in explanation.excerpts.items()},
@@ -68,6 +69,7 @@ def _print(explanation: Explanation) -> None:
         output.line(f"people: {clean(', '.join(people))}")
     if not grade.reasons:
         output.line("Graded by another program, which kept no reasons.")
+    output.ledger(grade.claims)
     _print_evidence(explanation)
     if explanation.note:
         output.line()

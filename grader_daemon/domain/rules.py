@@ -144,6 +144,8 @@ class CompletionRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     low_error_rate: Rate
     high_error_rate: Rate
     short_answer_characters: Count
+    verified_claim_effect: Effect
+    contradicted_claim_effect: Effect
 
 
 class ThresholdRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

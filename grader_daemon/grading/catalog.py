@@ -9,6 +9,8 @@ CATALOG = MappingProxyType(
         "completion.phrase": "the final answer says that it is done",
         "completion.output_reference": "the final answer refers to an output that was made",
         "completion.low_error_rate": "few tool calls failed",
+        "completion.verified_claim": "the record of tool calls bears out what the final answer claims",
+        "completion.contradicted_claim": "the record of tool calls contradicts what the final answer claims",
         "completion.failure_phrase": "the final answer says that something failed",
         "completion.high_error_rate": "many tool calls failed",
         "completion.short_answer": "the final answer is empty or very short",

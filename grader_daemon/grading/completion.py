@@ -1,10 +1,12 @@
-"""Was the task completed? Signs for against signs against, in the words of the final answer and the error rate."""
+"""Was the task completed? Signs for against signs against: the final answer's words, its claims, the error rate."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from grader_daemon.domain.analysis import Analysis, SessionState
+from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.people import ACCEPTING, OBJECTING, PersonSignal
 from grader_daemon.domain.phrases import Phrases, plain
@@ -48,6 +50,8 @@ class CompletionJudge:
         if answer:
             said = self._said_in(plain(answer.lower()))
             reasons += [Reason(_SCORE, rule, effect, where) for rule, effect in _SAID.items() if rule in said]
+        if analysis.claims:
+            reasons += self._weighed(analysis.claims)
         if analysis.error_rate <= rules.low_error_rate:
             reasons.append(_LOW_ERROR_RATE)
         if analysis.error_rate > rules.high_error_rate:
@@ -58,6 +62,18 @@ class CompletionJudge:
         if analysis.signals_from_people:
             reasons += _last_word(analysis.signals_from_people[-1])
         return reasons
+
+    def _weighed(self, claims: tuple[Claim, ...]) -> Iterator[Reason]:
+        """Give what the claims of the final answer say when they are held against the record, each verdict once."""
+        rules = self._rules
+        for support, rule, effect in (
+            (Support.VERIFIED, "completion.verified_claim", rules.verified_claim_effect),
+            (Support.CONTRADICTED, "completion.contradicted_claim", rules.contradicted_claim_effect),
+        ):
+            found = [claim for claim in claims if claim.support is support]
+            if found and effect:
+                messages = {index for claim in found for index in (claim.index, *claim.evidence)}
+                yield Reason(_SCORE, rule, effect, tuple(sorted(messages)))
 
     def _said_in(self, text: str) -> set[str]:
         """Give the rules whose phrases are said, and not denied in the words before them."""

@@ -291,6 +291,18 @@ def test_list_can_be_narrowed(asked_home: Path, arguments: list[str], expected: 
     assert [grade["session_id"] for grade in document["grades"]] == expected
 
 
+def test_the_claims_of_a_session_are_shown_with_their_verdicts(home: Path, sessions: Path) -> None:
+    write(sessions, "claiming", [json_user(), *json_round(), json_answer("I saved it to out/report.md.")])
+    run_command(home, "grade", str(sessions))
+
+    claim = {"kind": "file_written", "support": "contradicted", "subject": "out/report.md", "index": 3, "evidence": []}
+    assert _document(run_command(home, "why", "claiming", "--json"))["claims"] == [claim]
+    assert _document(run_command(home, "show", "claiming", "--json"))["grade"]["claims"] == [claim]
+    for command in ("show", "why"):
+        assert "file written: out/report.md  contradicted" in run_command(home, command, "claiming").stdout
+    assert "1 contradicted" in run_command(home, "list").stdout
+
+
 def test_a_unique_prefix_is_enough(asked_home: Path) -> None:
     text = run_command(asked_home, "show", "20261121_100000_b")
     document = _document(run_command(asked_home, "show", "--json", "20261121_100000_b"))

@@ -7,6 +7,7 @@ import pytest
 
 from grader_daemon.cli import output
 from grader_daemon.domain.analysis import Category, Failure, FailureKind
+from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from tests.strategies import failures, grade
 
 AT = datetime(2026, 11, 22, 6, 7, 20, tzinfo=UTC)
@@ -43,3 +44,38 @@ def test_failures_are_shown_with_their_kind(capsys: pytest.CaptureFixture[str]) 
     output.failures(grade(failures=(*failures(1), probe)))
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert rows[-2:] == [["2", "terminal", "command_failed", "harmful"], ["4", "terminal", "file_not_found", "probe"]]
+
+
+VERIFIED = Claim(ClaimKind.FILE_WRITTEN, Support.VERIFIED, "out/a.md", 7, (3, 5))
+CONTRADICTED = Claim(ClaimKind.TESTS_PASSED, Support.CONTRADICTED, None, 7, (6,))
+UNSUPPORTED = Claim(ClaimKind.SENT, Support.UNSUPPORTED, None, 7)
+
+
+@pytest.mark.parametrize(
+    ("claims", "told"),
+    [
+        pytest.param([VERIFIED, VERIFIED, CONTRADICTED], "2 ok, 1 contradicted", id="both-verdicts"),
+        pytest.param([UNSUPPORTED, CONTRADICTED], "1 contradicted", id="unsupported-beside-another"),
+        pytest.param([UNSUPPORTED, UNSUPPORTED], "2 unsupported", id="all-unsupported"),
+        pytest.param([], None, id="none"),
+    ],
+)
+def test_claims_are_told_in_a_few_words(claims: list[Claim], told: str | None) -> None:
+    assert output.borne_out(claims) == told
+
+
+def test_the_ledger_shows_each_claim_with_its_evidence(capsys: pytest.CaptureFixture[str]) -> None:
+    output.ledger([VERIFIED, CONTRADICTED, UNSUPPORTED])
+    assert capsys.readouterr().out.split("\n") == [
+        "",
+        "claim                   verdict       said in  evidence",
+        "file written: out/a.md  verified            7  3, 5",
+        "tests passed            contradicted        7  6",
+        "sent                    unsupported         7  -",
+        "",
+    ]
+
+
+def test_without_claims_there_is_no_ledger(capsys: pytest.CaptureFixture[str]) -> None:
+    output.ledger([])
+    assert capsys.readouterr().out == ""

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 
 from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.rules import Rules
@@ -191,6 +192,42 @@ def test_a_long_answer_takes_bounded_time(judge: CompletionJudge, unit: str) -> 
     start = process_time()
     judge.judge(analysis(final_answer=unit * 50_000))
     assert process_time() - start < 2.0
+
+
+VERIFIED = Claim(ClaimKind.FILE_WRITTEN, Support.VERIFIED, "a.py", 7, (3,))
+CONTRADICTED = Claim(ClaimKind.TESTS_PASSED, Support.CONTRADICTED, None, 7, (5, 6))
+UNSUPPORTED = Claim(ClaimKind.SENT, Support.UNSUPPORTED, None, 7)
+
+
+def test_a_contradicted_claim_weighs_more_than_all_good_words(judge: CompletionJudge) -> None:
+    said = analysis(final_answer="Done, it is saved to a.py", claims=(VERIFIED, CONTRADICTED), final_index=7)
+    completed, reasons = judge.judge(said)
+    assert not completed
+    assert [(reason.rule, reason.effect, reason.messages) for reason in reasons if reason.rule.endswith("_claim")] == [
+        ("completion.verified_claim", 1, (3, 7)),
+        ("completion.contradicted_claim", -4, (5, 6, 7)),
+    ]
+
+
+def test_a_verdict_on_claims_counts_once(judge: CompletionJudge) -> None:
+    _, reasons = judge.judge(analysis(claims=(VERIFIED, VERIFIED)))
+    assert [reason.rule for reason in reasons].count("completion.verified_claim") == 1
+
+
+def test_a_verified_claim_tips_the_scales(judge: CompletionJudge) -> None:
+    wordless = {"failures": failures(1), "total_api_calls": 5}
+    assert not judge.judge(analysis(**wordless))[0]
+    assert judge.judge(analysis(**wordless, claims=(VERIFIED,)))[0]
+
+
+def test_an_unsupported_claim_says_nothing(judge: CompletionJudge) -> None:
+    assert judge.judge(analysis(claims=(UNSUPPORTED,))) == judge.judge(analysis())
+
+
+def test_a_claim_without_effect_is_no_reason() -> None:
+    rules = msgspec.structs.replace(load_rules().completion, verified_claim_effect=0.0)
+    _, reasons = CompletionJudge(rules).judge(analysis(claims=(VERIFIED,)))
+    assert "completion.verified_claim" not in [reason.rule for reason in reasons]
 
 
 # -- what people say -----------------------------------------------------------------------------------------------

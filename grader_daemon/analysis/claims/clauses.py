@@ -1,0 +1,108 @@
+"""The clause around a verb: where it begins and ends, and whether it tells what was done.
+
+Grammar by its surface: the agent as the subject, the passive, a verb without a subject at the start of a line. What is
+denied, wished, planned, conditional or told as a rule is not told as done; when in doubt it is not.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from grader_daemon.analysis.claims.said import ACTING_VERBS, STATE_VERBS
+from grader_daemon.analysis.claims.subjects import first_file
+
+REACH = 200
+"""Characters that a clause reaches to each side of its verb."""
+
+_NOT_DONE_WORDS = """
+    not never no none nothing cannot without unable fail fails failed neither nor hardly almost nearly should would
+    could can may might will shall must need needs needed want wants wanted try tried trying if once unless until till
+    when whenever after before while please let ensure sure check whether assuming suppose supposed example plan planned
+    expected attempt attempted attempts be being how why what partially partly going instead only
+"""
+_NOT_DONE: Final = frozenset(_NOT_DONE_WORDS.split())
+_AS_A_RULE = re.compile(r"\b(?:when(?:ever)?|if|once|each|every|by default|automatically|as soon as|will|until)\b")
+_SENTENCE_START = re.compile(
+    "[.!?;:\n|\N{WHITE HEAVY CHECK MARK}\N{EN DASH}\N{EM DASH}-]"
+    r"(?:(?<=[.!?;:])(?:[*_`\"')]{0,3}\s|\*\*)|(?<=[\n\u2705])|(?<=\s[|\u2013\u2014-])\s)"
+)
+"""It begins with one set of characters, which is what makes its search fast."""
+
+_SENTENCE_END = re.compile(r"[.!?;\n|](?:(?<=[.!?;])(?=[\s*_\"')]|$)|(?<=\n)|(?<=\s\|)(?=\s))")
+_ADVERBS: Final = frozenset(
+    {
+        "successfully",
+        "just",
+        "now",
+        "also",
+        "already",
+        "then",
+        "both",
+        "all",
+        "fully",
+        "properly",
+        "correctly",
+        "finally",
+    }
+    | {"further", "newly", "subsequently", "thus", "therefore", "manually", "and", "permanently", "additionally"}
+)
+_MARKS = " \t*_`~"
+_AGENT: Final = (" i", " we", " i've", " we've", " i'd", " we'd", " i have", " we have", " i had", " we had")
+_JOINTS: Final = ("and", "then", ",")
+_AGENTS_OWN: Final = frozenset({"i", "we", "i've", "we've"})
+_WAS: Final = (" has been", " have been", " had been", "'s been", " was", " were", " been")
+_IS: Final = (" is", " are", " it's", " that's", " this's")
+_RELATIVES: Final = frozenset({"that", "which", "who", "whose", "where"})
+_RELATIVE_REACH = 3
+_NAMED_FIRST = re.compile(
+    r"[\W\d]*+(?:(?:the|a|new|file|script|report|module|document)\s+){0,4}[`*\"']*+[\w./~+-]++[`*\"']*+\s*+"
+)
+_WORD = re.compile(r"[a-z']+")
+
+
+def sentence(low: str, position: int) -> tuple[int, int]:
+    """Give where the clause around a place begins and ends, at most 200 characters to each side."""
+    earliest = max(0, position - REACH)
+    start = earliest
+    for boundary in _SENTENCE_START.finditer(low, earliest, position):
+        start = boundary.end()
+    ending = _SENTENCE_END.search(low, position, position + REACH)
+    return start, ending.start() if ending else min(len(low), position + REACH)
+
+
+def is_denied(before: str) -> bool:
+    """Do the words before a verb deny, wish, plan, ask or condition what it tells?"""
+    words = _WORD.findall(before)
+    return not _NOT_DONE.isdisjoint(words) or "n't" in before or "'ll" in before
+
+
+def is_told_as_done(before: str, after: str, word: str) -> bool | None:
+    """Say whether the agent names itself as who did it; None when it is not told as done at all."""
+    subject = " " + _without_adverbs(before)
+    if subject.endswith(_AGENT) or (before.rstrip(_MARKS).endswith(_JOINTS) and _names_agent(before)):
+        return True
+    if not any(map(str.isalpha, subject)):
+        return word not in ACTING_VERBS
+    if subject.endswith(_WAS) or (subject.endswith(_IS) and word in STATE_VERBS):
+        return None if _is_relative(subject) or _AS_A_RULE.search(after) else False
+    return False if first_file(subject) and _NAMED_FIRST.fullmatch(subject) else None
+
+
+def _names_agent(before: str) -> bool:
+    return not _AGENTS_OWN.isdisjoint(_WORD.findall(before))
+
+
+def _is_relative(subject: str) -> bool:
+    """Does the verb belong to a clause that only says which thing is meant: "the file that was saved"?"""
+    words = _WORD.findall(subject[-REACH // 2 :])
+    return not _RELATIVES.isdisjoint(words[-_RELATIVE_REACH:])
+
+
+def _without_adverbs(before: str) -> str:
+    while True:
+        before = before.rstrip(_MARKS)
+        last = before.rpartition(" ")[2].lstrip(_MARKS)
+        if last not in _ADVERBS:
+            return before
+        before = before[: len(before) - len(last)]

@@ -1,0 +1,42 @@
+"""The ledger of a session: each claim of its final answer, with what the record of tool calls says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader_daemon.analysis.claims.record import Note, Record
+from grader_daemon.analysis.claims.weighing import Scales
+from grader_daemon.analysis.claims.wording import find_claims
+from grader_daemon.analysis.redaction import Redactor
+from grader_daemon.domain.claims import Claim
+from grader_daemon.domain.session import Session
+from grader_daemon.domain.text import clean
+
+LONGEST_SUBJECT = 120
+
+
+def weigh_claims(
+    session: Session, notes: Sequence[Note], *, final_index: int | None, redactor: Redactor
+) -> tuple[Claim, ...]:
+    """Give the claims of the final answer, in its order, each held against the calls in `notes`.
+
+    Nothing is told from what is absent when earlier messages were replaced by a summary.
+    """
+    said = find_claims(session.messages[final_index].text) if final_index is not None else ()
+    if not said or final_index is None:
+        return ()
+    scales = Scales(Record(notes, session.messages, is_whole=not session.compacted))
+    weighed = [(each, scales.weigh(each)) for each in said]
+    claims = [
+        Claim(each.kind, verdict[0], _shown(each.subject, redactor), final_index, verdict[1])
+        for each, verdict in weighed
+        if verdict is not None
+    ]
+    return tuple(dict.fromkeys(claims))
+
+
+def _shown(subject: str | None, redactor: Redactor) -> str | None:
+    """Give what a claim is about as it may be kept: one line without secrets."""
+    if not subject:
+        return None
+    return clean(redactor.redact(subject))[:LONGEST_SUBJECT] or None

@@ -1,0 +1,81 @@
+"""Test runs: which commands are some, and what their results say.
+
+The exit code alone does not say it: agents cut the output with `| tail`, so the last words of the result are read too.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Final
+
+from grader_daemon.analysis.claims.record import Deed, Record
+
+_READ_CHARACTERS = 2_000
+_START = r"(?:^|[;&|(\n]|\b(?:then|do|time|sudo|env|uv run|poetry run|npx|bunx|python3?(?:\.\d+)? -m|bundle exec)\s)\s*"
+_TEST_RUN = re.compile(
+    rf"{_START}(?:[\w./-]{{0,80}}/)?(?:timeout \S{{1,8}} |[A-Z_]{{1,40}}=\S{{0,80}} ){{0,3}}"
+    r"(?:(?:python3?(?:\.\d+)?|pypy3?)(?: -[a-zA-Z]{1,3}| -W \S{1,20}){0,3} )?(?:-m )?(?:[\w./-]{0,80}/)?"
+    r"(?:pytest|py\.test|unittest|doctest|tox|nox|nose2?|nosetests|jest|vitest|mocha|phpunit|rspec|ctest|stestr"
+    r"|runtests\.py|bin/test|manage\.py test|setup\.py test|(?:npm|yarn|pnpm|bun)(?: run)? test|cargo test|go test"
+    r"|deno test|dotnet test|swift test|mix test|mvn (?:\S{1,20} )?test|(?:\./)?gradlew? (?:\S{1,20} )?test"
+    r"|make (?:\S{1,20} )?(?:test|check)|rake test|zig test|flutter test)\b"
+)
+_TEST_SCRIPT = re.compile(
+    rf"{_START}(?:(?:python3?(?:\.\d+)?|node|bash|sh|ruby|php|perl)(?: -[a-zA-Z]{{1,2}}){{0,2}} |\./|/)"
+    r"(?:[\w.~-]{1,60}/){0,12}(?:run_)?tests?(?:_[\w.-]{1,60}|\w{0,10})\.(?:py|js|mjs|ts|sh|rb|php|pl)\b"
+)
+_HERE_DOCUMENT = re.compile(r"<<-?\s{0,4}(['\"]?)(\w{1,40})\1[\s\S]*?(?:\n\2\b|$)")
+_LOOKING = re.compile(r"^\s*(?:cat|grep|ls|head|tail|sed|find|which|rm|git)\b[^;&|]*$")
+_RED = re.compile(
+    r"\b[1-9]\d{0,5} (?:tests? )?(?:failed|failing|failures?)\b|\bfailed \(|\btest result: failed|^fail\b|--- fail:"
+    r"|\b[1-9]\d{0,5} errors? in \d|^not ok \d|: \*\*\* \[(?:test|check)\S{0,40}\] error",
+    re.MULTILINE,
+)
+_GREEN = re.compile(
+    r"\b[1-9]\d{0,5} (?:tests? )?pass(?:ed|ing)\b|^ok\b|test result: ok|\ball tests? (?:\w{1,20} )?pass(?:ed)?\b"
+    r"|^pass\b",
+    re.MULTILINE,
+)
+_NOT_RUN: Final = (
+    *("command not found", "no tests ran", "collected 0 items", "no module named", "usage: ", "ran 0 tests"),
+    *("file or directory not found", "can't open file", "no such file or directory", "missing script"),
+    *("permission denied", "timed out", "modulenotfounderror", "importerror", "has not been built"),
+)
+_MASKED = re.compile(r"\||;")
+
+
+class Run(Enum):
+    """How the tests of one run went."""
+
+    PASSED = "passed"
+    SOME_FAILED = "some failed"
+    NONE_PASSED = "none passed"
+
+
+def is_test_run(deed: Deed) -> bool:
+    """Does this call run tests?"""
+    if not deed.command:
+        return "tests" in deed.words or {"run", "test"} <= deed.words
+    if deed.is_code:
+        return "assert" in deed.command
+    if "test" not in deed.command or _LOOKING.match(deed.command):
+        return False
+    command = _HERE_DOCUMENT.sub("", deed.command) if "<<" in deed.command else deed.command
+    return bool(_TEST_RUN.search(command) or _TEST_SCRIPT.search(command))
+
+
+def passed(deed: Deed, record: Record) -> Run | None:
+    """Say how the tests of a run went; None when they were not run to their end, or nothing says so.
+
+    That a runner failed does not say that tests did: it may have crashed. So it takes its own words, or an assertion.
+    """
+    low = record.said(deed, _READ_CHARACTERS).lower()
+    if any(words in low for words in _NOT_RUN):
+        return None
+    some_passed = _GREEN.search(low) is not None
+    if _RED.search(low) or (deed.worked is False and "assertionerror" in low):
+        return Run.SOME_FAILED if some_passed else Run.NONE_PASSED
+    if deed.worked is False:
+        return None
+    return Run.PASSED if some_passed or (deed.worked and not _MASKED.search(deed.command)) else None

@@ -1,0 +1,64 @@
+"""A claim as it was said, and the verbs that claim something."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from grader_daemon.domain.claims import ClaimKind
+
+WRITING_VERBS: Final = frozenset(
+    {"wrote", "written", "saved", "created", "generated", "updated", "modified", "edited", "added", "exported"}
+    | {"appended", "stored", "rewrote", "rewritten", "changed", "extended", "implemented", "refactored", "produced"}
+)
+FIXING_VERBS: Final = frozenset({"fixed", "resolved", "repaired", "corrected", "addressed"})
+RUNNING_VERBS: Final = ("ran", "executed")
+ACTING_VERBS: Final = frozenset(
+    {"cancelled", "canceled", "refunded", "returned", "exchanged", "booked", "rebooked", "reserved", "scheduled"}
+    | {"rescheduled", "transferred", "enabled", "disabled", "activated", "deactivated", "suspended", "resumed"}
+    | {"reinstated", "restored", "reset", "rebooted", "restarted", "upgraded", "downgraded", "processed", "submitted"}
+    | {"placed", "initiated", "approved", "removed", "deleted", "issued", "charged", "credited", "closed"}
+    | {"registered", "subscribed", "unsubscribed", "refueled", "paid"}
+)
+KINDS: Final[dict[str, ClaimKind]] = {
+    **dict.fromkeys(WRITING_VERBS, ClaimKind.FILE_WRITTEN),
+    **dict.fromkeys(FIXING_VERBS, ClaimKind.BUG_FIXED),
+    **dict.fromkeys(RUNNING_VERBS, ClaimKind.COMMAND_RAN),
+    **dict.fromkeys(ACTING_VERBS, ClaimKind.COMMAND_RAN),
+    **dict.fromkeys(("committed", "pushed"), ClaimKind.COMMITTED),
+    **dict.fromkeys(("installed",), ClaimKind.INSTALLED),
+    **dict.fromkeys(("deployed", "redeployed", "published"), ClaimKind.DEPLOYED),
+    **dict.fromkeys(("sent", "emailed", "mailed", "messaged", "notified", "replied", "forwarded"), ClaimKind.SENT),
+}
+STATE_VERBS: Final = FIXING_VERBS | {
+    "saved",
+    "written",
+    "stored",
+    "installed",
+    "pushed",
+    "deployed",
+    "published",
+}
+"""Verbs of which "is done" tells what was done; of the others it tells what is done as a rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A claim as it was said, before it is weighed.
+
+    `subject` is what it is about, `command` what it says was run; `words` are those of its clause, in lower case and
+    its verb first, by which an action can be matched with the tool that does it. `by_agent`: it names the agent itself
+    as who did it. `runs_well`: the command is said to work.
+    """
+
+    kind: ClaimKind
+    subject: str | None = None
+    command: str | None = None
+    words: tuple[str, ...] = ()
+    by_agent: bool = False
+    runs_well: bool = False
+
+    @property
+    def is_action(self) -> bool:
+        """Is it about something that only a tool can have done?"""
+        return bool(self.words) and self.words[0] in ACTING_VERBS

@@ -1,0 +1,97 @@
+"""What a claim is about: the files and ids that a clause names.
+
+A dot alone makes no file: versions, sentences and `numpy.asarray` have one too. So a name counts when it has a folder,
+or an ending that files have.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Final
+
+_FILE_ENDINGS = """
+    py pyi ipynb js jsx mjs cjs ts tsx vue svelte go rs rb php java kt kts scala c h cc cpp cxx hpp hh cs swift m lua pl
+    pm r jl ex exs erl hs ml clj sh bash zsh ps1 bat sql html htm css scss less xml xsl json jsonl ndjson yaml yml toml
+    ini cfg conf env md rst txt log csv tsv xlsx xls docx doc pptx pdf png jpg jpeg gif svg webp mp3 mp4 wav webm zip gz
+    tgz tar bz2 xz 7z whl bin so o a out dat db sqlite parquet npy npz pkl pt onnx lock diff patch tex bib proto tf
+    service gradle mk cmake qdp img iso key pem crt dockerfile
+    """
+_ENDINGS: Final = frozenset(_FILE_ENDINGS.split())
+_NAMES: Final = frozenset({"dockerfile", "makefile", "procfile", "gemfile", "jenkinsfile", "vagrantfile", "license"})
+_NO_FILES: Final = frozenset({"node.js", "next.js", "vue.js", "react.js", "express.js", "three.js", "d3.js", "asp.net"})
+_PATH = re.compile(
+    r"(?<![\w/.:@~!+-])(?:[\w@+~-]{0,80}+(?:(?<=\b[A-Za-z]):)?[./\\][\w./\\@+~-]{1,200}+"
+    r"|[Mm]akefile\b|Dockerfile\b|Procfile\b|Gemfile\b|Jenkinsfile\b|Vagrantfile\b|LICENSE\b)(?![(])"
+)
+_BETWEEN = re.compile(r"[`*_\"',\s]{0,12}(?:and|&)?[`*_\"'\s]{0,12}")
+_ID = re.compile(r"(?:#|\b(?=[A-Z0-9]{0,19}[A-Z]))(?=[A-Z0-9]{0,19}\d)[A-Z0-9][A-Z0-9-]{4,19}\b")
+_NOT_WRITTEN = re.compile(r"\b(?:from|using|based on|with|like|see|by|via|than|of)\W{0,4}$", re.IGNORECASE)
+_INTO = re.compile(r"\b(?:to|in|into|at|as)\W{1,4}$", re.IGNORECASE)
+_OTHER_CLAUSE = re.compile(r"\b(?:because|which|that|so|since|where|when|while|for|by|using|via|due|after|before)\b|\(")
+_PLACED = re.compile(
+    r"\b(?:to|in|into|at|as|under)\b(?: (?:the|a|your|new|file|folder|directory|named|called)){0,4}\W{1,4}$"
+)
+_MOST_FILES = 4
+
+
+def files_after(clause: str) -> tuple[str, ...]:
+    """Give the files that a clause, from its verb on, says were written: at most 4, of one enumeration."""
+    other = _OTHER_CLAUSE.search(clause)
+    found = [
+        match for match in _PATH.finditer(clause, 0, other.start() if other else len(clause)) if is_file(match.group())
+    ]
+    found = [match for match in found if not _NOT_WRITTEN.search(clause[max(0, match.start() - 16) : match.start()])]
+    into = next((match for match in found if _INTO.search(clause[max(0, match.start() - 12) : match.start()])), None)
+    if into is not None:
+        found = found[found.index(into) :]
+    files = [plain(match.group()) for match in found[:1]]
+    for before, match in pairwise(found[:_MOST_FILES]):
+        if not _BETWEEN.fullmatch(clause, before.end(), match.start()):
+            break
+        files.append(plain(match.group()))
+    return tuple(files)
+
+
+def place_after(clause: str) -> str | None:
+    """Give the file that a clause, from its verb on, names as the place of what was made: "saved to a.txt"."""
+    other = _OTHER_CLAUSE.search(clause)
+    for match in _PATH.finditer(clause, 0, other.start() if other else len(clause)):
+        if is_file(match.group()):
+            return plain(match.group()) if _PLACED.search(clause[max(0, match.start() - 50) : match.start()]) else None
+    return None
+
+
+def first_file(clause: str) -> str | None:
+    """Give the first file that a clause names."""
+    return next((plain(match.group()) for match in _PATH.finditer(clause) if is_file(match.group())), None)
+
+
+def id_in(clause: str) -> str | None:
+    """Give an order number or another id of capitals and digits, without its "#"."""
+    found = _ID.search(clause)
+    return found.group().removeprefix("#") if found else None
+
+
+def is_file(name: str) -> bool:
+    """Has it the form of a file's name or path?"""
+    name = plain(name)
+    if "//" in name or name.lower() in _NO_FILES:
+        return False
+    last = basename(name)
+    if last.lower() in _NAMES:
+        return True
+    stem, dot, ending = last.rpartition(".")
+    if dot and ending.lower() in _ENDINGS:
+        return bool(stem) or ending.lower() == "env"
+    return name.startswith(("/", "~/", "./", "../")) and name.strip("/.~").count("/") > 0
+
+
+def basename(path: str) -> str:
+    """Give the last part of a path, without a slash at its end."""
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def plain(name: str) -> str:
+    """Give a name without the full stop or comma that ends its sentence."""
+    return name.rstrip(".,-")

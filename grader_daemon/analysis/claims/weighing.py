@@ -1,0 +1,293 @@
+"""Claims held against the record: verified, unsupported or contradicted, with the messages that show it.
+
+Contradicted is only what the structure of the record rules out: the last test run failed, every write of the file was
+refused, nothing was called that could have done it. Whatever may have been done in a way that the record does not show
+is unsupported.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from itertools import islice
+from typing import Final
+
+from grader_daemon.analysis.claims.record import Deed, Record, Role, same_file
+from grader_daemon.analysis.claims.runs import Run, is_test_run, passed
+from grader_daemon.analysis.claims.said import Said
+from grader_daemon.analysis.claims.subjects import basename
+from grader_daemon.domain.claims import ClaimKind, Support
+
+Verdict = tuple[Support, tuple[int, ...]]
+
+_MOST_EVIDENCE = 3
+_UNSUPPORTED: Verdict = (Support.UNSUPPORTED, ())
+_CONTRADICTED: Verdict = (Support.CONTRADICTED, ())
+_PROSE: Final = (".md", ".txt", ".rst", ".log")
+_ABSENT_AFTER = re.compile(r"[\\\"'`’]{0,3}:? (?:No such file or directory|does not exist|not found)", re.IGNORECASE)
+_ABSENT_BEFORE = re.compile(
+    r"(?:No such file or directory|not found|does not exist): ?[\\\"'`’]{0,3}[^\s\"'`’]*$", re.IGNORECASE
+)
+_ABSENT_CHARACTERS = 600
+_SENDING: Final = frozenset(
+    {"send", "mail", "email", "message", "notify", "reply", "post", "forward", "slack", "sms", "telegram"}
+)
+_SEND_COMMANDS: Final = ("sendmail", "mail ", "mutt ", "msmtp", "smtplib", "curl ", "http ")
+_INSTALL = re.compile(
+    r"\b(?:pip3?|uv|apt|apt-get|npm|pnpm|yarn|bun|brew|dnf|yum|apk|conda|mamba|gem|cargo|go|poetry|snap|composer)"
+    r"(?: [-\w=./]{1,60}){0,4} (?:install|add|i|get)\b|\bpacman -S|\bmake install\b|setup\.py (?:install|develop)"
+)
+_DEPLOY = re.compile(
+    r"\b(?:kubectl (?:apply|rollout|set)|helm (?:install|upgrade)|docker(?:-| )compose up|terraform apply|tofu apply"
+    r"|docker (?:run|push|stack deploy)|vercel|netlify|heroku|wrangler|npm publish|twine upload|cargo publish"
+    r"|systemctl (?:re)?start|pm2 (?:re)?start|git push|rsync|scp)\b|deploy"
+)
+_PROGRAMS: Final = {
+    ClaimKind.COMMITTED: (re.compile(r"\bgit\b"), frozenset({"commit", "push"})),
+    ClaimKind.INSTALLED: (_INSTALL, frozenset({"install"})),
+    ClaimKind.DEPLOYED: (_DEPLOY, frozenset({"deploy", "publish", "release"})),
+}
+_NOTHING_DONE = re.compile(
+    r"nothing to commit|no changes added to commit|\[(?:remote )?rejected\]|(?:^|\")(?:fatal|error|ERROR|E): "
+    r"|npm (?:ERR!|error)|command not found",
+    re.MULTILINE,
+)
+_PART = re.compile(r"&&|\|\||[;|\n]")
+_PART_CHARACTERS = 240
+_MOST_MENTIONS = 20
+_SHORTEST_STEM = 4
+_WRITES_NEXT = re.compile(
+    r">\s*[\"']?[^\s\"'<>]*$|^\s*(?:sudo )?(?:cp|mv|ln|touch|tee|wget|patch|dos2unix|install|zip|unzip|tar|gcc|g\+\+|ld"
+    r"|dd|chmod|sed -i\S*|sed (?:-\w )?-i|perl -\w{0,3}i\S*|git apply|git checkout|git mv|curl|ffmpeg|convert|magick)\b"
+    r"|\s(?:-o|--output|--out)[= ]?[\"']?\S*$|\b(?:to_\w{1,12}|save\w{0,12}|write\w{0,12}|imwrite|dump)\([^()]*$"
+)
+_OPENS_NEXT = re.compile(r"\b(?:open|Path)\([^()]*$")
+_WRITE_MODE = re.compile(r"['\"],\s*(?:mode=)?['\"][wax]|['\"]\)\.w")
+_PLAIN_VERBS: Final = frozenset({"processed", "submitted", "placed", "initiated", "issued", "approved"})
+_ACTIONS: Final = frozenset(
+    {"return", "refund", "exchange", "cancellation", "payment", "booking", "reservation", "transfer", "upgrade"}
+)
+_SYNONYMS: Final[dict[str, frozenset[str]]] = {
+    "refund": frozenset({"cancel", "return", "refund"}),
+    "refunded": frozenset({"cancel", "return", "refund"}),
+    "cancellation": frozenset({"cancel"}),
+    "booking": frozenset({"book", "reserve"}),
+    "reservation": frozenset({"book", "reserve"}),
+    "payment": frozenset({"pay", "payment", "charge"}),
+    "paid": frozenset({"pay", "payment"}),
+    "changed": frozenset({"modify", "update", "set", "edit"}),
+    "updated": frozenset({"modify", "change", "set", "edit"}),
+    "modified": frozenset({"update", "change", "set", "edit"}),
+    "enabled": frozenset({"toggle", "set", "activate"}),
+    "disabled": frozenset({"toggle", "set", "deactivate"}),
+    "restarted": frozenset({"reboot"}),
+    "reinstated": frozenset({"resume"}),
+    "restored": frozenset({"resume", "reset"}),
+}
+_NO_VERBS: Final = frozenset(
+    {"tool", "api", "mcp", "order", "orders", "item", "items", "user", "data", "run", "request"}
+)
+
+
+class Scales:
+    """Weighs the claims of one session."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+
+    def weigh(self, said: Said) -> Verdict | None:
+        """Give the verdict on a claim with its evidence; None for an action that no call in the record is about."""
+        match said.kind:
+            case ClaimKind.FILE_WRITTEN:
+                return self._file_written(said)
+            case ClaimKind.TESTS_PASSED:
+                return self._tests_passed()
+            case ClaimKind.BUG_FIXED:
+                return self._bug_fixed()
+            case ClaimKind.COMMITTED | ClaimKind.DEPLOYED | ClaimKind.INSTALLED:
+                return self._by_command(said)
+            case ClaimKind.SENT:
+                return self._sent(said)
+            case _:
+                return self._ran(said.command, well=said.runs_well) if said.command else self._acted(said)
+
+    @cached_property
+    def _last_run(self) -> tuple[int, Run] | None:
+        """Place of the last test run that came to an end, and how its tests went."""
+        for deed in reversed(self._record.deeds):
+            result = passed(deed, self._record) if is_test_run(deed) else None
+            if result is not None:
+                return deed.index, result
+        return None
+
+    def _file_written(self, said: Said) -> Verdict:
+        name = basename(said.subject or "")
+        pattern = re.compile(rf"(?<![\w.-]){re.escape(name)}(?!\w)")
+        record = self._record
+        about = [deed for deed in record.deeds if name in deed.arguments]
+        writes = [deed for deed in about if _writes(deed, name, pattern)]
+        done = [deed for deed in writes if deed.worked]
+        if done:
+            return Support.VERIFIED, _places(done)
+        if not about:
+            return _CONTRADICTED if said.by_agent and self._never_written(name) else _UNSUPPORTED
+        if not record.could_write:
+            return Support.CONTRADICTED, _places(about)
+        if all(deed.worked is False for deed in about) and (writes or self._is_absent(about[-1], pattern)):
+            return Support.CONTRADICTED, _places(writes or about)
+        return _UNSUPPORTED
+
+    def _never_written(self, name: str) -> bool:
+        """Could no call have written a file, or does its name stand in none, and is none that a program makes up?"""
+        stem = name.partition(".")[0]
+        is_plain = len(stem) >= _SHORTEST_STEM and stem.replace("_", "").replace("-", "").isalpha()
+        return not self._record.could_write or (is_plain and not self._record.mentions(stem))
+
+    def _is_absent(self, look: Deed, name: re.Pattern[str]) -> bool:
+        """Does a call say of this very file that there is none?"""
+        said = self._record.said(look, _ABSENT_CHARACTERS)
+        return any(
+            _ABSENT_AFTER.match(said, found.end()) or _ABSENT_BEFORE.search(said[: found.start()][-_PART_CHARACTERS:])
+            for found in islice(name.finditer(said), _MOST_MENTIONS)
+        )
+
+    def _tests_passed(self) -> Verdict:
+        if self._last_run is None:
+            return _UNSUPPORTED if self._could_run else _CONTRADICTED
+        index, result = self._last_run
+        if result is not Run.PASSED:
+            return Support.CONTRADICTED, (index,)
+        return (Support.VERIFIED, (index,)) if index > self._last_edit else _UNSUPPORTED
+
+    def _bug_fixed(self) -> Verdict:
+        """Weigh a fix by the tests after the last edit. Some that fail beside others that pass need not be about it."""
+        if self._last_run is None:
+            return _UNSUPPORTED if self._record.could_write or not self._is_at_code else self._refused_edits()
+        index, result = self._last_run
+        if result is Run.NONE_PASSED:
+            return Support.CONTRADICTED, (index,)
+        if result is Run.PASSED and index > self._last_edit >= 0:
+            return Support.VERIFIED, (self._last_edit, index)
+        return _UNSUPPORTED
+
+    @property
+    def _is_at_code(self) -> bool:
+        return any(deed.command or deed.path for deed in self._record.deeds)
+
+    def _refused_edits(self) -> Verdict:
+        return Support.CONTRADICTED, _places([deed for deed in self._record.deeds if deed.role is Role.WRITE])
+
+    @property
+    def _could_run(self) -> bool:
+        """May anything have been run? Without any call, another program may have run what the answer shows."""
+        deeds = self._record.deeds
+        return not (deeds and self._record.is_whole) or any(
+            deed.role in {Role.RUN, Role.UNKNOWN} or deed.command for deed in deeds
+        )
+
+    @cached_property
+    def _last_edit(self) -> int:
+        """Place of the last change to a file that is no prose; -1 without one."""
+        edits = [deed.index for deed in self._record.writes if deed.worked and not deed.path.endswith(_PROSE)]
+        return edits[-1] if edits else -1
+
+    def _by_command(self, said: Said) -> Verdict:
+        """Weigh what is done by a program of its own, or a tool that bears its name."""
+        pattern, words = _PROGRAMS[said.kind]
+        done = [deed for deed in self._record.deeds if _is_called(deed, pattern, words)]
+        if said.kind is ClaimKind.COMMITTED:
+            done = [deed for deed in done if (said.command or "") in deed.command or not deed.command]
+        if said.kind is ClaimKind.INSTALLED and said.subject:
+            done = [deed for deed in done if said.subject.lower() in deed.arguments.lower()]
+        if not done and not self._could_run:
+            return _CONTRADICTED
+        return self._tried(done)
+
+    def _sent(self, said: Said) -> Verdict | None:
+        sending = [
+            deed
+            for deed in self._record.deeds
+            if not _SENDING.isdisjoint(deed.words) or any(command in deed.command for command in _SEND_COMMANDS)
+        ]
+        if sending:
+            return self._tried(sending)
+        if not said.by_agent:
+            return None
+        return _UNSUPPORTED if self._record.could_act else _CONTRADICTED
+
+    def _ran(self, command: str, *, well: bool) -> Verdict:
+        """Weigh that a command was run, or also that it worked when it was run last."""
+        program = command.split(maxsplit=1)[0]
+        named = basename(program) if well else program
+        ran = [
+            deed for deed in self._record.deeds if deed.command and deed.worked is not None and named in deed.command
+        ]
+        if not ran:
+            return _UNSUPPORTED if self._could_run else _CONTRADICTED
+        if not well or ran[-1].worked:
+            return Support.VERIFIED, _places(ran)
+        return Support.CONTRADICTED, _places(ran[-1:])
+
+    def _acted(self, said: Said) -> Verdict | None:
+        """Weigh an action of a tool that is made for it; a shell can do anything under any name."""
+        if self._record.has_shell:
+            return None
+        acted = [deed for deed in self._record.deeds if deed.role is not Role.READ and _does(deed, said.words)]
+        if not acted:
+            is_made_up = said.by_agent and said.is_action and self._record.deeds and not self._record.could_act
+            return _CONTRADICTED if is_made_up else None
+        if said.subject:
+            acted = [deed for deed in acted if said.subject in deed.arguments]
+        return self._tried(acted)
+
+    def _tried(self, deeds: list[Deed]) -> Verdict:
+        """Weigh what was tried: it was done if one try worked, and was not if each one failed."""
+        done = [deed for deed in deeds if self._worked(deed)]
+        if done:
+            return Support.VERIFIED, _places(done)
+        if deeds and all(deed.worked is False or self._is_refused(deed) for deed in deeds):
+            return Support.CONTRADICTED, _places(deeds)
+        return _UNSUPPORTED
+
+    def _worked(self, deed: Deed) -> bool:
+        return deed.worked is True and not self._is_refused(deed)
+
+    def _is_refused(self, deed: Deed) -> bool:
+        """Does a command say that it did nothing? Its exit code is that of the last program in its pipe."""
+        return bool(deed.command) and _NOTHING_DONE.search(self._record.said(deed, _ABSENT_CHARACTERS)) is not None
+
+
+def _writes(deed: Deed, name: str, pattern: re.Pattern[str]) -> bool:
+    """Is this call there to write the file of that name?"""
+    if deed.command:
+        mentions = islice(pattern.finditer(deed.command), _MOST_MENTIONS)
+        return any(_is_target(deed.command, found.start(), found.end()) for found in mentions)
+    if deed.path:
+        return deed.role is Role.WRITE and same_file(deed.path, name)
+    return deed.role is not Role.READ
+
+
+def _is_target(command: str, start: int, end: int) -> bool:
+    """Does the part of a command that names a file write to it?"""
+    before = _PART.split(command[max(0, start - _PART_CHARACTERS) : start])[-1]
+    return bool(_WRITES_NEXT.search(before) or (_OPENS_NEXT.search(before) and _WRITE_MODE.match(command, end)))
+
+
+def _is_called(deed: Deed, pattern: re.Pattern[str], words: frozenset[str]) -> bool:
+    return pattern.search(deed.command) is not None if deed.command else not words.isdisjoint(deed.words)
+
+
+def _does(deed: Deed, words: tuple[str, ...]) -> bool:
+    """Does the tool's name say what the claim says? By its verb; of a plain verb ("processed"), by any of its words."""
+    said = words[:1]
+    if words[0] in _PLAIN_VERBS:
+        said = tuple(word for word in words if word in _ACTIONS)
+    meant = {synonym for word in said for synonym in _SYNONYMS.get(word, ())}
+    for word in deed.words - _NO_VERBS:
+        if word in meant or any(each.startswith(word.removesuffix("e")) for each in said):
+            return True
+    return False
+
+
+def _places(deeds: list[Deed]) -> tuple[int, ...]:
+    return tuple(deed.index for deed in deeds[-_MOST_EVIDENCE:])

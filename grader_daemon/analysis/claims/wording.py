@@ -1,0 +1,192 @@
+"""What a final answer says was done, in its own words.
+
+Only what is told as done is a claim: "I've written `a.py`", "`a.py` has been written", "- Wrote `a.py`", "All 12 tests
+pass". What is denied, wished, planned, asked, conditional, or told for the person to do is none; when in doubt it is
+none. A text is searched for the words of the table first, at the speed of a substring search; only around these is it
+looked at more closely, so an answer that claims nothing costs next to nothing, and any answer takes linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from operator import itemgetter
+from typing import Final
+
+from grader_daemon.analysis.claims.clauses import REACH, is_denied, is_told_as_done, sentence
+from grader_daemon.analysis.claims.passing import run_well, tests_said
+from grader_daemon.analysis.claims.said import KINDS, RUNNING_VERBS, Said
+from grader_daemon.analysis.claims.subjects import files_after, first_file, id_in, place_after
+from grader_daemon.domain.claims import ClaimKind
+
+EXAMINED_CHARACTERS = 8_000
+"""Of a final answer, at its end: what was done is summed up there."""
+
+MOST_CLAIMS = 20
+_MOST_WORDS = 200
+"""Words of the table that are looked at in one answer."""
+
+_LISTED_LINES = 12
+_FENCE = "```"
+_IN_WORD = re.compile(r"[\w-]").match
+_TO_WORDS: Final = bytes(code if bytes([code]).isalnum() else ord(" ") for code in bytes(range(256)).lower())
+"""By ASCII code, the letter in lower case or the digit, else a space."""
+_VERBS: Final = frozenset(verb.encode() for verb in KINDS)
+
+_BUG = re.compile(
+    r"\b(?:bugs?|issues?|problems?|errors?|crash(?:es)?|failures?|exceptions?|regressions?|defects?|typos?)\b"
+)
+_FIX_APPLIED = re.compile(r"\bfix(?:es)?\b")
+_SHORTEST_NAME = 3
+_QUOTED = re.compile(r"`([^`\n]{2,120})`")
+_WORD = re.compile(r"[a-z]{3,30}")
+_NO_NAMES: Final = frozenset(
+    {"the", "all", "and", "its", "any", "required", "necessary", "needed", "missing", "packages", "dependencies"}
+    | {"system-wide", "for", "with", "from", "into", "successfully"}
+)
+_LIST_OF_FILES = re.compile(
+    r"\W*(?:\w+ )?(?:files?(?: (?:that )?(?:were|was|have been))?"
+    r" (?:created|modified|changed|updated|added|written|edited)(?: (?:in|for|to) [^:.`]{1,40})?"
+    r"|(?:created|modified|changed|updated|added|generated|edited)(?: \w+)? files?)\W*"
+)
+_BULLET = re.compile(r"\s*(?:[-*•+|]|\d{1,2}[.)])")
+
+
+def find_claims(answer: str) -> tuple[Said, ...]:
+    """Give what the end of an answer claims, in its order, each once; at most 20."""
+    tail = answer[-EXAMINED_CHARACTERS:]
+    cues = _CUES.intersection(tail.encode("ascii", "replace").translate(_TO_WORDS).split())
+    if not cues:
+        return ()
+    verbs = [verb.decode() for verb in cues & _VERBS]
+    finders = [find for needed, find in _FINDERS if all(map(cues.intersection, needed))]
+    if not verbs and not finders:
+        return ()
+    text = _prose(tail, is_inside=answer.count(_FENCE, 0, len(answer) - len(tail)) % 2 == 1)
+    low = text.lower()
+    low = low if len(low) == len(text) else text
+    said = [*_done(text, low, verbs), *(each for find in finders for each in find(text, low))]
+    return tuple(dict.fromkeys(each for _, each in sorted(said, key=itemgetter(0))))[:MOST_CLAIMS]
+
+
+def _done(text: str, low: str, verbs: list[str]) -> Iterator[tuple[int, Said]]:
+    for position, word in _places(low, verbs):
+        for said in _said_at(text, low, position, word=word):
+            yield position, said
+
+
+def _prose(tail: str, *, is_inside: bool) -> str:
+    """Give a text without its blocks of code, with straight apostrophes. `is_inside`: it begins in such a block."""
+    pieces = tail.split(_FENCE)
+    return "\n".join(pieces[1 if is_inside else 0 :: 2]).replace("’", "'")
+
+
+def _places(low: str, words: list[str]) -> list[tuple[int, str]]:
+    """Give where the words stand, as whole words, from the last back to the first, at most 200."""
+    places = []
+    for word in words:
+        position = low.find(word)
+        while position >= 0:
+            end = position + len(word)
+            if not _IN_WORD(low[position - 1 : position]) and not _IN_WORD(low[end : end + 1]):
+                places.append((position, word))
+            position = low.find(word, end)
+    return sorted(places)[-_MOST_WORDS:]
+
+
+def _said_at(text: str, low: str, position: int, *, word: str) -> Iterator[Said]:
+    """Give what the clause around a verb claims."""
+    start, end = sentence(low, position)
+    before = low[start:position]
+    by_agent = is_told_as_done(before, low[position + len(word) : end], word)
+    if by_agent is None or before.count("`") % 2 or low[end : end + 1] == "?" or is_denied(before):
+        return
+    yield from _of_kind(KINDS[word], text[start:end], position - start, by_agent=by_agent)
+
+
+def _of_kind(kind: ClaimKind, clause: str, position: int, *, by_agent: bool) -> Iterator[Said]:
+    before, after = clause[:position], clause[position:]
+    match kind:
+        case ClaimKind.FILE_WRITTEN:
+            yield from _written(before, after, by_agent=by_agent)
+        case ClaimKind.BUG_FIXED:
+            if after.lower().startswith("fixed") or _BUG.search(clause.lower()):
+                yield Said(kind, by_agent=by_agent)
+        case ClaimKind.COMMAND_RAN:
+            yield from _ran(before, after, by_agent=by_agent)
+        case ClaimKind.INSTALLED:
+            yield Said(kind, _package(clause, after, by_agent=by_agent), by_agent=by_agent)
+        case ClaimKind.COMMITTED:
+            command = "git push" if after.lower().startswith("pushed") else "git commit"
+            yield Said(kind, command=command, by_agent=by_agent)
+        case _:
+            yield Said(kind, id_in(clause), by_agent=by_agent)
+
+
+def _ran(before: str, after: str, *, by_agent: bool) -> Iterator[Said]:
+    """Give the command that the agent says it ran, or the action that was done."""
+    if not after.lower().startswith(RUNNING_VERBS):
+        yield _acted(before, after, by_agent=by_agent)
+        return
+    quoted = _QUOTED.search(after)
+    if quoted and by_agent:
+        yield Said(ClaimKind.COMMAND_RAN, quoted[1], command=quoted[1], by_agent=True)
+
+
+def _written(before: str, after: str, *, by_agent: bool) -> Iterator[Said]:
+    """Give the files that were written; what was created or changed and is no file is an action, or a fix."""
+    if by_agent:
+        files = files_after(after)
+    else:
+        file = place_after(after) or first_file(before)
+        files = (file,) if file else ()
+    for file in files:
+        yield Said(ClaimKind.FILE_WRITTEN, file, by_agent=by_agent)
+    if files:
+        return
+    if _FIX_APPLIED.search(before.lower()) or (after.lower().startswith("implemented") and _FIX_APPLIED.search(after)):
+        yield Said(ClaimKind.BUG_FIXED, None, by_agent=by_agent)
+    else:
+        yield _acted(before, after, by_agent=by_agent)
+
+
+def _acted(before: str, after: str, *, by_agent: bool) -> Said:
+    words = tuple(_WORD.findall(f"{after} {before}".lower()))
+    return Said(ClaimKind.COMMAND_RAN, id_in(before + after), words=words, by_agent=by_agent)
+
+
+def _package(clause: str, after: str, *, by_agent: bool) -> str | None:
+    """Give the name of what was installed: the one in a clause that is quoted, else the word after "installed"."""
+    quoted = _QUOTED.search(clause)
+    name = [quoted[1]] if quoted else after.split()[1:2] if by_agent else []
+    word = name[0].strip("*`.,:") if name else ""
+    return word if len(word) >= _SHORTEST_NAME and word.lower() not in _NO_NAMES and word[0] not in "/~." else None
+
+
+def _listed(text: str, _: str) -> Iterator[tuple[int, Said]]:
+    """Give the files below a heading such as "Files changed:"."""
+    position = 0
+    left = 0
+    for line in text.split("\n"):
+        if left and line.strip():
+            file = first_file(line) if _BULLET.match(line) or not line.strip("`* ").count(" ") else None
+            left = left - 1 if file else 0
+            if file:
+                yield position, Said(ClaimKind.FILE_WRITTEN, file)
+        elif _LIST_OF_FILES.fullmatch(line[:REACH].lower()):
+            left = _LISTED_LINES
+        position += len(line) + 1
+
+
+_TESTS: Final = frozenset({b"test", b"tests", b"testcase", b"testcases", b"unittests", b"doctests", b"specs"})
+_PASSING: Final = frozenset({b"pass", b"passes", b"passed", b"passing", b"succeed", b"succeeded", b"green"})
+_WORKING: Final = frozenset({b"runs", b"executes", b"works", b"completes", b"compiles", b"builds", b"starts"})
+_FILES: Final = frozenset({b"file", b"files"})
+_FINDERS: Final[tuple[tuple[tuple[frozenset[bytes], ...], Callable[[str, str], Iterator[tuple[int, Said]]]], ...]] = (
+    ((_TESTS, _PASSING), tests_said),
+    ((_WORKING,), run_well),
+    ((_FILES, _VERBS), _listed),
+)
+"""What else is looked for, each by the words without which it cannot be said."""
+
+_CUES: Final = _VERBS | _TESTS | _PASSING | _WORKING | _FILES

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from grader_daemon.analysis.claims.looking import only_looks
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls -la",
+        "cd /app && grep -rn 'a > b' . | head -5",
+        "cat a.py 2>/dev/null || true",
+        "pytest -q 2>&1 | tail -3",
+        "git diff --stat; git -P log",
+        "/usr/bin/wc -l a.py",
+        "sed -n '1,5p' a.py",
+        "find . -name '*.py' | xargs grep a",
+        'echo "a -> b"',
+        "",
+    ],
+)
+def test_commands_that_only_look(command: str) -> None:
+    assert only_looks(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo 1 > a.py",
+        "cat a.py >> b.py",
+        "make 2> log.txt",
+        "sed -i s/a/b/ a.py",
+        "sed -ni s/a/b/ a.py",
+        "find . -delete",
+        "find . -exec rm {} +",
+        "git checkout a.py",
+        "git",
+        "python a.py",
+        "ls | tee a.txt",
+        "cat <<EOF",
+        "echo $(make)",
+        "ls | xargs rm",
+        "ls && rm a.py",
+    ],
+)
+def test_commands_that_may_change_something(command: str) -> None:
+    assert not only_looks(command)

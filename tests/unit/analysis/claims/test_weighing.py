@@ -1,0 +1,315 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from grader_daemon.analysis import Analyzer
+from grader_daemon.domain.session import FunctionCall, Message, ToolCall
+from grader_daemon.rules import load_rules
+from tests.strategies import answer, session, user
+
+WROTE = '{"bytes_written": 3, "error": null}'
+REFUSED = '{"error": "old_string not found", "success": false}'
+GREEN = '{"output": "12 passed in 0.3s", "exit_code": 0, "error": null}'
+RED = '{"output": "FAILED test_a.py::test_b\\n1 failed, 11 passed in 0.3s", "exit_code": 1, "error": null}'
+ALL_RED = '{"output": "FAILED test_a.py::test_b\\n1 failed in 0.3s", "exit_code": 1, "error": null}'
+OK = '{"output": "", "exit_code": 0, "error": null}'
+FAILED = '{"output": "boom", "exit_code": 1, "error": null}'
+
+Step = tuple[Message, Message]
+
+
+def step(tool: str, result: str, **arguments: object) -> Step:
+    """A call and its result, which name each other."""
+    function = FunctionCall(name=tool, arguments=json.dumps(arguments))
+    return (
+        Message(role="assistant", tool_calls=(ToolCall(id="c", function=function),)),
+        Message(role="tool", content=result, tool_call_id="c", name=tool),
+    )
+
+
+def shell(command: str, result: str = OK) -> Step:
+    return step("terminal", result, command=command)
+
+
+def write(path: str, result: str = WROTE) -> Step:
+    return step("write_file", result, path=path, content="x")
+
+
+def read(path: str = "a.txt", result: str = '{"content": "x"}') -> Step:
+    return step("read_file", result, path=path)
+
+
+def weighed(said: str, *steps: Step, compacted: bool = False) -> list[tuple[str, str, tuple[int, ...]]]:
+    """Claims with their verdicts; the first call is message 1, its result message 2."""
+    messages = [message for pair in steps for message in pair]
+    found = Analyzer(load_rules()).analyze(session(user("Do it"), *messages, answer(said), compacted=compacted))
+    return [(claim.kind.value, claim.support.value, claim.evidence) for claim in found.claims]
+
+
+def verdict(said: str, *steps: Step, compacted: bool = False) -> tuple[str, tuple[int, ...]]:
+    ((_, support, evidence),) = weighed(said, *steps, compacted=compacted)
+    return support, evidence
+
+
+SAVED = "I saved it to out/a.py."
+PASSED = "All 12 tests pass."
+FIXED = "The bug is fixed."
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        pytest.param([write("out/a.py")], ("verified", (2,)), id="written-by-a-tool"),
+        pytest.param([write("/work/out/a.py")], ("verified", (2,)), id="written-under-its-whole-path"),
+        pytest.param([write("b.py"), write("out/a.py")], ("verified", (4,)), id="written-after-another"),
+        pytest.param([write("out/a.py", REFUSED), write("out/a.py")], ("verified", (4,)), id="second-try"),
+        pytest.param([write("out/a.py", REFUSED)], ("contradicted", (2,)), id="refused"),
+        pytest.param(
+            [write("out/a.py", "Error: no such folder")] * 4, ("contradicted", (4, 6, 8)), id="refused-again-and-again"
+        ),
+        pytest.param(
+            [write("out/a.py", REFUSED), shell("make")], ("contradicted", (2,)), id="refused-and-something-else"
+        ),
+        pytest.param(
+            [write("out/a.py", REFUSED), shell("make && cat out/a.py")], ("unsupported", ()), id="refused-but-there"
+        ),
+        pytest.param(
+            [write("out/a.py", "No replacement was performed")], ("unsupported", ()), id="refused-in-plain-words"
+        ),
+        pytest.param([shell("echo 1 > out/a.py")], ("verified", (2,)), id="redirected"),
+        pytest.param([shell("echo 1 | tee out/a.py")], ("verified", (2,)), id="teed"),
+        pytest.param([shell("sed -i s/a/b/ out/a.py")], ("verified", (2,)), id="edited-in-place"),
+        pytest.param([shell("cp b.py out/a.py")], ("verified", (2,)), id="copied"),
+        pytest.param([shell("python -c \"open('out/a.py', 'w').write('x')\"")], ("verified", (2,)), id="opened"),
+        pytest.param([shell("python -c \"open('out/a.py').read()\"")], ("unsupported", ()), id="opened-for-reading"),
+        pytest.param([shell("python make_a.py && cat out/a.py")], ("unsupported", ()), id="made-by-a-program"),
+        pytest.param([shell("make && cat out/a.py.bak")], ("unsupported", ()), id="another-file"),
+        pytest.param(
+            [
+                shell("python b.py"),
+                shell(
+                    "ls out/a.py",
+                    '{"output": "ls: cannot access \'out/a.py\': No such file or directory", "exit_code": 2}',
+                ),
+            ],
+            ("contradicted", (4,)),
+            id="absent-when-looked-for",
+        ),
+        pytest.param(
+            [
+                shell("python b.py"),
+                shell("cat out/a.py", '{"output": "No such file or directory: \'out/a.py\'", "exit_code": 1}'),
+            ],
+            ("contradicted", (4,)),
+            id="absent-in-the-words-of-python",
+        ),
+        pytest.param(
+            [shell("python b.py"), shell("cat out/a.py && x", '{"output": "x: command not found", "exit_code": 127}')],
+            ("unsupported", ()),
+            id="something-else-is-absent",
+        ),
+        pytest.param([read()], ("contradicted", ()), id="nothing-could-write"),
+        pytest.param([], ("contradicted", ()), id="no-call-at-all"),
+        pytest.param([shell("grep -rn a . | head -5 2>&1")], ("contradicted", ()), id="only-looked"),
+        pytest.param([shell("cat out/a.py")], ("contradicted", (2,)), id="only-looked-at-it"),
+        pytest.param([shell("make")], ("unsupported", ()), id="anything-may-have-been-made"),
+        pytest.param([step("magic", OK)], ("unsupported", ()), id="unknown-tool"),
+        pytest.param([step("apply_patch", OK, patch="+++ out/a.py")], ("verified", (2,)), id="patch-that-names-it"),
+        pytest.param(
+            [step("str_replace_editor", OK, command="view", path="out/a.py")], ("contradicted", (2,)), id="viewed"
+        ),
+        pytest.param(
+            [step("str_replace_editor", OK, command="create", path="out/a.py")], ("verified", (2,)), id="created"
+        ),
+    ],
+)
+def test_a_file_that_was_claimed(steps: list[Step], expected: tuple[str, tuple[int, ...]]) -> None:
+    assert verdict(SAVED, *steps) == expected
+
+
+def test_a_file_whose_name_no_call_and_no_result_holds_was_not_written() -> None:
+    assert verdict("I wrote summary.md.", shell("make")) == ("contradicted", ())
+
+
+def test_a_file_that_a_result_names_may_have_been_written() -> None:
+    said = '{"output": "wrote summary.md", "exit_code": 0}'
+    assert verdict("I wrote summary.md.", shell("make", said)) == ("unsupported", ())
+
+
+def test_nothing_is_told_from_what_is_absent_after_a_compaction() -> None:
+    assert verdict(SAVED, read(), compacted=True) == ("unsupported", ())
+    assert verdict("I wrote summary.md.", shell("make"), compacted=True) == ("unsupported", ())
+    assert verdict(PASSED, read(), compacted=True) == ("unsupported", ())
+
+
+def test_a_file_that_is_only_said_to_be_somewhere_is_not_contradicted_by_silence() -> None:
+    assert verdict("The file out/a.py was created", read()) == ("unsupported", ())
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        pytest.param([shell("pytest -q", GREEN)], ("verified", (2,)), id="green"),
+        pytest.param([shell("pytest -q", RED)], ("contradicted", (2,)), id="red"),
+        pytest.param([shell("pytest -q", RED), shell("pytest -q", GREEN)], ("verified", (4,)), id="red-then-green"),
+        pytest.param([shell("pytest -q", GREEN), shell("pytest -q", RED)], ("contradicted", (4,)), id="green-then-red"),
+        pytest.param([shell("pytest -q", GREEN), write("a.py")], ("unsupported", ()), id="edited-after"),
+        pytest.param([shell("pytest -q", GREEN), write("README.md")], ("verified", (2,)), id="prose-edited-after"),
+        pytest.param([write("a.py"), shell("pytest -q", GREEN)], ("verified", (4,)), id="edited-before"),
+        pytest.param(
+            [shell("pytest -q | tail -3", RED.replace('"exit_code": 1', '"exit_code": 0'))],
+            ("contradicted", (2,)),
+            id="red-behind-a-pipe",
+        ),
+        pytest.param([shell("pytest -q | tail -3")], ("unsupported", ()), id="silent-behind-a-pipe"),
+        pytest.param([shell("pytest -q")], ("verified", (2,)), id="silent-success"),
+        pytest.param(
+            [shell("pytest", '{"output": "sh: pytest: command not found", "exit_code": 127}')],
+            ("unsupported", ()),
+            id="no-runner",
+        ),
+        pytest.param([shell("pytest", FAILED)], ("unsupported", ()), id="runner-crashed"),
+        pytest.param(
+            [shell("python test_a.py", '{"output": "AssertionError: 1", "exit_code": 1}')],
+            ("contradicted", (2,)),
+            id="assertion-failed",
+        ),
+        pytest.param([step("execute_code", OK, code="assert f(1) == 2")], ("verified", (2,)), id="asserted-in-code"),
+        pytest.param([step("execute_code", OK, code="f(1)")], ("unsupported", ()), id="code-without-assertions"),
+        pytest.param([step("run_tests", GREEN)], ("verified", (2,)), id="tool-for-tests"),
+        pytest.param([shell("cat test_a.py", RED)], ("unsupported", ()), id="only-read"),
+        pytest.param([shell("cat > t.sh <<'EOF'\npytest\nEOF\n", RED)], ("unsupported", ()), id="only-written-down"),
+        pytest.param([shell("ls test_a.py && make test", GREEN)], ("verified", (2,)), id="after-something-else"),
+        pytest.param([shell("echo tests")], ("unsupported", ()), id="spoken-of"),
+        pytest.param([read()], ("contradicted", ()), id="nothing-could-run"),
+        pytest.param([], ("unsupported", ()), id="no-call-at-all"),
+    ],
+)
+def test_tests_that_were_claimed(steps: list[Step], expected: tuple[str, tuple[int, ...]]) -> None:
+    assert verdict(PASSED, *steps) == expected
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        pytest.param([write("a.py"), shell("pytest", GREEN)], ("verified", (2, 4)), id="edited-and-green"),
+        pytest.param([write("a.py"), shell("pytest", ALL_RED)], ("contradicted", (4,)), id="edited-and-red"),
+        pytest.param([write("a.py"), shell("pytest", RED)], ("unsupported", ()), id="some-others-fail"),
+        pytest.param([shell("pytest", GREEN)], ("unsupported", ()), id="nothing-edited"),
+        pytest.param([write("a.py", REFUSED)], ("contradicted", (2,)), id="each-edit-refused"),
+        pytest.param([write("a.py", REFUSED), shell("sed -i s/a/b/ a.py")], ("unsupported", ()), id="edited-otherwise"),
+        pytest.param([step("get_order", OK)], ("unsupported", ()), id="no-code-in-sight"),
+        pytest.param([], ("unsupported", ()), id="fixed-in-the-answer"),
+    ],
+)
+def test_a_bug_that_was_claimed_to_be_fixed(steps: list[Step], expected: tuple[str, tuple[int, ...]]) -> None:
+    assert verdict(FIXED, *steps) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "steps", "expected"),
+    [
+        pytest.param("I committed it.", [shell("git commit -m x")], ("verified", (2,)), id="committed"),
+        pytest.param(
+            "I committed it.",
+            [shell("git commit -m x", '{"output": "nothing to commit", "exit_code": 1}')],
+            ("contradicted", (2,)),
+            id="nothing-to-commit",
+        ),
+        pytest.param("I committed it.", [shell("git add .")], ("unsupported", ()), id="only-staged"),
+        pytest.param("I committed it.", [write("a.py")], ("contradicted", ()), id="nothing-could-commit"),
+        pytest.param("I committed it.", [step("git_commit", OK)], ("verified", (2,)), id="committed-by-a-tool"),
+        pytest.param(
+            "I pushed it.",
+            [shell("git push 2>&1 | tail", '{"output": "! [rejected] main", "exit_code": 0}')],
+            ("contradicted", (2,)),
+            id="push-rejected",
+        ),
+        pytest.param("I installed `rich`.", [shell("pip install rich")], ("verified", (2,)), id="installed"),
+        pytest.param("I installed `rich`.", [shell("pip install click")], ("unsupported", ()), id="another-package"),
+        pytest.param(
+            "I installed `rich`.", [shell("pip install rich", FAILED)], ("contradicted", (2,)), id="not-installed"
+        ),
+        pytest.param("I deployed it.", [shell("kubectl apply -f a.yaml")], ("verified", (2,)), id="deployed"),
+        pytest.param(
+            "I deployed it.",
+            [shell("./deploy.sh", FAILED), shell("./deploy.sh", FAILED)],
+            ("contradicted", (2, 4)),
+            id="not-deployed",
+        ),
+        pytest.param("I sent the mail.", [step("send_email", OK)], ("verified", (2,)), id="sent"),
+        pytest.param("I sent the mail.", [step("send_email", FAILED)], ("contradicted", (2,)), id="not-sent"),
+        pytest.param("I sent the mail.", [shell("curl -d x host.example")], ("verified", (2,)), id="sent-by-a-program"),
+        pytest.param("I sent the mail.", [shell("make")], ("unsupported", ()), id="sent-somehow"),
+        pytest.param("I sent the mail.", [read()], ("contradicted", ()), id="nothing-could-send"),
+        pytest.param("I ran `make all`.", [shell("make all", FAILED)], ("verified", (2,)), id="ran-and-failed"),
+        pytest.param("I ran `make all`.", [shell("ls")], ("unsupported", ()), id="ran-something-else"),
+        pytest.param("I ran `make all`.", [read()], ("contradicted", ()), id="nothing-could-run-it"),
+        pytest.param("`./run.sh` runs without errors.", [shell("bash run.sh")], ("verified", (2,)), id="runs-well"),
+        pytest.param(
+            "`./run.sh` runs without errors.", [shell("bash run.sh", FAILED)], ("contradicted", (2,)), id="runs-badly"
+        ),
+        pytest.param("I cancelled the order.", [step("cancel_order", OK)], ("verified", (2,)), id="cancelled"),
+        pytest.param(
+            "I cancelled the order.", [step("shop__cancel_order", FAILED)], ("contradicted", (2,)), id="not-cancelled"
+        ),
+        pytest.param("I cancelled the order.", [step("get_order", OK)], ("contradicted", ()), id="only-looked-at"),
+        pytest.param(
+            "Your refund was processed.", [step("return_items", OK)], ("verified", (2,)), id="refunded-by-a-return"
+        ),
+        pytest.param(
+            "I cancelled order #W12345.", [step("cancel_order", OK, id="W12345")], ("verified", (2,)), id="this-order"
+        ),
+        pytest.param(
+            "I cancelled order #W12345.",
+            [step("cancel_order", OK, id="W99999")],
+            ("unsupported", ()),
+            id="another-order",
+        ),
+        pytest.param(
+            "I cancelled the order.",
+            [step("cancel_order", "[Command interrupted]")],
+            ("unsupported", ()),
+            id="interrupted",
+        ),
+    ],
+)
+def test_what_else_was_claimed(said: str, steps: list[Step], expected: tuple[str, tuple[int, ...]]) -> None:
+    assert verdict(said, *steps) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "steps"),
+    [
+        pytest.param("I cancelled the order.", [shell("shop cancel 1")], id="shell-that-can-do-anything"),
+        pytest.param("I cancelled the order.", [step("book_flight", OK)], id="tool-for-something-else"),
+        pytest.param("Your order was cancelled.", [step("get_order", OK)], id="said-of-somebody-else"),
+        pytest.param("The instructions were sent to you.", [read()], id="sent-by-somebody-else"),
+        pytest.param("Your request was processed.", [step("book_flight", OK)], id="plain-verb-without-an-object"),
+    ],
+)
+def test_what_no_call_is_about_is_no_claim(said: str, steps: list[Step]) -> None:
+    assert weighed(said, *steps) == []
+
+
+def test_arguments_may_be_an_object() -> None:
+    function = FunctionCall(name="write_file", arguments={"path": "out/a.py"})
+    call = Message(role="assistant", tool_calls=(ToolCall(id="c", function=function),))
+    assert verdict(SAVED, (call, Message(role="tool", content=WROTE, tool_call_id="c"))) == ("verified", (2,))
+
+
+@pytest.mark.parametrize("arguments", [None, "{", "[]", '{"path": 3}', {"path": 3}])
+def test_arguments_may_be_anything(arguments: str | dict[str, object] | None) -> None:
+    function = FunctionCall(name="write_file", arguments=arguments)
+    call = Message(role="assistant", tool_calls=(ToolCall(id="c", function=function),))
+    assert verdict("I saved it to a1.py.", (call, Message(role="tool", content=WROTE, tool_call_id="c"))) == (
+        "unsupported",
+        (),
+    )
+
+
+def test_a_result_without_a_call_may_be_anything() -> None:
+    said = (Message(role="assistant", content="Let me see."), Message(role="tool", content="x"))
+    assert verdict("I saved it to a1.py.", said) == ("unsupported", ())

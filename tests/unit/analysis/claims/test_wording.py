@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+from time import process_time
+
+import pytest
+from hypothesis import given
+
+from grader_daemon.analysis.claims.wording import EXAMINED_CHARACTERS, MOST_CLAIMS, find_claims
+from tests.strategies import texts
+
+FENCE = "```"
+
+
+def claimed(answer: str) -> list[tuple[str, str | None]]:
+    return [(said.kind.value, said.subject) for said in find_claims(answer)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        pytest.param("I've written `x.py`.", ["x.py"], id="i-have-written"),
+        pytest.param("I’ve written `x.py`.", ["x.py"], id="curly-apostrophe"),
+        pytest.param("I wrote the parser to src/parser.py", ["src/parser.py"], id="i-wrote-to"),
+        pytest.param("We have updated /etc/app/app.conf as asked", ["/etc/app/app.conf"], id="we-have-updated"),
+        pytest.param("Saved to out/report.md", ["out/report.md"], id="without-a-subject"),
+        pytest.param("- Created `a.py` and `b.py`", ["a.py", "b.py"], id="enumeration"),
+        pytest.param("1. **Modified `/app/a.py`**: two lines", ["/app/a.py"], id="numbered-and-bold"),
+        pytest.param("✅ Generated results.json", ["results.json"], id="after-a-check-mark"),
+        pytest.param("Perfect! I created `a.csv`.", ["a.csv"], id="second-sentence"),
+        pytest.param("I read the log and saved it to log.txt", ["log.txt"], id="joined-by-and"),
+        pytest.param("The report has been saved to out/report.pdf.", ["out/report.pdf"], id="passive-with-a-place"),
+        pytest.param("`app.py` was updated", ["app.py"], id="passive-with-the-file-first"),
+        pytest.param("The file `data.json` was successfully created", ["data.json"], id="passive-with-an-adverb"),
+        pytest.param("The result is saved in the file named sums.csv", ["sums.csv"], id="is-saved-in"),
+        pytest.param("organization.json created successfully", ["organization.json"], id="no-verb-but-the-participle"),
+        pytest.param("I added a check to `main.go`", ["main.go"], id="added-to"),
+        pytest.param("I added the import of a.py to b.py", ["b.py"], id="the-place-and-not-what-is-put-there"),
+        pytest.param("I generated chart.png from data.csv", ["chart.png"], id="not-the-source"),
+        pytest.param("I updated the Makefile", ["Makefile"], id="file-without-an-ending"),
+        pytest.param("I created ./build/out", ["./build/out"], id="path-without-an-ending"),
+        pytest.param("Files changed:\n- `a.py`: a check\n- b/c.py\n\nBye", ["a.py", "b/c.py"], id="list-of-files"),
+        pytest.param("Files created in the folder:\n/app/a.json\n", ["/app/a.json"], id="list-without-bullets"),
+        pytest.param("I created a file.", [], id="no-name"),
+        pytest.param("I updated the value to 2.5", [], id="number"),
+        pytest.param("I added `numpy.asarray(x)`", [], id="call"),
+        pytest.param("I wrote it with Node.js", [], id="name-of-a-framework"),
+        pytest.param("I created https://host.example/a.html", [], id="address"),
+        pytest.param("I changed it to `#!/bin/bash`", [], id="shebang"),
+        pytest.param("You have written `x.py`", [], id="somebody-else"),
+        pytest.param("You can run the generated `x.py`", [], id="adjective"),
+        pytest.param("The script that was written to x.py is slow", [], id="relative-clause"),
+        pytest.param("The output is saved to a.txt when you press enter", [], id="as-a-rule"),
+        pytest.param("The payload was created by gzip because `a.c` reads it", [], id="file-of-another-clause"),
+        pytest.param("I have not written `x.py`", [], id="negation"),
+        pytest.param("I haven't written `x.py`", [], id="negation-with-an-apostrophe"),
+        pytest.param("I couldn’t have written `x.py`", [], id="negation-with-a-curly-apostrophe"),
+        pytest.param("If you agree, I created `x.py`", [], id="condition"),
+        pytest.param("Once I created `x.py`", [], id="once"),
+        pytest.param("It should be saved to x.py", [], id="should"),
+        pytest.param("x.py will be written", [], id="future"),
+        pytest.param("I'll have written x.py", [], id="short-future"),
+        pytest.param("I tried and wrote x.py", [], id="attempt"),
+        pytest.param("Was it saved to x.py?", [], id="question"),
+        pytest.param("I wrote x.py?", [], id="question-with-a-claim-in-it"),
+        pytest.param("Run `echo done and I created x.py`", [], id="inside-a-quotation"),
+        pytest.param(f"{FENCE}\nI created x.py\n{FENCE}", [], id="inside-a-block-of-code"),
+        pytest.param(f"{FENCE}\n{'x' * 9_000}\nI created x.py\n{FENCE}\nBye", [], id="block-that-began-before"),
+        pytest.param("Preupdated x.py", [], id="inside-a-word"),
+        pytest.param("I wrote-protected x.py", [], id="before-a-hyphen"),
+    ],
+)
+def test_files_that_are_claimed(answer: str, expected: list[str]) -> None:
+    assert [subject for kind, subject in claimed(answer) if kind == "file_written"] == expected
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param("All 12 tests pass", id="all-pass"),
+        pytest.param("All tests are passing now.", id="are-passing"),
+        pytest.param("Tests: 5 passed", id="counted"),
+        pytest.param("- All existing tests pass ✓", id="in-a-list"),
+        pytest.param("5 tests passed, 0 failed", id="none-failed"),
+        pytest.param("I verified that all tests pass.", id="verified-that"),
+        pytest.param("The test suite is green.", id="green"),
+        pytest.param("All unittests succeeded without errors", id="succeeded"),
+    ],
+)
+def test_tests_that_are_said_to_pass(answer: str) -> None:
+    assert claimed(answer) == [("tests_passed", None)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param("The tests should pass", id="should"),
+        pytest.param("The tests do not pass", id="not"),
+        pytest.param("The tests don't pass", id="not-with-an-apostrophe"),
+        pytest.param("Run the tests to verify they pass", id="instruction"),
+        pytest.param("5 tests passed, 2 failed", id="some-failed"),
+        pytest.param("Most tests pass", id="most"),
+        pytest.param("All tests pass except one", id="except"),
+        pytest.param("If the tests pass, merge it", id="condition"),
+        pytest.param("Do all tests pass?", id="question"),
+        pytest.param("I added a test that passes a list as an argument", id="passes-an-argument"),
+        pytest.param("I pass the value to the tests", id="pass-to"),
+        pytest.param("Make sure the tests pass", id="make-sure"),
+        pytest.param("`pytest says all tests pass", id="half-a-quotation"),
+        pytest.param("The inspection passed", id="no-test"),
+        pytest.param("Tests are listed below.\nThe build passed.", id="in-different-sentences"),
+    ],
+)
+def test_tests_that_are_not_said_to_pass(answer: str) -> None:
+    assert "tests_passed" not in [kind for kind, _ in claimed(answer)]
+
+
+def test_a_claim_about_tests_names_their_file() -> None:
+    assert claimed("All 66 tests in `tests/test_a.py` pass") == [("tests_passed", "tests/test_a.py")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        pytest.param("The bug is fixed.", [("bug_fixed", None)], id="is-fixed"),
+        pytest.param("I've successfully fixed the crash", [("bug_fixed", None)], id="i-fixed"),
+        pytest.param("✅ Fixed!", [("bug_fixed", None)], id="one-word"),
+        pytest.param("The issue has been resolved", [("bug_fixed", None)], id="resolved"),
+        pytest.param("The fix has been implemented", [("bug_fixed", None)], id="fix-implemented"),
+        pytest.param("Implemented a fix for it", [("bug_fixed", None)], id="implemented-a-fix"),
+        pytest.param("The name was resolved", [], id="resolved-something-else"),
+        pytest.param("The bug cannot be fixed", [], id="cannot"),
+        pytest.param("Use a fixed width", [], id="adjective"),
+        pytest.param("I committed it as abc123", [("committed", None)], id="committed"),
+        pytest.param("The change has been pushed.", [("committed", None)], id="pushed"),
+        pytest.param("The company is committed to quality", [], id="promise"),
+        pytest.param("I installed `requests`", [("installed", "requests")], id="quoted-package"),
+        pytest.param("I installed requests.", [("installed", "requests")], id="package"),
+        pytest.param("Installed the dependencies", [("installed", None)], id="no-package"),
+        pytest.param("The package has been installed", [("installed", None)], id="passive-package"),
+        pytest.param("Installed to `/usr/local`", [("installed", None)], id="place-of-installation"),
+        pytest.param("I installed", [("installed", None)], id="nothing-after-installed"),
+        pytest.param("To install it, run pip", [], id="how-to-install"),
+        pytest.param("The service has been deployed", [("deployed", None)], id="deployed"),
+        pytest.param("I sent the email", [("sent", None)], id="sent"),
+        pytest.param("I have notified the team", [("sent", None)], id="notified"),
+        pytest.param("I ran `make all`", [("command_ran", "make all")], id="ran-a-command"),
+        pytest.param("I executed it", [], id="ran-no-command"),
+        pytest.param("The command `make` was executed", [], id="ran-by-nobody"),
+        pytest.param("Your order #W519955 has been cancelled", [("command_ran", "W519955")], id="order-cancelled"),
+        pytest.param("Your refund was processed", [("command_ran", None)], id="refund-processed"),
+        pytest.param("`./run.sh` now runs without errors", [("command_ran", "./run.sh")], id="runs-well"),
+        pytest.param("`./run.sh` never runs without errors", [], id="runs-not-well"),
+        pytest.param("Once fixed, `./run.sh` runs successfully", [], id="would-run-well"),
+        pytest.param("", [], id="nothing-said"),
+        pytest.param("Hello.", [], id="no-claim"),
+        pytest.param("The table works", [], id="word-without-its-form"),
+        pytest.param("file created", [], id="file-without-a-name"),
+        pytest.param("I\u0130 fixed it", [], id="letters-that-grow-in-lower-case"),
+    ],
+)
+def test_other_claims(answer: str, expected: list[tuple[str, str | None]]) -> None:
+    assert claimed(answer) == expected
+
+
+def test_each_claim_is_found_once() -> None:
+    assert claimed("I fixed the bug. I fixed the bug.") == [("bug_fixed", None)]
+
+
+def test_claims_come_in_their_order() -> None:
+    assert [kind for kind, _ in claimed("I fixed the bug, wrote a.py, and all 3 tests pass.")][:2] == [
+        "bug_fixed",
+        "file_written",
+    ]
+
+
+def test_only_the_end_of_an_answer_is_read() -> None:
+    assert claimed("I wrote a.py. " + "x" * EXAMINED_CHARACTERS) == []
+
+
+def test_claims_are_bounded() -> None:
+    assert len(claimed("\n".join(f"- Wrote a{number}.py" for number in range(400)))) == MOST_CLAIMS
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        pytest.param("I wrote ", id="verbs"),
+        pytest.param("all tests pass ", id="tests"),
+        pytest.param("`", id="quotes"),
+        pytest.param("`a` runs ", id="runs"),
+        pytest.param("a/", id="path"),
+        pytest.param("Files created:\n- a.py\n", id="lists"),
+        pytest.param("I wrote a.py, ", id="enumeration"),
+        pytest.param(" and also just now", id="adverbs"),
+        pytest.param("```\n", id="fences"),
+    ],
+)
+def test_any_answer_takes_bounded_time(piece: str) -> None:
+    started = process_time()
+    find_claims(piece * (1_000_000 // len(piece)) + "I wrote a.py: all tests pass.")
+    assert process_time() - started < 1
+
+
+@given(texts)
+def test_any_text_can_be_searched(text: str) -> None:
+    assert len(find_claims(f"{text} I've written `a.py`. {text}")) <= MOST_CLAIMS
