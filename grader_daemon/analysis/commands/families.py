@@ -7,6 +7,8 @@ Not a shell: what a variable holds or a condition decides is not worked out.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from grader_daemon.analysis.commands.programs import (
     ALIASES,
     INLINE,
@@ -47,9 +49,12 @@ def command_family(arguments: str | dict[str, object] | None) -> str | None:
     more than to prepare. At most 40 printable characters; None when the arguments hold no command.
     """
     command = shell_command(arguments)
-    if command is None:
-        return None
-    family = _family_of_line(command[:EXAMINED_CHARACTERS], 0)
+    return None if command is None else _family_of_command(command[:EXAMINED_CHARACTERS])
+
+
+@lru_cache(maxsize=64)
+def _family_of_command(command: str) -> str | None:
+    family = _family_of_line(command, 0)
     return clean(family)[:_LONGEST_FAMILY].strip() or None if family else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from grader_daemon.analysis.commands.words import unquoted
 
@@ -116,6 +117,7 @@ def after_options(arguments: list[str], with_value: frozenset[str]) -> list[str]
     return arguments[index:]
 
 
+@lru_cache(maxsize=512)
 def program_name(word: str) -> str:
     """Give a program's name without its folder and version; words of SQL in lower case."""
     if _DRIVE.match(word):

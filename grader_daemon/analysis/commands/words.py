@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import msgspec
 
@@ -79,8 +80,16 @@ def pipelines(line: str) -> Iterator[list[Simple]]:
     yield stages
 
 
-def tokens(line: str) -> Iterator[tuple[str | None, str]]:
-    """Yield what commands are made of, without comments and the bodies of here-documents."""
+@lru_cache(maxsize=64)
+def tokens(line: str) -> tuple[tuple[str | None, str], ...]:
+    """Give what commands are made of, without comments and the bodies of here-documents.
+
+    A command is asked about several times in a row: for its exit code, its family, what it may have written.
+    """
+    return tuple(_tokens(line))
+
+
+def _tokens(line: str) -> Iterator[tuple[str | None, str]]:
     end_of_document = ""
     position = 0
     while position < len(line):
