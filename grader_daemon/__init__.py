@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.alert import Alert
     from grader_daemon.domain.analysis import Category, Failure, SessionState
     from grader_daemon.domain.check import Check, CheckState
+    from grader_daemon.domain.feedback import Feedback, Label
     from grader_daemon.domain.grade import Grade, Reason
     from grader_daemon.domain.insight import ErrorIssue, Patterns, WeeklyReport
     from grader_daemon.domain.quality import QualityCheck
@@ -40,8 +41,10 @@ __all__ = [
     "CheckState",
     "ErrorIssue",
     "Failure",
+    "Feedback",
     "Grade",
     "GraderError",
+    "Label",
     "Message",
     "Patterns",
     "QualityCheck",
@@ -64,6 +67,7 @@ _HOMES = {
     "domain.alert": ("Alert",),
     "domain.analysis": ("Category", "Failure", "SessionState"),
     "domain.check": ("Check", "CheckState"),
+    "domain.feedback": ("Feedback", "Label"),
     "domain.grade": ("Grade", "Reason"),
     "domain.insight": ("ErrorIssue", "Patterns", "WeeklyReport"),
     "domain.quality": ("QualityCheck",),

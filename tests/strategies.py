@@ -356,6 +356,7 @@ def grades(draw: st.DrawFn) -> Grade:
         verdict_by=draw(st.sampled_from(VerdictBy)),
         rules_completed=draw(st.none() | st.booleans()),
         automatic_completed=draw(st.none() | st.booleans()),
+        automatic_by=draw(st.none() | st.sampled_from((VerdictBy.RULES, VerdictBy.MODEL))),
         automatic_quality=draw(st.none() | scores),
         claims=draw(st.lists(claims, max_size=3).map(tuple)),
         signals_from_people=draw(st.lists(signals, max_size=3).map(tuple)),

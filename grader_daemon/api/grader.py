@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime, timedelta
 from functools import partial
+from random import Random
 
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.analysis.redaction import Redactor, redactor_of
-from grader_daemon.api.insight import InsightReader
+from grader_daemon.analysis.redaction import redactor_of
+from grader_daemon.api.excerpts import excerpt
+from grader_daemon.api.labels import LabelKeeper
+from grader_daemon.api.review import SPANS_DAYS, THRESHOLD, ReviewItem, review_item
+from grader_daemon.domain.feedback import Sampling
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.ledger import ledger_path
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import Session
-from grader_daemon.domain.text import clean
 from grader_daemon.errors import GraderError, InputError, UngradableError
 from grader_daemon.grading import CATALOG
 from grader_daemon.integrations.scorers import QualityScorer
+from grader_daemon.patterns.review import choose
 from grader_daemon.pipeline.backfill import backfill, backfill_in_processes
 from grader_daemon.pipeline.discovery import FoundFile, Walk
 from grader_daemon.pipeline.examine import GradedFile, SkippedFile, TroubledFile
@@ -28,8 +32,6 @@ from grader_daemon.pipeline.record import Happened, Recorded
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.rules import load_rules
 from grader_daemon.storage.rows import StoredGrade
-
-_EXCERPT_CHARACTERS = 160
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +54,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None
 
 
-class SelfGrader(InsightReader):
+class SelfGrader(LabelKeeper):
     """Grades sessions and answers questions about grades; safe beside a running daemon and among threads.
 
     Use it as a context manager, or call `close`.
@@ -85,7 +87,8 @@ class SelfGrader(InsightReader):
         for path in [file.path for file in self.ungraded_files()]:
             if len(grades) >= n:
                 break
-            grades += [recorded.grade for recorded in self._ingest_all([path]) if recorded.grade is not None]
+            graded = [recorded.session_id for recorded in self._ingest_all([path]) if recorded.grade is not None]
+            grades += [stored.grade for stored in self._store.stored([each for each in graded if each]).values()]
         return grades
 
     def grade_paths(self, paths: Sequence[str | os.PathLike[str]], *, dry_run: bool = False) -> Outcomes:
@@ -138,7 +141,7 @@ class SelfGrader(InsightReader):
         excerpts = {}
         if session is not None:
             excerpts = {
-                index: f"{session.messages[index].role}: {_excerpt(session.messages[index].text, redactor)}"
+                index: f"{session.messages[index].role}: {excerpt(session.messages[index].text, redactor)}"
                 for index in sorted(wanted)
                 if index < len(session.messages)
             }
@@ -159,6 +162,42 @@ class SelfGrader(InsightReader):
         checker = bootstrap.make_checker(self.settings, self._store, asked)
         drawn = checker.draw(bootstrap.utc_now(), count=n)
         return [checker.check(one, budgeted=scorer is None) for one in drawn]
+
+    def next_for_review(self, *, seed: int | None = None, passed: Collection[str] = ()) -> ReviewItem | None:
+        """Give the session that a person should judge next, with its evidence; None when there is none.
+
+        Seven of ten are those that teach most, the others are drawn by chance from the finished sessions of the last
+        days that nobody judged: hand `sampled` back to `label`. `passed` are sessions to leave out. The same `seed`
+        gives the same session while nothing changes.
+        """
+        chance, now = Random(seed), bootstrap.utc_now()  # noqa: S311  a draw, no secret
+        feedback = self._store.feedback
+        disputed = frozenset(self._store.quality.disagreeing(by=self.settings.quality_discrepancy))
+        for days in SPANS_DAYS:
+            found = feedback.candidates(since=None if days is None else now - timedelta(days=days))
+            chosen = choose(
+                [candidate for candidate in found if candidate.session_id not in passed],
+                threshold=THRESHOLD,
+                disputed=disputed,
+                known_requests=feedback.judged_requests(),
+                chance=chance,
+            )
+            if chosen is not None:
+                candidate, sampled = chosen
+                return self._review_item(candidate.session_id, sampled)
+        return None
+
+    def _review_item(self, session_id: str, sampled: Sampling) -> ReviewItem:
+        stored = self._store.find_grade(session_id)
+        session, note = self._read_again(stored.grade)
+        return review_item(
+            stored,
+            sampled,
+            session=session,
+            note=note,
+            rules=load_rules(self.settings.rules_file),
+            sentences=_sentences(stored.grade.reasons),
+        )
 
     @property
     def _ingest(self) -> Ingest:
@@ -240,8 +279,3 @@ def _files_of(paths: Sequence[str | os.PathLike[str]]) -> Iterator[str]:
 
 def _sentences(reasons: Sequence[Reason]) -> dict[str, str]:
     return {reason.rule: CATALOG.get(reason.rule, "a rule of another version") for reason in reasons}
-
-
-def _excerpt(text: str, redactor: Redactor) -> str:
-    line = clean(" ".join(redactor.redact(text[: 10 * _EXCERPT_CHARACTERS]).split()))
-    return line if len(line) <= _EXCERPT_CHARACTERS else line[: _EXCERPT_CHARACTERS - 1] + "…"

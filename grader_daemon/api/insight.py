@@ -12,20 +12,26 @@ from grader_daemon import bootstrap
 from grader_daemon.api.reader import GradeReader, check_days
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.calendar import ALWAYS, Span, day_of, last_days, read_week, week_of
+from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns, WeeklyReport
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import InputError
 from grader_daemon.jobs.weekly import FIRST_WEEK, WeeklyReports
+from grader_daemon.patterns.checked import checked_completion
 from grader_daemon.patterns.groups import plain_score
 from grader_daemon.patterns.issues import to_issue
 from grader_daemon.patterns.mining import find_patterns
+from grader_daemon.reports.numbers import COMPLETION, count, estimate_words
 
 _LONGEST_SILENCE = timedelta(days=366)
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts and means over the finished sessions of a span; means are None without sessions."""
+    """Counts and means over the finished sessions of a span; means are None without sessions.
+
+    `checked` is the completion rate put right by sessions that people judged; see `patterns.checked`.
+    """
 
     sessions: int
     completed: int
@@ -34,6 +40,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     with_errors: int
     recovered: int
     open_sessions: int
+    checked: Estimate
 
 
 class InsightReader(GradeReader):
@@ -44,7 +51,8 @@ class InsightReader(GradeReader):
 
     def summary(self, *, days: float | None = 7) -> Summary:
         """Count and average the finished sessions that ended in the last `days` days (None: ever)."""
-        sums = self._store.rollups.group(Dimension.OVERALL, "", self._span(days))
+        span = self._span(days)
+        sums = self._store.rollups.group(Dimension.OVERALL, "", span)
         return Summary(
             sessions=sums.sessions,
             completed=sums.completed,
@@ -53,6 +61,7 @@ class InsightReader(GradeReader):
             with_errors=sums.with_errors,
             recovered=sums.recovered,
             open_sessions=sums.open_sessions,
+            checked=checked_completion(sums, self._store.feedback.labels(), span),
         )
 
     def get_grades_summary(self, days: float = 7) -> str:
@@ -62,6 +71,7 @@ class InsightReader(GradeReader):
         lines = [f"Sessions of the last {days:g} days: {summary.sessions} finished, {summary.open_sessions} open"]
         if summary.sessions:
             lines.append(f"  completed         {_share(summary.completed, summary.sessions)}")
+            lines += _checked(summary.checked)
             lines.append(f"  tool efficiency   {summary.efficiency:.2f} of 5")
             lines.append(f"  response quality  {summary.quality:.2f} of 5")
             lines.append(f"  errors recovered  {_share(summary.recovered, summary.with_errors)}")
@@ -210,6 +220,12 @@ class InsightReader(GradeReader):
             fingerprint = self._store.issues.find(prefix)
             self._store.issues.mark(fingerprint, resolved_at=resolved_at, ignored_at=ignored_at)
         return self.error_issue(fingerprint)
+
+
+def _checked(checked: Estimate) -> list[str]:
+    if checked.value is None:
+        return []
+    return [f"  checked           {estimate_words(checked, COMPLETION)} by {count(checked.sample, 'random review')}"]
 
 
 def _share(part: int, whole: int) -> str:

@@ -25,6 +25,8 @@ _COMMANDS = {
     "list": ("listing", "List grades, the newest session first."),
     "show": ("show", "Show one grade."),
     "why": ("why", "Show the reasons of a grade and the messages that prove them."),
+    "label": ("label", "Say whether a session completed its task, or take that back."),
+    "review": ("review", "Judge the sessions that teach most; five a week are enough."),
     "summary": ("summary", "The last days at a glance."),
     "patterns": ("patterns", "Task types, tools, models and errors of the last days."),
     "errors": ("errors", "Failures of one cause, and what helped."),

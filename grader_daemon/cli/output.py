@@ -24,12 +24,14 @@ from grader_daemon.errors import InputError
 if TYPE_CHECKING:
     from grader_daemon.domain.check import Check
     from grader_daemon.domain.claims import Claim
+    from grader_daemon.domain.feedback import Feedback
     from grader_daemon.domain.grade import Grade
     from grader_daemon.domain.insight import StepCount
 
 _TASK_CHARACTERS = 60
 _TOLD_BY_JOURNAL = {"timestamp", "level"}
 _PIPED_COLUMNS = 100
+_PERSON = "person"
 _NEVER_CUT = 16
 """A column of at most so many characters is shown whole on a terminal; wider ones make room."""
 
@@ -173,7 +175,8 @@ def duration(seconds: float | None) -> str | None:
 
 
 def grade_table(grades: Iterable[Grade]) -> None:
-    """Print grades, one a line."""
+    """Print grades, one a line; a verdict that a person gave is marked."""
+    grades = list(grades)
     columns = ("session", "ended", "task type", "completed", "tools", "quality", "failures", "claims", "task")
     rows = (
         (
@@ -190,6 +193,8 @@ def grade_table(grades: Iterable[Grade]) -> None:
         for grade in grades
     )
     table(columns, rows)
+    if any(grade.verdict_by == _PERSON for grade in grades):
+        line("* said by a person")
 
 
 def failures(grade: Grade) -> None:
@@ -229,8 +234,30 @@ def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 def verdict(grade: Grade) -> str:
-    """Give completed or not, marked while the session is still open."""
-    return ("yes" if grade.task_completed else "no") + (" (open)" if grade.state == "open" else "")
+    """Give completed or not, marked when a person says so, and while the session is still open."""
+    mark = "*" if grade.verdict_by == _PERSON else ""
+    return f"{cell(grade.task_completed)}{mark}{' (open)' if grade.state == 'open' else ''}"
+
+
+def said(given: Feedback) -> str:
+    """Give what a person said of a session, and who and when."""
+    parts = (
+        given.completed is not None and ("completed" if given.completed else "not completed"),
+        given.quality is not None and f"quality {given.quality} of 5",
+        given.note is not None and f"note: {clean(given.note)}",
+    )
+    return f"{', '.join(part for part in parts if part)} ({_by(given)})"
+
+
+def word(value: Any, given: Feedback | None, *, otherwise: Any, digest: str | None) -> str:
+    """Give a value, and if it is a person's: whose, since when, and what would stand otherwise.
+
+    `digest` is of the session's file as it is now.
+    """
+    if given is None:
+        return cell(value)
+    late = "" if given.digest == digest else ", before the session went on"
+    return f"{cell(value)}, said {_by(given)}{late}; automatically: {cell(otherwise)}"
 
 
 def _claimed(claim: Claim) -> str:
@@ -255,6 +282,10 @@ def _reader_may_leave() -> Iterator[None]:
     except BrokenPipeError:
         abandon()
         raise click.exceptions.Exit(0) from None
+
+
+def _by(given: Feedback) -> str:
+    return f"by {clean(given.given_by)} on {cell(given.given_at)}"
 
 
 def _is_number(text: str) -> bool:

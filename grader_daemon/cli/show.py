@@ -6,20 +6,21 @@ import click
 import msgspec
 
 from grader_daemon.api.documents import grade_document
-from grader_daemon.api.reader import GradeReader
+from grader_daemon.api.labels import LabelKeeper
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
 from grader_daemon.cli.people import people_words
+from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.schema import SCHEMA_VERSION
 
 
 @click.command("show")
-@asks(GradeReader)
+@asks(LabelKeeper)
 @click.argument("session_id")
 @json_option
-def command(*, session_id: str, grader: GradeReader, as_json: bool) -> None:
+def command(*, session_id: str, grader: LabelKeeper, as_json: bool) -> None:
     """Show the grade of a session; the beginning of its id is enough."""
     stored = grader.find_grade(session_id)
     check = grader.quality_check(stored.grade.session_id)
@@ -32,25 +33,26 @@ def command(*, session_id: str, grader: GradeReader, as_json: bool) -> None:
             }
         )
     else:
-        _print(stored.grade, check)
+        _print(stored.grade, grader.said_of(stored.grade.session_id), digest=stored.digest, check=check)
 
 
-def _print(grade: Grade, check: QualityCheck | None) -> None:
+def _print(grade: Grade, said: Standing, *, digest: str | None, check: QualityCheck | None) -> None:
     output.facts(
         [
             ("session", grade.session_id),
             ("task", grade.task_summary),
             ("task type", grade.task_type),
             ("state", f"{grade.state} ({grade.state_reason})"),
-            ("completed", output.verdict(grade)),
+            ("task completed", _completed(grade, said, digest)),
             ("tool efficiency", f"{grade.tool_calls_efficient} of 5"),
-            ("response quality", f"{grade.response_quality} of 5"),
+            ("response quality", _quality(grade, said, digest)),
             *([("  checked", _checked(check))] if check is not None else []),
             ("errors recovered", grade.errors_recovered),
             ("session score", f"{grade.score:.2f} of 5"),
             ("assistant messages", grade.total_api_calls),
             ("tool calls", grade.tool_calls),
             ("failures", f"{grade.total_errors} ({grade.error_rate:.2f} per assistant message)"),
+            ("note", None if said.last is None else said.last.note),
             ("flags", ", ".join(_flags(grade))),
             ("people", ", ".join(people_words(grade))),
             ("model", grade.model),
@@ -67,6 +69,17 @@ def _print(grade: Grade, check: QualityCheck | None) -> None:
     if grade.failures:
         output.line()
         output.failures(grade)
+
+
+def _completed(grade: Grade, said: Standing, digest: str | None) -> str:
+    otherwise = grade.automatic_completed
+    still_open = " (open)" if grade.state == "open" else ""
+    return output.word(grade.task_completed, said.completed, otherwise=otherwise, digest=digest) + still_open
+
+
+def _quality(grade: Grade, said: Standing, digest: str | None) -> str:
+    quality = f"{grade.response_quality} of 5"
+    return output.word(quality, said.quality, otherwise=grade.automatic_quality, digest=digest)
 
 
 def _checked(check: QualityCheck) -> str:

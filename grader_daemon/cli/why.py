@@ -11,6 +11,7 @@ from grader_daemon.api.grader import Explanation, SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
 from grader_daemon.cli.people import people_words
+from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
@@ -28,7 +29,8 @@ def command(*, session_id: str, grader: SelfGrader, as_json: bool) -> None:
     if as_json:
         output.document(_document(explanation))
     else:
-        _print(explanation)
+        grade = explanation.stored.grade
+        _print(explanation, grader.said_of(grade.session_id))
 
 
 def _document(explanation: Explanation) -> dict[str, object]:
@@ -56,12 +58,13 @@ def _document(explanation: Explanation) -> dict[str, object]:
     }
 
 
-def _print(explanation: Explanation) -> None:
+def _print(explanation: Explanation, said: Standing) -> None:
     grade = explanation.stored.grade
     output.line(f"{output.cell(grade.session_id)}: {output.cell(grade.task_summary)}")
+    _print_unexplained(explanation, said)
     for score, reasons in groupby(grade.reasons, key=lambda reason: reason.score):
         output.line()
-        output.line(f"{score} = {output.cell(getattr(grade, score))}")
+        output.line(f"{score} = {_value(explanation, said, score)}")
         for reason in reasons:
             output.line(f"  {_effect(reason)}  {reason.rule}: {explanation.sentences[reason.rule]}{_where(reason)}")
     if people := people_words(grade):
@@ -75,6 +78,15 @@ def _print(explanation: Explanation) -> None:
         output.line()
         output.line(clean(explanation.note))
     _print_state(grade)
+
+
+def _print_unexplained(explanation: Explanation, said: Standing) -> None:
+    """Show what a person said of a score on which no rule spoke."""
+    explained = {reason.score for reason in explanation.stored.grade.reasons}
+    for score, given in (("task_completed", said.completed), ("response_quality", said.quality)):
+        if given is not None and score not in explained:
+            output.line()
+            output.line(f"{score} = {_value(explanation, said, score)}")
 
 
 def _print_evidence(explanation: Explanation) -> None:
@@ -91,6 +103,18 @@ def _print_state(grade: Grade) -> None:
     if grade.state != "complete":
         output.line()
         output.line(f"The session is {grade.state}: {clean(grade.state_reason)}.")
+
+
+def _value(explanation: Explanation, said: Standing, score: str) -> str:
+    """Give what a score is, and what it would be if no person had said otherwise: that is what the rules explain."""
+    grade, digest = explanation.stored.grade, explanation.stored.digest
+    match score:
+        case "task_completed":
+            return output.word(grade.task_completed, said.completed, otherwise=grade.automatic_completed, digest=digest)
+        case "response_quality":
+            return output.word(grade.response_quality, said.quality, otherwise=grade.automatic_quality, digest=digest)
+        case _:
+            return output.cell(getattr(grade, score))
 
 
 def _effect(reason: Reason) -> str:

@@ -116,6 +116,11 @@ def figure(now: Estimate, before: Estimate) -> Figure:
     return Figure(now=now, before=before, change=change)
 
 
+def effective_proportion(rate: float, sample: float) -> tuple[float, float]:
+    """Give the 95 % interval of a rate that is as sure as one of `sample` independent sessions, above 0."""
+    return _wilson(rate, sample)
+
+
 def _wilson(rate: float, sample: float) -> tuple[float, float]:
     square = _Z * _Z
     middle = (rate + square / (2 * sample)) / (1 + square / sample)

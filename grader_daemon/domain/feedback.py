@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
+from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.verdict import VerdictBy
+
+FEWEST_REVIEWS: Final = 10
+"""With fewer sessions that were drawn at random and judged, nothing is said of the rate of all."""
 
 
 class FeedbackSource(StrEnum):
@@ -49,3 +55,117 @@ class Feedback(msgspec.Struct, frozen=True, kw_only=True):
     verdict_before: VerdictBy
     p_completed: float | None
     withdraws: int | None
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person says of a session: feedback that is not kept yet."""
+
+    session_id: str
+    by: str
+    source: FeedbackSource
+    completed: bool | None = None
+    quality: int | None = None
+    note: str | None = None
+    sampled: Sampling | None = None
+    withdraws: int | None = None
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands of all that was said of a session.
+
+    `completed` and `quality` are the feedback whose word on it counts, `last` is what would be taken back first; all
+    are None where nobody says anything. `drawn_at_random` says that `review` once asked for the session by chance.
+    """
+
+    completed: Feedback | None = None
+    quality: Feedback | None = None
+    last: Feedback | None = None
+    drawn_at_random: bool = False
+
+
+NOTHING_SAID = Standing()
+
+
+class Label(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that a person judged, with what there is to learn from it.
+
+    `completed` and `quality` are what stands, None where nobody says anything; `given_at`, `given_by`, `source` and
+    `note` are of the feedback that was given last. `went_on` says that the file is another one than that which was
+    judged: the verdict stands, but nothing is learned from it. `drawn_at_random`: see `Standing`. The rest is of the
+    grade as it is now: without the person's word (`automatic_completed`), by the rules, by the model. `request` is
+    shared by sessions that were asked for the same.
+    """
+
+    session_id: str
+    completed: bool | None
+    quality: int | None
+    given_at: datetime
+    given_by: str
+    source: FeedbackSource
+    note: str | None
+    sampled: Sampling | None
+    drawn_at_random: bool
+    went_on: bool
+    is_finished: bool
+    ended_on: str
+    automatic_completed: bool
+    automatic_quality: int
+    rules_completed: bool | None
+    p_completed: float | None
+    request: int | None
+    features: tuple[float, ...]
+
+
+def standing(said: Iterable[Feedback]) -> Standing:
+    """Give what stands of all feedback on one session, in whatever order it comes: for each part the last word.
+
+    Feedback that was taken back counts for nothing, unless what took it back was taken back itself.
+    """
+    newest_first = sorted(said, key=lambda feedback: feedback.id, reverse=True)
+    withdrawn: set[int] = set()
+    words: list[Feedback] = []
+    for feedback in newest_first:
+        if feedback.id in withdrawn:
+            continue
+        if feedback.withdraws is not None:
+            withdrawn.add(feedback.withdraws)
+        else:
+            words.append(feedback)
+    return Standing(
+        completed=next((word for word in words if word.completed is not None), None),
+        quality=next((word for word in words if word.quality is not None), None),
+        last=words[0] if words else None,
+        drawn_at_random=any(feedback.sampled is Sampling.RANDOM for feedback in newest_first),
+    )
+
+
+def laid_over(grade: Grade, said: Standing) -> Grade:
+    """Give a grade with what people say of it above what is automatic, whatever stood above it before."""
+    bare = automatic(grade)
+    completed, quality = said.completed, said.quality
+    if completed is not None and completed.completed is not None:
+        bare = msgspec.structs.replace(
+            bare,
+            task_completed=completed.completed,
+            verdict_by=VerdictBy.PERSON,
+            automatic_completed=bare.task_completed,
+            automatic_by=bare.verdict_by,
+        )
+    if quality is not None and quality.quality is not None:
+        bare = msgspec.structs.replace(bare, response_quality=quality.quality, automatic_quality=bare.response_quality)
+    return bare
+
+
+def automatic(grade: Grade) -> Grade:
+    """Give a grade without what people say of it."""
+    if grade.automatic_completed is not None:
+        grade = msgspec.structs.replace(
+            grade,
+            task_completed=grade.automatic_completed,
+            verdict_by=grade.automatic_by or VerdictBy.RULES,
+            automatic_completed=None,
+            automatic_by=None,
+        )
+    if grade.automatic_quality is not None:
+        grade = msgspec.structs.replace(grade, response_quality=grade.automatic_quality, automatic_quality=None)
+    return grade

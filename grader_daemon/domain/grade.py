@@ -30,7 +30,8 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     `ended_on` is the day of `ended_at` where the person lives, as in 2026-11-22: statistics count the session there.
     `rules_version` names the rules, the model and who decided. `p_completed` is the model's probability of completion.
-    Under a person's verdict (`verdict_by`) the `automatic_` fields hold what would stand otherwise; else they are None.
+    Where a person's word stands, the `automatic_` fields hold what would stand otherwise, and whose verdict it would
+    be; else they are None.
     `rules_completed` is what the rules say, whoever decides. `asked_again` is the id of the session in which the same
     was asked for again.
     """
@@ -72,6 +73,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     verdict_by: VerdictBy = VerdictBy.RULES
     rules_completed: bool | None = None
     automatic_completed: bool | None = None
+    automatic_by: VerdictBy | None = None
     automatic_quality: int | None = None
     claims: tuple[Claim, ...] = ()
     signals_from_people: tuple[PersonSignal, ...] = ()

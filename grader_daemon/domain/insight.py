@@ -189,7 +189,9 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     `complete` is False while the week goes on. `revision` counts how often the report was made with other numbers, and
     `late_sessions` how many sessions there are more than in the first one. Each `Figure` has the week before beside it.
     `lowest_task_types` come worst first, `error_prone_tools` and `common_errors` most failures first. `trend` ends with
-    this week. `people` is None in reports of versions that did not listen to them.
+    this week. `people` is None in reports of versions that did not listen to them. `checked_completion` is the
+    completion rate put right by sessions that people judged, its `sample` how many of these were drawn at random in
+    the last eight weeks.
     """
 
     report_version: int = REPORT_VERSION
@@ -216,3 +218,4 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     alerts: tuple[Alert, ...]
     trend: tuple[TrendPoint, ...]
     people: FromPeople | None = None
+    checked_completion: Estimate = Estimate()

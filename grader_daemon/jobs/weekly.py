@@ -15,6 +15,7 @@ from grader_daemon.domain.calendar import Span, day_of, end_of, start_of, week_n
 from grader_daemon.domain.insight import ErrorIssue, Example, IssueState, TrendPoint, WeeklyReport
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.patterns import groups
+from grader_daemon.patterns.checked import checked_completion
 from grader_daemon.patterns.issues import to_issue
 from grader_daemon.reports.document import read_report, report_document
 from grader_daemon.reports.suggestions import suggest
@@ -122,6 +123,7 @@ class WeeklyReports:
         since, until = start_of(week.first, self._zone), end_of(week.last, self._zone)
         now, before = (self._store.rollups.groups(span) for span in (week, week.before()))
         overall = groups.group(now, before, Dimension.OVERALL, "")
+        overall_now = now.get((Dimension.OVERALL, ""), Sums())
         task_types, tools, categories = (
             groups.groups(now, before, dimension)
             for dimension in (Dimension.TASK_TYPE, Dimension.TOOL, Dimension.CATEGORY)
@@ -141,7 +143,7 @@ class WeeklyReports:
             late_sessions=0,
             coverage=self._store.reports.coverage(
                 graded=overall.sessions,
-                open_sessions=now.get((Dimension.OVERALL, ""), Sums()).open_sessions,
+                open_sessions=overall_now.open_sessions,
                 since=since,
                 until=until,
             ),
@@ -160,6 +162,7 @@ class WeeklyReports:
             returned_issues=tuple(i for i in issues if i.state is IssueState.REGRESSED)[:_LISTED_ISSUES],
             alerts=tuple(_as_of(alert, until) for alert in self._store.alerts.between(since, until)),
             trend=tuple(self._trend(week)),
+            checked_completion=checked_completion(overall_now, self._store.feedback.labels(), week),
             people=self._store.reports.from_people(week),
         )
 

@@ -142,13 +142,14 @@ def _summary(report: WeeklyReport) -> tuple[Block, ...]:
         (FAILURES, report.failure_rate),
     )
     total = Prose((_total(report),))
+    checked = tuple(Prose((words,)) for words in wording.checked_words(report.checked_completion))
     if not report.total_sessions and not report.sessions_before:
         return (total,)
     changes = tuple(Prose((sentence,)) for sentence in clear_changes(figures))
     people = tuple(Prose(words) for words in wording.people_words(report))
     rows = tuple(_row(((measure.name,),), figure, measure) for measure, figure in figures)
     table = Table("The week in numbers", (Column("Measure", is_number=False), *_FIGURE_COLUMNS), rows)
-    return (total, *people, *changes, table, Prose((wording.INTERVALS_NOTE,)))
+    return (total, *checked, *people, *changes, table, Prose((wording.INTERVALS_NOTE,)))
 
 
 def _total(report: WeeklyReport) -> str:

@@ -10,6 +10,8 @@ from datetime import UTC, date, datetime
 from typing import Final
 
 from grader_daemon.domain.alert import Alert, AlertKind, Decomposition, ShareChange, Stream, StreamDrop, Verdict
+from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.feedback import FEWEST_REVIEWS
 from grader_daemon.domain.insight import (
     Coverage,
     ErrorIssue,
@@ -18,7 +20,7 @@ from grader_daemon.domain.insight import (
     WeeklyReport,
 )
 from grader_daemon.domain.rollup import Dimension
-from grader_daemon.reports.numbers import MEASURES, count, estimate_words, part_words
+from grader_daemon.reports.numbers import COMPLETION, MEASURES, count, estimate_words, part_words
 from grader_daemon.reports.quoting import LONGEST_ID, LONGEST_LINE, Words, joined, name, remark
 
 INTERVALS_NOTE: Final = (
@@ -99,6 +101,16 @@ def coverage_words(coverage: Coverage) -> Words:
     )
     said = ", ".join(words for applies, words in parts if applies)
     return (f"{count(coverage.seen, 'session file')} seen: {said}.",)
+
+
+def checked_words(checked: Estimate) -> tuple[str, ...]:
+    """Say what the completion rate is by people's word, put together from random reviews; nothing without any."""
+    if not checked.sample:
+        return ()
+    reviews = count(checked.sample, "random review")
+    if checked.value is None:
+        return (f"Not checked: {reviews} in the last eight weeks, {FEWEST_REVIEWS} are needed.",)
+    return (f"Checked by {reviews} of the last eight weeks: {estimate_words(checked, COMPLETION)}.",)
 
 
 def people_words(report: WeeklyReport) -> tuple[Words, ...]:

@@ -66,6 +66,7 @@ DETAIL_COLUMNS = (
     "verdict_by",
     "rules_completed",
     "automatic_completed",
+    "automatic_by",
     "automatic_quality",
     "features",
     "claims",
@@ -99,12 +100,14 @@ _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 class StoredGrade(msgspec.Struct, frozen=True, kw_only=True):
     """A grade with its row id. Rows that the original program wrote have no details (`detailed` is False).
 
-    `loop_told` says that its loop risk was logged while it ran, `watched` that the watch on degradation has seen it.
+    `digest` is of its file. `loop_told` says that its loop risk was logged while it ran, `watched` that the watch on
+    degradation has seen it.
     """
 
     id: int
     grade: Grade
     detailed: bool
+    digest: str | None
     loop_told: bool
     watched: bool
 
@@ -191,6 +194,7 @@ def detail_row(
         grade.verdict_by,
         grade.rules_completed,
         grade.automatic_completed,
+        grade.automatic_by,
         grade.automatic_quality,
         _encode(grade.features).decode(),
         _encode(grade.claims).decode(),
@@ -229,6 +233,7 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
     return StoredGrade(
         id=row[0],
         detailed=detailed,
+        digest=details["digest"],
         loop_told=bool(details["loop_told"]),
         watched=bool(details["watched"]),
         grade=Grade(
@@ -267,8 +272,9 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
             rules_version=details["rules_version"] or "unknown",
             p_completed=details["p_completed"],
             verdict_by=VerdictBy(details["verdict_by"] or VerdictBy.RULES),
-            rules_completed=_flag(details["rules_completed"]),
-            automatic_completed=_flag(details["automatic_completed"]),
+            rules_completed=to_flag(details["rules_completed"]),
+            automatic_completed=to_flag(details["automatic_completed"]),
+            automatic_by=None if details["automatic_by"] is None else VerdictBy(details["automatic_by"]),
             automatic_quality=details["automatic_quality"],
             claims=_decode_claims(details["claims"] or "[]"),
             signals_from_people=_decode_people(details["people"] or "[]"),
@@ -287,7 +293,7 @@ def to_tools(text: str | None) -> tuple[ToolUse, ...]:
 def to_failure(row: Sequence[Any]) -> Failure:
     """Read `FAILURE_COLUMNS`."""
     _, index, tool, category, command, fingerprint, _, next_tool, next_command, worked, kind = row
-    step = None if next_tool is None else Step(next_tool, next_command, _flag(worked))
+    step = None if next_tool is None else Step(next_tool, next_command, to_flag(worked))
     return Failure(index, tool, Category(category), command, fingerprint, step, FailureKind(kind))
 
 
@@ -308,7 +314,8 @@ def to_identity(row: Sequence[Any]) -> Identity:
     )
 
 
-def _flag(value: int | None) -> bool | None:
+def to_flag(value: int | None) -> bool | None:
+    """Read a column that is 0, 1 or unknown."""
     return None if value is None else bool(value)
 
 

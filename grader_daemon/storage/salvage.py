@@ -48,6 +48,7 @@ _JSON = frozenset(
 _KINDS: Mapping[tuple[str, str], Callable[[str], object]] = {
     ("session_details", "state"): SessionState,
     ("session_details", "verdict_by"): VerdictBy,
+    ("session_details", "automatic_by"): VerdictBy,
     ("session_failures", "category"): Category,
     ("session_failures", "kind"): FailureKind,
     ("session_files", "state"): FileState,

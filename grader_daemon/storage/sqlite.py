@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from grader_daemon.domain.analysis import ErrorSign, Failure
+from grader_daemon.domain.feedback import NOTHING_SAID, Feedback, Said, laid_over
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.session import SkipReason
@@ -19,6 +20,7 @@ from grader_daemon.patterns.rollups import Changes
 from grader_daemon.storage.alerts import Alerts
 from grader_daemon.storage.asking import Asking, places_of
 from grader_daemon.storage.database import LISTED, listed
+from grader_daemon.storage.feedback import Feedbacks
 from grader_daemon.storage.issues import Issues
 from grader_daemon.storage.jobs import JobRuns
 from grader_daemon.storage.ledger import Ledger
@@ -56,6 +58,11 @@ _SELECT_GRADES = (
     f"SELECT g.id, {', '.join(f'g.{column}' for column in GRADE_COLUMNS)},"
     f" {', '.join(f'd.{column}' for column in DETAIL_COLUMNS)}"
     " FROM session_grades AS g LEFT JOIN session_details AS d ON d.session_id = g.session_id"
+)
+_LAY_OVER_GRADE = "UPDATE session_grades SET task_completed = ?, response_quality = ? WHERE session_id = ?"
+_LAY_OVER_DETAILS = (
+    "UPDATE session_details SET verdict_by = ?, automatic_completed = ?, automatic_by = ?, automatic_quality = ?"
+    " WHERE session_id = ?"
 )
 _INSERT_FAILURES = (
     f"INSERT OR REPLACE INTO session_failures ({', '.join(FAILURE_COLUMNS)})"
@@ -111,6 +118,7 @@ class Store(Ledger):
         super().__init__(path, read_only=read_only)
         self._host = host
         self.rollups = Rollups(self)
+        self.feedback = Feedbacks(self)
         self.issues = Issues(self)
         self.reports = Reports(self)
         self.alerts = Alerts(self)
@@ -140,10 +148,11 @@ class Store(Ledger):
     def save_grades(self, grades: Sequence[NewGrade], *, asked_again_within: timedelta | None = None) -> None:
         """Insert or replace grades with their details and failures, and count them in the roll-ups.
 
-        `asked_again_within`: so soon must the same be asked for again to count; None leaves `asked_again` as it is.
+        What people said of these sessions stands above the new grades. `asked_again_within`: so soon must the same be
+        asked for again to count; None leaves `asked_again` as it is.
         """
         many = self.connection.executemany
-        grades = list({new.grade.session_id: new for new in grades}.values())
+        grades = self._under_what_was_said(list({new.grade.session_id: new for new in grades}.values()))
         replaced = self.stored([new.grade.session_id for new in grades])
         told = {session_id for session_id, old in replaced.items() if old.loop_told}
         watched = {session_id for session_id, old in replaced.items() if old.watched}
@@ -173,6 +182,52 @@ class Store(Ledger):
             moved = [old.grade for old in replaced.values()]
             places = dict.fromkeys([*places_of([new.grade for new in grades]), *places_of(moved)])
             self.asking.settle(list(places), within=asked_again_within)
+
+    def give(self, said: Sequence[Said], *, now: datetime) -> list[Feedback]:
+        """Keep what people say of graded sessions, of each once, and let it stand; call it inside a transaction.
+
+        Raises:
+            InputError: one of them has no grade that we made.
+        """
+        known = self.stored([each.session_id for each in said])
+        for each in said:
+            if each.session_id not in known or not known[each.session_id].detailed:
+                raise InputError(f"session {each.session_id!r} has no grade of this program to say anything of")
+        given = [self.feedback.add(each, known[each.session_id], now=now) for each in said]
+        self._lay_over([old.grade for old in known.values()])
+        return given
+
+    def _lay_over(self, grades: Sequence[Grade]) -> None:
+        """Let what people say now stand over stored grades, or what is automatic where nobody says anything more."""
+        said = self.feedback.standing([grade.session_id for grade in grades])
+        laid = [laid_over(grade, said.get(grade.session_id, NOTHING_SAID)) for grade in grades]
+        self._count(added=laid, removed=grades)
+        self.connection.executemany(
+            _LAY_OVER_GRADE, [(grade.task_completed, grade.response_quality, grade.session_id) for grade in laid]
+        )
+        self.connection.executemany(
+            _LAY_OVER_DETAILS,
+            [
+                (
+                    grade.verdict_by,
+                    grade.automatic_completed,
+                    grade.automatic_by,
+                    grade.automatic_quality,
+                    grade.session_id,
+                )
+                for grade in laid
+            ],
+        )
+
+    def _under_what_was_said(self, grades: Sequence[NewGrade]) -> Sequence[NewGrade]:
+        """Give new grades with what people said of their sessions above them."""
+        said = self.feedback.standing([new.grade.session_id for new in grades])
+        if not said:
+            return grades
+        return [
+            msgspec.structs.replace(new, grade=laid_over(new.grade, said.get(new.grade.session_id, NOTHING_SAID)))
+            for new in grades
+        ]
 
     def _lacks_rollups(self) -> bool:
         """Are there grades that an older version, or the original program, saved without counting them?"""

@@ -43,6 +43,7 @@ COMMANDS = [
     ["why", "hostile"],
     ["summary"],
     ["status"],
+    ["label", "--list"],
     ["grade", ".timmy"],
     ["backfill", "--dry-run"],
     ["patterns", "-d", "1000"],

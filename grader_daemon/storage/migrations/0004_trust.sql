@@ -3,7 +3,8 @@ ALTER TABLE session_failures ADD COLUMN kind TEXT NOT NULL DEFAULT 'harmful';
 
 ALTER TABLE session_details ADD COLUMN verdict_by TEXT NOT NULL DEFAULT 'rules';  -- rules | model | person
 ALTER TABLE session_details ADD COLUMN rules_completed INTEGER;      -- what the rules say, whoever decides
-ALTER TABLE session_details ADD COLUMN automatic_completed INTEGER;  -- under a person's verdict: the automatic ones
+ALTER TABLE session_details ADD COLUMN automatic_completed INTEGER;  -- where a person's word stands: what would stand otherwise
+ALTER TABLE session_details ADD COLUMN automatic_by TEXT;            -- rules | model
 ALTER TABLE session_details ADD COLUMN automatic_quality INTEGER;
 ALTER TABLE session_details ADD COLUMN features TEXT;                -- JSON array of numbers
 ALTER TABLE session_details ADD COLUMN claims TEXT;                  -- JSON array of {kind, support, subject, index, evidence}

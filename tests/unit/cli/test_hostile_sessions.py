@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,17 @@ def test_secrets_are_not_shown_with_an_error(leaky: Path, planted: Planted, run:
         assert planted.in_(run(leaky, "errors", "show", issue).stdout) == set()
 
 
+def test_secrets_are_not_shown_in_a_review(
+    leaky: Path, planted: Planted, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("s\n" * 20))
+
+    shown = run(leaky, "review").stdout
+
+    assert "Asked:" in shown
+    assert planted.in_(shown) == set()
+
+
 # -- terminals ---------------------------------------------------------------------------------------------------------
 
 
@@ -127,6 +140,15 @@ def test_control_characters_of_names_are_never_shown(evil: Path, arguments: list
 
     assert ended.stdout + ended.stderr
     assert set(_CONTROL.findall(ended.stdout + ended.stderr)) == set()
+
+
+def test_control_characters_are_never_shown_in_a_review(evil: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("o\ns\n" * 20))
+
+    shown = run(evil, "review").stdout
+
+    assert "Asked:" in shown
+    assert set(_CONTROL.findall(shown)) == set()
 
 
 # -- ids ---------------------------------------------------------------------------------------------------------------

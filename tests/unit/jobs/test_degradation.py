@@ -21,6 +21,7 @@ from grader_daemon import log
 from grader_daemon.alerts.detector import DetectorState
 from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Metric, Stream, Verdict
 from grader_daemon.domain.analysis import SessionState, ToolUse
+from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
@@ -29,6 +30,7 @@ from grader_daemon.jobs import degradation
 from grader_daemon.jobs.degradation import DegradationWatch
 from grader_daemon.rules import load_rules
 from grader_daemon.storage import Store
+from tests.feedback_examples import said
 from tests.strategies import grade, new_grade
 
 SECOND = timedelta(seconds=1)
@@ -450,6 +452,28 @@ def test_a_session_that_was_seen_does_not_count_again(world: World, logs: Logs, 
     assert not world.run(at(11))
     assert world.rows() == before
     assert logs == []
+
+
+def test_what_people_say_of_sessions_that_were_seen_is_no_drop(world: World, logs: Logs) -> None:
+    made = world.phase(0, 15, good=9)
+    world.run(at(15))
+    before = (world.rows(), world.watched())
+    with world.store.transaction():
+        world.store.give([said(each.session_id) for each in made], now=at(15))
+    assert not world.run(at(15) + HOUR)
+    assert (world.rows(), world.watched()) == before
+    assert logs == []
+
+
+def test_what_people_say_of_a_session_before_it_is_seen_counts(world: World) -> None:
+    world.phase(0, 10, good=10)
+    world.session(at(10), session_id="judged")
+    with world.store.transaction():
+        world.store.give([said("judged")], now=at(10))
+    world.run(at(10) + HOUR)
+    seen = world.detector().seen
+    assert (seen.sessions, "judged" in world.watched()) == (201, True)
+    assert world.store.rollups.group(Dimension.OVERALL, "", Span(at(0).date(), at(11).date())).completed == 200
 
 
 def test_rules_that_change_all_grades_are_no_drop(world: World, logs: Logs) -> None:

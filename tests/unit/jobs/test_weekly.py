@@ -19,6 +19,8 @@ from structlog.testing import capture_logs
 from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState, ToolUse
 from grader_daemon.domain.calendar import day_of, week_of
+from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.feedback import Sampling
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import Coverage, WeeklyReport
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
@@ -26,6 +28,7 @@ from grader_daemon.domain.session import SkipReason
 from grader_daemon.jobs.weekly import ReportJob, WeeklyReports
 from grader_daemon.reports.document import read_report
 from grader_daemon.storage import Store
+from tests.feedback_examples import said
 from tests.strategies import grade, new_grade
 
 SECOND = timedelta(seconds=1)
@@ -566,6 +569,47 @@ def test_numbers_of_the_week_stand_beside_the_week_before(world: World) -> None:
     assert (report.failure_rate.now.value, report.failure_rate.before.value) == (0.5, None)
     assert [(point.week, point.sessions) for point in report.trend[-2:]] == [("2026-W47", 4), ("2026-W48", 4)]
     assert (len(report.trend), report.trend[-3].sessions) == (8, 0)
+
+
+def judge(world: World, *grades: Grade, completed: bool) -> None:
+    """A person judges sessions that a review drew at random."""
+    with world.store.transaction():
+        words = [said(each.session_id, completed=completed, sampled=Sampling.RANDOM) for each in grades]
+        world.store.give(words, now=at(W47, 20))
+
+
+def test_random_reviews_of_eight_weeks_check_the_completion_rate(world: World) -> None:
+    before = [world.session(at(W47, 12)) for _ in range(12)]
+    judge(world, *before[:6], completed=False)
+    judge(world, *before[6:], completed=True)
+    for _ in range(40):
+        world.session(at(W47 + WEEK, 12))
+    world.run(at(W47 + 2 * WEEK, 2))
+    report = world.kept(W47 + WEEK)
+    assert report.completion_rate.now.value == 1.0
+    assert (report.checked_completion.value, report.checked_completion.sample) == (0.5, 12)
+    assert report.checked_completion.low == pytest.approx(0.22, abs=0.05)
+    assert world.kept(W47).checked_completion.low == world.kept(W47).checked_completion.high == 0.5
+
+
+def test_labels_make_a_report_anew(world: World) -> None:
+    made = [world.session(at(W47, 12)) for _ in range(12)]
+    world.run(at(W47 + WEEK, 2))
+    assert world.kept(W47).checked_completion == Estimate()
+    judge(world, *made, completed=True)
+    assert world.run(at(W47 + WEEK, 3))
+    assert world.kept(W47).checked_completion.sample == 12
+    assert world.kept(W47).revision == 2
+
+
+def test_a_report_of_a_version_without_reviews_stands(world: World) -> None:
+    world.session(at(W47, 12))
+    world.run(at(W47 + WEEK, 2))
+    content = json.loads(world.rows()[W47.isoformat()])
+    del content["checked_completion"]
+    world.store.connection.execute("UPDATE weekly_reports SET report_json = ?", (json.dumps(content),))
+    assert world.kept(W47).checked_completion == Estimate()
+    assert not world.run(at(W47 + WEEK, 3))
 
 
 def test_the_worst_come_first_and_no_more_than_five(world: World) -> None:

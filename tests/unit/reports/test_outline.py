@@ -6,6 +6,7 @@ from grader_daemon.domain.estimate import Estimate, figure
 from grader_daemon.domain.insight import FromPeople, WeeklyReport
 from grader_daemon.reports.outline import Block, Entries, Outline, Prose, Table, Topic, outline
 from grader_daemon.reports.quoting import plain
+from grader_daemon.reports.renderers import RENDERERS
 from tests.reports_examples import empty_report, example_report, rate
 
 
@@ -62,6 +63,30 @@ def test_summary_begins_with_the_completion_rate_in_a_sentence() -> None:
         ),
         "Clearly worse than the week before: completion rate, tool efficiency, failures per tool call.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("checked", "words"),
+    [
+        pytest.param(
+            Estimate(value=0.58, low=0.49, high=0.67, sample=23),
+            "Checked by 23 random reviews of the last eight weeks: 58 % (49–67 %).",
+            id="checked",
+        ),
+        pytest.param(
+            Estimate(sample=3), "Not checked: 3 random reviews in the last eight weeks, 10 are needed.", id="too-few"
+        ),
+        pytest.param(
+            Estimate(sample=1), "Not checked: 1 random review in the last eight weeks, 10 are needed.", id="only-one"
+        ),
+    ],
+)
+def test_random_reviews_stand_below_the_completion_rate(checked: Estimate, words: str) -> None:
+    report = example_report(checked_completion=checked)
+
+    assert prose_of(outline(report), Topic.SUMMARY)[1] == words
+    for form in RENDERERS.values():
+        assert str(checked.sample) in form(report)
 
 
 def test_week_of_too_few_sessions_says_so() -> None:

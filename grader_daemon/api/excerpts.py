@@ -1,0 +1,31 @@
+"""Pieces of sessions for people to read: redacted, cut, and nothing in them that a terminal obeys."""
+
+from __future__ import annotations
+
+from grader_daemon.analysis.redaction import Redactor
+from grader_daemon.domain.text import clean
+
+_EXCERPT_CHARACTERS = 160
+_MARGIN = 4
+"""So many times what is shown is redacted: a secret must not be cut in two before it is known as one."""
+
+
+def excerpt(text: str, redactor: Redactor) -> str:
+    """Give the beginning of a text as one line."""
+    line = clean(" ".join(redactor.redact(text[: 10 * _EXCERPT_CHARACTERS]).split()))
+    return line if len(line) <= _EXCERPT_CHARACTERS else line[: _EXCERPT_CHARACTERS - 1] + "…"
+
+
+def passage(text: str, redactor: Redactor, *, characters: int, lines: int) -> tuple[str, ...]:
+    """Give the beginning of a text in its own lines, those that are empty left out; "…" stands for the rest."""
+    text = text.strip()
+    whole = redactor.redact(text[: _MARGIN * characters])
+    given = [clean(_plain_spaces(line.rstrip().expandtabs(4))) for line in whole[:characters].splitlines()]
+    shown = [line for line in given if line.strip()]
+    was_cut = len(whole) > characters or len(text) > _MARGIN * characters or len(shown) > lines
+    return (*shown[:lines], "…") if was_cut else tuple(shown)
+
+
+def _plain_spaces(line: str) -> str:
+    """Give a line without the spaces that only typesetters tell apart."""
+    return "".join(" " if character.isspace() else character for character in line)

@@ -1,0 +1,164 @@
+"""What people say of grades: `LabelKeeper`, which `SelfGrader` is."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from grader_daemon import bootstrap
+from grader_daemon.api.insight import InsightReader
+from grader_daemon.api.label_file import LabelLine, check_label, read_label_file
+from grader_daemon.domain.calendar import day_of, start_of, week_of
+from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label, Said, Sampling, Standing
+from grader_daemon.domain.text import storable
+from grader_daemon.errors import InputError
+
+_AT_ONCE = 1000
+_LONGEST_NAME = 100
+
+
+class LabelledFile(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a file of labels: how many were added, and how many stood already.
+
+    `unknown` are the ids of sessions without a grade. If anything is `wrong`, nothing was added; each says "FILE, line
+    N: what".
+    """
+
+    added: int
+    same: int
+    unknown: tuple[str, ...]
+    wrong: tuple[str, ...]
+
+
+class LabelKeeper(InsightReader):
+    """Keeps what people say of grades, lets it stand above every automatic verdict, and takes it back."""
+
+    def label(
+        self,
+        session_id: str,
+        *,
+        completed: bool | None = None,
+        quality: int | None = None,
+        note: str | None = None,
+        source: FeedbackSource = FeedbackSource.API,
+        sampled: Sampling | None = None,
+    ) -> Feedback:
+        """Say whether a session completed its task, and how good its answer was (1 to 5); its id may be shortened.
+
+        `sampled` says how `next_for_review` came to ask for it.
+
+        Raises:
+            InputError: no session id, or several, begin with it; or neither is said, or one is out of bounds.
+        """
+        wrong = check_label(completed=completed, quality=quality, note=note)
+        if wrong is not None:
+            raise InputError(wrong)
+        with self._store.transaction():
+            said = Said(
+                session_id=self._store.find_grade(session_id).grade.session_id,
+                by=_user(),
+                source=source,
+                completed=completed,
+                quality=quality,
+                note=None if note is None else storable(note),
+                sampled=sampled,
+            )
+            return self._store.give([said], now=bootstrap.utc_now())[0]
+
+    def undo_label(self, session_id: str, *, source: FeedbackSource = FeedbackSource.API) -> Feedback:
+        """Take back what was said last of a session, and is not taken back yet; gives what that was.
+
+        Raises:
+            InputError: no session id, or several, begin with it; or nothing is said of the session.
+        """
+        with self._store.transaction():
+            known = self._store.find_grade(session_id).grade.session_id
+            last = self.said_of(known).last
+            if last is None:
+                raise InputError(f"nothing was said of session {known!r} that could be taken back")
+            undone = Said(session_id=known, by=_user(), source=source, withdraws=last.id)
+            self._store.give([undone], now=bootstrap.utc_now())
+        return last
+
+    def label_file(self, path: str | os.PathLike[str]) -> LabelledFile:
+        """Take the labels of a CSV file: all of them, or none if a line is wrong; what stands already is not added.
+
+        Its columns are session_id (whole ids), completed or success (0, 1, yes, no, true, false), and perhaps quality
+        (1 to 5) and note; others are passed over.
+
+        Raises:
+            InputError: it cannot be read.
+        """
+        read = read_label_file(Path(path))
+        if read.wrong:
+            return LabelledFile(added=0, same=0, unknown=(), wrong=read.wrong)
+        added = same = 0
+        unknown: list[str] = []
+        now, lines = bootstrap.utc_now(), iter(read.lines)
+        with self._store.transaction():
+            while some := list(islice(lines, _AT_ONCE)):
+                new, missing = self._give_lines(some, now)
+                added, same = added + new, same + len(some) - new - len(missing)
+                unknown += missing
+        return LabelledFile(added=added, same=same, unknown=tuple(unknown), wrong=())
+
+    def labels(self) -> list[Label]:
+        """List the labels that stand, in the order in which they were given."""
+        return self._store.feedback.labels()
+
+    def said_of(self, session_id: str) -> Standing:
+        """Give what people say of the session with this id, whole."""
+        return self._store.feedback.standing([session_id]).get(session_id, Standing())
+
+    def reviewed_this_week(self) -> int:
+        """Count the sessions that were judged in reviews since Monday."""
+        zone = self.settings.zone
+        monday = week_of(day_of(bootstrap.utc_now(), zone)).first
+        return self._store.feedback.reviewed_since(start_of(monday, zone))
+
+    def _give_lines(self, lines: Sequence[LabelLine], now: datetime) -> tuple[int, list[str]]:
+        """Keep what is new in some lines; gives how many those are, and the sessions that have no grade of ours."""
+        stored = self._store.stored([line.session_id for line in lines])
+        known = {session_id: each for session_id, each in stored.items() if each.detailed}
+        standing = self._store.feedback.standing(list(known))
+        by = _user()
+        new = [
+            Said(
+                session_id=line.session_id,
+                by=by,
+                source=FeedbackSource.CSV,
+                completed=line.completed,
+                quality=line.quality,
+                note=line.note,
+            )
+            for line in lines
+            if line.session_id in known
+            and not _stands(line, standing.get(line.session_id, Standing()), known[line.session_id].digest)
+        ]
+        self._store.give(new, now=now)
+        return len(new), [line.session_id for line in lines if line.session_id not in known]
+
+
+def _stands(line: LabelLine, said: Standing, digest: str | None) -> bool:
+    """Is all that a line says said already, of the session as it is now?"""
+    completed, quality = said.completed, said.quality
+    parts = [
+        (line.completed, None if completed is None else (completed.completed, completed.digest)),
+        (line.quality, None if quality is None else (quality.quality, quality.digest)),
+        (line.note, None if said.last is None else (said.last.note, said.last.digest)),
+    ]
+    return all(told is None or known == (told, digest) for told, known in parts)
+
+
+def _user() -> str:
+    """Name the person at this terminal, as the system knows them."""
+    try:
+        return storable(getpass.getuser())[:_LONGEST_NAME]
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"

@@ -1,0 +1,134 @@
+"""``label``: what a person says of a grade, and taking it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from grader_daemon.api.labels import LabelKeeper
+from grader_daemon.cli import output
+from grader_daemon.cli.options import asks, json_option
+from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label
+from grader_daemon.domain.schema import SCHEMA_VERSION
+
+_INTERNAL = ("features", "request")
+_SHOWN_UNKNOWN = 10
+_NOTE_CHARACTERS = 60
+
+
+@click.command("label")
+@asks(LabelKeeper)
+@click.argument("session_id", required=False)
+@click.option("--completed", type=click.BOOL, metavar="yes|no", help="Was the task completed?")
+@click.option("--quality", type=click.IntRange(1, 5), help="How good was the answer, 1 to 5?")
+@click.option("--note", help="Why, in your words.")
+@click.option("--csv", "file", type=click.Path(path_type=Path, dir_okay=False), help="Take the labels of this file.")
+@click.option("--undo", is_flag=True, help="Take back what was said of the session last.")
+@click.option("--list", "listed", is_flag=True, help="List the labels that stand.")
+@json_option
+def command(
+    *,
+    grader: LabelKeeper,
+    session_id: str | None,
+    completed: bool | None,
+    quality: int | None,
+    note: str | None,
+    file: Path | None,
+    undo: bool,
+    listed: bool,
+    as_json: bool,
+) -> int:
+    """Say whether a session completed its task; your word stands above every automatic verdict.
+
+    The beginning of an id is enough. A file has whole ids in a column session_id, and beside it completed (or success):
+    0, 1, yes, no, true or false; if you like, also quality (1 to 5) and note.
+    """
+    says = (completed, quality, note) != (None, None, None)
+    ways = {"--csv": file is not None, "--undo": undo, "--list": listed, "what you say of it": says}
+    wanted = [name for name, is_wanted in ways.items() if is_wanted]
+    if len(wanted) != 1:
+        raise click.UsageError("give one of --completed or --quality, --undo, --csv and --list")
+    if (session_id is None) != (listed or file is not None):
+        raise click.UsageError(f"{wanted[0]} {'needs' if session_id is None else 'takes no'} id of a session")
+    if file is not None:
+        return _take_file(grader, file, as_json=as_json)
+    if listed:
+        _list(grader.labels(), as_json=as_json)
+    elif undo:
+        _tell_undone(grader.undo_label(session_id or "", source=FeedbackSource.LABEL), as_json=as_json)
+    else:
+        given = grader.label(
+            session_id or "", completed=completed, quality=quality, note=note, source=FeedbackSource.LABEL
+        )
+        _tell_given(given, as_json=as_json)
+    return 0
+
+
+def _take_file(grader: LabelKeeper, file: Path, *, as_json: bool) -> int:
+    """Take the labels of a file; exit code 1 if some are of unknown sessions, 2 if a line is wrong."""
+    taken = grader.label_file(file)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(taken)})
+    else:
+        for line in taken.wrong:
+            output.error(line)
+        if taken.wrong:
+            output.error("Nothing was added.")
+        else:
+            output.line(f"{taken.added:,} added, {taken.same:,} as before, {len(taken.unknown):,} unknown.")
+        for session_id in taken.unknown[:_SHOWN_UNKNOWN]:
+            output.error(f"no grade of session {session_id}")
+        if len(taken.unknown) > _SHOWN_UNKNOWN:
+            output.error(f"and of {len(taken.unknown) - _SHOWN_UNKNOWN:,} more")
+    if taken.wrong:
+        return 2
+    return 1 if taken.unknown else 0
+
+
+def _list(labels: list[Label], *, as_json: bool) -> None:
+    if as_json:
+        documents = [msgspec.to_builtins(label) for label in labels]
+        shown = [{key: value for key, value in each.items() if key not in _INTERNAL} for each in documents]
+        output.document({"schema_version": SCHEMA_VERSION, "labels": shown})
+    elif labels:
+        output.table(
+            ("session", "completed", "quality", "automatically", "by", "on", "how", "note"),
+            [
+                (
+                    label.session_id,
+                    label.completed,
+                    label.quality,
+                    label.automatic_completed,
+                    label.given_by,
+                    label.given_at,
+                    _how(label),
+                    (label.note or "")[:_NOTE_CHARACTERS],
+                )
+                for label in labels
+            ],
+        )
+    else:
+        output.line("No labels yet; see 'grader-daemon review'.")
+
+
+def _how(label: Label) -> str:
+    by_chance = ", by chance" if label.drawn_at_random else ""
+    return f"{label.source}{by_chance}{', before it went on' if label.went_on else ''}"
+
+
+def _tell_given(given: Feedback, *, as_json: bool) -> None:
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "feedback": msgspec.to_builtins(given)})
+        return
+    said = output.said(given)
+    before = f"{'completed' if given.completed_before else 'not completed'}, quality {given.quality_before} of 5"
+    output.line(f"{output.cell(given.session_id)}: {said}. Before: {before}, by {given.verdict_before}.")
+
+
+def _tell_undone(taken_back: Feedback, *, as_json: bool) -> None:
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "taken_back": msgspec.to_builtins(taken_back)})
+    else:
+        output.line(f"{output.cell(taken_back.session_id)}: taken back: {output.said(taken_back)}.")

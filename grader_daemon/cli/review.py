@@ -1,0 +1,159 @@
+"""``review``: sessions to judge, one key each. What the grader thinks is shown when the person has judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import click
+
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.api.review import ReviewItem
+from grader_daemon.cli import output
+from grader_daemon.cli.keys import keys
+from grader_daemon.cli.options import asks
+from grader_daemon.domain.feedback import FeedbackSource
+from grader_daemon.domain.text import clean
+from grader_daemon.reports.quoting import columns, wrap
+
+_KEYS = "y completed, n not, 1-5 quality first, s skip, u undo the last, o open, q quit"
+_ENDS = frozenset({"", "\x04"})
+"""What stands for the end of the input: none, Ctrl-D."""
+_QUALITIES = frozenset("12345")
+_NARROWEST = 20
+
+
+@click.command("review")
+@asks(SelfGrader)
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=5, show_default=True, help="At most so many.")
+def command(*, grader: SelfGrader, limit: int) -> None:
+    """Judge the sessions that teach most, and some drawn by chance; one key each.
+
+    Without a terminal, keys are read from the lines of the standard input.
+    """
+    output.line(f"5 a week is enough; {grader.reviewed_this_week()} done this week.")
+    with keys() as read_key:
+        review = _Review(grader, limit, read_key)
+        review.run()
+    output.line(f"{review.done} judged; {grader.reviewed_this_week()} done this week.")
+
+
+class _Review:
+    """One sitting: what was judged and passed over in it."""
+
+    def __init__(self, grader: SelfGrader, limit: int, read_key: Callable[[], str]) -> None:
+        self._grader = grader
+        self._limit = limit
+        self._read_key = read_key
+        self._judged: list[ReviewItem] = []
+        self._passed: set[str] = set()
+
+    @property
+    def done(self) -> int:
+        """How many sessions were judged."""
+        return len(self._judged)
+
+    def run(self) -> None:
+        """Ask until so many are judged, there is nothing left to ask, or the person has enough."""
+        item = self._next()
+        while item is not None:
+            _show(item, number=self.done + 1, limit=self._limit)
+            item = self._answered(item)
+
+    def _next(self) -> ReviewItem | None:
+        if self.done >= self._limit:
+            return None
+        item = self._grader.next_for_review(passed=self._passed)
+        if item is None:
+            output.line("There is no other finished session to judge.")
+        return item
+
+    def _answered(self, item: ReviewItem) -> ReviewItem | None:
+        """Read keys until one of them decides; gives what to ask about next."""
+        quality: int | None = None
+        output.line(_KEYS)
+        while True:
+            key = self._read_key()
+            if key in _ENDS or key == "q":
+                return None
+            if key in ("y", "n"):
+                self._keep(item, completed=key == "y", quality=quality)
+                return self._next()
+            if key == "s":
+                self._passed.add(item.stored.grade.session_id)
+                return self._next()
+            if key == "u" and self._judged:
+                return self._undo()
+            quality = self._told(item, key, quality)
+
+    def _told(self, item: ReviewItem, key: str, quality: int | None) -> int | None:
+        """Do what decides nothing; gives the quality that was named."""
+        if key in _QUALITIES:
+            output.line(f"Quality {key} of 5. And was it completed, y or n?")
+            return int(key)
+        if key == "o":
+            output.line(output.cell(item.stored.grade.session_file))
+        elif key == "u":
+            output.line("Nothing was judged in this review yet.")
+        else:
+            output.line(_KEYS)
+        return quality
+
+    def _keep(self, item: ReviewItem, *, completed: bool, quality: int | None) -> None:
+        given = self._grader.label(
+            item.stored.grade.session_id,
+            completed=completed,
+            quality=quality,
+            source=FeedbackSource.REVIEW,
+            sampled=item.sampled,
+        )
+        self._judged.append(item)
+        output.line(f"Kept: {output.said(given)}.")
+        _show_verdict(item)
+
+    def _undo(self) -> ReviewItem:
+        item = self._judged.pop()
+        taken_back = self._grader.undo_label(item.stored.grade.session_id, source=FeedbackSource.REVIEW)
+        output.line(f"Taken back: {output.said(taken_back)}.")
+        return item
+
+
+def _show(item: ReviewItem, *, number: int, limit: int) -> None:
+    grade = item.stored.grade
+    about = [grade.task_type, grade.model, f"{grade.tool_calls} tool calls", output.duration(grade.duration_seconds)]
+    output.line()
+    output.line(f"{number} of {limit}  {output.cell(grade.session_id)}  {output.cell(grade.ended_at)}")
+    output.line(f"  {', '.join(clean(str(each)) for each in about if each)}; {clean(grade.state_reason)}")
+    _part("Asked", item.request)
+    _part("Asked last", item.last_request)
+    _part("Answered", item.answer or ("nothing",))
+    _part("Failed", item.failures or ("nothing",))
+    _part("Claims", item.claims)
+    _part("People said", item.signals)
+    if item.note is not None:
+        _part("Note", (clean(item.note),))
+    output.line()
+
+
+def _show_verdict(item: ReviewItem) -> None:
+    """Show what the grader thinks, and why."""
+    grade = item.stored.grade
+    likely = "" if grade.p_completed is None else f", probability {grade.p_completed:.2f}"
+    verdict = "completed" if grade.task_completed else "not completed"
+    output.line(f"The grader says: {verdict}, quality {grade.response_quality} of 5 (by {grade.verdict_by}{likely}).")
+    for reason in grade.reasons:
+        if reason.score in ("task_completed", "response_quality"):
+            _indented(f"{reason.rule}: {item.sentences[reason.rule]}")
+
+
+def _part(title: str, lines: Sequence[str]) -> None:
+    if lines:
+        output.line()
+        output.line(f"{title}:")
+        for line in lines:
+            _indented(line)
+
+
+def _indented(line: str) -> None:
+    most = max(_NARROWEST, output.width() - 2)
+    for piece in [line] if columns(line) <= most else wrap(line, most):
+        output.line(f"  {piece}")

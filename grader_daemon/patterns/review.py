@@ -1,0 +1,65 @@
+"""Which session to ask a person about next: mostly the one that teaches most, sometimes any.
+
+Sessions of which the model is unsure, or on which judges disagree, are worth most to learn from (uncertainty sampling:
+Lewis and Gale, SIGIR 1994). They say nothing of how good the verdicts are in general; for that, every third or so is
+drawn by chance from all, and marked as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from random import Random
+from typing import Final
+
+import msgspec
+
+from grader_daemon.domain.feedback import Sampling
+
+RANDOM_SHARE: Final = 0.3
+"""The part of reviews that is drawn by chance."""
+_DISAGREEMENT: Final = 0.5
+"""What it adds that two judges disagree; 1 is a probability right at the threshold."""
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished session that nobody judged; `completed` is its automatic verdict."""
+
+    session_id: str
+    p_completed: float | None
+    rules_completed: bool | None
+    completed: bool
+    request: int | None
+
+
+def choose(
+    candidates: Sequence[Candidate],
+    *,
+    threshold: float,
+    disputed: Collection[str],
+    known_requests: Collection[int],
+    chance: Random,
+) -> tuple[Candidate, Sampling] | None:
+    """Give the session to ask about, and whether it was drawn by chance; None without candidates.
+
+    `threshold` is the probability from which on the model says "completed", `disputed` are sessions on whose quality a
+    scorer disagrees. An uncertain session is not asked about when its request is one of `known_requests`. Where no
+    session teaches more than another, chance decides.
+    """
+    if not candidates:
+        return None
+    if chance.random() >= RANDOM_SHARE:
+        fresh = [each for each in candidates if each.request is None or each.request not in known_requests]
+        weighed = [(_teaches(each, threshold, disputed), chance.random(), each) for each in fresh]
+        best = max(weighed, key=lambda each: each[:2], default=None)
+        if best is not None and best[0] > 0:
+            return best[2], Sampling.UNCERTAIN
+    return chance.choice(sorted(candidates, key=lambda each: each.session_id)), Sampling.RANDOM
+
+
+def _teaches(candidate: Candidate, threshold: float, disputed: Collection[str]) -> float:
+    """Give how much its label would teach: 0 (nothing is known to be unsure) to 2."""
+    likely = candidate.p_completed
+    closeness = 0.0 if likely is None else 1 - min(1.0, abs(likely - threshold) / max(threshold, 1 - threshold))
+    by_model = candidate.completed if likely is None else likely >= threshold
+    differs = candidate.rules_completed is not None and by_model != candidate.rules_completed
+    return closeness + _DISAGREEMENT * differs + _DISAGREEMENT * (candidate.session_id in disputed)

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+
+from grader_daemon.analysis.redaction import MARK, SECRETS
+from grader_daemon.api.excerpts import excerpt, passage
+
+KEY = "sk-" + "A1b2C3d4" * 6
+
+
+def shown(text: str, *, characters: int = 40, lines: int = 3) -> tuple[str, ...]:
+    return passage(text, SECRETS, characters=characters, lines=lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        pytest.param("", (), id="nothing"),
+        pytest.param(" \n\n ", (), id="only-space"),
+        pytest.param("\none\n\n  two  \n", ("one", "  two"), id="empty-lines-left-out-indentation-kept"),
+        pytest.param("a\nb\nc\nd", ("a", "b", "c", "…"), id="too-many-lines"),
+        pytest.param("x" * 41, ("x" * 40, "…"), id="too-long"),
+        pytest.param("x" * 40, ("x" * 40,), id="just-short-enough"),
+        pytest.param("a\x1b[31m\tb\u202e", ("a�[31m  b�",), id="nothing-that-a-terminal-obeys"),
+        pytest.param("a\u202fb\xa0c", ("a b c",), id="spaces-of-typesetters"),
+    ],
+)
+def test_a_passage_is_the_beginning_of_a_text(text: str, lines: tuple[str, ...]) -> None:
+    assert shown(text) == lines
+
+
+@pytest.mark.parametrize("before", range(0, 60, 7))
+def test_a_passage_holds_no_part_of_a_secret(before: int) -> None:
+    found = "".join(shown("x " * (before // 2) + KEY))
+
+    assert "A1b2" not in found
+
+
+def test_an_excerpt_is_one_redacted_line() -> None:
+    assert excerpt(f"a\n\n{KEY}\x07", SECRETS) == f"a {MARK}�"
+    assert excerpt("word " * 100, SECRETS).endswith("…")
