@@ -10,6 +10,7 @@ import msgspec
 from grader_daemon.analysis.claims import Note, weigh_claims
 from grader_daemon.analysis.deeds import act_of
 from grader_daemon.analysis.failures import FailureTrail
+from grader_daemon.analysis.features import Trace, features_of
 from grader_daemon.analysis.kinds import KindReader
 from grader_daemon.analysis.people import Heard, SignalReader, TaskTypes, digest_of, said_by_person, summarize
 from grader_daemon.analysis.redaction import Redactor, redactor_of
@@ -52,6 +53,9 @@ class Analyzer:
         final_index = _final_index(session.messages)
         final_answer = session.messages[final_index].text.strip() if final_index is not None else ""
         answered = state is SessionState.COMPLETE and bool(final_answer)
+        claims = weigh_claims(session, walk.notes, final_index=final_index, redactor=self._redactor)
+        signals = self._signals.read(walk.heard)
+        last = session.messages[-1] if session.messages else None
         return Analysis(
             state=state,
             state_reason=state_reason,
@@ -73,9 +77,10 @@ class Analyzer:
             errors_recovered=not walk.trail.errors or (answered and walk.recovery_index is not None),
             recovery_index=walk.recovery_index,
             duration_seconds=_duration(session),
-            claims=weigh_claims(session, walk.notes, final_index=final_index, redactor=self._redactor),
-            signals_from_people=self._signals.read(walk.heard),
+            claims=claims,
+            signals_from_people=signals,
             request=self._request(session, walk),
+            features=features_of(walk.trace, last, request=walk.request, claims=claims, signals=signals),
         )
 
     def _request(self, session: Session, walk: _Walk) -> int | None:
@@ -129,6 +134,7 @@ class _Walk:
     calls: dict[str, ToolCall] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     called: dict[str, int] = field(default_factory=dict)
+    trace: Trace = field(default_factory=Trace)
     failed: set[int] = field(default_factory=set)
     kinds: KindReader | None = None
     heard: list[Heard] = field(default_factory=list)
@@ -154,6 +160,7 @@ class _Walk:
             and _ends_in_question(question.text, self.people.question_endings)
         )
         self.asked = self.asked or asked
+        self.trace.note_person(said)
         self.heard.append(
             Heard(index=index, text=said, answered=self.answered, asked=asked, tool_calls=self.tool_calls)
         )
@@ -161,6 +168,7 @@ class _Walk:
     def see_answer(self, index: int, message: Message) -> None:
         """An assistant message, with or without tool calls."""
         self.last_answer = message
+        self.trace.note_answer(message)
         self.api_calls += 1
         if self.api_calls == self.limits.loop_api_calls + 1:
             self._risk_at(index)
@@ -181,6 +189,7 @@ class _Walk:
     ) -> None:
         """Errors in a row: a success ends the row; what was not executed, and a probe, neither end nor lengthen it."""
         outcome = self.last_outcome = verdict.outcome
+        self.trace.results.append((message, outcome))
         has_failed = self.trail.errors > 0
         if has_failed:
             self.trail.see_result(message, outcome)

@@ -3,10 +3,12 @@ from __future__ import annotations
 import math
 from datetime import UTC, timedelta
 
+import msgspec
 import pytest
 from hypothesis import given
 
 from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.features import FEATURES
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import Message, Session
@@ -86,7 +88,10 @@ def test_the_judge_decides_whose_verdict_counts(
     by: VerdictBy, threshold: float, said: VerdictBy, completed: bool
 ) -> None:
     done = session(REQUEST, *rounds(WORKED), answer("Done, it works."))
-    graded = Bench(Judge(by=by, model=model(threshold=threshold, intercept=math.log(3)))).grade(done)
+    none = (0.0,) * len(FEATURES)
+    of_these_odds = model(names=tuple(FEATURES), means=none, scales=(1.0,) * len(FEATURES), weights=none)
+    of_these_odds = msgspec.structs.replace(of_these_odds, threshold=threshold, intercept=math.log(3))
+    graded = Bench(Judge(by=by, model=of_these_odds)).grade(done)
     assert (graded.verdict_by, graded.task_completed, graded.rules_completed) == (said, completed, True)
     assert graded.p_completed == pytest.approx(0.75)
 

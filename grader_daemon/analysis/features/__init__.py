@@ -1,0 +1,63 @@
+"""What a session looks like in numbers: the evidence of a `CompletionModel`.
+
+Every feature means the same for any agent and any kind of work. None tells a model, a platform or a source; text only
+counts here, and none of it is kept. `FEATURES` is the one table: a model that was learned names its version.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from grader_daemon.analysis.features import (
+    conversation,
+    ending,
+    evidence,
+    form,
+    grounding,
+    hashes,
+    repetition,
+    trouble,
+    work,
+)
+from grader_daemon.analysis.features.scene import Trace, scene_of
+from grader_daemon.domain.claims import Claim
+from grader_daemon.domain.people import PersonSignal
+from grader_daemon.domain.session import Message
+
+__all__ = ["DIRECTIONS", "FEATURES", "FEATURES_VERSION", "HIGHEST_VALUES", "Trace", "features_of"]
+
+FEATURES_VERSION: Final = 1
+"""Raised by one whenever a feature comes, goes or changes its meaning."""
+
+_GROUPS: Final = (ending, trouble, repetition, work, grounding, form, conversation, evidence, hashes)
+_MEASURES: Final = tuple(group.measure for group in _GROUPS)
+_ALL: Final = tuple(feature for group in _GROUPS for feature in group.FEATURES)
+
+FEATURES: Final = {feature.name: feature.meaning for feature in _ALL}
+"""What each feature says, in their order in `Analysis.features`."""
+
+DIRECTIONS: Final = {feature.name: feature.direction for feature in _ALL}
+"""What reason expects before any data: above 0 speaks for a completed task, below against, 0 depends on the work."""
+
+HIGHEST_VALUES: Final = {feature.name: feature.most for feature in _ALL}
+"""The range of each feature: from 0 to this."""
+
+
+def features_of(
+    trace: Trace,
+    last: Message | None,
+    *,
+    request: str | None,
+    claims: tuple[Claim, ...] = (),
+    signals: tuple[PersonSignal, ...] = (),
+) -> tuple[float, ...]:
+    """Give the features of a session, each a finite number of its range, by what was noted of it.
+
+    `last` is the last message of the session, `request` the first message of a person, `claims` and `signals` are what
+    the answer claims and what people let know.
+    """
+    scene = scene_of(trace, last, request=request, claims=claims, signals=signals)
+    values: list[float] = []
+    for measure in _MEASURES:
+        values += measure(scene)
+    return tuple(values)

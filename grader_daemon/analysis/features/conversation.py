@@ -1,0 +1,42 @@
+"""What people say after their request. Simulated and real people alike; what a person is decides the analyzer."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from grader_daemon.analysis.features.feature import Feature, log
+from grader_daemon.analysis.features.scene import Scene
+from grader_daemon.analysis.features.words import share
+
+FEATURES: Final = (
+    Feature("messages", "Messages of people after the request.", 0, 12),
+    Feature("complaint_last", "The last of them says that something is wrong.", -1),
+    Feature("complaints", "Share of them that say that something is wrong.", -0.5),
+    Feature("thanks", "The last of them is grateful or content.", 0.5),
+    Feature("asked_last", "The last of them asks.", 0),
+    Feature("said_last", "Words in the last of them.", 0, 12),
+)
+
+_WRONG = frozenset(b"wrong incorrect bad mistake misunderstood undo".split())
+_STILL = (b"doesnt work", b"not work", b"still not", b"still get", b"still broken", b"dont understand", b"not correct")
+_CONTENT = frozenset(b"thanks thank perfect great appreciate excellent".split())
+_QUESTIONS = frozenset(b"what how why when which where who could can would".split())
+
+
+def measure(scene: Scene) -> tuple[float, ...]:
+    """Give the features of this group, in order."""
+    first = 1 if scene.count_people == len(scene.people) else 0
+    wrong = list(map(_is_wrong, scene.people[first:], scene.people_words[first:]))
+    last = scene.people_words[-1] if wrong else set()
+    return (
+        log(max(scene.count_people - 1, 0)),
+        float(bool(wrong) and wrong[-1]),
+        share(sum(wrong), len(wrong)),
+        float(not _CONTENT.isdisjoint(last) and not wrong[-1]),
+        float(not _QUESTIONS.isdisjoint(last)),
+        log(len(last)),
+    )
+
+
+def _is_wrong(said: bytes, found: set[bytes]) -> bool:
+    return not _WRONG.isdisjoint(found) or any(phrase in said for phrase in _STILL)

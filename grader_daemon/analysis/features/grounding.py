@@ -1,0 +1,66 @@
+"""How the answer rests on what was asked and on what the tools gave: words and numbers that occur in both."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from grader_daemon.analysis.features.feature import Feature, log
+from grader_daemon.analysis.features.scene import Scene
+from grader_daemon.analysis.features.words import numbers, share, words
+
+FEATURES: Final = (
+    Feature(
+        "numbers_seen", "Share of the answer's numbers, beyond those asked, in the last results; 0.5 without any.", 1
+    ),
+    Feature("all_numbers_seen", "All of the answer's numbers, beyond those asked, stand in the last results.", 0.5),
+    Feature("numbers", "Numbers in the answer.", 0, 12),
+    Feature("last_number_seen", "The answer's last number stands in the last result.", 0.5),
+    Feature("last_number_asked", "The answer's last number stands in the request."),
+    Feature("results_agree", "Two of the last results give the same number, which was not asked.", 0.5),
+    Feature("words_asked", "Share of the answer's words that the request has.", 0.5),
+    Feature("words_seen", "Share of the answer's words that the last results have."),
+    Feature("words_new", "Share of the answer's words that neither has.", -1),
+    Feature("request_answered", "Share of the request's words that the answer has."),
+    Feature("request_seen", "Share of the request's words that the last results have."),
+    Feature("request_called", "Share of the request's words that the last call has."),
+    Feature("call_answered", "Share of the last call's words that the answer has."),
+    Feature("words_seen_files", "The answer's words that the last results have, where files are worked on.", 0.5),
+    Feature("request_seen_files", "The request's words that the last results have, where files are worked on.", 0.5),
+)
+
+
+def measure(scene: Scene) -> tuple[float, ...]:
+    """Give the features of this group, in order."""
+    answer, request = scene.answer_words, scene.request_words
+    results = [result.words for result in scene.results]
+    seen = set().union(*results[-3:])
+    asked = numbers(request)
+    given = scene.answer_numbers
+    new = given - asked
+    known = new & seen
+    called = words(scene.calls[-1].arguments) if scene.calls else set()
+    last_number = next((word for word in reversed(scene.answer_plain.split()) if word[:1].isdigit()), None)
+    words_seen, request_seen = share(len(answer & seen), len(answer)), share(len(request & seen), len(request))
+    return (
+        share(len(known), len(new)) if new else 0.5,
+        float(bool(new) and known == new),
+        log(len(given)),
+        float(bool(results) and last_number in results[-1]),
+        float(last_number in asked),
+        float(_agree(results[-6:], asked)),
+        share(len(answer & request), len(answer)),
+        words_seen,
+        share(len(answer - seen - request), len(answer)),
+        share(len(answer & request), len(request)),
+        request_seen,
+        share(len(called & request), len(request)),
+        share(len(called & answer), len(called)),
+        words_seen if scene.about_files else 0.0,
+        request_seen if scene.about_files else 0.0,
+    )
+
+
+def _agree(results: list[set[bytes]], asked: set[bytes]) -> bool:
+    """Does the last result share a number with one of those before?"""
+    found = numbers(results[-1]) - asked if results else set()
+    return any(not found.isdisjoint(other) for other in results[:-1])

@@ -1,0 +1,46 @@
+"""Going in circles: the same call, the same result, the same words again."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Final
+
+from grader_daemon.analysis.features.feature import Feature
+from grader_daemon.analysis.features.scene import Scene
+from grader_daemon.analysis.features.words import share
+
+FEATURES: Final = (
+    Feature("repeats", "Share of the last calls, results and texts that had been seen before.", -1),
+    Feature("same_calls", "Share of the last calls that are repeated word for word.", -0.5),
+    Feature("same_results", "Share of the last results that are repeated word for word."),
+    Feature("varied_calls", "Share of the last calls that begin like no other.", 0.5),
+    Feature("same_words", "Share of words that the agent's last two texts have in common."),
+    Feature("alike_results", "Share of words that the last two results have in common."),
+)
+
+_BEGINNING = 60
+
+
+def measure(scene: Scene) -> tuple[float, ...]:
+    """Give the features of this group, in order."""
+    calls = [(call.tool, call.arguments, call.length) for call in scene.calls]
+    results = [(result.body, result.length) for result in scene.results]
+    again = (_again(calls), _again(results), _again(scene.said))
+    heads = {call.arguments[:_BEGINNING] for call in scene.calls}
+    return (
+        share(sum(again), len(calls) + len(results) + len(scene.said)),
+        share(again[0], len(calls)),
+        share(again[1], len(results)),
+        share(len(heads), len(calls)),
+        _alike(scene.said_words[-2:]),
+        _alike([result.words for result in scene.results[-2:]]),
+    )
+
+
+def _again(seen: Sequence[Hashable]) -> int:
+    return len(seen) - len(set(seen))
+
+
+def _alike(found: list[set[bytes]]) -> float:
+    """Give the Jaccard index of two sets of words."""
+    return share(len(set.intersection(*found)), len(set.union(*found))) if len(found) > 1 else 0.0

@@ -1,0 +1,246 @@
+"""What the features look at: the request, the last messages of each kind, and how many there were.
+
+`Trace` notes messages as the analyzer passes them and forgets all but the last ones, so that a session of any length
+costs the same. `Scene` is what they come to: each text is read once here, and only at its ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from grader_daemon.analysis.features.words import ends, numbers, output, plain, words
+from grader_daemon.domain.analysis import Outcome
+from grader_daemon.domain.claims import Claim
+from grader_daemon.domain.people import PersonSignal
+from grader_daemon.domain.session import Message, ToolCall
+
+_MOST_ANSWERS = 5
+_MOST_CALLS = 12
+_MOST_RESULTS = 8
+_MOST_PEOPLE = 4
+_ANSWER_REACH = 600
+_REQUEST_REACH = 500
+_RESULT_REACH = 120
+_LATE_RESULT_REACH = 400
+_LATE_RESULTS = 3
+_ARGUMENTS_REACH = 400
+_SAID_REACH = 200
+
+
+class Kind(StrEnum):
+    """What a call does, told by the names of its tool and of its arguments."""
+
+    READ = "read"
+    RUN = "run"
+    CHANGE = "change"
+    FILE = "file"
+    CLOSE = "close"
+
+
+_CLOSING = ("finish", "submit", "complete", "done", "final", "conclude")
+_WRITING = ("write", "edit", "create_file", "patch", "replace", "apply_diff")
+_RUNNING = ("bash", "shell", "terminal", "exec", "command", "run", "python", "code", "sql")
+_CHANGING = (
+    *("create", "update", "insert", "delete", "cancel", "book", "modify", "send", "pay", "set", "add", "remove"),
+    *("exchange", "return", "enable", "disable", "toggle", "resume", "suspend", "transfer", "post", "put"),
+)
+_READING = ("get", "read", "list", "search", "find", "view", "check", "show", "look", "fetch", "query", "describe")
+_NAMES: Final = (
+    (Kind.CLOSE, _CLOSING),
+    (Kind.FILE, _WRITING),
+    (Kind.READ, _READING),
+    (Kind.RUN, _RUNNING),
+    (Kind.CHANGE, _CHANGING),
+)
+_KNOWN_TOOLS: Final = 1_000
+_FILE_WORDS = frozenset(
+    b"file files directory directories repository repo folder server install script codebase docker".split()
+    + b"py json csv txt html yaml yml toml md sql js ts cpp rs jar zip tar gz conf log".split()
+)
+_PATH = re.compile(r"(?:^|[\s`'\"(])[.~]?/\w")
+_HEAD = 300
+
+
+@dataclass(slots=True)
+class Trace:
+    """The last messages of each kind, in the order in which they came."""
+
+    answers: deque[Message] = field(default_factory=lambda: deque(maxlen=_MOST_ANSWERS))
+    calls: deque[ToolCall] = field(default_factory=lambda: deque(maxlen=_MOST_CALLS))
+    results: deque[tuple[Message, Outcome]] = field(default_factory=lambda: deque(maxlen=_MOST_RESULTS))
+    people: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_PEOPLE))
+    count_answers: int = 0
+    count_people: int = 0
+
+    def note_answer(self, message: Message) -> None:
+        """Note a message of the agent, with its calls."""
+        self.count_answers += 1
+        self.answers.append(message)
+        if message.tool_calls:
+            self.calls.extend(message.tool_calls[-_MOST_CALLS:])
+
+    def note_person(self, said: str) -> None:
+        """Note what a person said."""
+        self.count_people += 1
+        self.people.append(said)
+
+
+class Result(msgspec.Struct, frozen=True, gc=False):
+    """A tool result: its ends, its words in lower case as one text and as a set, its length and how it came out."""
+
+    body: str
+    plain: bytes
+    words: set[bytes]
+    length: int
+    outcome: Outcome
+
+
+class Call(msgspec.Struct, frozen=True, gc=False):
+    """A tool call: its tool, the ends of its arguments as JSON, their length and what the call does."""
+
+    tool: str
+    arguments: str
+    length: int
+    kind: Kind
+
+
+class Scene(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What is looked at of a session.
+
+    The lists are in order, the latest last; `answer` is the last text of the agent. `about_files`: the request speaks
+    of files, folders or machines, or files were written.
+    """
+
+    last: Message | None
+    request: str
+    request_words: set[bytes]
+    answer: str
+    answer_length: int
+    answer_plain: bytes
+    answer_words: set[bytes]
+    answer_numbers: set[bytes]
+    said: list[bytes]
+    said_words: list[set[bytes]]
+    results: list[Result]
+    calls: list[Call]
+    people: list[bytes]
+    people_words: list[set[bytes]]
+    claims: tuple[Claim, ...]
+    signals: tuple[PersonSignal, ...]
+    about_files: bool
+    turns: int
+    count_people: int
+
+
+def scene_of(
+    trace: Trace,
+    last: Message | None,
+    *,
+    request: str | None,
+    claims: tuple[Claim, ...],
+    signals: tuple[PersonSignal, ...],
+) -> Scene:
+    """Read what a trace has kept. `last` is the last message of the session, `request` what was asked for first."""
+    spoken = [text for text in (message.text for message in trace.answers) if text and not text.isspace()]
+    answer = spoken[-1].strip() if spoken else ""
+    shown = ends(answer, _ANSWER_REACH).replace("’", "'")
+    asked = ends(request or "", _REQUEST_REACH)
+    request_words = words(asked)
+    answer_plain = plain(shown)
+    answer_words = set(answer_plain.split())
+    calls = list(map(_call, trace.calls))
+    said = [plain(ends(text, _SAID_REACH)) for text in spoken]
+    people = [plain(ends(text, _SAID_REACH)) for text in trace.people]
+    return Scene(
+        last=last,
+        request=asked,
+        request_words=request_words,
+        answer=shown,
+        answer_length=len(answer),
+        answer_plain=answer_plain,
+        answer_words=answer_words,
+        answer_numbers=numbers(answer_words),
+        said=said,
+        said_words=[set(text.split()) for text in said],
+        results=_results(list(trace.results)),
+        calls=calls,
+        people=people,
+        people_words=[set(text.split()) for text in people],
+        claims=claims,
+        signals=signals,
+        about_files=_is_about_files(asked, request_words, calls),
+        turns=trace.count_answers,
+        count_people=trace.count_people,
+    )
+
+
+def _is_about_files(request: str, asked: set[bytes], calls: list[Call]) -> bool:
+    """Is this work on files and machines, as opposed to a question or a conversation?"""
+    if not _FILE_WORDS.isdisjoint(asked) or any(call.kind is Kind.FILE for call in calls):
+        return True
+    return "/" in request and _PATH.search(request) is not None
+
+
+def _results(noted: list[tuple[Message, Outcome]]) -> list[Result]:
+    """Read the last few results further than those before."""
+    early, late = noted[:-_LATE_RESULTS], noted[-_LATE_RESULTS:]
+    return [
+        *[_result(message.text, outcome, _RESULT_REACH) for message, outcome in early],
+        *[_result(message.text, outcome, _LATE_RESULT_REACH) for message, outcome in late],
+    ]
+
+
+def _result(text: str, outcome: Outcome, reach: int) -> Result:
+    body = output(text, reach)
+    lowered = plain(body)
+    return Result(body, lowered, set(lowered.split()), len(text), outcome)
+
+
+def _call(call: ToolCall) -> Call:
+    tool = (call.tool or "").lower()
+    arguments = _arguments(call)
+    return Call(tool, ends(arguments, _ARGUMENTS_REACH), len(arguments), _kind(tool, arguments[:_HEAD]))
+
+
+def _arguments(call: ToolCall) -> str:
+    arguments = call.function.arguments if call.function is not None else None
+    if isinstance(arguments, dict):
+        return msgspec.json.encode(arguments).decode()
+    return arguments or ""
+
+
+def _kind(tool: str, head: str) -> Kind:
+    """Tell what a call does. The names of its arguments say it better than that of its tool."""
+    by_name = _kind_by_name(tool)
+    if by_name is Kind.CLOSE:
+        return by_name
+    if _brings_text(head) or (by_name is Kind.FILE and '"view"' not in head):
+        return Kind.FILE
+    if by_name is not Kind.FILE and _brings_command(head):
+        return Kind.FILE if _goes_into_file(head) else Kind.RUN
+    return Kind.READ if by_name is Kind.FILE else by_name
+
+
+@lru_cache(maxsize=_KNOWN_TOOLS)
+def _kind_by_name(tool: str) -> Kind:
+    """Tell it from the words in the name of a tool; one that gets something changes nothing."""
+    return next((kind for kind, parts in _NAMES if any(part in tool for part in parts)), Kind.READ)
+
+
+def _brings_text(head: str) -> bool:
+    return '"content"' in head or '"new_str' in head or '"old_str' in head or '"patch"' in head
+
+
+def _brings_command(head: str) -> bool:
+    return '"command"' in head or '"cmd"' in head or '"code"' in head or '"script"' in head
+
+
+def _goes_into_file(head: str) -> bool:
+    return "<<" in head or " > " in head or " >> " in head or "sed -i" in head

@@ -1,0 +1,64 @@
+"""Texts as sets of words, cheaply: both ends of a text, in lower case, cut at everything that is no letter or digit.
+
+Bytes, because translating and splitting them is one call each, and a session has only microseconds for all its
+features. No text is looked at beyond its ends, however long it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+from zlib import crc32
+
+_KEPT = b"0123456789_abcdefghijklmnopqrstuvwxyz"
+_BEYOND_ASCII = bytes(range(128, 256))
+_TO_LOWER = ord("a") - ord("A")
+_PLAIN: Final = bytes(
+    code if code in _KEPT + _BEYOND_ASCII else (code + _TO_LOWER if ord("A") <= code <= ord("Z") else ord(" "))
+    for code in range(256)
+)
+_FIRST_LETTER = b":"
+"""Greater than every digit, less than every letter."""
+
+_OUTPUT = '{"output": "'
+_OUTPUT_END = '", "'
+
+
+def ends(text: str, reach: int) -> str:
+    """Give a text without its middle: at most `reach` characters from each end."""
+    return text if len(text) <= 2 * reach else f"{text[:reach]} {text[-reach:]}"
+
+
+def output(text: str, reach: int) -> str:
+    """Give the ends of a tool result; of one that is JSON around the output of a command, those of the output."""
+    shown = ends(text, reach)
+    if not shown.startswith(_OUTPUT):
+        return shown
+    shown = shown[len(_OUTPUT) :]
+    return shown.rpartition(_OUTPUT_END)[0] or shown
+
+
+def plain(text: str) -> bytes:
+    """Give the words of a text in lower case with spaces between them; apostrophes are left out ("cant")."""
+    return text.encode("utf-8", "replace").translate(_PLAIN, b"'")
+
+
+def words(text: str) -> set[bytes]:
+    """Give the set of words and whole numbers in a text."""
+    return set(plain(text).split())
+
+
+def numbers(found: set[bytes]) -> set[bytes]:
+    """Give those of the words that begin with a digit."""
+    return {word for word in found if word < _FIRST_LETTER}
+
+
+def share(part: int, whole: int) -> float:
+    """Give a part of a whole, 0 of nothing, to a thousandth."""
+    return part * 1000 // whole / 1000 if whole else 0.0
+
+
+def mark(found: Iterable[bytes], seen: list[int], start: int, count: int) -> None:
+    """Set to 1 each of the `count` places of `seen` from `start` on that a word falls into; alike on every machine."""
+    for code in map(crc32, found):
+        seen[start + code % count] = 1

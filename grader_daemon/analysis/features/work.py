@@ -1,0 +1,82 @@
+"""What was done for the request: how much, of which kind, and whether a change was tried out afterwards."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from grader_daemon.analysis.features.feature import Feature, log
+from grader_daemon.analysis.features.scene import Call, Kind, Scene
+from grader_daemon.analysis.features.words import share
+
+FEATURES: Final = (
+    Feature("about_files", "The request speaks of files, folders or machines, or files were written."),
+    Feature("few_turns", "At most four turns."),
+    Feature("little_done", "At most four turns for work on files.", -1),
+    Feature("nothing_done", "No call at all for work on files.", -1),
+    Feature("turns", "Turns of the agent.", 0, 12),
+    Feature("turns_of_six", "Turns as a share of six, at most 1."),
+    Feature("turns_past_twenty", "Turns beyond the twentieth.", 0, 12),
+    Feature("turns_for_answer", "Turns where no files are worked on.", -1, 12),
+    Feature("reads", "Share of the last calls that read or look up."),
+    Feature("runs", "Share of the last calls that run a command or code."),
+    Feature("writes", "Share of the last calls that write files."),
+    Feature("changes", "Share of the last calls that change something else."),
+    Feature("run_after_write", "A command was run after the last file was written.", 1),
+    Feature("test_after_write", "A test or check was run after the last file was written.", 0.5),
+    Feature("tests", "Share of the last calls that test or check.", 0),
+    Feature("prints", "Calls among the last that print what they find.", 0, 12),
+    Feature("tools", "Distinct tools among the last calls.", 0, 12),
+    Feature("longest_call", "Characters of the longest of the last calls.", 0, 12),
+    Feature("last_call", "Characters of the last call.", 0, 12),
+    Feature("commas_last_call", "Commas in the last call that does not hand in.", 0, 12),
+)
+
+_TESTS = ("test", "verify", "check", "assert", "diff", "curl", "validate")
+_FEW = 4
+
+
+def measure(scene: Scene) -> tuple[float, ...]:
+    """Give the features of this group, in order."""
+    calls = scene.calls
+    kinds = [call.kind for call in calls]
+    about_files = scene.about_files
+    few = scene.turns <= _FEW
+    after = _runs_after_write(calls)
+    lengths = [call.length for call in calls]
+    return (
+        float(about_files),
+        float(few),
+        float(few and about_files),
+        float(about_files and not calls),
+        log(scene.turns),
+        round(min(scene.turns, 6) / 6, 3),
+        log(max(scene.turns - 20, 0)),
+        0.0 if about_files else log(scene.turns),
+        share(kinds.count(Kind.READ), len(kinds)),
+        share(kinds.count(Kind.RUN), len(kinds)),
+        share(kinds.count(Kind.FILE), len(kinds)),
+        share(kinds.count(Kind.CHANGE), len(kinds)),
+        float(bool(after)),
+        float(any(_is_test(call) for call in after)),
+        share(sum([call.kind is Kind.RUN and _is_test(call) for call in calls]), len(calls)),
+        log(sum(["print" in call.arguments or "echo " in call.arguments for call in calls])),
+        log(len({call.tool for call in calls})),
+        log(max(lengths, default=0)),
+        log(lengths[-1] if lengths else 0),
+        log(_last_that_works(calls).count(",")),
+    )
+
+
+def _runs_after_write(calls: list[Call]) -> list[Call]:
+    """Give the commands that were run after the last file was written; none when no file was."""
+    written = [index for index, call in enumerate(calls) if call.kind is Kind.FILE]
+    return [call for call in calls[written[-1] :] if call.kind is Kind.RUN] if written else []
+
+
+def _is_test(call: Call) -> bool:
+    arguments = call.arguments[:500].lower()
+    return any(word in arguments for word in _TESTS)
+
+
+def _last_that_works(calls: list[Call]) -> str:
+    return next((call.arguments for call in reversed(calls) if call.kind is not Kind.CLOSE), "")

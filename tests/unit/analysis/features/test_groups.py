@@ -1,0 +1,196 @@
+"""One session, and what a feature says about it; each group has a table of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader_daemon.domain.session import Message
+from tests.feature_values import FAILED, calling, value_of
+from tests.strategies import WORKED, answer, call, result, rounds, user
+
+ASK = user("What is it?")
+WORK = user("Fix the script in the repository")
+WRITE = calling("write_file", '{"path": "a.py", "content": "x"}')
+
+
+def case(name: str, expected: float, *messages: Message, because: str) -> object:
+    return pytest.param(name, messages, expected, id=f"{name}-{because}")
+
+
+ENDING = [
+    case("answered", 1, ASK, answer("It."), because="text"),
+    case("answered", 0, ASK, answer(" "), because="blank"),
+    case("answered", 0, because="no-messages"),
+    case("unfinished", 0, ASK, answer("It."), because="answered"),
+    case("unfinished", 1, ASK, call("t"), because="call-without-result"),
+    case("unfinished", 1, ASK, calling("t"), result("x"), because="ends-in-a-result"),
+    case("unfinished", 0, ASK, calling("submit"), result("x"), because="handed-in"),
+    case("unfinished", 1, ASK, answer("I have exceeded the limit"), because="at-a-limit"),
+    case("unfinished", 1, ASK, answer('<tool_call>{"name": "t"}'), because="a-call-never-made"),
+    case("announced", 1, ASK, answer("Let me look."), because="a-next-step"),
+    case("announced", 0, ASK, answer("It was this."), because="no-next-step"),
+    case("unmade_call", 1, ASK, answer('<tool_call>{"name": "t"}'), because="markup-of-a-call"),
+    case("closed", 1, ASK, calling("finish"), result("x"), answer("It."), because="handed-in-before-the-answer"),
+    case("asks_back", 1, ASK, answer("Which *one?*"), because="a-question"),
+]
+
+TROUBLE = [
+    case("trouble_at_end", 0, ASK, *rounds(WORKED), answer("It."), because="all-well"),
+    case(
+        "trouble_at_end", 4, ASK, *rounds("", ""), answer("Wait, wrong."), because="empty-same-result-same-call-doubt"
+    ),
+    case("trouble_at_end", 1, ASK, answer("?"), user("I don't understand your input."), because="misread"),
+    case("struggle", 0.333, ASK, because="nothing-was-tried"),
+    case("struggle", 0.4, ASK, *rounds(FAILED, WORKED), because="one-error-in-two-steps"),
+    case("struggle", 1, ASK, *rounds(*[FAILED] * 8), *[answer("Sorry")] * 5, because="never-more-than-one"),
+    case("errors_at_end", 0.333, ASK, *rounds(FAILED, WORKED, "x"), because="one-in-three"),
+    case("error_last", 1, ASK, *rounds("No such thing"), because="said-in-words"),
+    case("error_last", 0, ASK, *rounds("It was found"), because="a-word-of-a-phrase"),
+    case("error_last", 0, ASK, because="no-result"),
+    case("failures", 0.5, ASK, *rounds(FAILED, WORKED), because="one-of-two"),
+    case("overcome", 0.7, ASK, because="no-failure"),
+    case("overcome", 0.5, ASK, *rounds(FAILED, FAILED, WORKED), because="the-second-of-two"),
+    case("worse", 0.5, ASK, because="nothing-happened"),
+    case("worse", 0.666, ASK, *rounds(WORKED, FAILED), because="error-in-the-later-half"),
+    case("doubt", 1.099, ASK, answer("Hmm, that is wrong."), because="two-words"),
+    case("form_complaints", 0.5, ASK, *rounds("Invalid format"), because="of-a-result-and-the-request"),
+    case("empty_results", 0.5, ASK, *rounds("[]", "full"), because="one-of-two"),
+    case("empty_results", 1, ASK, *rounds("(no output)"), because="said-to-be-empty"),
+    case("negative_words", 1.099, ASK, *rounds("missing", "none"), because="two-words"),
+    case("positive_words", 0.693, ASK, *rounds("saved"), because="one-word"),
+    case("good_news", 1, ASK, *rounds("3 passed"), because="passed"),
+]
+
+REPETITION = [
+    case("repeats", 0.5, ASK, *rounds("x", "x"), because="call-and-result-twice"),
+    case("repeats", 0, ASK, answer("a"), because="nothing-twice"),
+    case("same_calls", 0.5, ASK, *rounds("x", "y"), because="one-of-two"),
+    case("same_results", 0.5, ASK, *rounds("x", "x"), because="one-of-two"),
+    case("varied_calls", 1, ASK, calling("t", "a"), calling("t", "b"), because="two-beginnings"),
+    case("same_words", 0.333, ASK, answer("one two"), answer("two three"), because="one-of-three"),
+    case("same_words", 0, ASK, answer("one two"), because="nothing-to-compare"),
+    case("alike_results", 1, ASK, *rounds("a b", "b a"), because="other-order"),
+]
+
+WORK_CASES = [
+    case("about_files", 1, WORK, because="a-repository"),
+    case("few_turns", 1, ASK, answer("It."), because="one-turn"),
+    case("few_turns", 0, ASK, *[answer("a")] * 5, because="five-turns"),
+    case("little_done", 1, WORK, answer("Done."), because="one-turn"),
+    case("little_done", 0, ASK, answer("It."), because="only-a-question"),
+    case("nothing_done", 1, WORK, answer("Done."), because="no-call"),
+    case("nothing_done", 0, WORK, WRITE, because="a-call"),
+    case("turns", 1.099, ASK, answer("a"), answer("b"), because="two"),
+    case("turns_of_six", 0.5, ASK, *[answer("a")] * 3, because="three"),
+    case("turns_past_twenty", 0.693, ASK, *[answer("a")] * 21, because="one-more"),
+    case("turns_for_answer", 0.693, ASK, answer("a"), because="a-question"),
+    case("turns_for_answer", 0, WORK, answer("a"), because="files"),
+    case("reads", 1, ASK, calling("get_it"), because="get"),
+    case("runs", 1, ASK, calling("bash"), because="bash"),
+    case("writes", 1, ASK, WRITE, because="write"),
+    case("changes", 1, ASK, calling("cancel"), because="cancel"),
+    case("run_after_write", 1, WORK, WRITE, calling("bash"), because="run-last"),
+    case("run_after_write", 0, WORK, calling("bash"), WRITE, because="written-last"),
+    case("run_after_write", 0, WORK, calling("bash"), because="nothing-written"),
+    case("test_after_write", 1, WORK, WRITE, calling("bash", '{"command": "pytest"}'), because="tested"),
+    case("tests", 0.5, WORK, WRITE, calling("bash", '{"command": "pytest"}'), because="one-of-two"),
+    case("prints", 0.693, WORK, calling("python", '{"code": "print(1)"}'), because="one"),
+    case("tools", 1.099, WORK, WRITE, calling("bash"), because="two"),
+    case("longest_call", 1.792, ASK, calling("t", "12345"), calling("t", "1"), because="five-characters"),
+    case("last_call", 0.693, ASK, calling("t", "12345"), calling("t", "1"), because="one-character"),
+    case("last_call", 0, ASK, because="no-call"),
+    case("commas_last_call", 1.099, ASK, calling("t", "1,2,3"), calling("submit", ","), because="before-handing-in"),
+]
+
+GROUNDING = [
+    case("numbers_seen", 0.5, ASK, answer("none"), because="no-number"),
+    case("numbers_seen", 0.5, user("Of 7?"), *rounds("12"), answer("12 and 13 of 7"), because="one-of-two-new"),
+    case("all_numbers_seen", 1, ASK, *rounds("12 13"), answer("12 and 13"), because="both"),
+    case("numbers", 1.099, ASK, answer("12 and 13"), because="two"),
+    case("last_number_seen", 1, ASK, *rounds("12"), answer("3, so 12"), because="the-last"),
+    case("last_number_seen", 0, ASK, answer("12"), because="no-result"),
+    case("last_number_asked", 1, user("Of 12?"), answer("12"), because="asked"),
+    case("last_number_asked", 0, user("Of 12?"), answer("none"), because="no-number"),
+    case("results_agree", 1, user("Of 3?"), *rounds("5", "3 5"), because="five-twice"),
+    case("results_agree", 0, user("Of 3?"), *rounds("3", "3"), because="only-what-was-asked"),
+    case("words_asked", 0.5, user("red blue"), answer("red green"), because="one-of-two"),
+    case("words_seen", 0.5, ASK, *rounds("red"), answer("red green"), because="one-of-two"),
+    case("words_new", 0.333, user("blue"), *rounds("red"), answer("red green blue"), because="one-of-three"),
+    case("request_answered", 0.5, user("red blue"), answer("red"), because="one-of-two"),
+    case("request_seen", 0.5, user("red blue"), *rounds("red"), because="one-of-two"),
+    case("request_called", 0.5, user("red blue"), calling("t", '{"q": "red"}'), because="one-of-two"),
+    case("call_answered", 0.5, ASK, calling("t", '{"q": "red"}'), answer("red"), because="one-of-two"),
+    case("words_seen_files", 0, ASK, *rounds("red"), answer("red"), because="no-files"),
+    case("words_seen_files", 1, WORK, *rounds("red"), answer("red"), because="files"),
+    case("request_seen_files", 0.2, WORK, *rounds("fix"), because="one-of-five"),
+]
+
+FORM = [
+    case("rows", 1.099, ASK, *rounds("a\nb\nc"), because="two-more"),
+    case("rows", 0.693, ASK, *rounds("[(1, 2), (3, 4)]"), because="tuples"),
+    case("rows", 0.693, ASK, *rounds('{"output": "a\\nb'), because="escaped-line-breaks"),
+    case("rows", 0, ASK, because="no-result"),
+    case("rows_for_answer", 0.693, ASK, *rounds("a\nb"), because="a-question"),
+    case("rows_for_answer", 0, WORK, *rounds("a\nb"), because="files"),
+    case("one_row", 1, ASK, *rounds("a"), because="one"),
+    case("same_rows", 0.333, ASK, *rounds("a\na\nb"), because="one-of-three"),
+    case("last_result", 1.386, ASK, *rounds("a", "abc"), because="three-characters"),
+    case("last_over_usual", 0.6, ASK, *rounds("a", "abc"), because="longer-than-usual"),
+    case("usual_result", 1.099, ASK, *rounds("a", "abc"), because="two-characters"),
+    case("hedges", 1.099, ASK, answer("However, it may."), because="two-words"),
+    case("inability", 1, ASK, answer("I am unable to."), because="a-word"),
+    case("inability", 1, ASK, answer("I could not."), because="two-words"),
+    case("inability", 0, ASK, answer("Why not?"), because="only-not"),
+    case("success_words", 1, ASK, answer("Successfully done."), because="successfully"),
+    case("answer", 1.386, ASK, answer(" abc "), because="three-characters"),
+    case("answer_over_usual", 0.666, ASK, answer("a"), answer("abcdef"), because="longer-than-usual"),
+    case("usual_text", 1.386, ASK, answer("ab"), answer("abcd"), because="three-characters"),
+    case("told", 1, ASK, answer("It has been done."), because="been"),
+    case("lines", 0.693, ASK, answer("a\nb"), because="one-break"),
+    case("bullets", 1.099, ASK, answer("a\n- b\n* c"), because="two"),
+    case("bold", 1.099, ASK, answer("**a**"), because="two-marks"),
+    case("headings", 0.693, ASK, answer("a\n# b"), because="one"),
+    case("code", 1, ASK, answer("```a```"), because="a-block"),
+    case("brackets", 0.693, ASK, answer("(a)"), because="one"),
+    case("exclamations", 0.693, ASK, answer("a!"), because="one"),
+    case("beyond_ascii", 1, ASK, answer("é"), because="an-accent"),
+    case("varied_words", 0.5, ASK, answer("a a"), because="one-of-two"),
+    case("digits", 0.5, ASK, answer("a 1"), because="one-of-two"),
+    case("conditions", 1, ASK, answer("this or that"), because="or"),
+]
+
+CONVERSATION = [
+    case("messages", 0.693, ASK, answer("a"), user("b"), because="one-more"),
+    case("complaint_last", 1, ASK, answer("a"), user("That is wrong"), because="wrong"),
+    case("complaint_last", 1, ASK, answer("a"), user("It doesn't work"), because="does-not-work"),
+    case("complaint_last", 0, user("What is wrong?"), answer("a"), because="only-the-request"),
+    case("complaints", 0.5, ASK, user("Wrong"), user("ok"), because="one-of-two"),
+    case("complaints", 1, *[user("Wrong")] * 9, because="more-messages-than-are-looked-at"),
+    case("thanks", 1, ASK, user("Thank you"), because="thanks"),
+    case("thanks", 0, ASK, user("Thanks, but it is wrong"), because="a-complaint-all-the-same"),
+    case("asked_last", 1, ASK, user("How so?"), because="how"),
+    case("said_last", 1.099, ASK, user("one two"), because="two-words"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "messages", "expected"),
+    [*ENDING, *TROUBLE, *REPETITION, *WORK_CASES, *GROUNDING, *FORM, *CONVERSATION],
+)
+def test_a_feature_says(name: str, messages: tuple[Message, ...], expected: float) -> None:
+    assert value_of(name, *messages) == expected
+
+
+@pytest.mark.parametrize(
+    ("place", "one", "other"),
+    [
+        pytest.param("answer", (ASK, answer("red")), (ASK, answer("blue")), id="answer"),
+        pytest.param("result", (ASK, *rounds("red")), (ASK, *rounds("blue")), id="result"),
+        pytest.param("call", (ASK, calling("t", "red")), (ASK, calling("t", "blue")), id="call"),
+    ],
+)
+def test_other_words_fall_into_other_buckets(place: str, one: tuple[Message, ...], other: tuple[Message, ...]) -> None:
+    names = [f"hash:{place}:{bucket}" for bucket in range(128)]
+    found = [tuple(value_of(name, *messages) for name in names) for messages in (one, other)]
+    assert found[0] != found[1]
+    assert all(0 < sum(bits) <= 2 for bits in found)

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from grader_daemon.analysis.features.words import ends, mark, numbers, output, plain, share, words
+
+
+def test_a_long_text_loses_its_middle() -> None:
+    assert ends("a" * 10 + "b" * 10 + "c" * 10, 10) == "a" * 10 + " " + "c" * 10
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        pytest.param("plain", "plain", id="plain-text-stays"),
+        pytest.param('{"output": "two rows", "exit_code": 0, "error": null}', "two rows", id="command"),
+        pytest.param('{"output": "cut', "cut", id="json-that-was-cut"),
+    ],
+)
+def test_the_output_of_a_command_is_seen_without_the_json_around_it(text: str, seen: str) -> None:
+    assert output(text, 100) == seen
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param("Don't STOP", b"dont stop", id="lower-case-and-no-apostrophes"),
+        pytest.param("a_b-c", b"a_b c", id="underscores-belong-to-words"),
+        pytest.param("größe", "größe".encode(), id="letters-beyond-ascii-stay"),
+        pytest.param("\ud800", b" ", id="half-a-character"),
+    ],
+)
+def test_a_text_becomes_words_with_spaces_between(text: str, found: bytes) -> None:
+    assert plain(text) == found
+
+
+def test_numbers_are_the_words_that_begin_with_a_digit() -> None:
+    assert numbers(words("12 apples, 3rd row, no 4")) == {b"12", b"3rd", b"4"}
+
+
+@pytest.mark.parametrize(("part", "whole", "expected"), [(0, 0, 0.0), (1, 3, 0.333), (2, 2, 1.0)])
+def test_share_is_cut_to_a_thousandth(part: int, whole: int, expected: float) -> None:
+    assert share(part, whole) == expected
+
+
+def test_the_same_words_fall_into_the_same_places_on_every_machine() -> None:
+    seen = [0] * 12
+    mark([b"word", b"word", b"other"], seen, 4, 8)
+    assert seen == [0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0]
