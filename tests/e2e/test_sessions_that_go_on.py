@@ -77,7 +77,7 @@ def test_the_same_bytes_written_again_are_not_graded_again(start_daemon: StartDa
 def test_an_open_session_counts_as_interrupted_when_it_was_idle_for_too_long(
     start_daemon: StartDaemon, sessions: Path
 ) -> None:
-    daemon = start_daemon(idle_minutes=0.05)
+    daemon = start_daemon(idle_minutes=0.1)
     write(sessions, "left_alone", turns(2, answer=None))
 
     assert daemon.wait_for_grade("left_alone")["state"] == "open"
