@@ -9,12 +9,14 @@ import socket
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from grader_daemon.errors import ConfigurationError
 from grader_daemon.settings import Settings
 from grader_daemon.storage import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from grader_daemon.domain.verdict import Judge
     from grader_daemon.integrations.receivers import Receiver
     from grader_daemon.integrations.scorers import QualityScorer
     from grader_daemon.jobs import Job
@@ -33,22 +35,39 @@ def utc_now() -> datetime:
 
 
 def make_examiner(settings: Settings) -> Examiner:
-    """Rules, analyzer and grader; no database.
+    """Rules, analyzer, grader and judge; no database.
 
     Raises:
-        ConfigurationError: the rules file is wrong.
+        ConfigurationError: the rules file or the prior is wrong.
     """
-    from grader_daemon.domain.verdict import Judge
     from grader_daemon.pipeline.examine import Examiner
     from grader_daemon.rules import load_rules
 
     return Examiner(
         load_rules(settings.rules_file),
-        Judge(),
+        make_judge(settings),
         zone=settings.zone,
         idle=timedelta(minutes=settings.idle_minutes),
         limits=settings.limits,
     )
+
+
+def make_judge(settings: Settings) -> Judge:
+    """Whoever was better on sources that the prior had not seen, with the model of the prior.
+
+    Raises:
+        ConfigurationError: the prior is wrong, or reads other features than this version of the package.
+    """
+    from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
+    from grader_daemon.domain.verdict import Judge
+    from grader_daemon.rules.prior import load_prior
+
+    shipped = load_prior(settings.calibration_prior)
+    prior = shipped.prior
+    if prior.features_version != FEATURES_VERSION or prior.names != tuple(DIRECTIONS):
+        named = settings.calibration_prior or "the shipped prior"
+        raise ConfigurationError(f"{named} reads features of another version; train it again with `calibration train`")
+    return Judge(by=shipped.validity.better, model=prior.model)
 
 
 def open_store(settings: Settings, *, read_only: bool = False) -> Store:

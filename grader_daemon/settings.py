@@ -66,6 +66,9 @@ class Settings(BaseSettings):
     rules_file: Path | None = Field(
         None, description="Rules of your own that overlay the shipped ones; see grader_daemon/rules/rules.toml."
     )
+    calibration_prior: Path | None = Field(
+        None, description="A prior of `calibration train` in place of the shipped one."
+    )
     quiet_seconds: float = Field(
         2.0, ge=0, le=3600, description="A session is graded when its file was not written to for so long."
     )
@@ -155,7 +158,7 @@ class Settings(BaseSettings):
         "auto", description="How log lines look: auto is console on a terminal and json elsewhere."
     )
 
-    @field_validator("watch_roots", "db_path", "rules_file")
+    @field_validator("watch_roots", "db_path", "rules_file", "calibration_prior")
     @classmethod
     def _expand(cls, value: Any) -> Any:
         if isinstance(value, tuple):

@@ -11,7 +11,7 @@ _ROOT = Path(__file__).parent.parent
 _CORE = ",".join(
     f"grader_daemon/{part}"
     for part in (
-        *("domain/*", "parsing/*", "analysis/*", "grading/*", "patterns/*", "alerts/*", "reports/*"),
+        *("domain/*", "parsing/*", "analysis/*", "grading/*", "calibration/*", "patterns/*", "alerts/*", "reports/*"),
         *("daemon/debounce.py", "daemon/reconcile.py", "daemon/schedule.py"),
     )
 )

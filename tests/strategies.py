@@ -186,7 +186,6 @@ def model(**changes: object) -> CompletionModel:
         features_version=1,
         names=(),
         means=(),
-        scales=(),
         weights=(),
         intercept=0.0,
         threshold=0.5,

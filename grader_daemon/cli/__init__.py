@@ -32,6 +32,7 @@ _COMMANDS = {
     "errors": ("errors", "Failures of one cause, and what helped."),
     "report": ("report", "The weekly report."),
     "alerts": ("alerts", "What degraded, since when, and why."),
+    "calibration": ("calibration", "What the probability of completion is learned from."),
     "service": ("service", "Have systemd run the daemon, and restart it when it must."),
     "demo": ("demo", "See the daemon grade a few sample sessions, in ten seconds."),
 }

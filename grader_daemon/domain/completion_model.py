@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 import math
+from operator import mul
 
 import msgspec
+
+_SUREST = 30.0
+
+
+def probability(odds: float) -> float:
+    """Give the probability of these log-odds, never quite 0 or 1."""
+    return 1 / (1 + math.exp(-max(-_SUREST, min(_SUREST, odds))))
 
 
 class CompletionModel(msgspec.Struct, frozen=True, kw_only=True):
     """A linear model of the log-odds of completion.
 
-    `weights` belong to `names`, each for the feature less its `mean` and divided by its `scale`. A session counts as
-    completed from a probability of `threshold` on. `version` names the model, `features_version` what it reads.
+    `weights` belong to `names`, each for one unit of its feature, and `intercept` is where all of them are 0; `means`
+    are what the features are in an ordinary session. A session counts as completed from a probability of `threshold`
+    on. `version` names the model, `features_version` what it reads.
     """
 
     version: str
     features_version: int
     names: tuple[str, ...]
     means: tuple[float, ...]
-    scales: tuple[float, ...]
     weights: tuple[float, ...]
     intercept: float
     threshold: float
 
     def predict(self, features: tuple[float, ...]) -> float | None:
         """Give the probability of completion, 0 to 1; None for a session without features of this version."""
-        if len(features) != len(self.names):
+        if len(features) != len(self.weights):
             return None
-        terms = zip(features, self.means, self.scales, self.weights, strict=True)
-        odds = self.intercept + math.fsum([weight * (value - mean) / scale for value, mean, scale, weight in terms])
-        return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))
+        return probability(self.intercept + sum(map(mul, self.weights, features)))
+
+    def contributions(self, features: tuple[float, ...]) -> dict[str, float]:
+        """Give by how much each feature moves the log-odds away from those of an ordinary session."""
+        named = zip(self.names, features, self.means, self.weights, strict=True)
+        return {name: weight * (value - mean) for name, value, mean, weight in named}

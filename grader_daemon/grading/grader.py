@@ -89,7 +89,12 @@ class Grader:
     def _decide(self, analysis: Analysis, *, by_rules: bool) -> tuple[bool, VerdictBy, float | None]:
         """Give the verdict, whose it is, and how likely the task was completed."""
         model = self._judge.model
-        likely = model.predict(analysis.features) if model is not None else None
+        likely = model.predict(analysis.features) if model is not None and _has_shown_work(analysis) else None
         if model is None or likely is None or self._judge.by is VerdictBy.RULES:
             return by_rules, VerdictBy.RULES, likely
         return likely >= model.threshold, VerdictBy.MODEL, likely
+
+
+def _has_shown_work(analysis: Analysis) -> bool:
+    """Is there anything to go on: a tool call, or an answer?"""
+    return analysis.tool_calls > 0 or bool(analysis.final_answer)

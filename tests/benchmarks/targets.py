@@ -59,3 +59,16 @@ REDACTION_WORDS_PERCENT = 2.0
 
 REDACTION_MEGABYTES = 20.0
 """A second, of text as it stands in sessions and sources."""
+
+VALIDITY = {
+    "auc_0": 0.70,
+    "mcc_0": 0.25,
+    "auc_100": 0.78,
+    "skill_100": 0.15,
+    "ece_100": 0.07,
+    "auc_200": 0.80,
+    "skill_200": 0.20,
+    "ece_200": 0.06,
+    "contradicted": 0.90,
+}
+"""Means over sources, by number of labels; and how often a session with a contradicted claim failed."""

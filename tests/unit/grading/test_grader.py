@@ -89,7 +89,7 @@ def test_the_judge_decides_whose_verdict_counts(
 ) -> None:
     done = session(REQUEST, *rounds(WORKED), answer("Done, it works."))
     none = (0.0,) * len(FEATURES)
-    of_these_odds = model(names=tuple(FEATURES), means=none, scales=(1.0,) * len(FEATURES), weights=none)
+    of_these_odds = model(names=tuple(FEATURES), means=none, weights=none)
     of_these_odds = msgspec.structs.replace(of_these_odds, threshold=threshold, intercept=math.log(3))
     graded = Bench(Judge(by=by, model=of_these_odds)).grade(done)
     assert (graded.verdict_by, graded.task_completed, graded.rules_completed) == (said, completed, True)
@@ -97,11 +97,16 @@ def test_the_judge_decides_whose_verdict_counts(
 
 
 def test_where_the_model_abstains_the_rules_decide() -> None:
-    graded = Bench(
-        Judge(by=VerdictBy.MODEL, model=model(names=("never seen",), means=(0.0,), scales=(1.0,), weights=(1.0,)))
-    )
+    graded = Bench(Judge(by=VerdictBy.MODEL, model=model(names=("never seen",), means=(0.0,), weights=(1.0,))))
     done = graded.grade(session(REQUEST, *rounds(WORKED), answer("Done, it works.")))
     assert (done.verdict_by, done.task_completed, done.p_completed) == (VerdictBy.RULES, True, None)
+
+
+def test_the_model_abstains_where_nothing_was_done_and_nothing_said() -> None:
+    none = (0.0,) * len(FEATURES)
+    judge = Judge(by=VerdictBy.MODEL, model=model(names=tuple(FEATURES), means=none, weights=none))
+    graded = Bench(judge).grade(session(REQUEST))
+    assert (graded.verdict_by, graded.p_completed) == (VerdictBy.RULES, None)
 
 
 def test_the_version_of_a_grade_names_rules_model_and_who_decided() -> None:

@@ -1,0 +1,72 @@
+"""A prior from a folder of labelled sessions: the code that made the one that ships with the package."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import xxhash
+
+from grader_daemon import __version__, bootstrap
+from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
+from grader_daemon.calibration.crossvalidation import has_both, validity
+from grader_daemon.calibration.prior import Provenance, ShippedPrior, train_prior
+from grader_daemon.calibration.samples import Sample, by_source
+from grader_daemon.errors import InputError
+from grader_daemon.pipeline.labelled import Sampler, read_labels, samples_in
+from grader_daemon.rules import load_rules
+from grader_daemon.rules.prior import prior_text
+from grader_daemon.settings import Settings
+
+FEWEST_SESSIONS = 50
+"""Less of them say nothing that is worth to be kept."""
+
+
+class Trained(msgspec.Struct, frozen=True, kw_only=True):
+    """A prior, its file as text, and the labels whose sessions were not found or cannot be read."""
+
+    shipped: ShippedPrior
+    text: str
+    missing: int
+
+
+def train(
+    settings: Settings, folder: str | os.PathLike[str], labels: str | os.PathLike[str], *, data: str | None = None
+) -> Trained:
+    """Train a prior on the sessions below `folder` that the table `labels` names; `data` says what they are.
+
+    Raises:
+        InputError: a file is missing or wrong, there are too few sessions, or all of them ended alike.
+    """
+    said = read_labels(Path(labels))
+    sampler = Sampler(load_rules(settings.rules_file))
+    samples = list(samples_in(Path(folder), said, sampler=sampler, limits=settings.limits))
+    _check(samples, len(said))
+    shipped = ShippedPrior(
+        prior=train_prior(samples, DIRECTIONS, version=_version(samples), features_version=FEATURES_VERSION),
+        provenance=Provenance(
+            data=data or Path(os.path.abspath(folder)).name,
+            sessions={source: len(each) for source, each in by_source(samples).items()},
+            made_on=bootstrap.utc_now().date().isoformat(),
+            code_version=__version__,
+        ),
+        validity=validity(samples, DIRECTIONS),
+    )
+    return Trained(shipped=shipped, text=prior_text(shipped), missing=len(said) - len(samples))
+
+
+def _check(samples: Sequence[Sample], labels: int) -> None:
+    if len(samples) < FEWEST_SESSIONS:
+        raise InputError(
+            f"{len(samples)} of {labels} labelled sessions were found and read; {FEWEST_SESSIONS} are needed at least"
+        )
+    if not has_both(samples):
+        raise InputError("in no source were some tasks completed and others not: there is nothing to tell apart")
+
+
+def _version(samples: Sequence[Sample]) -> str:
+    """Name a prior after what it was trained on."""
+    seen = sorted(msgspec.json.encode(sample) for sample in samples)
+    return xxhash.xxh3_64_hexdigest(b"\n".join(seen))[:12]

@@ -1,0 +1,74 @@
+"""Symmetric systems of equations, in plain Python: a few hundred unknowns need no library that takes a second to load.
+
+Matrices are lists of rows. Sums of products of whole rows run at the speed of the interpreter's built-ins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from operator import mul
+
+Vector = Sequence[float]
+Matrix = list[list[float]]
+
+
+def dot(left: Vector, right: Vector) -> float:
+    """Give the sum of the products."""
+    total: float = sum(map(mul, left, right))
+    return total
+
+
+def gram(rows: Sequence[Vector]) -> Matrix:
+    """Give the products of all pairs of rows: a symmetric matrix, as many rows as there are."""
+    products: Matrix = [[0.0] * len(rows) for _ in rows]
+    for index, row in enumerate(rows):
+        for other in range(index + 1):
+            products[index][other] = products[other][index] = dot(row, rows[other])
+    return products
+
+
+def cholesky(matrix: Matrix) -> Matrix:
+    """Give the lower triangle whose product with its transpose is `matrix`; row `i` has `i + 1` numbers.
+
+    Raises:
+        ArithmeticError: the matrix is not positive definite.
+    """
+    lower: Matrix = []
+    for index, source in enumerate(matrix):
+        row: list[float] = []
+        for other in range(index):
+            above = lower[other]
+            row.append((source[other] - dot(row, above)) / above[other])
+        pivot = source[index] - dot(row, row)
+        if not pivot > 0:
+            raise ArithmeticError("the matrix is not positive definite")
+        row.append(math.sqrt(pivot))
+        lower.append(row)
+    return lower
+
+
+def solve(lower: Matrix, right: Vector) -> list[float]:
+    """Solve the equations of the matrix whose Cholesky triangle is `lower`."""
+    forward: list[float] = []
+    for row, value in zip(lower, right, strict=True):
+        forward.append((value - dot(forward, row)) / row[-1])
+    solution = [0.0] * len(lower)
+    for index in reversed(range(len(lower))):
+        row = lower[index]
+        solution[index] = value = forward[index] / row[-1]
+        for other in range(index):
+            forward[other] -= row[other] * value
+    return solution
+
+
+def inverse_diagonal(lower: Matrix) -> list[float]:
+    """Give the diagonal of the inverse of the matrix whose Cholesky triangle is `lower`."""
+    diagonal = []
+    for start in range(len(lower)):
+        column = [1 / lower[start][start]]
+        for index in range(start + 1, len(lower)):
+            row = lower[index]
+            column.append(-dot(row[start:index], column) / row[index])
+        diagonal.append(dot(column, column))
+    return diagonal

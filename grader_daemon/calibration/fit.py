@@ -1,0 +1,115 @@
+"""Logistic regression under a Gaussian prior: the most likely weights, found exactly.
+
+Labels are few and features are many, so the fit is done among the labels: with `n` of them it solves systems of `n`
+equations, however many features there are (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
+algorithm 3.1; the weights are those of the primal problem).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from operator import mul
+
+import msgspec
+
+from grader_daemon.calibration.algebra import Matrix, Vector, cholesky, dot, gram, inverse_diagonal, solve
+from grader_daemon.domain.completion_model import probability
+
+_PRECISION = 1e-9
+_LEAST_SHARE = 1e-4
+_LEAST_CURVATURE = 1e-9
+
+
+class Gaussian(msgspec.Struct, frozen=True, kw_only=True):
+    """What is thought of the weights before the labels: independent, each with a mean and a variance above 0."""
+
+    means: tuple[float, ...]
+    variances: tuple[float, ...]
+
+
+class Fit(msgspec.Struct, frozen=True, kw_only=True):
+    """The most likely weights.
+
+    `spread` is how uncertain they leave the log-odds of a session like the labelled ones that is not among them: the
+    mean leave-one-out variance (Rasmussen and Williams, equation 5.12, at the mode).
+    """
+
+    weights: tuple[float, ...]
+    spread: float
+
+
+class _Step(msgspec.Struct):
+    """A point of the search: the labels' pulls, the log-odds that they give, and how good that is."""
+
+    pulls: list[float]
+    odds: list[float]
+    worth: float
+
+
+def fit_logistic(rows: Sequence[Vector], outcomes: Sequence[bool], *, prior: Gaussian) -> Fit:
+    """Fit weights to at least one row; `rows` have as many values as the prior, a constant 1 among them if wanted."""
+    deviations = [math.sqrt(variance) for variance in prior.variances]
+    kernel = gram([list(map(mul, row, deviations)) for row in rows])
+    start = [dot(row, prior.means) for row in rows]
+    step = _mode(kernel, outcomes, start)
+    pulled = [
+        mean + variance * dot(column, step.pulls)
+        for mean, variance, column in zip(prior.means, prior.variances, zip(*rows, strict=True), strict=True)
+    ]
+    return Fit(weights=tuple(pulled), spread=_spread(kernel, step.odds))
+
+
+def _mode(kernel: Matrix, outcomes: Sequence[bool], start: list[float]) -> _Step:
+    """Newton's method; a step that makes it worse is halved."""
+    step = _at([0.0] * len(start), kernel, outcomes, start)
+    gained = math.inf
+    while gained > _PRECISION:
+        towards = _newton(step, kernel, outcomes, start)
+        share, better = 1.0, _at(towards, kernel, outcomes, start)
+        while better.worth < step.worth and share > _LEAST_SHARE:
+            share /= 2
+            between = [old + share * (new - old) for old, new in zip(step.pulls, towards, strict=True)]
+            better = _at(between, kernel, outcomes, start)
+        gained, step = better.worth - step.worth, better
+    return step
+
+
+def _at(pulls: list[float], kernel: Matrix, outcomes: Sequence[bool], start: list[float]) -> _Step:
+    moved = [dot(row, pulls) for row in kernel]
+    odds = list(map(sum, zip(start, moved, strict=True)))
+    likely = sum([_log_likelihood(value, outcome) for value, outcome in zip(odds, outcomes, strict=True)])
+    return _Step(pulls=pulls, odds=odds, worth=likely - dot(pulls, moved) / 2)
+
+
+def _log_likelihood(odds: float, outcome: bool) -> float:  # noqa: FBT001  an outcome, not a choice
+    against = -odds if outcome else odds
+    return -(max(against, 0.0) + math.log1p(math.exp(-abs(against))))
+
+
+def _newton(step: _Step, kernel: Matrix, outcomes: Sequence[bool], start: list[float]) -> list[float]:
+    likely = list(map(probability, step.odds))
+    bends = [max(p * (1 - p), _LEAST_CURVATURE) for p in likely]
+    roots = list(map(math.sqrt, bends))
+    wanted = [
+        bend * (odds - first) + outcome - p
+        for bend, odds, first, outcome, p in zip(bends, step.odds, start, outcomes, likely, strict=True)
+    ]
+    inner = solve(
+        cholesky(_curved(kernel, roots)), [root * dot(row, wanted) for root, row in zip(roots, kernel, strict=True)]
+    )
+    return [value - root * part for value, root, part in zip(wanted, roots, inner, strict=True)]
+
+
+def _curved(kernel: Matrix, roots: list[float]) -> Matrix:
+    """Give I + R K R, with the roots of the curvature on the diagonal of R."""
+    curved = [[root * value for value in map(mul, row, roots)] for root, row in zip(roots, kernel, strict=True)]
+    for index, row in enumerate(curved):
+        row[index] += 1
+    return curved
+
+
+def _spread(kernel: Matrix, odds: list[float]) -> float:
+    bends = [max(p * (1 - p), _LEAST_CURVATURE) for p in map(probability, odds)]
+    inverse = inverse_diagonal(cholesky(_curved(kernel, list(map(math.sqrt, bends)))))
+    return sum([(1 / part - 1) / bend for part, bend in zip(inverse, bends, strict=True)]) / len(bends)

@@ -1,0 +1,243 @@
+"""What is thought of a session before its user said anything: a prior, learned from labelled sessions of other places.
+
+What tells completed sessions from failed ones differs more between places than within one, and a few places teach
+little about the next: weights fitted to five of them do worse in the sixth than equal weights in the directions that
+reason expects (Dawes, The robust beauty of improper linear models, American Psychologist 34, 1979). So a prior begins
+with these directions, as if they had been seen in so many places as `PLACES_EXPECTED`, and every source of labelled
+sessions then counts as one more. From the sources it learns which features say the same, how much all of them together
+are worth, how often tasks are completed, and from which probability on a session should count as completed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from operator import mul
+
+import msgspec
+
+from grader_daemon.calibration.agreement import matthews
+from grader_daemon.calibration.algebra import Matrix, cholesky, dot, solve
+from grader_daemon.calibration.samples import Sample, Scaling, by_source, scaling_of
+from grader_daemon.domain.completion_model import CompletionModel, probability
+from grader_daemon.domain.verdict import VerdictBy
+
+PLACES_EXPECTED = 20.0
+"""So many sources weigh as much as what reason expects; with fewer, the next place is ranked worse."""
+
+_EXPECTED_CORRELATION = 0.1
+"""With completion, of a feature whose direction is 1 or -1."""
+
+_RIDGE = 5.0
+"""Added to the variance 1 of every feature; the measures are flat between 3 and 10."""
+
+_VARIANCE = 1 / 80
+"""Of a weight around the prior's, in another place. The measures are flat between 1/40 and 1/160."""
+
+_FREE_VARIANCE = 1 / 200
+"""Of the weight of a feature that no other place can say anything of: `FREE`."""
+
+FREE = "hash:"
+"""Features whose names begin so are words; what they mean is for each user's own labels to tell."""
+
+_FLATNESS = 1e-4
+"""Keeps the slope from growing without end where the scores separate."""
+
+_FARTHEST_LEVEL = 100.0
+_NEWTON_STEPS = 15
+_STEPS = 50
+_PRECISION = 1e-9
+_SHARES = 40
+
+
+class Provenance(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a prior comes from: the data with its licences, how many sessions of which sources, when, by which code."""
+
+    data: str
+    sessions: dict[str, int]
+    made_on: str
+    code_version: str
+
+
+class Validity(msgspec.Struct, frozen=True, kw_only=True):
+    """What a prior was worth where it had not been trained: the mean over sources, each left out in turn.
+
+    Matthews correlations are those of the verdicts; `ranking` is the area under the curve of the probability. None
+    where there is one source only.
+    """
+
+    sources: int
+    ranking: float | None
+    model_matthews: float | None
+    rules_matthews: float | None
+
+    @property
+    def better(self) -> VerdictBy:
+        """Say whose verdict was better there; the rules' unless the model's was."""
+        if self.model_matthews is None or self.rules_matthews is None:
+            return VerdictBy.RULES
+        return VerdictBy.MODEL if self.model_matthews > self.rules_matthews else VerdictBy.RULES
+
+
+class Prior(msgspec.Struct, frozen=True, kw_only=True):
+    """Weights for scaled features, each with the variance that it has from place to place.
+
+    `intercept` is the log-odds of an ordinary session; `base_rate` how many tasks are completed, the mean of sources.
+    """
+
+    version: str
+    features_version: int
+    names: tuple[str, ...]
+    scaling: Scaling
+    weights: tuple[float, ...]
+    variances: tuple[float, ...]
+    intercept: float
+    base_rate: float
+    threshold: float
+
+    @property
+    def model(self) -> CompletionModel:
+        """The model for those who labelled nothing."""
+        return unscaled(
+            self, self.scaling, self.weights, intercept=self.intercept, threshold=self.threshold, version=self.version
+        )
+
+
+class ShippedPrior(msgspec.Struct, frozen=True, kw_only=True):
+    """A prior as it stands in its file."""
+
+    prior: Prior
+    provenance: Provenance
+    validity: Validity
+
+
+def unscaled(
+    prior: Prior, scaling: Scaling, weights: Sequence[float], *, intercept: float, threshold: float, version: str
+) -> CompletionModel:
+    """Give the model that reads features as they are."""
+    plain = tuple([weight / scale for weight, scale in zip(weights, scaling.scales, strict=True)])
+    return CompletionModel(
+        version=version,
+        features_version=prior.features_version,
+        names=prior.names,
+        means=scaling.means,
+        weights=plain,
+        intercept=intercept - dot(plain, scaling.means),
+        threshold=threshold,
+    )
+
+
+def train_prior(
+    samples: Sequence[Sample], directions: Mapping[str, float], *, version: str, features_version: int
+) -> Prior:
+    """Learn from labelled sessions; a source in which all were completed, or none, teaches nothing.
+
+    Args:
+        samples: from at least one source with both outcomes.
+        directions: the features by their names, in their order; 1 where more of it should speak for completion, -1
+            where against it, 0 where reason expects nothing.
+        version: names what comes of it.
+        features_version: of the features.
+    """
+    sources = [each for each in by_source(samples).values() if 0 < _rate(each) < 1]
+    scaling = scaling_of(sources)
+    known = [index for index, name in enumerate(directions) if not name.startswith(FREE)]
+    scaled = [[_pick(scaling.apply(sample.features), known) for sample in each] for each in sources]
+    outcomes = [[sample.completed for sample in each] for each in sources]
+    expected = _pick(list(directions.values()), known)
+    raw = _robust_weights(scaled, outcomes, expected)
+    scores = [[dot(raw, row) for row in rows] for rows in scaled]
+    slope = _slope(scores, outcomes)
+    odds = [[slope * score for score in each] for each in scores]
+    base_rate = sum(map(_rate, sources)) / len(sources)
+    intercept = _level(odds, base_rate)
+    weights = [0.0] * len(directions)
+    for index, weight in zip(known, raw, strict=True):
+        weights[index] = slope * weight
+    likely = [[probability(intercept + value) for value in each] for each in odds]
+    return Prior(
+        version=version,
+        features_version=features_version,
+        names=tuple(directions),
+        scaling=scaling,
+        weights=tuple(weights),
+        variances=tuple([_FREE_VARIANCE if name.startswith(FREE) else _VARIANCE for name in directions]),
+        intercept=intercept,
+        base_rate=base_rate,
+        threshold=_threshold(likely, outcomes),
+    )
+
+
+def _robust_weights(scaled: list[Matrix], outcomes: list[list[bool]], expected: list[float]) -> list[float]:
+    """Give the ridge weights of the expected and the seen correlations, for features as alike as in the sources."""
+    width = len(expected)
+    alike: Matrix = [[0.0] * width for _ in range(width)]
+    seen = [PLACES_EXPECTED * _EXPECTED_CORRELATION * direction for direction in expected]
+    for rows, results in zip(scaled, outcomes, strict=True):
+        columns = [_centred(column) for column in zip(*rows, strict=True)]
+        result = _centred([float(outcome) for outcome in results])
+        size = math.sqrt(dot(result, result))
+        for index, column in enumerate(columns):
+            norm = math.sqrt(dot(column, column))
+            seen[index] += dot(column, result) / (norm * size) if norm > _PRECISION else 0.0
+            for other in range(index + 1):
+                alike[index][other] += dot(column, columns[other]) / len(rows) / len(scaled)
+    for index, row in enumerate(alike):
+        row[index] += _RIDGE
+    return solve(cholesky(alike), [value / (PLACES_EXPECTED + len(scaled)) for value in seen])
+
+
+def _slope(scores: list[list[float]], outcomes: list[list[bool]]) -> float:
+    """Fit one slope to all sources, each with its own intercept and as much say as any other, by Newton's method."""
+    slope, intercepts = 0.0, [0.0] * len(scores)
+    for _ in range(_NEWTON_STEPS):
+        pull, bend = -_FLATNESS * slope, _FLATNESS
+        moves = []
+        for each, results, intercept in zip(scores, outcomes, intercepts, strict=True):
+            likely = [probability(intercept + slope * score) for score in each]
+            bends = [p * (1 - p) / len(each) for p in likely]
+            pulls = [(result - p) / len(each) for result, p in zip(results, likely, strict=True)]
+            weight, level = sum(bends), sum(pulls)
+            centre = dot(bends, each) / weight
+            moves.append((level / weight, centre))
+            pull += dot(pulls, each) - centre * level
+            bend += dot(bends, list(map(mul, each, each))) - centre * centre * weight
+        move = pull / bend
+        slope += move
+        intercepts = [old + up - centre * move for old, (up, centre) in zip(intercepts, moves, strict=True)]
+    return slope
+
+
+def _level(odds: list[list[float]], rate: float) -> float:
+    """Give the intercept with which the mean probability, of the means of the sources, is `rate`; by bisection."""
+    low, high = -_FARTHEST_LEVEL, _FARTHEST_LEVEL
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        means = [sum([probability(middle + value) for value in each]) / len(each) for each in odds]
+        low, high = (middle, high) if sum(means) / len(means) < rate else (low, middle)
+    return (low + high) / 2
+
+
+def _threshold(likely: list[list[float]], outcomes: list[list[bool]]) -> float:
+    """Give the probability from which on verdicts agree best with the outcomes, in the mean of the sources."""
+    pooled = sorted([p for each in likely for p in each])
+    candidates = [pooled[len(pooled) * share // _SHARES] for share in range(1, _SHARES)]
+
+    def worth(threshold: float) -> float:
+        both = zip(likely, outcomes, strict=True)
+        return sum([matthews(results, [p >= threshold for p in each]) for each, results in both])
+
+    return max(candidates, key=worth)
+
+
+def _rate(samples: Sequence[Sample]) -> float:
+    return sum([sample.completed for sample in samples]) / len(samples)
+
+
+def _pick(values: Sequence[float], indexes: Sequence[int]) -> list[float]:
+    return [values[index] for index in indexes]
+
+
+def _centred(column: Sequence[float]) -> list[float]:
+    mean = sum(column) / len(column)
+    return [value - mean for value in column]

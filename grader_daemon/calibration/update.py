@@ -1,0 +1,69 @@
+"""A prior and a person's own labels to the model for that person.
+
+First the base rate is learned, from the labels and a little from the prior; then the weights, the most likely ones
+around those of the prior. Features are scaled by what is ordinary in the person's own sessions, labelled or not. Few
+labels leave weights uncertain, and log-odds that are uncertain are less far from even than they seem: all of them are
+drawn back by the same factor (MacKay, Neural Computation 4, 1992, with half the variance: more of it is in the prior's
+variances, which are wider than labels of one place would make them).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from grader_daemon.calibration.fit import Gaussian, fit_logistic
+from grader_daemon.calibration.prior import Prior, unscaled
+from grader_daemon.calibration.samples import Sample
+from grader_daemon.domain.completion_model import CompletionModel
+
+MOST_LABELS = 400
+"""So many of them are learned from, the last ones: the time that takes grows with their cube, what it gains hardly."""
+
+_BASE_RATE_LABELS = 4.0
+"""So many labels weigh as much as the base rate of the prior."""
+
+_INTERCEPT_VARIANCE = 100.0
+_SPREAD_COUNTED = 0.5
+
+
+def update(
+    prior: Prior, labelled: Sequence[Sample], *, history: Sequence[tuple[float, ...]], version: str
+) -> CompletionModel:
+    """Learn from a person's labels; without any, the model is the prior's.
+
+    Args:
+        prior: where it starts.
+        labelled: sessions with a person's word, the newest last.
+        history: the features of their finished sessions, labelled or not.
+        version: names what comes of it.
+    """
+    learned = labelled[-MOST_LABELS:]
+    if not learned:
+        return prior.model
+    seen = history or [sample.features for sample in learned]
+    scaling = prior.scaling.adapted(seen)
+    rate = base_rate(prior, learned)
+    start = Gaussian(
+        means=(*prior.weights, math.log(rate / (1 - rate))), variances=(*prior.variances, _INTERCEPT_VARIANCE)
+    )
+    rows = [[*scaling.apply(sample.features), 1.0] for sample in learned]
+    fit = fit_logistic(rows, [sample.completed for sample in learned], prior=start)
+    drawn_back = 1 / math.sqrt(1 + math.pi / 8 * _SPREAD_COUNTED * fit.spread)
+    *weights, intercept = [weight * drawn_back for weight in fit.weights]
+    model = unscaled(prior, scaling, weights, intercept=intercept, threshold=0.5, version=version)
+    return msgspec.structs.replace(model, threshold=_threshold(model, seen, rate))
+
+
+def base_rate(prior: Prior, labelled: Sequence[Sample]) -> float:
+    """Give how many tasks are completed: as the labels say, and as the prior does where there are few. 0 to 1."""
+    completed = sum([sample.completed for sample in labelled])
+    return (completed + _BASE_RATE_LABELS * prior.base_rate) / (len(labelled) + _BASE_RATE_LABELS)
+
+
+def _threshold(model: CompletionModel, seen: Sequence[tuple[float, ...]], rate: float) -> float:
+    """Give the probability from which on as many of the sessions count as completed as the base rate says."""
+    likely = sorted([model.predict(features) or 0.0 for features in seen])
+    return likely[min(len(likely) - 1, int((1 - rate) * len(likely)))]
