@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from grader_daemon.api.reader import Status
     from grader_daemon.domain.alert import Alert
     from grader_daemon.domain.analysis import Category, Failure, SessionState
+    from grader_daemon.domain.calibration import Calibration
     from grader_daemon.domain.check import Check, CheckState
     from grader_daemon.domain.feedback import Feedback, Label
     from grader_daemon.domain.grade import Grade, Reason
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Alert",
+    "Calibration",
     "Category",
     "Check",
     "CheckState",
@@ -66,6 +68,7 @@ _HOMES = {
     "api.reader": ("Status",),
     "domain.alert": ("Alert",),
     "domain.analysis": ("Category", "Failure", "SessionState"),
+    "domain.calibration": ("Calibration",),
     "domain.check": ("Check", "CheckState"),
     "domain.feedback": ("Feedback", "Label"),
     "domain.grade": ("Grade", "Reason"),

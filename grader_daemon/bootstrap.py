@@ -16,10 +16,13 @@ from grader_daemon.storage import Store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from grader_daemon.calibration.lessons import Terms
+    from grader_daemon.calibration.prior import ShippedPrior
     from grader_daemon.domain.verdict import Judge
     from grader_daemon.integrations.receivers import Receiver
     from grader_daemon.integrations.scorers import QualityScorer
     from grader_daemon.jobs import Job
+    from grader_daemon.jobs.calibration import Calibrator
     from grader_daemon.jobs.quality import Checker
     from grader_daemon.pipeline.examine import Examiner
     from grader_daemon.pipeline.ingest import Ingest
@@ -34,8 +37,58 @@ def utc_now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251  the one place
 
 
-def make_examiner(settings: Settings) -> Examiner:
-    """Rules, analyzer, grader and judge; no database.
+def make_judge(settings: Settings, store: Store | None) -> Judge:
+    """Who gives automatic verdicts now: by what was learned from labels in `store`, if there is one, else by the prior.
+
+    Raises:
+        ConfigurationError: the prior cannot be read.
+        StoreError: the database cannot be read.
+    """
+    return make_terms(settings).judge(store.calibrations.adopted() if store is not None else None)
+
+
+def make_terms(settings: Settings) -> Terms:
+    """Policy, prior and ways to learn.
+
+    Raises:
+        ConfigurationError: the prior cannot be read.
+    """
+    from grader_daemon.calibration.lessons import Terms
+    from grader_daemon.domain.verdict import Policy
+
+    shipped = read_prior(settings)
+    return Terms(policy=Policy(settings.verdict), prior=shipped.prior, prior_better=shipped.validity.better)
+
+
+def read_prior(settings: Settings) -> ShippedPrior:
+    """Read the prior that is set, or the one that ships with the program.
+
+    Raises:
+        ConfigurationError: it cannot be read, or reads other features than this version of the package.
+    """
+    from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
+    from grader_daemon.rules.prior import load_prior
+
+    shipped = load_prior(settings.calibration_prior)
+    if shipped.prior.features_version != FEATURES_VERSION or shipped.prior.names != tuple(DIRECTIONS):
+        named = settings.calibration_prior or "the shipped prior"
+        raise ConfigurationError(f"{named} reads features of another version; train it again with `calibration train`")
+    return shipped
+
+
+def make_calibrator(settings: Settings, store: Store) -> Calibrator:
+    """What learns from the labels in `store`.
+
+    Raises:
+        ConfigurationError: the prior cannot be read.
+    """
+    from grader_daemon.jobs.calibration import Calibrator
+
+    return Calibrator(store, make_terms(settings))
+
+
+def make_examiner(settings: Settings, judge: Judge) -> Examiner:
+    """Rules, analyzer and grader; no database.
 
     Raises:
         ConfigurationError: the rules file or the prior is wrong.
@@ -45,29 +98,11 @@ def make_examiner(settings: Settings) -> Examiner:
 
     return Examiner(
         load_rules(settings.rules_file),
-        make_judge(settings),
+        judge,
         zone=settings.zone,
         idle=timedelta(minutes=settings.idle_minutes),
         limits=settings.limits,
     )
-
-
-def make_judge(settings: Settings) -> Judge:
-    """Whoever was better on sources that the prior had not seen, with the model of the prior.
-
-    Raises:
-        ConfigurationError: the prior is wrong, or reads other features than this version of the package.
-    """
-    from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
-    from grader_daemon.domain.verdict import Judge
-    from grader_daemon.rules.prior import load_prior
-
-    shipped = load_prior(settings.calibration_prior)
-    prior = shipped.prior
-    if prior.features_version != FEATURES_VERSION or prior.names != tuple(DIRECTIONS):
-        named = settings.calibration_prior or "the shipped prior"
-        raise ConfigurationError(f"{named} reads features of another version; train it again with `calibration train`")
-    return Judge(by=shipped.validity.better, model=prior.model)
 
 
 def open_store(settings: Settings, *, read_only: bool = False) -> Store:
@@ -88,7 +123,7 @@ def make_ingest(settings: Settings, store: Store, *, on_file: Callable[[str], No
     from grader_daemon.pipeline.ingest import Ingest
     from grader_daemon.pipeline.record import Recorder
 
-    examiner = make_examiner(settings)
+    examiner = make_examiner(settings, make_judge(settings, store))
     return Ingest(
         examiner=examiner,
         recorder=Recorder(
@@ -109,6 +144,7 @@ def make_jobs(settings: Settings, *, is_settled: Callable[[], bool]) -> Iterator
         ConfigurationError: the rules file is wrong.
         StoreError: the database cannot be used.
     """
+    from grader_daemon.jobs.calibration import CalibrationJob
     from grader_daemon.jobs.degradation import DegradationWatch
     from grader_daemon.jobs.weekly import ReportJob, WeeklyReports
     from grader_daemon.rules import load_rules
@@ -123,7 +159,9 @@ def make_jobs(settings: Settings, *, is_settled: Callable[[], bool]) -> Iterator
         settled_after=timedelta(minutes=settings.idle_minutes) + _GRADING_MARGIN,
         is_settled=is_settled,
     )
-    yield "scheduler", store, [watch, ReportJob(WeeklyReports(store, zone=settings.zone), is_settled=is_settled)]
+    calibration = CalibrationJob(make_calibrator(settings, store), is_settled=is_settled)
+    reports = ReportJob(WeeklyReports(store, zone=settings.zone), is_settled=is_settled)
+    yield "scheduler", store, [calibration, watch, reports]
     if receivers:
         from grader_daemon.jobs.delivery import Delivery
 

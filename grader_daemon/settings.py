@@ -69,6 +69,10 @@ class Settings(BaseSettings):
     calibration_prior: Path | None = Field(
         None, description="A prior of `calibration train` in place of the shipped one."
     )
+    verdict: Literal["auto", "rules", "model"] = Field(
+        "auto",
+        description="Who says whether a task was completed; auto: whichever of rules and model is known to be better.",
+    )
     quiet_seconds: float = Field(
         2.0, ge=0, le=3600, description="A session is graded when its file was not written to for so long."
     )

@@ -28,6 +28,8 @@ settings.register_profile("fast", settings(max_examples=40, **_COMMON))  # type:
 settings.register_profile("ci", settings(max_examples=60, **_COMMON))  # type: ignore[arg-type]
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") == "true" else "fast"))
 configuration.set_hypothesis_home_dir(os.path.join(tempfile.gettempdir(), "grader-daemon-hypothesis"))
+os.environ["GRADER_VERDICT"] = "rules"
+"""Whose verdicts a reader can follow; tests of the model say so."""
 
 IDLE = timedelta(minutes=30)
 PAUSES = (timedelta(seconds=5), timedelta(seconds=30))

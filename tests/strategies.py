@@ -20,14 +20,16 @@ from grader_daemon.domain.analysis import (
     ToolUse,
     errors_of,
 )
+from grader_daemon.domain.calibration import Calibration, Evidence
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.completion_model import CompletionModel
+from grader_daemon.domain.feedback import FeedbackSource, Label
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
-from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.domain.verdict import Policy, VerdictBy
 from grader_daemon.storage import NewGrade
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
@@ -189,6 +191,51 @@ def model(**changes: object) -> CompletionModel:
         weights=(),
         intercept=0.0,
         threshold=0.5,
+    )
+    return msgspec.structs.replace(base, **changes)
+
+
+def evidence(**changes: object) -> Evidence:
+    """What a calibration without labels is based on, but for `changes`."""
+    base = Evidence(prior="m1", better=VerdictBy.RULES, why="nothing is known yet")
+    return msgspec.structs.replace(base, **changes)
+
+
+def label(**changes: object) -> Label:
+    """A person says that a finished session was completed, but for `changes`."""
+    base = Label(
+        session_id=SESSION_ID,
+        completed=True,
+        quality=None,
+        given_at=NOW,
+        given_by="me",
+        source=FeedbackSource.LABEL,
+        note=None,
+        sampled=None,
+        drawn_at_random=False,
+        went_on=False,
+        is_finished=True,
+        ended_on=NOW.date().isoformat(),
+        automatic_completed=True,
+        automatic_quality=3,
+        rules_completed=True,
+        p_completed=None,
+        request=None,
+        features=(),
+    )
+    return msgspec.structs.replace(base, **changes)
+
+
+def calibration(**changes: object) -> Calibration:
+    """One that was adopted, but for `changes`."""
+    base = Calibration(
+        made_at=NOW,
+        adopted=True,
+        verdict_by=VerdictBy.RULES,
+        policy=Policy.AUTO,
+        labels=0,
+        model=model(),
+        evidence=evidence(),
     )
     return msgspec.structs.replace(base, **changes)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.grade import Grade
 
 _LAST = ("ended_at", "ended_on", "error_rate", "had_user_refusal", "had_user_interruption", "state_reason", "tools")
@@ -23,6 +24,11 @@ def grade_document(grade: Grade, row_id: int | None) -> dict[str, Any]:
     for name in _LAST:
         fields[name] = fields.pop(name)
     return {**document, **fields, "score": round(grade.score, 4)}
+
+
+def calibration_document(made: Calibration) -> dict[str, Any]:
+    """Give a calibration as it stands in JSON documents: its model by name, whose numbers say nothing to a person."""
+    return {**msgspec.to_builtins(made), "model": made.model.version}
 
 
 def failure_documents(grade: Grade) -> list[dict[str, Any]]:

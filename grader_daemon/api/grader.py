@@ -3,35 +3,41 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing
 from datetime import datetime, timedelta
 from functools import partial
+from pathlib import Path
 from random import Random
 
 import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.analysis.redaction import redactor_of
+from grader_daemon.api.calibrating import CalibrationKeeper, meaning_of
 from grader_daemon.api.excerpts import excerpt
-from grader_daemon.api.labels import LabelKeeper
 from grader_daemon.api.review import SPANS_DAYS, THRESHOLD, ReviewItem, review_item
+from grader_daemon.domain.difference import RegradeDiff
 from grader_daemon.domain.feedback import Sampling
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.ledger import ledger_path
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import Session
-from grader_daemon.errors import GraderError, InputError, UngradableError
+from grader_daemon.domain.verdict import GradeVersion, Judge
+from grader_daemon.errors import GraderError, InputError, StoreError, UngradableError
 from grader_daemon.grading import CATALOG
 from grader_daemon.integrations.scorers import QualityScorer
 from grader_daemon.patterns.review import choose
 from grader_daemon.pipeline.backfill import backfill, backfill_in_processes
 from grader_daemon.pipeline.discovery import FoundFile, Walk
-from grader_daemon.pipeline.examine import GradedFile, SkippedFile, TroubledFile
+from grader_daemon.pipeline.examine import Examiner, GradedFile, SkippedFile, TroubledFile
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.record import Happened, Recorded
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.rules import load_rules
 from grader_daemon.storage.rows import StoredGrade
+
+_TOLD_EFFECTS = 8
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,25 +48,37 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
     errors: list[tuple[str, str]]
 
 
+class FeatureEffect(msgspec.Struct, frozen=True, kw_only=True):
+    """A feature of a session: its value, what it adds to the log-odds of completion, and what the feature is."""
+
+    name: str
+    value: float
+    log_odds: float
+    meaning: str | None
+
+
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """A grade with the sentences of its rules and the messages that prove them.
 
     `excerpts` maps a message index to "role: text", redacted and cut. `note` says why they are missing, if they are.
+    `effects` are what moved `p_completed` most; none where the model that gave it is not known any more.
     """
 
     stored: StoredGrade
     sentences: dict[str, str]
     excerpts: dict[int, str]
     note: str | None
+    effects: tuple[FeatureEffect, ...]
 
 
-class SelfGrader(LabelKeeper):
+class SelfGrader(CalibrationKeeper):
     """Grades sessions and answers questions about grades; safe beside a running daemon and among threads.
 
     Use it as a context manager, or call `close`.
     """
 
     _made: Ingest | None = None
+    _judged = 0
 
     def close(self) -> None:
         """Close the database."""
@@ -112,6 +130,52 @@ class SelfGrader(LabelKeeper):
         ]
         return sorted(found, key=lambda file: file.stamp.mtime_ns, reverse=True)
 
+    def graded_files(self, *, since: datetime | None = None) -> list[str]:
+        """Files that have a grade; `since`: of sessions that ended from then on."""
+        return self._store.graded_paths(since=since)
+
+    def outdated_files(self, *, since: datetime | None = None) -> list[str]:
+        """Those of `graded_files` whose grade was made by other rules, another model, or under another verdict."""
+        return self._store.graded_paths(but_of=self._ingest.examiner.rules_version, since=since)
+
+    def regrade_diff(
+        self,
+        *,
+        since: datetime | None = None,
+        rules_file: str | os.PathLike[str] | None = None,
+        advance: Callable[[int], None] = lambda _: None,
+    ) -> RegradeDiff:
+        """Say what grading everything again would change, without writing anything.
+
+        `since`: of sessions that ended from then on. `rules_file`: under these rules of your own instead of those that
+        are set. `advance` is told how many files are done.
+
+        Raises:
+            ConfigurationError: the rules are wrong.
+        """
+        from grader_daemon.api.regrading import compare_all
+
+        settings = self.settings
+        if rules_file is not None:
+            settings = settings.model_copy(update={"rules_file": Path(rules_file)})
+        return compare_all(
+            self._store.graded_paths(since=since),
+            store=self._store,
+            examiner=bootstrap.make_examiner(settings, bootstrap.make_judge(settings, self._store)),
+            clock=bootstrap.utc_now,
+            advance=advance,
+        )
+
+    def regrade(self, paths: Sequence[str], *, jobs: int = 1) -> Iterator[list[Recorded]]:
+        """Grade files again, whatever made their grades; yields what came of each batch when it is saved."""
+        return backfill_in_processes(
+            paths,
+            self._ingest,
+            jobs=jobs,
+            make_examiner=self._examiner_maker(),
+            clock=bootstrap.utc_now,
+        )
+
     def backfill(self, files: Sequence[FoundFile], *, jobs: int = 1) -> Iterator[list[Recorded]]:
         """Grade many files in `jobs` processes; yields what came of each batch when it is saved."""
         paths = [file.path for file in files]
@@ -121,7 +185,7 @@ class SelfGrader(LabelKeeper):
             paths,
             self._ingest,
             jobs=jobs,
-            make_examiner=partial(bootstrap.make_examiner, self.settings),
+            make_examiner=self._examiner_maker(),
             clock=bootstrap.utc_now,
         )
 
@@ -145,7 +209,13 @@ class SelfGrader(LabelKeeper):
                 for index in sorted(wanted)
                 if index < len(session.messages)
             }
-        return Explanation(stored=stored, sentences=_sentences(grade.reasons), excerpts=excerpts, note=note)
+        return Explanation(
+            stored=stored,
+            sentences=_sentences(grade.reasons),
+            excerpts=excerpts,
+            note=note,
+            effects=self._effects(grade),
+        )
 
     def check_quality(self, scorer: QualityScorer | None = None, *, n: int = 10) -> list[QualityCheck]:
         """Have up to `n` finished sessions of the last four weeks judged, drawn at random among those not judged yet.
@@ -177,7 +247,7 @@ class SelfGrader(LabelKeeper):
             found = feedback.candidates(since=None if days is None else now - timedelta(days=days))
             chosen = choose(
                 [candidate for candidate in found if candidate.session_id not in passed],
-                threshold=THRESHOLD,
+                threshold=self._threshold(),
                 disputed=disputed,
                 known_requests=feedback.judged_requests(),
                 chance=chance,
@@ -186,6 +256,11 @@ class SelfGrader(LabelKeeper):
                 candidate, sampled = chosen
                 return self._review_item(candidate.session_id, sampled)
         return None
+
+    def _threshold(self) -> float:
+        """Give the probability from which on the model in force says completed."""
+        model = bootstrap.make_judge(self.settings, self._store).model
+        return THRESHOLD if model is None else model.threshold
 
     def _review_item(self, session_id: str, sampled: Sampling) -> ReviewItem:
         stored = self._store.find_grade(session_id)
@@ -201,10 +276,16 @@ class SelfGrader(LabelKeeper):
 
     @property
     def _ingest(self) -> Ingest:
+        """From path to row, by the judge that is in force now."""
         with self._lock:
-            if self._made is None:
-                self._made = bootstrap.make_ingest(self.settings, self._store)
+            newest = self._store.calibrations.newest_number()
+            if self._made is None or self._judged != newest:
+                self._made, self._judged = bootstrap.make_ingest(self.settings, self._store), newest
             return self._made
+
+    def _examiner_maker(self) -> Callable[[], Examiner]:
+        """For helper processes: they get the judge as a value."""
+        return partial(bootstrap.make_examiner, self.settings, bootstrap.make_judge(self.settings, self._store))
 
     def _ingest_all(self, paths: list[str]) -> list[Recorded]:
         recorded: list[Recorded] = []
@@ -243,7 +324,7 @@ class SelfGrader(LabelKeeper):
         grades.append((stored.id, stored.grade))
 
     def _try_out(self, files: list[str]) -> Outcomes:
-        examiner = bootstrap.make_examiner(self.settings)
+        examiner = bootstrap.make_examiner(self.settings, self._judge_to_try())
         grades: list[tuple[int | None, Grade]] = []
         skipped: list[tuple[str, str]] = []
         errors: list[tuple[str, str]] = []
@@ -258,6 +339,27 @@ class SelfGrader(LabelKeeper):
                 case _:
                     errors.append((file, "the file is gone or being written to"))
         return Outcomes(grades=grades, skipped=skipped, errors=errors)
+
+    def _effects(self, grade: Grade) -> tuple[FeatureEffect, ...]:
+        """Give the features that moved the probability most, by the model that gave it."""
+        model = self.model_of(GradeVersion.read(grade.rules_version).model)
+        if model is None or len(model.names) != len(grade.features):
+            return ()
+        values = dict(zip(model.names, grade.features, strict=True))
+        moved = sorted(model.contributions(grade.features).items(), key=lambda item: -abs(item[1]))
+        return tuple(
+            FeatureEffect(name=name, value=values[name], log_odds=log_odds, meaning=meaning_of(name))
+            for name, log_odds in moved[:_TOLD_EFFECTS]
+            if log_odds
+        )
+
+    def _judge_to_try(self) -> Judge:
+        """The judge in force if there is a database to tell; none is made, nor changed, for a try."""
+        try:
+            with closing(bootstrap.open_store(self.settings, read_only=True)) as store:
+                return bootstrap.make_judge(self.settings, store)
+        except StoreError:
+            return bootstrap.make_judge(self.settings, None)
 
     def _read_again(self, grade: Grade) -> tuple[Session | None, str | None]:
         try:

@@ -93,7 +93,7 @@ class UserService:
             ServiceError: systemd did not do it, or the daemon did not get ready.
         """
         settings = load_settings(watch_roots=watch_roots or None, db_path=db_path)
-        bootstrap.make_examiner(settings)
+        bootstrap.make_examiner(settings, bootstrap.make_judge(settings, None))
         fit = _fit(
             settings, runtime=self._manager.runtime, has_roots=bool(watch_roots), has_database=db_path is not None
         )

@@ -98,7 +98,7 @@ def compare(
             verdicts[index] = likely[index] >= model.threshold
     old = [current.predict(sample.features) or 0.0 for sample in labelled]
     brier, brier_error = _brier_gain(labelled, likely, old)
-    gain, gain_error = _matthews_gain(labelled, verdicts)
+    gain, gain_error = matthews_gain(labelled, verdicts)
     return Comparison(
         probabilities=tuple(likely),
         verdicts=tuple(verdicts),
@@ -165,7 +165,7 @@ def _brier_gain(labelled: Sequence[Sample], new: Sequence[float], old: Sequence[
     return total / len(labelled), math.sqrt(spread * few) / len(labelled)
 
 
-def _matthews_gain(labelled: Sequence[Sample], verdicts: Sequence[bool]) -> tuple[float, float]:
+def matthews_gain(labelled: Sequence[Sample], verdicts: Sequence[bool]) -> tuple[float, float]:
     """Give the gain over the rules and its standard error, by drawing tasks again and again."""
     tasks: dict[str, list[int]] = {}
     for index, sample in enumerate(labelled):

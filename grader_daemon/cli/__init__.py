@@ -18,6 +18,7 @@ _COMMANDS = {
     "run": ("run", "Watch the folders and grade sessions as they finish."),
     "grade": ("grade", "Grade files or folders now; no daemon is needed."),
     "backfill": ("backfill", "Grade everything that is not graded yet."),
+    "regrade": ("regrade", "Grade again what another version graded, or see what would change."),
     "status": ("status", "Is the daemon up, and how far is it?"),
     "doctor": ("doctor", "Check the machine and the set-up; repair what is safe."),
     "backup": ("backup", "Copy the database while the daemon goes on."),
@@ -32,7 +33,8 @@ _COMMANDS = {
     "errors": ("errors", "Failures of one cause, and what helped."),
     "report": ("report", "The weekly report."),
     "alerts": ("alerts", "What degraded, since when, and why."),
-    "calibration": ("calibration", "What the probability of completion is learned from."),
+    "calibrate": ("calibrate", "Learn from labels how sure grades are."),
+    "calibration": ("calibration", "Who decides whether a task was completed, and how far that can be trusted."),
     "service": ("service", "Have systemd run the daemon, and restart it when it must."),
     "demo": ("demo", "See the daemon grade a few sample sessions, in ten seconds."),
 }

@@ -1,19 +1,116 @@
-"""``calibration``: what the probability of completion is learned from."""
+"""``calibration``: how sure grades are, and why."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
+import msgspec
 
+from grader_daemon.api.calibrating import CalibrationKeeper, CalibrationState, Weight
+from grader_daemon.api.documents import calibration_document
+from grader_daemon.calibration.prior import Provenance, Validity
 from grader_daemon.cli import output
-from grader_daemon.cli.options import read_settings
+from grader_daemon.cli.options import asks, json_option, read_settings
+from grader_daemon.domain.calibration import Calibration, LabelCounts
+from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
+from grader_daemon.reports.numbers import MINUS
+from grader_daemon.reports.trust import agreement_table, label_words, number_words, reliability_lines, sentence
+
+_LISTED_WEIGHTS = 10
 
 
 @click.group("calibration")
 def command() -> None:
-    """What the probability of completion is learned from, and how far it holds."""
+    """How sure grades are, and what is known of it."""
+
+
+@command.command("show")
+@asks(CalibrationKeeper)
+@json_option
+def show(*, grader: CalibrationKeeper, as_json: bool) -> None:
+    """Show who decides and why, and how far verdicts agree with people, on sessions that were not learned from."""
+    state = grader.calibration()
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, **_document(state)})
+    else:
+        _print(state)
+
+
+def _document(state: CalibrationState) -> dict[str, object]:
+    """Give the state without the numbers of former models, which are long and say nothing to a person."""
+    document: dict[str, object] = msgspec.to_builtins(state)
+    look = None if state.look is None else calibration_document(state.look)
+    return {**document, "look": look, "history": [calibration_document(each) for each in state.history]}
+
+
+def _print(state: CalibrationState) -> None:
+    output.facts(
+        [
+            ("verdicts by", f"the {state.verdict_by}"),
+            ("because", state.why),
+            ("model", state.model),
+            ("prior", state.prior),
+            *(("", words) for words in _provenance(state.provenance, state.validity)),
+            ("labels", label_words(LabelCounts() if state.look is None else state.look.evidence.counts)),
+        ]
+    )
+    if state.look is not None:
+        _print_look(state.look)
+    if state.new_labels:
+        output.line()
+        output.line("Nobody looked at the newest labels yet: grader-daemon calibrate; the daemon does so once a week.")
+    _print_weights(state.weights)
+    _print_history(state.history)
+
+
+def _print_look(look: Calibration) -> None:
+    evidence = look.evidence
+    output.line()
+    output.line(f"{sentence(evidence.why)}.")
+    if evidence.model is not None and evidence.rules is not None:
+        output.line()
+        columns = ("on sessions not learned from", "model", "rules", "labels")
+        output.table(columns, agreement_table(evidence.rules, evidence.model))
+    if evidence.reliability:
+        output.line()
+        output.line("How often what the model found likely was completed (| is what it said):")
+        for line, fits in reliability_lines(evidence.reliability):
+            output.styled_line(line, "green" if fits else "yellow")
+
+
+def _print_weights(weights: Sequence[Weight]) -> None:
+    if weights:
+        output.line()
+        output.table(
+            ("feature", "weight", "what it is"),
+            [(each.name, number_words(each.weight), each.meaning) for each in weights[:_LISTED_WEIGHTS]],
+        )
+
+
+def _print_history(history: Sequence[Calibration]) -> None:
+    if history:
+        output.line()
+        output.table(
+            ("on", "labels", "adopted", "judge", "why"),
+            [(each.made_at, each.labels, each.adopted, each.judge.version, each.evidence.why) for each in history],
+        )
+
+
+def _provenance(provenance: Provenance, validity: Validity) -> Iterator[str]:
+    """Say what a prior was trained on, and what it was worth on sources that it had not seen."""
+    sessions = sum(provenance.sessions.values())
+    yield f"{sessions:,} sessions of {len(provenance.sessions)} sources, {provenance.made_on}: {provenance.data}"
+    if validity.ranking is not None:
+        yield f"area under the curve {validity.ranking:.2f} on sources left out; {_matthews(validity)}"
+
+
+def _matthews(validity: Validity) -> str:
+    both = (("model", validity.model_matthews), ("rules", validity.rules_matthews))
+    known = [f"{name} {value:.2f}" for name, value in both if value is not None]
+    return f"Matthews correlation: {', '.join(known) or 'not known'}".replace("-", MINUS)
 
 
 @command.command("train")

@@ -63,6 +63,11 @@ def line(text: str = "") -> None:
         print(text)
 
 
+def styled_line(text: str, style: str) -> None:
+    """Print one line of text that is ours, in a colour on a terminal."""
+    line(click.style(text, fg=style) if sys.stdout.isatty() else text)
+
+
 def width() -> int:
     """Columns of the terminal; 100 where there is none."""
     return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else _PIPED_COLUMNS

@@ -14,6 +14,7 @@ from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.schema import SCHEMA_VERSION
+from grader_daemon.domain.verdict import GradeVersion
 
 
 @click.command("show")
@@ -61,7 +62,7 @@ def _print(grade: Grade, said: Standing, *, digest: str | None, check: QualityCh
             ("ended", grade.ended_at),
             ("duration", output.duration(grade.duration_seconds)),
             ("graded", grade.graded_at),
-            ("rules", grade.rules_version),
+            ("graded by", GradeVersion.read(grade.rules_version)),
             ("file", grade.session_file),
         ]
     )

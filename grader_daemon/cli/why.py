@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 import click
+import msgspec
 
 from grader_daemon.api.documents import failure_documents
 from grader_daemon.api.grader import Explanation, SelfGrader
@@ -49,6 +50,8 @@ def _document(explanation: Explanation) -> dict[str, object]:
             }
             for reason in grade.reasons
         ],
+        "p_completed": grade.p_completed,
+        "effects": msgspec.to_builtins(explanation.effects),
         "failures": failure_documents(grade),
         "claims": grade.claims,
         "signals_from_people": grade.signals_from_people,
@@ -67,6 +70,7 @@ def _print(explanation: Explanation, said: Standing) -> None:
         output.line(f"{score} = {_value(explanation, said, score)}")
         for reason in reasons:
             output.line(f"  {_effect(reason)}  {reason.rule}: {explanation.sentences[reason.rule]}{_where(reason)}")
+    _print_likely(explanation)
     if people := people_words(grade):
         output.line()
         output.line(f"people: {clean(', '.join(people))}")
@@ -78,6 +82,18 @@ def _print(explanation: Explanation, said: Standing) -> None:
         output.line()
         output.line(clean(explanation.note))
     _print_state(grade)
+
+
+def _print_likely(explanation: Explanation) -> None:
+    """Print how likely the model finds that the task was completed, and what moved it most, in log-odds."""
+    likely = explanation.stored.grade.p_completed
+    if likely is None:
+        return
+    output.line()
+    output.line(f"p_completed = {likely:.2f}")
+    for effect in explanation.effects:
+        meaning = f": {effect.meaning}" if effect.meaning is not None else ""
+        output.line(f"  {effect.log_odds:>+5.2f}  {output.cell(effect.name)} = {effect.value:g}{meaning}")
 
 
 def _print_unexplained(explanation: Explanation, said: Standing) -> None:

@@ -67,6 +67,11 @@ class Backlog:
         """Ask for a scan; one that is under way has passed some places already, so it is followed by another."""
         self._scan_wanted = True
 
+    def begin_anew(self, rules_version: str) -> None:
+        """Look for grades of other versions than this one, from the beginning of the ledger."""
+        self._rules_version = rules_version
+        self._outdated_after = ""
+
     def take(self, limit: int) -> list[str]:
         """Give up to `limit` paths; [] when nothing was found in this step, which may take some milliseconds."""
         if monotonic() >= self._next_look:

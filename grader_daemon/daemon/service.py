@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from time import monotonic
 
 import msgspec
@@ -20,6 +21,7 @@ from grader_daemon import bootstrap
 from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.debounce import Debouncer
 from grader_daemon.daemon.health import Health
+from grader_daemon.daemon.judge_watch import JudgeWatch
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.daemon.reading_mark import ReadingMark
@@ -76,6 +78,12 @@ class Service:
             batch_sessions=settings.batch_sessions,
             batch_seconds=settings.batch_milliseconds / 1000,
             pulse=self._worker_pulse,
+            judge_watch=JudgeWatch(
+                store=self._store,
+                ingest=ingest,
+                backlog=self._backlog,
+                make_judge=partial(bootstrap.make_judge, settings, self._store),
+            ),
             on_busy=self._notice_path,
             on_batch=self._after_batch,
         )

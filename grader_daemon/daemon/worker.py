@@ -9,6 +9,7 @@ from time import monotonic
 import structlog
 
 from grader_daemon.daemon.backlog import Backlog
+from grader_daemon.daemon.judge_watch import JudgeWatch
 from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.errors import StoreError, StoreReplacedError
@@ -33,6 +34,7 @@ class Worker:
         batch_sessions: int,
         batch_seconds: float,
         pulse: Pulse,
+        judge_watch: JudgeWatch,
         on_busy: Callable[[str], None],
         on_batch: Callable[[], None],
     ) -> None:
@@ -45,6 +47,7 @@ class Worker:
             batch_sessions: at most so many to a transaction.
             batch_seconds: a transaction gathers for so long.
             pulse: beats while the thread moves.
+            judge_watch: looks for a new judge between two batches.
             on_busy: told of files that changed while they were read.
             on_batch: called when what was taken is done with, at least every few seconds.
         """
@@ -54,6 +57,7 @@ class Worker:
         self._batch_sessions = batch_sessions
         self._batch_seconds = batch_seconds
         self._pulse = pulse
+        self._judge_watch = judge_watch
         self._suspect: str | None = None
         self._on_busy = on_busy
         self._on_batch = on_batch
@@ -89,6 +93,7 @@ class Worker:
             paths = self._queue.take(self._batch_sessions, wait=not self._backlog.busy)
             try:
                 self._count_attempt_of_suspect()
+                self._judge_watch.look()
                 paths = paths or self._backlog.take(self._batch_sessions)
                 if not paths:
                     self._tell_resumed()

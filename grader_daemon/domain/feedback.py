@@ -156,6 +156,23 @@ def laid_over(grade: Grade, said: Standing) -> Grade:
     return bare
 
 
+def under_the_same_word(grade: Grade, before: Grade) -> Grade:
+    """Give a grade without people's word with the one above it that stands above the grade `before`."""
+    if before.automatic_completed is not None:
+        grade = msgspec.structs.replace(
+            grade,
+            task_completed=before.task_completed,
+            verdict_by=before.verdict_by,
+            automatic_completed=grade.task_completed,
+            automatic_by=grade.verdict_by,
+        )
+    if before.automatic_quality is not None:
+        grade = msgspec.structs.replace(
+            grade, response_quality=before.response_quality, automatic_quality=grade.response_quality
+        )
+    return grade
+
+
 def automatic(grade: Grade) -> Grade:
     """Give a grade without what people say of it."""
     if grade.automatic_completed is not None:

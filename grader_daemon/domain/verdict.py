@@ -8,6 +8,8 @@ import msgspec
 
 from grader_daemon.domain.completion_model import CompletionModel
 
+_NO_MODEL = "none"
+
 
 class VerdictBy(StrEnum):
     """Whose word `task_completed` is."""
@@ -15,6 +17,22 @@ class VerdictBy(StrEnum):
     RULES = "rules"
     MODEL = "model"
     PERSON = "person"
+
+
+class Policy(StrEnum):
+    """Whose word it is to be: always the rules', always the model's, or that of the one known to be better."""
+
+    AUTO = "auto"
+    RULES = "rules"
+    MODEL = "model"
+
+
+class Decision(msgspec.Struct, frozen=True, gc=False):
+    """An automatic verdict: was the task completed, who says so, and how likely the model finds it (None: no idea)."""
+
+    completed: bool
+    by: VerdictBy
+    likely: float | None
 
 
 class Judge(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -26,4 +44,46 @@ class Judge(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def version(self) -> str:
         """Name the model and who decides: grades of equal versions were judged alike."""
-        return f"{self.model.version if self.model is not None else 'none'}.{self.by}"
+        return f"{self.model.version if self.model is not None else _NO_MODEL}.{self.by}"
+
+    def decide(self, features: tuple[float, ...], *, by_rules: bool) -> Decision:
+        """Give the verdict on a session of these features, where `by_rules` is what the rules say.
+
+        Where the model has no idea, the rules decide.
+        """
+        model = self.model
+        likely = model.predict(features) if model is not None else None
+        if model is None or likely is None or self.by is VerdictBy.RULES:
+            return Decision(by_rules, VerdictBy.RULES, likely)
+        return Decision(likely >= model.threshold, VerdictBy.MODEL, likely)
+
+
+class GradeVersion(msgspec.Struct, frozen=True):
+    """What made a grade: the version of its rules, that of the model, and who decides where the model has an idea.
+
+    `model` and `by` are None for a grade that was made before there were models, `model` also without one.
+    """
+
+    rules: str
+    model: str | None
+    by: VerdictBy | None
+
+    @classmethod
+    def read(cls, text: str) -> GradeVersion:
+        """Take `Grade.rules_version` apart."""
+        rules, _, judge = text.partition("+")
+        model, _, by = judge.rpartition(".")
+        if by not in {VerdictBy.RULES, VerdictBy.MODEL}:
+            return cls(text, None, None)
+        return cls(rules, None if model == _NO_MODEL else model, VerdictBy(by))
+
+    def __str__(self) -> str:
+        if self.by is None:
+            return f"rules {self.rules}"
+        model = f"model {self.model}" if self.model is not None else "no model"
+        return f"rules {self.rules}, {model}, verdict by the {self.by}"
+
+
+def rejudged_version(version: str, judge: Judge) -> str:
+    """Give the version of a grade that another judge judged, under the rules that it was made with."""
+    return f"{GradeVersion.read(version).rules}+{judge.version}"

@@ -17,6 +17,7 @@ CATALOG = MappingProxyType(
         "completion.accepted": "the last that a person said of the work is thanks or acceptance",
         "completion.complaint": "the last that a person said of the work is a complaint, a correction or giving up",
         "completion.interrupted": "the session was cut short, so it is never completed",
+        "completion.model": "the model decides, by how likely it finds that the task was completed",
         "efficiency.level": "error rate and number of tool calls are within this level's limits",
         "efficiency.otherwise": "error rate or number of tool calls are beyond every level",
         "quality.base": "every answer starts here",

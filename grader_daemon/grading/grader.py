@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, tzinfo
+
+import msgspec
 
 from grader_daemon.domain.analysis import Analysis
 from grader_daemon.domain.calendar import day_of
-from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.feedback import automatic, under_the_same_word
+from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session
-from grader_daemon.domain.verdict import Judge, VerdictBy
+from grader_daemon.domain.verdict import Decision, Judge, VerdictBy, rejudged_version
 from grader_daemon.grading.completion import CompletionJudge
 from grader_daemon.grading.efficiency import judge_efficiency
 from grader_daemon.grading.quality import judge_quality
 from grader_daemon.grading.recovery import judge_recovery
+
+_BY_MODEL = Reason("task_completed", "completion.model", None)
 
 
 class Grader:
@@ -37,7 +43,8 @@ class Grader:
             written_at: last change of the file; stands in for a session's missing end.
         """
         by_rules, completion_reasons = self._completion.judge(analysis)
-        completed, verdict_by, likely = self._decide(analysis, by_rules=by_rules)
+        features = analysis.features if _has_shown_work(analysis) else ()
+        decision = self._judge.decide(features, by_rules=by_rules)
         efficiency, efficiency_reason = judge_efficiency(analysis, self._rules.efficiency)
         quality, quality_reasons = judge_quality(analysis, self._rules.quality)
         recovered, recovery_reason = judge_recovery(analysis)
@@ -47,7 +54,7 @@ class Grader:
             session_id=session.session_id,
             session_file=session.file,
             graded_at=now,
-            task_completed=completed,
+            task_completed=decision.completed,
             tool_calls_efficient=efficiency,
             response_quality=quality,
             errors_recovered=recovered,
@@ -75,26 +82,42 @@ class Grader:
             ended_on=day_of(ended_at, self._zone).isoformat(),
             tools=analysis.tools,
             failures=analysis.failures,
-            reasons=(*completion_reasons, efficiency_reason, *quality_reasons, recovery_reason),
+            reasons=(*_with_model(completion_reasons, decision), efficiency_reason, *quality_reasons, recovery_reason),
             rules_version=self.version,
-            p_completed=likely,
-            verdict_by=verdict_by,
+            p_completed=decision.likely,
+            verdict_by=decision.by,
             rules_completed=by_rules,
             claims=analysis.claims,
             signals_from_people=analysis.signals_from_people,
             request=analysis.request,
-            features=analysis.features,
+            features=features,
         )
 
-    def _decide(self, analysis: Analysis, *, by_rules: bool) -> tuple[bool, VerdictBy, float | None]:
-        """Give the verdict, whose it is, and how likely the task was completed."""
-        model = self._judge.model
-        likely = model.predict(analysis.features) if model is not None and _has_shown_work(analysis) else None
-        if model is None or likely is None or self._judge.by is VerdictBy.RULES:
-            return by_rules, VerdictBy.RULES, likely
-        return likely >= model.threshold, VerdictBy.MODEL, likely
+    def rejudge(self, grade: Grade) -> Grade:
+        """Give the grade of a session that cannot be read again, judged anew from what is kept of it."""
+        bare = automatic(grade)
+        by_rules = bare.task_completed if grade.rules_completed is None else grade.rules_completed
+        decision = self._judge.decide(grade.features, by_rules=by_rules)
+        rules_said = [reason for reason in grade.reasons if reason.rule != _BY_MODEL.rule]
+        judged = msgspec.structs.replace(
+            bare,
+            task_completed=decision.completed,
+            p_completed=decision.likely,
+            verdict_by=decision.by,
+            reasons=tuple(_with_model(rules_said, decision)),
+            rules_version=rejudged_version(grade.rules_version, self._judge),
+        )
+        return under_the_same_word(judged, grade)
 
 
 def _has_shown_work(analysis: Analysis) -> bool:
     """Is there anything to go on: a tool call, or an answer?"""
     return analysis.tool_calls > 0 or bool(analysis.final_answer)
+
+
+def _with_model(reasons: Sequence[Reason], decision: Decision) -> Sequence[Reason]:
+    """Put the model's word behind what the rules said of completion, if it decides."""
+    if decision.by is not VerdictBy.MODEL:
+        return reasons
+    count = next((n for n, reason in enumerate(reasons) if reason.score != _BY_MODEL.score), len(reasons))
+    return [*reasons[:count], _BY_MODEL, *reasons[count:]]

@@ -102,6 +102,14 @@ class Examiner:
         self._grader = Grader(rules, judge, zone=zone)
         self.rules_version = self._grader.version
 
+    def judged_by(self, judge: Judge) -> Examiner:
+        """Give an examiner with the same rules and another judge."""
+        return Examiner(self.rules, judge, zone=self._zone, idle=self._idle, limits=self._limits)
+
+    def rejudge(self, grade: Grade) -> Grade:
+        """Give the grade of a session whose file is gone, judged anew from what is kept of it."""
+        return self._grader.rejudge(grade)
+
     def examine(self, path: str, *, now: datetime, known: LedgerEntry | None = None) -> Examined:
         """Look at one file. `known` is its ledger row; the same content is not graded twice."""
         stamp = NOWHERE

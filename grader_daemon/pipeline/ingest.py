@@ -97,4 +97,4 @@ class Ingest:
     def _save_once(self, gathered: Sequence[tuple[Examined, LedgerEntry | None]]) -> list[Recorded]:
         now = self._clock()
         with self._store.transaction():
-            return self._recorder.record(gathered, now=now)
+            return self._recorder.record(gathered, now=now, rejudge=self.examiner.rejudge)

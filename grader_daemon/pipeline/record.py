@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import assert_never
@@ -71,12 +71,26 @@ class Recorder:
         self._retry_pauses = retry_pauses
         self._asked_again_within = asked_again_within
 
-    def record(self, gathered: Sequence[tuple[Examined, LedgerEntry | None]], *, now: datetime) -> list[Recorded]:
-        """Write many ingests, each with the file's ledger row before; call it inside `Store.transaction`."""
+    def record(
+        self,
+        gathered: Sequence[tuple[Examined, LedgerEntry | None]],
+        *,
+        now: datetime,
+        rejudge: Callable[[Grade], Grade],
+    ) -> list[Recorded]:
+        """Write many ingests, each with the file's ledger row before; call it inside `Store.transaction`.
+
+        `rejudge` gives the grade of a session whose file cannot be read any more, as it would be judged now.
+        """
         identities = [examined.identity for examined, _ in gathered if isinstance(examined, GradedFile)]
         graded = Identities(self._store.rivals(identities))
         batch = _Batch(
-            self._store, now, graded, retry_pauses=self._retry_pauses, asked_again_within=self._asked_again_within
+            self._store,
+            now,
+            graded,
+            retry_pauses=self._retry_pauses,
+            asked_again_within=self._asked_again_within,
+            rejudge=rejudge,
         )
         recorded = [batch.record(examined, known) for examined, known in gathered]
         batch.flush()
@@ -94,12 +108,15 @@ class _Batch:
         *,
         retry_pauses: tuple[timedelta, ...],
         asked_again_within: timedelta,
+        rejudge: Callable[[Grade], Grade],
     ) -> None:
         self._store = store
         self._now = now
         self._retry_pauses = retry_pauses
         self._asked_again_within = asked_again_within
         self._graded = graded
+        self._rejudge = rejudge
+        self._unreadable: list[str] = []
         self._grades: list[NewGrade] = []
         self._entries: list[LedgerEntry] = []
 
@@ -108,6 +125,7 @@ class _Batch:
         self._store.save_grades(self._grades, asked_again_within=self._asked_again_within)
         self._store.save_entries(self._entries, now=self._now)
         self._grades, self._entries = [], []
+        self._rejudge_unreadable()
 
     def record(self, examined: Examined, known: LedgerEntry | None) -> Recorded:
         """Gather the rows of one ingest."""
@@ -123,10 +141,19 @@ class _Batch:
                 return Recorded(path=examined.path, happened=Happened.UNCHANGED)
             case VanishedFile():
                 self._store.forget_retry(examined.path)
+                self._unreadable.append(examined.path)
                 return Recorded(path=examined.path, happened=Happened.VANISHED)
             case BusyFile():
                 return Recorded(path=examined.path, happened=Happened.BUSY)
         assert_never(examined)
+
+    def _rejudge_unreadable(self) -> None:
+        """Grades whose files are gone keep what was read of them; only the verdict follows model and policy."""
+        paths, self._unreadable = self._unreadable, []
+        if paths:
+            stored = self._store.grades_of_files(paths)
+            rejudged = [(grade, self._rejudge(grade)) for grade in stored]
+            self._store.save_verdicts([(old, new) for old, new in rejudged if old != new])
 
     def _record_grade(self, examined: GradedFile) -> Recorded:
         identity = examined.identity
@@ -228,6 +255,7 @@ class _Batch:
             look_again_at=retry_at,
         )
         self._entries.append(entry)
+        self._unreadable.append(examined.path)
         return Recorded(
             path=examined.path,
             happened=Happened.RETRY_SCHEDULED if again else Happened.QUARANTINED,

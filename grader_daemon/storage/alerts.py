@@ -118,6 +118,10 @@ class Alerts:
             [(stream.metric, stream.dimension, stream.name, states[stream].decode()) for stream in sorted(states)],
         )
 
+    def forget(self, metric: Metric) -> None:
+        """Let the detectors of a metric begin anew, because it is measured in another way from now on."""
+        self._database.connection.execute("DELETE FROM alert_streams WHERE metric = ?", (metric,))
+
     def position(self) -> Position | None:
         """How far the watch has read; None before it began."""
         rows = self._database.rows("SELECT ended_at, session_id FROM alert_position")

@@ -77,6 +77,10 @@ class Feedbacks:
         connection.execute(_INSERT, _to_row(given))
         return msgspec.structs.replace(given, id=connection.last_insert_rowid())
 
+    def newest_number(self) -> int:
+        """Number what was said last; 0 before anybody said anything."""
+        return int(self._database.rows("SELECT coalesce(max(id), 0) FROM feedback")[0][0])
+
     def history(self, session_id: str) -> list[Feedback]:
         """Give all that was ever said of a session, in order."""
         rows = self._database.rows(f"{_SELECT} WHERE session_id = ? ORDER BY id", (session_id,))

@@ -64,6 +64,16 @@ class Ledger(Database):
         )
         return [row[0] for row in rows]
 
+    def graded_paths(self, *, but_of: str | None = None, since: datetime | None = None) -> list[str]:
+        """Graded files in order of path, but those of one version; `since`: of sessions that ended from then on."""
+        rows = self.rows(
+            "SELECT f.path FROM session_files AS f JOIN session_details AS d ON d.session_id = f.session_id"
+            " WHERE f.state = 'graded' AND (?1 IS NULL OR f.rules_version IS NOT ?1)"
+            " AND (?2 IS NULL OR d.ended_at >= ?2) ORDER BY f.path",
+            (but_of, to_text(since)),
+        )
+        return [row[0] for row in rows]
+
     def save_entries(self, entries: Sequence[LedgerEntry], *, now: datetime) -> None:
         """Write ledger rows; counts a grade for those whose state is `graded`."""
         seen_at = to_text(now)

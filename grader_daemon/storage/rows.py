@@ -74,6 +74,16 @@ DETAIL_COLUMNS = (
     "request",
     "asked_again",
 )
+VERDICT_COLUMNS = (
+    "rules_version",
+    "p_completed",
+    "reasons",
+    "verdict_by",
+    "automatic_completed",
+    "automatic_by",
+    "automatic_quality",
+)
+"""The details that another judge changes, or a person's word."""
 FAILURE_COLUMNS = (
     "session_id",
     "message_index",
@@ -201,6 +211,20 @@ def detail_row(
         _encode(grade.signals_from_people).decode(),
         grade.request,
         grade.asked_again,
+    )
+
+
+def verdict_row(grade: Grade) -> tuple[Any, ...]:
+    """Values for `VERDICT_COLUMNS`, and the session that they are of."""
+    return (
+        grade.rules_version,
+        grade.p_completed,
+        _encode(grade.reasons).decode(),
+        grade.verdict_by,
+        grade.automatic_completed,
+        grade.automatic_by,
+        grade.automatic_quality,
+        grade.session_id,
     )
 
 

@@ -19,6 +19,7 @@ from grader_daemon.errors import InputError
 from grader_daemon.patterns.rollups import Changes
 from grader_daemon.storage.alerts import Alerts
 from grader_daemon.storage.asking import Asking, places_of
+from grader_daemon.storage.calibrations import Calibrations
 from grader_daemon.storage.database import LISTED, listed
 from grader_daemon.storage.feedback import Feedbacks
 from grader_daemon.storage.issues import Issues
@@ -32,6 +33,7 @@ from grader_daemon.storage.rows import (
     DETAIL_COLUMNS,
     FAILURE_COLUMNS,
     GRADE_COLUMNS,
+    VERDICT_COLUMNS,
     StoredGrade,
     detail_row,
     failure_rows,
@@ -41,10 +43,10 @@ from grader_daemon.storage.rows import (
     to_identity,
     to_moment,
     to_text,
+    verdict_row,
 )
 
 _PAGE = 1000
-_TOTAL_ERRORS = 1 + GRADE_COLUMNS.index("total_errors")
 _UPSERT_GRADE = (
     f"INSERT INTO session_grades ({', '.join(GRADE_COLUMNS)}) VALUES ({', '.join('?' * len(GRADE_COLUMNS))})"
     " ON CONFLICT (session_id) DO UPDATE SET "
@@ -54,15 +56,13 @@ _REPLACE_DETAILS = (
     f"INSERT OR REPLACE INTO session_details ({', '.join(DETAIL_COLUMNS)})"
     f" VALUES ({', '.join('?' * len(DETAIL_COLUMNS))})"
 )
+_UPDATE_VERDICT = (
+    f"UPDATE session_details SET {', '.join(f'{column} = ?' for column in VERDICT_COLUMNS)} WHERE session_id = ?"
+)
 _SELECT_GRADES = (
     f"SELECT g.id, {', '.join(f'g.{column}' for column in GRADE_COLUMNS)},"
     f" {', '.join(f'd.{column}' for column in DETAIL_COLUMNS)}"
     " FROM session_grades AS g LEFT JOIN session_details AS d ON d.session_id = g.session_id"
-)
-_LAY_OVER_GRADE = "UPDATE session_grades SET task_completed = ?, response_quality = ? WHERE session_id = ?"
-_LAY_OVER_DETAILS = (
-    "UPDATE session_details SET verdict_by = ?, automatic_completed = ?, automatic_by = ?, automatic_quality = ?"
-    " WHERE session_id = ?"
 )
 _INSERT_FAILURES = (
     f"INSERT OR REPLACE INTO session_failures ({', '.join(FAILURE_COLUMNS)})"
@@ -124,6 +124,7 @@ class Store(Ledger):
         self.alerts = Alerts(self)
         self.outbox = Outbox(self)
         self.job_runs = JobRuns(self)
+        self.calibrations = Calibrations(self)
         self.asking = Asking(self)
         self.quality = QualityChecks(self)
         if not read_only and self._lacks_rollups():
@@ -183,6 +184,26 @@ class Store(Ledger):
             places = dict.fromkeys([*places_of([new.grade for new in grades]), *places_of(moved)])
             self.asking.settle(list(places), within=asked_again_within)
 
+    def grades_of_files(self, paths: Sequence[str]) -> list[Grade]:
+        """Give the grades that were made of those of `paths` that the ledger knows."""
+        entries = self.ledger_entries(paths)
+        stored = self.stored([entry.session_id for entry in entries.values() if entry.session_id is not None])
+        return [each.grade for each in stored.values() if each.detailed and each.grade.session_file in entries]
+
+    def save_verdicts(self, changes: Sequence[tuple[Grade, Grade]]) -> None:
+        """Let grades say what they would say by another judge (each as it was and as it is), and count them so."""
+        self._count(added=[new for _, new in changes], removed=[old for old, _ in changes])
+        many = self.connection.executemany
+        many(
+            "UPDATE session_grades SET task_completed = ?, response_quality = ? WHERE session_id = ?",
+            [(new.task_completed, new.response_quality, new.session_id) for _, new in changes],
+        )
+        many(_UPDATE_VERDICT, [verdict_row(new) for _, new in changes])
+        many(
+            "UPDATE session_files SET rules_version = ? WHERE path = ? AND state = 'graded'",
+            [(new.rules_version, new.session_file) for _, new in changes],
+        )
+
     def give(self, said: Sequence[Said], *, now: datetime) -> list[Feedback]:
         """Keep what people say of graded sessions, of each once, and let it stand; call it inside a transaction.
 
@@ -201,23 +222,7 @@ class Store(Ledger):
         """Let what people say now stand over stored grades, or what is automatic where nobody says anything more."""
         said = self.feedback.standing([grade.session_id for grade in grades])
         laid = [laid_over(grade, said.get(grade.session_id, NOTHING_SAID)) for grade in grades]
-        self._count(added=laid, removed=grades)
-        self.connection.executemany(
-            _LAY_OVER_GRADE, [(grade.task_completed, grade.response_quality, grade.session_id) for grade in laid]
-        )
-        self.connection.executemany(
-            _LAY_OVER_DETAILS,
-            [
-                (
-                    grade.verdict_by,
-                    grade.automatic_completed,
-                    grade.automatic_by,
-                    grade.automatic_quality,
-                    grade.session_id,
-                )
-                for grade in laid
-            ],
-        )
+        self.save_verdicts(list(zip(grades, laid, strict=True)))
 
     def _under_what_was_said(self, grades: Sequence[NewGrade]) -> Sequence[NewGrade]:
         """Give new grades with what people said of their sessions above them."""
@@ -364,12 +369,11 @@ class Store(Ledger):
     def _to_grades(self, rows: Sequence[Any]) -> list[StoredGrade]:
         """Read rows of `_SELECT_GRADES`, with the failures of all in one more query."""
         failures: dict[str, list[Failure]] = {}
-        failing = [row[1] for row in rows if row[_TOTAL_ERRORS]]
-        if failing:
+        if rows:
             for row in self.rows(
                 f"SELECT {', '.join(FAILURE_COLUMNS)} FROM session_failures WHERE session_id IN {LISTED}"
                 " ORDER BY session_id, message_index",
-                (listed(failing),),
+                (listed([row[1] for row in rows]),),
             ):
                 failures.setdefault(row[0], []).append(to_failure(row))
         return [to_grade(row, tuple(failures.get(row[1], ()))) for row in rows]

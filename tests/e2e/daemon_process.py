@@ -66,8 +66,8 @@ def query(database: Path, sql: str, *values: object) -> list[Row]:
 
 
 def environment(home: Path, settings: Mapping[str, object]) -> dict[str, str]:
-    """Nothing of the tester's own environment but the way to programs."""
-    base = {"PATH": os.environ["PATH"], "HOME": str(home), "TZ": "UTC", "LANG": "C.UTF-8"}
+    """Nothing of the tester's own environment but the way to programs; the rules decide unless a test says else."""
+    base = {"PATH": os.environ["PATH"], "HOME": str(home), "TZ": "UTC", "LANG": "C.UTF-8", "GRADER_VERDICT": "rules"}
     return base | {
         f"GRADER_{name.upper()}": value if isinstance(value, str) else json.dumps(value)
         for name, value in settings.items()

@@ -18,8 +18,8 @@ from tests.e2e.session_files import ANSWER, PERMISSION_DENIED, TASK, content, pa
 from tests.strategies import json_answer, json_round, json_user
 
 COMMANDS = [
-    *("run", "grade", "backfill", "status", "doctor", "backup", "restore", "list", "show", "why", "label", "review"),
-    *("summary", "patterns", "errors", "report", "alerts", "service", "demo"),
+    *("run", "grade", "backfill", "regrade", "status", "doctor", "backup", "restore", "list", "show", "why", "label"),
+    *("review", "summary", "patterns", "errors", "report", "alerts", "calibrate", "calibration", "service", "demo"),
 ]
 GRADE_COLUMNS = {
     "session_id": str,
@@ -49,7 +49,7 @@ MORE_FIELDS = {
     "tool_calls": int,
     "failures": list,
     "reasons": list,
-    "p_completed": type(None),
+    "p_completed": float,
     "rules_version": str,
 }
 

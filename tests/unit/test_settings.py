@@ -13,7 +13,7 @@ from grader_daemon.settings import environment_for_others, load_settings
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of its own, and no setting in the environment."""
-    for name in ("GRADER_CONFIG", "GRADER_QUIET_SECONDS", "GRADER_WATCH_ROOTS", "GRADER_TIMEZONE"):
+    for name in ("GRADER_CONFIG", "GRADER_QUIET_SECONDS", "GRADER_WATCH_ROOTS", "GRADER_TIMEZONE", "GRADER_VERDICT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path

@@ -31,6 +31,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     def ended(home: Path, *arguments: str | bytes) -> Ended:
         for name in [name for name in os.environ if name.startswith("GRADER_")]:
             monkeypatch.delenv(name)
+        monkeypatch.setenv("GRADER_VERDICT", "rules")
         monkeypatch.setenv("HOME", str(home))
         monkeypatch.chdir(home)
         monkeypatch.setattr(sys, "argv", ["grader-daemon", *map(os.fsdecode, arguments)])

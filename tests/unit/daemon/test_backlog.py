@@ -96,3 +96,13 @@ def test_what_is_due_is_given_when_its_time_has_come(world: World) -> None:
     world.backlog._next_look = 0
 
     assert (early, world.backlog.take(10)) == ([], ["/a"])
+
+
+def test_another_version_is_looked_for_from_the_beginning(world: World) -> None:
+    paths = [world.file(f"session_{name}.json", age=60) for name in "ab"]
+    for path in paths:
+        world.know(path)
+    assert world.take_all() == []
+    world.backlog.begin_anew("newer")
+    assert world.backlog.busy
+    assert world.take_all() == paths

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 
 from grader_daemon.analysis import Analyzer
-from grader_daemon.analysis.features import FEATURES
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import Message, Session
 from grader_daemon.domain.verdict import Judge, VerdictBy
 from grader_daemon.grading import Grader
 from grader_daemon.rules import load_rules
+from tests.priors import any_model
 from tests.strategies import (
     BROKE,
     NOW,
@@ -88,10 +88,7 @@ def test_the_judge_decides_whose_verdict_counts(
     by: VerdictBy, threshold: float, said: VerdictBy, completed: bool
 ) -> None:
     done = session(REQUEST, *rounds(WORKED), answer("Done, it works."))
-    none = (0.0,) * len(FEATURES)
-    of_these_odds = model(names=tuple(FEATURES), means=none, weights=none)
-    of_these_odds = msgspec.structs.replace(of_these_odds, threshold=threshold, intercept=math.log(3))
-    graded = Bench(Judge(by=by, model=of_these_odds)).grade(done)
+    graded = Bench(Judge(by=by, model=any_model(threshold=threshold, intercept=math.log(3)))).grade(done)
     assert (graded.verdict_by, graded.task_completed, graded.rules_completed) == (said, completed, True)
     assert graded.p_completed == pytest.approx(0.75)
 
@@ -103,15 +100,56 @@ def test_where_the_model_abstains_the_rules_decide() -> None:
 
 
 def test_the_model_abstains_where_nothing_was_done_and_nothing_said() -> None:
-    none = (0.0,) * len(FEATURES)
-    judge = Judge(by=VerdictBy.MODEL, model=model(names=tuple(FEATURES), means=none, weights=none))
-    graded = Bench(judge).grade(session(REQUEST))
+    graded = Bench(Judge(by=VerdictBy.MODEL, model=any_model())).grade(session(REQUEST))
     assert (graded.verdict_by, graded.p_completed) == (VerdictBy.RULES, None)
 
 
 def test_the_version_of_a_grade_names_rules_model_and_who_decided() -> None:
     rules, judge = load_rules(), Judge(by=VerdictBy.MODEL, model=model())
     assert Bench(judge).version == f"{rules.version}+m1.model"
+
+
+@pytest.mark.parametrize("by", [VerdictBy.RULES, VerdictBy.MODEL])
+def test_a_grade_that_is_judged_anew_is_what_grading_gives(bench: Bench, by: VerdictBy) -> None:
+    done = session(REQUEST, *rounds(WORKED), answer("Done, it works."))
+    judge = Judge(by=by, model=any_model(intercept=-1.0))
+    rejudge = Grader(load_rules(), judge, zone=UTC).rejudge
+    expected = Bench(judge).grade(done)
+    assert rejudge(bench.grade(done)) == rejudge(rejudge(bench.grade(done))) == expected
+    assert Grader(load_rules(), Judge(), zone=UTC).rejudge(expected) == bench.grade(done)
+
+
+def test_a_grade_of_before_there_were_models_keeps_the_verdict_of_its_rules(bench: Bench) -> None:
+    old = msgspec.structs.replace(
+        bench.grade(session(REQUEST, answer("I failed."))), rules_completed=None, task_completed=True, rules_version="r"
+    )
+    rejudged = Grader(load_rules(), Judge(model=any_model()), zone=UTC).rejudge(old)
+    assert (rejudged.task_completed, rejudged.p_completed, rejudged.rules_version) == (True, 0.5, "r+m1.rules")
+
+
+def test_a_persons_word_stands_above_another_judge(bench: Bench) -> None:
+    graded = bench.grade(session(REQUEST, *rounds(WORKED), answer("Done, it works.")))
+    said = msgspec.structs.replace(
+        graded,
+        task_completed=True,
+        verdict_by=VerdictBy.PERSON,
+        automatic_completed=True,
+        automatic_by=VerdictBy.RULES,
+        response_quality=5,
+        automatic_quality=graded.response_quality,
+    )
+    doubter = Judge(by=VerdictBy.MODEL, model=any_model(intercept=-1.0))
+    rejudged = Grader(load_rules(), doubter, zone=UTC).rejudge(said)
+    assert (rejudged.task_completed, rejudged.verdict_by, rejudged.response_quality) == (True, VerdictBy.PERSON, 5)
+    assert (rejudged.automatic_completed, rejudged.automatic_by) == (False, VerdictBy.MODEL)
+    assert rejudged.automatic_quality == graded.response_quality
+
+
+def test_the_model_is_named_as_the_reason_of_its_verdict() -> None:
+    graded = Bench(Judge(by=VerdictBy.MODEL, model=any_model())).grade(session(REQUEST, answer("Done, it works.")))
+    said = [reason.rule for reason in graded.reasons if reason.score == "task_completed"]
+    assert said[0] == "completion.phrase"
+    assert said[-1] == "completion.model"
 
 
 @pytest.mark.parametrize(

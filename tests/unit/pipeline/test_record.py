@@ -2,16 +2,21 @@ from __future__ import annotations
 
 import os
 import random
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
+from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.ledger import FileState
+from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.verdict import Judge, VerdictBy
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.record import Happened, Recorded
 from grader_daemon.storage import GradeFilter, Store
 from tests.conftest import PAUSES, Clock, SessionWriter
+from tests.priors import any_model
 from tests.strategies import NOW, SESSION_ID, document, json_answer, json_round, json_user
 
 TURN = [json_user(), *json_round(call_id="call_4c637ca0beac"), json_answer()]
@@ -19,6 +24,7 @@ OPEN_TURN = TURN[:-1]
 SUMMARY = json_user("[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted")
 BROKEN = document(TURN)[:200]
 LONGEST = timedelta(days=365)
+DOUBTER = Judge(by=VerdictBy.MODEL, model=any_model(intercept=-1.0))
 
 
 def take(ingest: Ingest, path: str) -> Recorded:
@@ -309,3 +315,59 @@ def test_failures_of_an_earlier_grade_are_gone(ingest: Ingest, store: Store, wri
     take(ingest, write_session(TURN))
     (stored,) = store.grades(GradeFilter())
     assert (stored.grade.total_errors, stored.grade.failures) == (0, ())
+
+
+# -- another judge -----------------------------------------------------------------------------------------------
+
+
+def judged_by(ingest: Ingest, judge: Judge) -> str:
+    ingest.examiner = ingest.examiner.judged_by(judge)
+    return ingest.examiner.rules_version
+
+
+def test_another_judge_grades_a_file_again(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+    path = write_session(TURN)
+    take(ingest, path)
+    version = judged_by(ingest, DOUBTER)
+    assert take(ingest, path).happened is Happened.GRADED
+    [stored] = store.grades(GradeFilter())
+    assert (stored.grade.task_completed, stored.grade.rules_version) == (False, version)
+
+
+@pytest.mark.parametrize(
+    "lose",
+    [
+        pytest.param(os.unlink, id="it-is-gone"),
+        pytest.param(lambda path: Path(path).write_bytes(BROKEN), id="it-cannot-be-read"),
+    ],
+)
+def test_a_session_without_its_file_is_judged_by_what_is_kept_of_it(
+    ingest: Ingest, store: Store, write_session: SessionWriter, lose: Callable[[str], object]
+) -> None:
+    path = write_session(TURN)
+    take(ingest, path)
+    [before] = store.grades(GradeFilter())
+    version = judged_by(ingest, DOUBTER)
+    lose(path)
+    take(ingest, path)
+    [after] = store.grades(GradeFilter())
+    assert after.grade == ingest.examiner.rejudge(before.grade)
+    assert (after.grade.task_completed, after.grade.rules_version) == (False, version)
+    assert store.rollups.group(Dimension.OVERALL, "", Span(date.min, date.max)).completed == 0
+    assert store.outdated_paths(version, after="", limit=9) == []
+
+
+def test_a_file_that_is_gone_changes_nothing_under_the_same_judge(
+    ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    path = write_session(TURN)
+    take(ingest, path)
+    before = store.grades(GradeFilter())
+    os.unlink(path)
+    assert take(ingest, path).happened is Happened.VANISHED
+    assert store.grades(GradeFilter()) == before
+
+
+def test_a_file_that_nobody_knows_may_be_gone(ingest: Ingest, store: Store, tmp_path: Path) -> None:
+    assert take(ingest, str(tmp_path / "session_never.json")).happened is Happened.VANISHED
+    assert store.grades(GradeFilter()) == []

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import Category, Failure, SessionState, Step, ToolUse
 from grader_daemon.domain.calendar import Span
-from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.storage import Store
 from tests.strategies import grade, grades, new_grade
 
@@ -66,6 +67,25 @@ def test_rollups_are_always_what_the_rows_give(history: list[list[Grade] | str])
             kept = rollups(store)
             assert kept == counted_anew(store)
         store.close()
+
+
+def test_verdicts_that_change_are_counted_as_they_are(store: Store) -> None:
+    before = grade(session_id="a", ended_on=FIRST, task_completed=True, rules_version="r+none.rules")
+    after = msgspec.structs.replace(
+        before,
+        task_completed=False,
+        p_completed=0.25,
+        verdict_by=VerdictBy.MODEL,
+        rules_version="r+m1.model",
+        reasons=(Reason("task_completed", "completion.model", None),),
+    )
+    save(store, before, grade(session_id="b", ended_on=FIRST))
+    with store.transaction():
+        store.save_verdicts([(before, after)])
+    assert store.stored(["a"])["a"].grade == after
+    kept = rollups(store)
+    assert kept == counted_anew(store)
+    assert store.rollups.group(*OVERALL, BOTH).completed == 1
 
 
 def test_a_session_is_counted_in_each_of_its_groups(store: Store) -> None:

@@ -1,0 +1,115 @@
+"""How sure grades are: learning from labels, and what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from grader_daemon import bootstrap
+from grader_daemon.api.labels import LabelKeeper
+from grader_daemon.calibration.prior import Provenance, Validity
+from grader_daemon.domain.calibration import Calibration
+from grader_daemon.domain.completion_model import CompletionModel
+from grader_daemon.domain.verdict import Policy, VerdictBy
+from grader_daemon.reports.trust import because_words
+
+if TYPE_CHECKING:
+    from grader_daemon.jobs.calibration import Calibrator
+
+_HISTORY = 20
+
+
+class Weight(msgspec.Struct, frozen=True, kw_only=True):
+    """What one standard deviation of a feature adds to the log-odds of completion, and what the feature is."""
+
+    name: str
+    weight: float
+    meaning: str | None
+
+
+class CalibrationState(msgspec.Struct, frozen=True, kw_only=True):
+    """Who gives automatic verdicts now, and what is known of how far they can be trusted.
+
+    `verdict_by` decides with the model `model`, which was learned from `prior` or is it; `why` says in words why it is
+    they. `provenance` says what the prior was trained on, `validity` what it was worth where it was not. `look` is the
+    last look at people's labels (None: nobody looked yet), `new_labels` says whether more was said since. `weights` are
+    those of the model, the largest first; `history` the newest records, adopted or not, the newest first.
+    """
+
+    policy: Policy
+    verdict_by: VerdictBy
+    why: str
+    model: str
+    prior: str
+    provenance: Provenance
+    validity: Validity
+    look: Calibration | None
+    new_labels: bool
+    weights: tuple[Weight, ...]
+    history: tuple[Calibration, ...]
+
+
+class CalibrationKeeper(LabelKeeper):
+    """Learns from labels, and says how far verdicts can be trusted."""
+
+    def calibrate(self) -> Calibration:
+        """Learn from all labels that stand, and adopt what cross-validation shows to be better.
+
+        A daemon that runs takes it up within a minute, and grades everything again. `adopted` says whether anything
+        changed, `evidence.why` why, `evidence.weights` and `evidence.shift` what and by how much; `number` is None if
+        another calibration was adopted at the same time, and this one given up.
+        """
+        return self._calibrator().calibrate(bootstrap.utc_now())
+
+    def try_calibration(self) -> Calibration:
+        """Say what `calibrate` would do; nothing is written."""
+        return self._calibrator().try_out(bootstrap.utc_now())
+
+    def calibration(self) -> CalibrationState:
+        """Say who gives automatic verdicts, why, and how far they can be trusted."""
+        calibrations = self._store.calibrations
+        shipped = bootstrap.read_prior(self.settings)
+        terms = bootstrap.make_terms(self.settings)
+        adopted, look = calibrations.adopted(), calibrations.last_look()
+        judge = terms.judge(adopted)
+        model = judge.model or terms.prior.model
+        return CalibrationState(
+            policy=terms.policy,
+            verdict_by=judge.by,
+            why=because_words(terms.policy, terms.evidence(adopted)),
+            model=model.version,
+            prior=terms.prior.version,
+            provenance=shipped.provenance,
+            validity=shipped.validity,
+            look=look,
+            new_labels=self._store.feedback.newest_number() > (0 if look is None else look.evidence.seen),
+            weights=_weights(model, terms.prior.scaling.scales),
+            history=tuple(calibrations.latest(_HISTORY)),
+        )
+
+    def model_of(self, version: str | None) -> CompletionModel | None:
+        """Give the model of a version, if it is the prior or was ever in force here."""
+        prior = bootstrap.make_terms(self.settings).prior.model
+        if version is None or version == prior.version:
+            return prior if version is not None else None
+        return self._store.calibrations.model(version)
+
+    def _calibrator(self) -> Calibrator:
+        return bootstrap.make_calibrator(self.settings, self._store)
+
+
+def meaning_of(feature: str) -> str | None:
+    """Say what a feature is; None for one of another version."""
+    from grader_daemon.analysis.features import FEATURES  # which only those who ask for models need
+
+    return FEATURES.get(feature)
+
+
+def _weights(model: CompletionModel, scales: Sequence[float]) -> tuple[Weight, ...]:
+    weights = [
+        Weight(name=name, weight=weight * scale, meaning=meaning_of(name))
+        for name, weight, scale in zip(model.names, model.weights, scales, strict=True)
+    ]
+    return tuple(sorted(weights, key=lambda each: -abs(each.weight)))

@@ -1,0 +1,311 @@
+"""What labels teach, and whether it is adopted: the decisions of a calibration, as functions of values.
+
+New weights have to be better than the prior on labels that they have not seen, by more than chance; and no worse than
+the weights in force on the labels that came since those were made. Whose verdict counts under `auto` is decided by
+labels when there are `FEWEST_LABELS` and they show a difference; else the sources that the prior had not seen say it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+import xxhash
+
+from grader_daemon.calibration.agreement import agreement, bins, calibration
+from grader_daemon.calibration.crossvalidation import compare, matthews_gain
+from grader_daemon.calibration.judging import is_of, judge_in_force
+from grader_daemon.calibration.prior import Prior
+from grader_daemon.calibration.samples import Sample
+from grader_daemon.calibration.update import MOST_LABELS, update
+from grader_daemon.domain.calibration import (
+    FEWEST_LABELS,
+    Agreement,
+    Calibration,
+    Evidence,
+    LabelCounts,
+    ReliabilityBin,
+    WeightChange,
+)
+from grader_daemon.domain.completion_model import CompletionModel
+from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.feedback import Label, Sampling
+from grader_daemon.domain.verdict import Judge, Policy, VerdictBy
+
+_DAYS: Final = 7
+"""Labels are looked at once in so many days; a look in the future was taken by a wrong clock."""
+_FEWEST_FOR_RATE: Final = 20
+_FEWEST_TASKS: Final = 5
+_SURE: Final = 1e-12
+_LISTED_WEIGHTS: Final = 10
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """What labels were shown to teach.
+
+    `teacher` is the prior to learn from, as far as it may be left; None: nothing is better than the prior itself.
+    `likely` and `verdicts` are of the best model, one for each label and by a model that has not seen it; `gain` is how
+    much lower its Brier score is than the prior's.
+    """
+
+    name: str
+    teacher: Prior | None
+    likely: tuple[float, ...]
+    verdicts: tuple[bool, ...]
+    gain: Estimate
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """What a calibration starts from: the policy that is set, and the prior.
+
+    `prior_better` is whose verdict was better on sources that the prior had not seen.
+    """
+
+    policy: Policy
+    prior: Prior
+    prior_better: VerdictBy
+
+    def judge(self, standing: Calibration | None) -> Judge:
+        """Give the judge in force, where `standing` was adopted last."""
+        return judge_in_force(self.policy, standing, prior=self.prior.model, prior_better=self.prior_better)
+
+    def evidence(self, standing: Calibration | None) -> Evidence:
+        """Give what is known of whose verdict is better, where `standing` was adopted last."""
+        if standing is not None and is_of(standing, self.prior.model):
+            return standing.evidence
+        return Evidence(prior=self.prior.version, better=self.prior_better, why="nothing was learned yet")
+
+
+def noted(standing: Calibration | None, terms: Terms, now: datetime) -> Calibration | None:
+    """Give the record of the judge in force; None if the one adopted last tells of it already."""
+    judge = terms.judge(standing)
+    carried = standing if standing is not None and is_of(standing, terms.prior.model) else None
+    if carried is not None and carried.judge.version == judge.version and carried.policy is terms.policy:
+        return None
+    return Calibration(
+        made_at=now,
+        adopted=True,
+        verdict_by=judge.by,
+        policy=terms.policy,
+        labels=0 if carried is None else carried.labels,
+        model=terms.prior.model if carried is None else carried.model,
+        evidence=Evidence(
+            prior=terms.prior.version,
+            better=terms.prior_better if carried is None else carried.evidence.better,
+            by_labels=carried is not None and carried.evidence.by_labels,
+            why=_why_noted(standing, terms),
+            before=None if standing is None else standing.judge.version,
+        ),
+    )
+
+
+def learned(
+    labels: Sequence[Label],
+    standing: Calibration | None,
+    terms: Terms,
+    *,
+    history: Sequence[tuple[float, ...]],
+    now: datetime,
+    seen: int,
+) -> Calibration:
+    """Say what labels teach, and whether that is to be adopted.
+
+    Args:
+        labels: all that stand, the newest last.
+        standing: what was adopted last.
+        terms: policy and prior.
+        history: the features of finished sessions, labelled or not.
+        now: the time.
+        seen: the id of the newest feedback among the labels.
+    """
+    fit = [label for label in labels if _is_fit(label, terms.prior)][-MOST_LABELS:]
+    samples = [_sample(label) for label in fit]
+    known = [features for features in history if len(features) == len(terms.prior.names)]
+    trial = tried(terms.prior, samples, known)
+    before = terms.judge(standing)
+    in_force = before.model or terms.prior.model
+    model, why = _of_all(trial, terms.prior, samples, known), _why(trial)
+    if standing is not None and model.version != in_force.version:
+        fresh = [place for place, label in enumerate(fit) if label.given_at > standing.made_at]
+        if _does_better(in_force, trial, samples, fresh):
+            model, why = in_force, "the weights in force do better on the labels that came since they were made"
+    shown = _better(trial, samples)
+    better = shown or terms.prior_better
+    after = Judge(by=better if terms.policy is Policy.AUTO else VerdictBy(terms.policy.value), model=model)
+    known_before = terms.evidence(standing)
+    is_news = (better, shown is not None) != (known_before.better, known_before.by_labels)
+    shift, turned = _shift(in_force, model, samples)
+    return Calibration(
+        made_at=now,
+        adopted=after.version != before.version or is_news,
+        verdict_by=after.by,
+        policy=terms.policy,
+        labels=len(samples),
+        model=model,
+        evidence=Evidence(
+            prior=terms.prior.version,
+            better=better,
+            by_labels=shown is not None,
+            why=why,
+            before=before.version,
+            seen=seen,
+            counts=_counts(fit),
+            gain=trial.gain,
+            shift=shift,
+            turned=turned,
+            weights=_weight_changes(in_force, model, terms.prior.scaling.scales),
+            rules=_agreement([float(sample.by_rules) for sample in samples], [s.by_rules for s in samples], samples),
+            model=_agreement(trial.likely, trial.verdicts, samples),
+            reliability=_reliability(trial, samples),
+        ),
+    )
+
+
+def tried(prior: Prior, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]) -> Trial:
+    """See by cross-validation whether labels teach anything: weights if there are enough, else the base rate alone."""
+    tasks = len({sample.task for sample in samples})
+    for name, fewest, teacher in (
+        ("base rate and weights", FEWEST_LABELS, prior),
+        ("the base rate", _FEWEST_FOR_RATE, _unmoved(prior)),
+    ):
+        if len(samples) >= fewest and tasks >= _FEWEST_TASKS:
+            found = compare(teacher, samples, history=history, current=prior.model)
+            if found.is_better_model:
+                likely, verdicts = found.probabilities, found.verdicts
+                return Trial(name=name, teacher=teacher, likely=likely, verdicts=verdicts, gain=found.brier_gain)
+    untaught = [_guess(prior.model, sample) for sample in samples]
+    likely, verdicts = tuple([p for p, _ in untaught]), tuple([verdict for _, verdict in untaught])
+    return Trial(name="", teacher=None, likely=likely, verdicts=verdicts, gain=Estimate(sample=len(samples)))
+
+
+def is_due(last: Calibration | None, *, newest: int, prior: Prior, age_days: float) -> bool:
+    """Are there labels to look at? `last` is the last look at them, `age_days` ago; `newest` numbers the feedback."""
+    if last is None:
+        return newest > 0
+    if last.evidence.prior != prior.version:
+        return True
+    return newest > last.evidence.seen and not 0 <= age_days < _DAYS
+
+
+def _is_fit(label: Label, prior: Prior) -> bool:
+    """Can anything be learned from it? Not from a session that went on since, nor without the prior's features."""
+    known = label.completed is not None and label.is_finished and not label.went_on
+    return known and len(label.features) == len(prior.names)
+
+
+def _sample(label: Label) -> Sample:
+    by_rules = label.automatic_completed if label.rules_completed is None else label.rules_completed
+    task = label.session_id if label.request is None else str(label.request)
+    return Sample(features=label.features, completed=bool(label.completed), task=task, by_rules=by_rules)
+
+
+def _unmoved(prior: Prior) -> Prior:
+    """Give a prior so sure of its weights that labels teach the base rate alone."""
+    return msgspec.structs.replace(prior, variances=(_SURE,) * len(prior.names))
+
+
+def _guess(model: CompletionModel, sample: Sample) -> tuple[float, bool]:
+    likely = model.predict(sample.features) or 0.0
+    return likely, likely >= model.threshold
+
+
+def _of_all(
+    trial: Trial, prior: Prior, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]
+) -> CompletionModel:
+    """Give the model of all labels; its version is a digest of what it says."""
+    if trial.teacher is None:
+        return prior.model
+    made = update(trial.teacher, samples, history=history, version="")
+    digest = xxhash.xxh3_64_hexdigest(msgspec.json.encode(made))[:8]
+    return msgspec.structs.replace(made, version=f"{prior.version}-{digest}")
+
+
+def _agreement(likely: Sequence[float], verdicts: Sequence[bool], samples: Sequence[Sample]) -> Agreement | None:
+    """Say how far probabilities and verdicts agree with people; None without labels."""
+    if not samples:
+        return None
+    outcomes = [sample.completed for sample in samples]
+    of_likely, of_verdicts = calibration(outcomes, likely), agreement(outcomes, verdicts)
+    return Agreement(
+        brier=of_likely.brier,
+        ece=of_likely.error,
+        mcc=of_verdicts.matthews,
+        kappa=of_verdicts.kappa,
+        auc=of_likely.ranking,
+    )
+
+
+def _reliability(trial: Trial, samples: Sequence[Sample]) -> tuple[ReliabilityBin, ...]:
+    found = bins([sample.completed for sample in samples], trial.likely)
+    return tuple(ReliabilityBin(each.predicted, each.completed) for each in found)
+
+
+def _better(trial: Trial, samples: Sequence[Sample]) -> VerdictBy | None:
+    """Give whose verdicts agree better with people; None when that may be chance, or labels are few."""
+    if len(samples) < FEWEST_LABELS:
+        return None
+    gain, error = matthews_gain(samples, trial.verdicts)
+    if abs(gain) <= error:
+        return None
+    return VerdictBy.MODEL if gain > 0 else VerdictBy.RULES
+
+
+def _does_better(standing: CompletionModel, trial: Trial, samples: Sequence[Sample], fresh: Sequence[int]) -> bool:
+    """Are the weights in force better on labels that came since, which the new ones have not seen either?"""
+
+    def loss(likely: float, place: int) -> float:
+        return (likely - samples[place].completed) ** 2
+
+    ahead = [loss(trial.likely[place], place) - loss(_guess(standing, samples[place])[0], place) for place in fresh]
+    return math.fsum(ahead) > 0
+
+
+def _shift(before: CompletionModel, after: CompletionModel, samples: Sequence[Sample]) -> tuple[float, int]:
+    """By how much probabilities of labelled sessions move, in the mean, and how many verdicts of the model turn."""
+    if not samples:
+        return 0.0, 0
+    pairs = [(_guess(before, sample), _guess(after, sample)) for sample in samples]
+    moves = math.fsum(abs(new[0] - old[0]) for old, new in pairs)
+    return moves / len(pairs), sum(old[1] != new[1] for old, new in pairs)
+
+
+def _weight_changes(
+    before: CompletionModel, after: CompletionModel, scales: Sequence[float]
+) -> tuple[WeightChange, ...]:
+    """Give the features whose weights move most, none when they are the same."""
+    changes = [
+        WeightChange(name, old * scale, new * scale)
+        for name, old, new, scale in zip(after.names, before.weights, after.weights, scales, strict=True)
+        if old != new
+    ]
+    return tuple(sorted(changes, key=lambda change: -abs(change.after - change.before))[:_LISTED_WEIGHTS])
+
+
+def _counts(labels: Sequence[Label]) -> LabelCounts:
+    sampled = Counter(label.sampled for label in labels)
+    return LabelCounts(random=sampled[Sampling.RANDOM], uncertain=sampled[Sampling.UNCERTAIN], given=sampled[None])
+
+
+def _why(trial: Trial) -> str:
+    """Say in a sentence what was decided of the weights."""
+    gain = trial.gain
+    if gain.value is None or gain.low is None or gain.high is None:
+        return "nothing is shown to be better than the prior by cross-validation"
+    return (
+        f"{trial.name}: the Brier score falls by {gain.value:.3f} ({gain.low:.3f} to {gain.high:.3f})"
+        " in cross-validation"
+    )
+
+
+def _why_noted(standing: Calibration | None, terms: Terms) -> str:
+    if standing is None:
+        return "the first judge of this database"
+    if not is_of(standing, terms.prior.model):
+        return f"another prior: {terms.prior.version}"
+    if standing.policy is not terms.policy:
+        return f"the setting verdict is {terms.policy} now, it was {standing.policy}"
+    return "another judge is in force"

@@ -1,0 +1,124 @@
+"""``regrade``: grade again what another version graded, or see what that would change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import click
+import msgspec
+
+from grader_daemon import bootstrap
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.cli import output
+from grader_daemon.cli.options import DAYS, asks, json_option
+from grader_daemon.domain.difference import ColumnChange, GradeChange, RegradeDiff
+from grader_daemon.domain.schema import SCHEMA_VERSION
+from grader_daemon.domain.text import clean
+
+_NAMES = {
+    "task_completed": "completed",
+    "tool_calls_efficient": "tool efficiency",
+    "response_quality": "response quality",
+    "total_errors": "failures",
+    "p_completed": "p_completed",
+}
+_TASK_CHARACTERS = 60
+
+
+@click.command("regrade")
+@asks(SelfGrader)
+@click.option("-d", "--since", "days", type=DAYS, help="Only sessions that ended in so many last days.")
+@click.option("--all", "everything", is_flag=True, help="Also what this version graded.")
+@click.option("--diff", is_flag=True, help="Write nothing; say what would change.")
+@click.option(
+    "--rules", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="With --diff: rules to try."
+)
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that examine files.")
+@json_option
+def command(
+    *,
+    grader: SelfGrader,
+    days: float | None,
+    everything: bool,
+    diff: bool,
+    rules: Path | None,
+    jobs: int,
+    as_json: bool,
+) -> int:
+    """Grade again what other rules, another model, or another verdict graded; the daemon does so by itself."""
+    since = None if days is None else bootstrap.utc_now() - timedelta(days=days)
+    if diff:
+        _show_diff(grader, since, rules, as_json=as_json)
+        return 0
+    if rules is not None:
+        raise click.UsageError("--rules only goes with --diff; to grade by rules of your own, set rules_file")
+    paths = grader.graded_files(since=since) if everything else grader.outdated_files(since=since)
+    return _regrade(grader, paths, jobs=jobs, as_json=as_json)
+
+
+def _regrade(grader: SelfGrader, paths: list[str], *, jobs: int, as_json: bool) -> int:
+    counts: Counter[str] = Counter()
+    with output.progress("Grading again", len(paths)) as advance:
+        for recorded in grader.regrade(paths, jobs=jobs):
+            counts.update(each.happened for each in recorded)
+            advance(len(recorded))
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "files": dict(sorted(counts.items()))})
+    else:
+        output.line(
+            ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in sorted(counts.items())) or "Nothing to do."
+        )
+    return 1 if counts["quarantined"] or counts["retry_scheduled"] else 0
+
+
+def _show_diff(grader: SelfGrader, since: datetime | None, rules: Path | None, *, as_json: bool) -> None:
+    with output.progress("Comparing", len(grader.graded_files(since=since))) as advance:
+        found = grader.regrade_diff(since=since, rules_file=rules, advance=advance)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(found)})
+    else:
+        _print(found)
+
+
+def _print(found: RegradeDiff) -> None:
+    output.line(f"{found.changed} of {found.sessions} sessions would change; nothing was written.")
+    for reason, count in found.unread.items():
+        output.line(f"{count} were not compared: {reason}.")
+    if not found.sessions:
+        return
+    output.line()
+    output.table(
+        ("column", "would rise", "would fall", "mean now", "mean then"),
+        [(_NAMES[each.column], each.rises, each.falls, *_means(found, each.column)) for each in found.columns],
+    )
+    if found.largest:
+        output.line()
+        output.line("What would change most:")
+        for change in found.largest:
+            _print_change(change)
+
+
+def _means(found: RegradeDiff, column: str) -> tuple[str, str]:
+    if column not in found.sums_before:
+        return "", ""
+    before, after = found.sums_before[column] / found.sessions, found.sums_after[column] / found.sessions
+    if column == "task_completed":
+        return f"{before:.1%}", f"{after:.1%}"
+    return f"{before:.2f}", f"{after:.2f}"
+
+
+def _print_change(change: GradeChange) -> None:
+    output.line()
+    output.line(f"{clean(change.session_id)}: {clean(change.task_summary or '-')[:_TASK_CHARACTERS]}")
+    for column in change.columns:
+        output.line(f"  {_NAMES[column.column]}: {_words(column)}")
+    for sign, reasons in (("-", change.silent), ("+", change.speaking)):
+        for reason in reasons:
+            effect = "" if reason.effect is None else f" ({reason.effect:+g})"
+            output.line(f"  {sign} {clean(reason.rule)}{effect}")
+
+
+def _words(change: ColumnChange) -> str:
+    return f"{output.cell(change.before)} -> {output.cell(change.after)}"

@@ -1,0 +1,74 @@
+"""Takes up another model, or another verdict, while the daemon runs: whoever calibrates leaves a row in the database.
+
+Only the worker's thread calls it, so no file is examined while the examiner changes. Looking costs one row in ten
+seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+
+import structlog
+
+from grader_daemon.daemon.backlog import Backlog
+from grader_daemon.domain.calibration import Calibration
+from grader_daemon.domain.verdict import Judge
+from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.storage import Store
+
+_LOOK_SECONDS = 10.0
+
+
+class JudgeWatch:
+    """Gives the ingest another examiner, and the backlog work, when another judge came into force."""
+
+    def __init__(self, *, store: Store, ingest: Ingest, backlog: Backlog, make_judge: Callable[[], Judge]) -> None:
+        """`make_judge` gives the judge that is in force now.
+
+        Raises:
+            StoreError: the database cannot be read.
+        """
+        self._store = store
+        self._ingest = ingest
+        self._backlog = backlog
+        self._make_judge = make_judge
+        self._log = structlog.get_logger()
+        self._seen: int | None = store.calibrations.newest_number()
+        self._next_look = 0.0
+
+    def look(self) -> None:
+        """See whether anything was adopted since the last look, and take it up.
+
+        Raises:
+            StoreError: the database cannot be read.
+            ConfigurationError: the prior cannot be read.
+        """
+        if monotonic() < self._next_look:
+            return
+        self._next_look = monotonic() + _LOOK_SECONDS
+        adopted = self._store.calibrations.adopted() if self._is_news() else None
+        if adopted is None:
+            return
+        examiner = self._ingest.examiner.judged_by(self._make_judge())
+        if examiner.rules_version != self._ingest.examiner.rules_version:
+            self._ingest.examiner = examiner
+            self._backlog.begin_anew(examiner.rules_version)
+        self._seen = adopted.number
+        self._tell(adopted)
+
+    def _is_news(self) -> bool:
+        return self._store.calibrations.newest_number() != self._seen
+
+    def _tell(self, adopted: Calibration) -> None:
+        gain = adopted.evidence.gain.value
+        self._log.info(
+            "calibration.updated",
+            level="notice",
+            before=adopted.evidence.before,
+            now=adopted.judge.version,
+            policy=adopted.policy,
+            labels=adopted.labels,
+            better_by=None if gain is None else round(gain, 4),
+            why=adopted.evidence.why,
+        )

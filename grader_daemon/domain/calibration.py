@@ -1,0 +1,107 @@
+"""What was learned from people's labels, and what is known of how far verdicts can be trusted."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from grader_daemon.domain.completion_model import CompletionModel
+from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.verdict import Judge, Policy, VerdictBy
+
+FEWEST_LABELS = 50
+"""With fewer labels of their own, people are told that nothing is calibrated for them yet."""
+
+
+class Agreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How far verdicts agree with people, on sessions that were not learned from; each with its 95 % interval.
+
+    `brier` (0 is best) and `ece`, the expected calibration error (0 to 1), are of probabilities; a verdict without one
+    counts as certain. `mcc` (Matthews correlation, -1 to 1), `kappa` (Cohen's) and `auc` (0 to 1) are best at 1.
+    """
+
+    brier: Estimate
+    ece: Estimate
+    mcc: Estimate
+    kappa: Estimate
+    auc: Estimate
+
+
+class ReliabilityBin(msgspec.Struct, frozen=True):
+    """Sessions of about the same probability: its mean, and the rate of those that people call completed."""
+
+    likely: float
+    completed: Estimate
+
+
+class WeightChange(msgspec.Struct, frozen=True):
+    """What a feature weighs in log-odds for one standard deviation, before and now."""
+
+    name: str
+    before: float
+    after: float
+
+
+class LabelCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """How many labels stand, by how they came: sampled at random, as uncertain, or given without being asked."""
+
+    random: int = 0
+    uncertain: int = 0
+    given: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.random + self.uncertain + self.given
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What a calibration is based on, and what it changed.
+
+    `prior` is the version of the prior that it started from, `better` whose verdict is known to be the better one, by
+    labels if `by_labels`, else by the sources that the prior had not seen. `why` says in a sentence what was decided,
+    `before` is the version of the judge before. `seen` is the id of the newest feedback that was looked at, 0 where
+    none was: then the rest is empty.
+
+    `gain` is by how much the Brier score of sessions that were not learned from is lower than the prior's. `shift` is
+    by how much the probability of labelled sessions moves in the mean, `turned` how many of the model's verdicts on
+    them turn; `weights` are those that move most. `rules` and `model` say how far both agree with people,
+    `reliability` how often what the model finds likely is completed.
+    """
+
+    prior: str
+    better: VerdictBy
+    by_labels: bool = False
+    why: str
+    before: str | None = None
+    seen: int = 0
+    counts: LabelCounts = LabelCounts()
+    gain: Estimate = Estimate()
+    shift: float = 0.0
+    turned: int = 0
+    weights: tuple[WeightChange, ...] = ()
+    rules: Agreement | None = None
+    model: Agreement | None = None
+    reliability: tuple[ReliabilityBin, ...] = ()
+
+
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+    """One look at the labels, or one change of policy. `model` is the one in force then, the new one if `adopted`.
+
+    `verdict_by` is who decides under it. `number` is None until it is kept.
+    """
+
+    number: int | None = None
+    made_at: datetime
+    adopted: bool
+    verdict_by: VerdictBy
+    policy: Policy
+    labels: int
+    model: CompletionModel
+    evidence: Evidence
+
+    @property
+    def judge(self) -> Judge:
+        """What gave verdicts from then on, if it was adopted."""
+        return Judge(by=self.verdict_by, model=self.model)

@@ -1,0 +1,57 @@
+"""What grading again would change."""
+
+from __future__ import annotations
+
+import msgspec
+
+from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.grade import Reason
+
+
+class ColumnChange(msgspec.Struct, frozen=True, gc=False):
+    """One column of one grade, before and after."""
+
+    column: str
+    before: bool | float | None
+    after: bool | float | None
+
+
+class GradeChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What would change in one grade.
+
+    `silent` are reasons that would stand no longer, `speaking` those that would stand instead (a rule whose effect
+    changes is in both). `score_change` is on the 1-5 scale of the session score.
+    """
+
+    session_id: str
+    task_summary: str | None
+    columns: tuple[ColumnChange, ...]
+    silent: tuple[Reason, ...]
+    speaking: tuple[Reason, ...]
+    score_change: float
+
+
+class ColumnDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """In how many grades a column would rise, and fall; for `task_completed` from no to yes, and from yes to no."""
+
+    column: str
+    rises: int
+    falls: int
+
+
+class RegradeDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """What grading again would change.
+
+    `sessions` were compared, `changed` would change. `unread` maps a reason to the number of sessions that could not be
+    graded again. Sums and rates are over the sessions that were compared. `largest` are the changes that move most.
+    """
+
+    sessions: int
+    changed: int
+    columns: tuple[ColumnDiff, ...]
+    completion_before: Estimate
+    completion_after: Estimate
+    sums_before: dict[str, int]
+    sums_after: dict[str, int]
+    unread: dict[str, int]
+    largest: tuple[GradeChange, ...]

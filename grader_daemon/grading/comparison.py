@@ -1,0 +1,120 @@
+"""What other rules, another model or other code would change, seen before it is written.
+
+Compared is what statistics are made of. Grades are taken one after the other and forgotten, so a history of any size
+takes the memory of the largest changes alone.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from itertools import count
+
+from grader_daemon.domain.difference import ColumnChange, ColumnDiff, GradeChange, RegradeDiff
+from grader_daemon.domain.estimate import proportion
+from grader_daemon.domain.grade import Grade, Reason
+
+_COUNTED = ("task_completed", "tool_calls_efficient", "response_quality", "total_errors")
+_COLUMNS = (*_COUNTED, "p_completed")
+_MOVED = 0.05
+"""A probability that moves by less is the same to a person."""
+
+_LARGEST = 20
+
+
+class Comparison:
+    """Gathers the differences of many grades."""
+
+    def __init__(self) -> None:
+        self._sessions = 0
+        self._changed = 0
+        self._moves: Counter[tuple[str, bool]] = Counter()
+        self._before: Counter[str] = Counter()
+        self._after: Counter[str] = Counter()
+        self._unread: Counter[str] = Counter()
+        self._order = count()
+        self._largest: list[tuple[tuple[float, ...], int, GradeChange]] = []
+
+    def pass_over(self, reason: str) -> None:
+        """Count a session that cannot be compared."""
+        self._unread[reason] += 1
+
+    def add(self, before: Grade, after: Grade) -> None:
+        """Compare what stands with what would stand."""
+        self._sessions += 1
+        _sum_up(self._before, before)
+        _sum_up(self._after, after)
+        columns = column_changes(before, after)
+        if not columns:
+            return
+        self._changed += 1
+        self._moves.update((change.column, _rises(change)) for change in columns)
+        change = GradeChange(
+            session_id=before.session_id,
+            task_summary=before.task_summary,
+            columns=columns,
+            silent=_only_in(before, after),
+            speaking=_only_in(after, before),
+            score_change=after.score - before.score,
+        )
+        ranked = (_weight(before, after), -next(self._order), change)
+        if len(self._largest) < _LARGEST:
+            heapq.heappush(self._largest, ranked)
+        else:
+            heapq.heappushpop(self._largest, ranked)
+
+    def diff(self) -> RegradeDiff:
+        """Give what was found."""
+        return RegradeDiff(
+            sessions=self._sessions,
+            changed=self._changed,
+            columns=tuple(
+                ColumnDiff(column=column, rises=self._moves[column, True], falls=self._moves[column, False])
+                for column in _COLUMNS
+            ),
+            completion_before=proportion(self._before["task_completed"], self._sessions),
+            completion_after=proportion(self._after["task_completed"], self._sessions),
+            sums_before={column: self._before[column] for column in _COUNTED},
+            sums_after={column: self._after[column] for column in _COUNTED},
+            unread=dict(self._unread.most_common()),
+            largest=tuple(change for _, _, change in sorted(self._largest, reverse=True)),
+        )
+
+
+def column_changes(before: Grade, after: Grade) -> tuple[ColumnChange, ...]:
+    """Give the columns that differ; a probability only if a person would notice."""
+    changes = (ColumnChange(column, getattr(before, column), getattr(after, column)) for column in _COLUMNS)
+    return tuple(change for change in changes if _differs(change))
+
+
+def _only_in(one: Grade, other: Grade) -> tuple[Reason, ...]:
+    """Give the reasons of one grade that another has not, or with another effect."""
+    known = {(reason.rule, reason.effect) for reason in other.reasons}
+    return tuple(reason for reason in one.reasons if (reason.rule, reason.effect) not in known)
+
+
+def _differs(change: ColumnChange) -> bool:
+    if change.column != "p_completed" or change.before is None or change.after is None:
+        return change.before != change.after
+    return abs(change.after - change.before) > _MOVED
+
+
+def _rises(change: ColumnChange) -> bool:
+    """Is there more of it, or anything at all where nothing was known?"""
+    return change.before is None or (change.after is not None and change.after > change.before)
+
+
+def _sum_up(sums: Counter[str], grade: Grade) -> None:
+    for column in _COUNTED:
+        sums[column] += getattr(grade, column)
+
+
+def _weight(before: Grade, after: Grade) -> tuple[float, ...]:
+    """How much a change matters: what it moves the session's scores by, then failures, then the probability."""
+    scores = (
+        4 * abs(after.task_completed - before.task_completed)
+        + abs(after.tool_calls_efficient - before.tool_calls_efficient)
+        + abs(after.response_quality - before.response_quality)
+    )
+    likely = abs((after.p_completed or 0.0) - (before.p_completed or 0.0))
+    return (scores, abs(after.total_errors - before.total_errors), likely)

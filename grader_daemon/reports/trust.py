@@ -1,0 +1,121 @@
+"""How sure grades are, in words: calibrations, agreement of verdicts with people, reliability of probabilities.
+
+Numbers stand with their intervals and the number of labels; what has no value is a dash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from grader_daemon.domain.calibration import (
+    FEWEST_LABELS,
+    Agreement,
+    Calibration,
+    Evidence,
+    LabelCounts,
+    ReliabilityBin,
+)
+from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.verdict import Policy
+from grader_daemon.reports.numbers import DASH, MINUS, UNKNOWN
+
+AGREEMENT_ROWS: Final = (
+    ("Brier score (0 is best)", "brier"),
+    ("calibration error", "ece"),
+    ("Matthews correlation", "mcc"),
+    ("Cohen's kappa", "kappa"),
+    ("area under the curve", "auc"),
+)
+_BAR: Final = 40
+"""Characters of a bar from 0 to 100 %."""
+
+
+def calibration_lines(made: Calibration) -> Iterator[str]:
+    """Say what a calibration found, and what it changed."""
+    evidence = made.evidence
+    yield f"{label_words(evidence.counts)}."
+    yield f"{sentence(evidence.why)}."
+    yield f"Verdicts by the {made.verdict_by}: {because_words(made.policy, evidence)}."
+    if not made.adopted:
+        yield "Nothing changes."
+        return
+    if made.judge.version == evidence.before:
+        yield "That is kept in mind; weights and verdicts stay as they are."
+        return
+    yield f"Adopted: {evidence.before} becomes {made.judge.version}."
+    yield (
+        f"Probabilities of labelled sessions move by {evidence.shift:.3f} in the mean;"
+        f" {evidence.turned} verdicts of the model turn."
+    )
+    for change in evidence.weights:
+        yield f"  {change.name}: {number_words(change.before)} to {number_words(change.after)}"
+
+
+def label_words(counts: LabelCounts) -> str:
+    """Say how many labels there are to learn from, and how they came."""
+    if not counts.total:
+        return f"No labels to learn from; from {FEWEST_LABELS} on it is calibrated for you"
+    kinds = ((counts.random, "drawn at random"), (counts.uncertain, "uncertain"), (counts.given, "given"))
+    said = ", ".join(f"{count} {kind}" for count, kind in kinds if count)
+    few = "" if counts.total >= FEWEST_LABELS else f"; not calibrated for you yet, that takes {FEWEST_LABELS}"
+    return f"{counts.total} label{'s' if counts.total != 1 else ''} to learn from ({said}){few}"
+
+
+def because_words(policy: Policy, evidence: Evidence) -> str:
+    """Say why it is the rules, or the model, that decide."""
+    if policy is not Policy.AUTO:
+        return f"the setting verdict says {policy}"
+    if evidence.by_labels:
+        return f"by people's labels the {evidence.better} did better on sessions that were not learned from"
+    return (
+        f"the {evidence.better} did better on the sources that the prior had not seen, and labels do not say otherwise"
+    )
+
+
+def sentence(text: str) -> str:
+    """Begin with a capital."""
+    return text[:1].upper() + text[1:]
+
+
+def number_words(value: float) -> str:
+    """Give a number of about 1 with its sign."""
+    return f"{value:+.3f}".replace("-", MINUS)
+
+
+def agreement_words(estimate: Estimate) -> str:
+    """Give a number with its interval: "0.21 (0.18-0.24)"."""
+    if estimate.value is None:
+        return UNKNOWN
+    shown = f"{estimate.value:.2f}".replace("-", MINUS)
+    if estimate.low is None or estimate.high is None:
+        return shown
+    return f"{shown} ({estimate.low:.2f}{DASH}{estimate.high:.2f})".replace("-", MINUS)
+
+
+def agreement_table(rules: Agreement, model: Agreement) -> list[tuple[str, str, str, str]]:
+    """Give name, model and rules of each number, and the number of labels, row by row."""
+    return [
+        (
+            name,
+            agreement_words(getattr(model, field)),
+            agreement_words(getattr(rules, field)),
+            str(getattr(model, field).sample),
+        )
+        for name, field in AGREEMENT_ROWS
+    ]
+
+
+def reliability_lines(bins: Sequence[ReliabilityBin]) -> Iterator[tuple[str, bool]]:
+    """Draw how often what was called likely came true: a bar is what people say, the mark what the model had said.
+
+    Each line comes with whether what was said is within the interval of what people say.
+    """
+    for each in bins:
+        share = each.completed.value or 0.0
+        bar = list("#" * round(share * _BAR) + " " * (_BAR - round(share * _BAR)))
+        bar[min(_BAR - 1, int(each.likely * _BAR))] = "|"
+        said = (
+            f"  {each.likely:4.0%} said  {''.join(bar)}  {agreement_words(each.completed)} of {each.completed.sample}"
+        )
+        yield said, (each.completed.low or 0.0) <= each.likely <= (each.completed.high or 0.0)

@@ -1,0 +1,95 @@
+"""What was learned from labels: a row for each calibration, and for each change of who decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from grader_daemon.domain.calibration import Calibration, Evidence
+from grader_daemon.domain.completion_model import CompletionModel
+from grader_daemon.domain.verdict import Policy, VerdictBy
+from grader_daemon.storage.database import Database
+from grader_daemon.storage.rows import known_moment, to_text
+
+_COLUMNS = ("made_at", "adopted", "verdict_by", "policy", "labels", "model", "evidence")
+_SELECT = f"SELECT id, {', '.join(_COLUMNS)} FROM calibrations"
+_INSERT = f"INSERT INTO calibrations ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_encode = msgspec.json.Encoder().encode
+_decode_model = msgspec.json.Decoder(CompletionModel).decode
+_decode_features = msgspec.json.Decoder(tuple[float, ...]).decode
+_decode_evidence = msgspec.json.Decoder(Evidence).decode
+
+
+class Calibrations:
+    """Rows are added, never changed; one that another version wrote, and this one cannot read, is passed over."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, made: Calibration) -> Calibration:
+        """Keep a calibration; gives it with its number. Call it inside a transaction."""
+        connection = self._database.connection
+        connection.execute(
+            _INSERT,
+            (
+                to_text(made.made_at),
+                made.adopted,
+                made.verdict_by,
+                made.policy,
+                made.labels,
+                _encode(made.model).decode(),
+                _encode(made.evidence).decode(),
+            ),
+        )
+        return msgspec.structs.replace(made, number=connection.last_insert_rowid())
+
+    def newest_number(self) -> int:
+        """Number the newest that was adopted; 0 without any. Costs a few microseconds."""
+        rows = self._database.rows("SELECT id FROM calibrations WHERE adopted ORDER BY id DESC LIMIT 1")
+        return int(rows[0][0]) if rows else 0
+
+    def adopted(self) -> Calibration | None:
+        """Give the newest that was adopted."""
+        return next(iter(self._read(f"{_SELECT} WHERE adopted ORDER BY id DESC LIMIT 1")), None)
+
+    def last_look(self) -> Calibration | None:
+        """Give the newest that looked at labels, adopted or not."""
+        return next(iter(self._read(f"{_SELECT} WHERE evidence ->> 'seen' > 0 ORDER BY id DESC LIMIT 1")), None)
+
+    def latest(self, limit: int) -> list[Calibration]:
+        """Give the newest, adopted or not, the newest first."""
+        return self._read(f"{_SELECT} ORDER BY id DESC LIMIT ?", limit)
+
+    def history(self, limit: int) -> list[tuple[float, ...]]:
+        """Give the features of the newest finished sessions."""
+        rows = self._database.rows(
+            "SELECT features FROM session_details WHERE state <> 'open' AND features IS NOT NULL"
+            " ORDER BY ended_at DESC LIMIT ?",
+            (limit,),
+        )
+        return [_decode_features(row[0]) for row in rows]
+
+    def model(self, version: str) -> CompletionModel | None:
+        """Give the model of this version, if one of the calibrations made or used it."""
+        found = self._read(f"{_SELECT} WHERE model ->> 'version' = ? ORDER BY id DESC LIMIT 1", version)
+        return found[0].model if found else None
+
+    def _read(self, sql: str, *values: object) -> list[Calibration]:
+        return [read for row in self._database.rows(sql, values) if (read := _to_calibration(row)) is not None]
+
+
+def _to_calibration(row: tuple[Any, ...]) -> Calibration | None:
+    try:
+        return Calibration(
+            number=row[0],
+            made_at=known_moment(row[1]),
+            adopted=bool(row[2]),
+            verdict_by=VerdictBy(row[3]),
+            policy=Policy(row[4]),
+            labels=row[5],
+            model=_decode_model(row[6]),
+            evidence=_decode_evidence(row[7]),
+        )
+    except (ValueError, msgspec.MsgspecError):
+        return None

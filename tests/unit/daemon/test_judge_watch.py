@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.daemon import judge_watch
+from grader_daemon.daemon.backlog import Backlog
+from grader_daemon.daemon.judge_watch import JudgeWatch
+from grader_daemon.domain.verdict import Judge
+from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.storage import Store
+from tests.conftest import Clock, SessionWriter
+from tests.strategies import calibration, json_answer, json_user, model
+
+
+class World:
+    """A watch over one database, and the judge that is in force."""
+
+    def __init__(self, store: Store, ingest: Ingest, clock: Clock, root: Path) -> None:
+        self.store = store
+        self.ingest = ingest
+        self.judge = Judge()
+        self.made = 0
+        self.backlog = Backlog(
+            store=store,
+            roots=[root],
+            rules_version=ingest.examiner.rules_version,
+            quiet_seconds=2,
+            longest_pause=timedelta(hours=1),
+            clock=clock,
+            on_young=lambda _: None,
+            on_scanned=lambda _: None,
+        )
+        self.watch = JudgeWatch(store=store, ingest=ingest, backlog=self.backlog, make_judge=self._make)
+
+    def adopt(self, judge: Judge) -> None:
+        with self.store.transaction():
+            self.store.calibrations.add(calibration())
+        self.judge = judge
+
+    def _make(self) -> Judge:
+        self.made += 1
+        return self.judge
+
+
+@pytest.fixture
+def world(store: Store, ingest: Ingest, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(judge_watch, "_LOOK_SECONDS", 0.0)
+    return World(store, ingest, clock, tmp_path)
+
+
+def test_a_new_judge_grades_what_the_old_one_graded(world: World, write_session: SessionWriter) -> None:
+    path = write_session([json_user(), json_answer()])
+    world.ingest.ingest([path], within_seconds=60)
+    world.watch.look()
+    assert world.backlog.take(9) == []
+
+    world.adopt(Judge(model=model()))
+    world.watch.look()
+
+    assert world.ingest.examiner.rules_version.endswith("+m1.rules")
+    assert world.backlog.take(9) == [path]
+
+
+def test_a_row_that_changes_nothing_gives_no_work(world: World) -> None:
+    examiner = world.ingest.examiner
+    world.watch.look()
+    while world.backlog.busy:
+        world.backlog.take(9)
+    world.adopt(Judge())
+    world.watch.look()
+    assert world.ingest.examiner is examiner
+    assert not world.backlog.busy
+
+
+def test_the_judge_is_made_only_when_something_was_adopted(world: World) -> None:
+    for _ in range(3):
+        world.watch.look()
+    world.adopt(Judge())
+    world.watch.look()
+    world.watch.look()
+    assert world.made == 1
+
+
+def test_it_does_not_look_at_every_turn(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge_watch, "_LOOK_SECONDS", 3600.0)
+    world.watch.look()
+    world.adopt(Judge(model=model()))
+    world.watch.look()
+    assert world.made == 0

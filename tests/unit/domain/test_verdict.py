@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from grader_daemon.domain.verdict import Decision, GradeVersion, Judge, VerdictBy, rejudged_version
+from tests.strategies import model
+
+LIKELY = model(names=("a",), means=(0.0,), weights=(0.0,))
+FEATURES = (1.0,)
+
+
+@pytest.mark.parametrize(
+    ("judge", "decision"),
+    [
+        pytest.param(Judge(), Decision(False, VerdictBy.RULES, None), id="without-a-model-the-rules"),
+        pytest.param(Judge(model=LIKELY), Decision(False, VerdictBy.RULES, 0.5), id="rules-beside-it"),
+        pytest.param(
+            Judge(by=VerdictBy.MODEL, model=LIKELY),
+            Decision(True, VerdictBy.MODEL, 0.5),
+            id="the-model",
+        ),
+        pytest.param(
+            Judge(by=VerdictBy.MODEL, model=model(names=("a", "b"), means=(0.0, 0.0), weights=(1.0, 1.0))),
+            Decision(False, VerdictBy.RULES, None),
+            id="a-model-without-an-idea",
+        ),
+    ],
+)
+def test_a_judge_decides(judge: Judge, decision: Decision) -> None:
+    assert judge.decide(FEATURES, by_rules=False) == decision
+
+
+@pytest.mark.parametrize(
+    ("text", "read", "said"),
+    [
+        pytest.param(
+            "9ca1+prior-1.model",
+            GradeVersion("9ca1", "prior-1", VerdictBy.MODEL),
+            "rules 9ca1, model prior-1, verdict by the model",
+            id="all",
+        ),
+        pytest.param(
+            "9ca1+a.b.rules",
+            GradeVersion("9ca1", "a.b", VerdictBy.RULES),
+            "rules 9ca1, model a.b, verdict by the rules",
+            id="a-dot-in-the-name-of-the-model",
+        ),
+        pytest.param(
+            "9ca1+none.rules",
+            GradeVersion("9ca1", None, VerdictBy.RULES),
+            "rules 9ca1, no model, verdict by the rules",
+            id="no-model",
+        ),
+        pytest.param("9ca1", GradeVersion("9ca1", None, None), "rules 9ca1", id="of-before-there-were-models"),
+        pytest.param("a+b", GradeVersion("a+b", None, None), "rules a+b", id="anything"),
+    ],
+)
+def test_a_version_says_what_made_a_grade(text: str, read: GradeVersion, said: str) -> None:
+    assert GradeVersion.read(text) == read
+    assert str(read) == said
+
+
+@pytest.mark.parametrize("before", ["9ca1", "9ca1+none.rules", "9ca1+m0.model"])
+def test_another_judge_keeps_the_rules_of_a_grade(before: str) -> None:
+    assert rejudged_version(before, Judge(by=VerdictBy.MODEL, model=LIKELY)) == "9ca1+m1.model"

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from grader_daemon.calibration.lessons import Terms
+from grader_daemon.domain.alert import Metric, Stream
+from grader_daemon.domain.feedback import FeedbackSource, Said
+from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.verdict import Policy, VerdictBy
+from grader_daemon.jobs.calibration import CalibrationJob, Calibrator
+from grader_daemon.storage import Store
+from tests.priors import prior
+from tests.strategies import NOW, grade, new_grade
+
+PRIOR = prior(version="prior-1")
+WEEK = timedelta(days=7)
+STREAMS = {Stream(metric, Dimension.OVERALL, "") for metric in (Metric.COMPLETION_RATE, Metric.QUALITY)}
+
+
+class World:
+    """A database with sessions, and what learns from it."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.settled = True
+        self.calibrator = self.under(Policy.AUTO)
+
+    def under(self, policy: Policy) -> Calibrator:
+        agreed = Terms(policy=policy, prior=PRIOR, prior_better=VerdictBy.RULES)
+        return Calibrator(self.store, agreed)
+
+    def job(self, policy: Policy = Policy.AUTO) -> CalibrationJob:
+        return CalibrationJob(self.under(policy), is_settled=lambda: self.settled)
+
+    def label(self, count: int, *, first: int = 0, now: datetime = NOW) -> None:
+        """Let a person judge so many new sessions, whose only feature tells the truth."""
+        numbers = range(first, first + count)
+        with self.store.transaction():
+            self.store.save_grades(
+                [
+                    new_grade(
+                        grade(
+                            session_id=str(n),
+                            session_file=f"/s/{n}.json",
+                            features=((1.0 if n % 3 == 0 else -1.0) + n / 1000,),
+                            rules_completed=True,
+                        )
+                    )
+                    for n in numbers
+                ]
+            )
+            self.store.give(
+                [Said(session_id=str(n), by="me", source=FeedbackSource.CSV, completed=n % 3 == 0) for n in numbers],
+                now=now,
+            )
+
+    def watch_streams(self) -> None:
+        with self.store.transaction():
+            self.store.alerts.save_streams(dict.fromkeys(STREAMS, b"{}"), gone=())
+
+    def rows(self) -> int:
+        return len(self.store.calibrations.latest(99))
+
+
+@pytest.fixture
+def world(store: Store) -> World:
+    return World(store)
+
+
+def test_what_was_learned_is_kept(world: World) -> None:
+    world.label(60)
+    made = world.calibrator.calibrate(NOW)
+    assert (made.adopted, made.number, made.verdict_by) == (True, 1, VerdictBy.MODEL)
+    assert world.store.calibrations.adopted() == made
+
+
+def test_a_try_writes_nothing(world: World) -> None:
+    world.label(60)
+    tried = world.calibrator.try_out(NOW)
+    assert tried.adopted
+    assert world.rows() == 0
+
+
+def test_two_calibrations_at_the_same_time_adopt_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.label(60)
+    labels, other = world.store.feedback.labels, world.under(Policy.AUTO)
+
+    def meanwhile() -> object:
+        monkeypatch.setattr(world.store.feedback, "labels", labels)
+        other.calibrate(NOW)
+        return labels()
+
+    monkeypatch.setattr(world.store.feedback, "labels", meanwhile)
+    slower = world.calibrator.calibrate(NOW)
+
+    assert (slower.adopted, slower.number) == (False, None)
+    assert world.rows() == 1
+
+
+def test_a_second_calibration_finds_nothing_to_change(world: World) -> None:
+    world.label(60)
+    world.calibrator.calibrate(NOW)
+    again = world.calibrator.calibrate(NOW)
+    assert (again.adopted, again.number) == (False, 2)
+
+
+def test_the_job_records_the_first_judge_and_then_rests(world: World) -> None:
+    assert world.job().run(NOW)
+    assert not world.job().run(NOW)
+    assert world.rows() == 1
+
+
+def test_the_job_learns_once_a_week_if_there_is_something_new(world: World) -> None:
+    world.label(60)
+    assert world.job().run(NOW)
+    assert world.rows() == 2
+    world.label(3, first=60, now=NOW + WEEK / 2)
+    assert not world.job().run(NOW + WEEK / 2)
+    assert world.job().run(NOW + WEEK)
+    assert not world.job().run(NOW + 2 * WEEK)
+    assert world.rows() == 3
+
+
+def test_the_job_waits_while_sessions_wait_to_be_graded(world: World) -> None:
+    world.label(60)
+    world.settled = False
+    assert world.job().run(NOW)
+    assert world.store.calibrations.last_look() is None
+
+
+def test_another_setting_is_recorded_when_the_daemon_starts(world: World) -> None:
+    world.label(60)
+    world.job().run(NOW)
+    learned = world.store.calibrations.adopted()
+    assert learned is not None
+    world.job(Policy.RULES).run(NOW + timedelta(hours=1))
+    record = world.store.calibrations.adopted()
+    assert record is not None
+    assert (record.policy, record.verdict_by, record.model) == (Policy.RULES, VerdictBy.RULES, learned.model)
+    assert world.job(Policy.AUTO).run(NOW + timedelta(hours=2))
+    back = world.store.calibrations.adopted()
+    assert back is not None
+    assert back.judge == learned.judge
+
+
+@pytest.mark.parametrize(
+    ("policy", "left"),
+    [
+        pytest.param(Policy.AUTO, STREAMS, id="rules-decide-as-before"),
+        pytest.param(Policy.MODEL, {Stream(Metric.QUALITY, Dimension.OVERALL, "")}, id="the-model-decides-from-now-on"),
+    ],
+)
+def test_what_is_normal_is_learned_anew_where_verdicts_change(world: World, policy: Policy, left: set[Stream]) -> None:
+    world.job(Policy.AUTO).run(NOW)
+    world.watch_streams()
+    world.job(policy).run(NOW)
+    assert set(world.store.alerts.streams()) == left

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import pytest
+
+from grader_daemon.domain.calibration import Agreement, LabelCounts, ReliabilityBin, WeightChange
+from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.verdict import Policy, VerdictBy
+from grader_daemon.reports.trust import (
+    agreement_table,
+    agreement_words,
+    because_words,
+    calibration_lines,
+    label_words,
+    reliability_lines,
+)
+from tests.strategies import calibration, evidence, model
+
+
+def estimate(value: float, low: float, high: float) -> Estimate:
+    return Estimate(value=value, low=low, high=high, sample=60)
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        pytest.param(LabelCounts(), "No labels to learn from; from 50 on it is calibrated for you", id="none"),
+        pytest.param(
+            LabelCounts(given=1),
+            "1 label to learn from (1 given); not calibrated for you yet, that takes 50",
+            id="one",
+        ),
+        pytest.param(
+            LabelCounts(random=20, uncertain=30),
+            "50 labels to learn from (20 drawn at random, 30 uncertain)",
+            id="enough",
+        ),
+    ],
+)
+def test_labels_are_counted_in_words(counts: LabelCounts, words: str) -> None:
+    assert label_words(counts) == words
+
+
+@pytest.mark.parametrize(
+    ("shown", "words"),
+    [
+        pytest.param(estimate(0.213, 0.18, 0.246), "0.21 (0.18–0.25)", id="with-its-interval"),
+        pytest.param(estimate(-0.1, -0.2, 0.0), "−0.10 (−0.20–0.00)", id="below-nothing"),
+        pytest.param(Estimate(value=0.5, sample=2), "0.50", id="without-an-interval"),
+        pytest.param(Estimate(sample=2), "-", id="unknown"),
+    ],
+)
+def test_agreement_stands_with_its_interval(shown: Estimate, words: str) -> None:
+    assert agreement_words(shown) == words
+
+
+@pytest.mark.parametrize(
+    ("policy", "by_labels", "words"),
+    [
+        pytest.param(Policy.RULES, True, "the setting verdict says rules", id="a-setting"),
+        pytest.param(
+            Policy.AUTO,
+            True,
+            "by people's labels the model did better on sessions that were not learned from",
+            id="by-labels",
+        ),
+        pytest.param(
+            Policy.AUTO,
+            False,
+            "the model did better on the sources that the prior had not seen, and labels do not say otherwise",
+            id="by-the-prior",
+        ),
+    ],
+)
+def test_it_is_said_why_who_decides(policy: Policy, by_labels: bool, words: str) -> None:
+    assert because_words(policy, evidence(better=VerdictBy.MODEL, by_labels=by_labels)) == words
+
+
+def test_what_was_adopted_is_told_with_what_changed() -> None:
+    made = calibration(
+        model=model(version="m2"),
+        evidence=evidence(
+            why="weights: better",
+            before="m1.rules",
+            seen=9,
+            counts=LabelCounts(given=60),
+            shift=0.1234,
+            turned=3,
+            weights=(WeightChange("failures", -0.25, 0.5),),
+        ),
+    )
+    assert list(calibration_lines(made)) == [
+        "60 labels to learn from (60 given).",
+        "Weights: better.",
+        f"Verdicts by the rules: {because_words(made.policy, made.evidence)}.",
+        "Adopted: m1.rules becomes m2.rules.",
+        "Probabilities of labelled sessions move by 0.123 in the mean; 3 verdicts of the model turn.",
+        "  failures: −0.250 to +0.500",
+    ]
+
+
+def test_what_was_not_adopted_changes_nothing() -> None:
+    assert list(calibration_lines(calibration(adopted=False)))[-1] == "Nothing changes."
+
+
+def test_what_is_only_kept_in_mind_changes_no_verdict() -> None:
+    made = calibration(evidence=evidence(before="m1.rules", seen=9))
+    assert list(calibration_lines(made))[-1] == "That is kept in mind; weights and verdicts stay as they are."
+
+
+def test_model_and_rules_stand_beside_each_other() -> None:
+    one, other = (
+        Agreement(**dict.fromkeys(("brier", "ece", "mcc", "kappa", "auc"), estimate(value, 0, 1)))
+        for value in (0.25, 0.5)
+    )
+    table = agreement_table(rules=one, model=other)
+    assert table[0] == ("Brier score (0 is best)", "0.50 (0.00–1.00)", "0.25 (0.00–1.00)", "60")
+    assert len(table) == 5
+
+
+@pytest.mark.parametrize(
+    ("likely", "share", "bar"),
+    [
+        pytest.param(0.5, 0.25, "#" * 10 + " " * 10 + "|" + " " * 19, id="less-than-was-said"),
+        pytest.param(0.25, 0.5, "#" * 10 + "|" + "#" * 9 + " " * 20, id="more-than-was-said"),
+        pytest.param(1.0, 1.0, "#" * 39 + "|", id="all"),
+        pytest.param(0.0, 0.0, "|" + " " * 39, id="nothing"),
+    ],
+)
+def test_reliability_is_drawn(likely: float, share: float, bar: str) -> None:
+    [(line, fits)] = reliability_lines([ReliabilityBin(likely, estimate(share, 0, 1))])
+    assert line == f"  {likely:4.0%} said  {bar}  {share:.2f} (0.00–1.00) of 60"
+    assert fits
+
+
+def test_what_lies_outside_the_interval_does_not_fit() -> None:
+    assert [fits for _, fits in reliability_lines([ReliabilityBin(0.9, estimate(0.5, 0.4, 0.6))])] == [False]
