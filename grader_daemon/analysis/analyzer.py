@@ -14,7 +14,7 @@ from grader_daemon.analysis.features import Trace, features_of
 from grader_daemon.analysis.kinds import KindReader
 from grader_daemon.analysis.people import Heard, SignalReader, TaskTypes, digest_of, said_by_person, summarize
 from grader_daemon.analysis.redaction import Redactor, redactor_of
-from grader_daemon.analysis.tail import read_tail
+from grader_daemon.analysis.tail import is_cut_off, read_tail
 from grader_daemon.analysis.verdicts import Verdict, VerdictReader
 from grader_daemon.domain.analysis import Analysis, Category, FailureKind, Outcome, SessionState, ToolUse
 from grader_daemon.domain.limits import LONGEST_NAME, MOST_TOOLS
@@ -56,6 +56,7 @@ class Analyzer:
         claims = weigh_claims(session, walk.notes, final_index=final_index, redactor=self._redactor)
         signals = self._signals.read(walk.heard)
         last = session.messages[-1] if session.messages else None
+        cut_off = is_cut_off(session.messages, state, last_outcome=walk.last_outcome)
         return Analysis(
             state=state,
             state_reason=state_reason,
@@ -80,7 +81,9 @@ class Analyzer:
             claims=claims,
             signals_from_people=signals,
             request=self._request(session, walk),
-            features=features_of(walk.trace, last, request=walk.request, claims=claims, signals=signals),
+            features=features_of(
+                walk.trace, last, request=walk.request, cut_off=cut_off, claims=claims, signals=signals
+            ),
         )
 
     def _request(self, session: Session, walk: _Walk) -> int | None:

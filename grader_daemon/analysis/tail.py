@@ -30,6 +30,20 @@ def read_tail(
     return SessionState.OPEN, "open"
 
 
+def is_cut_off(messages: tuple[Message, ...], state: SessionState, *, last_outcome: Outcome | None) -> bool:
+    """Say whether a session was stopped, or goes on, before its work was done.
+
+    One that ends in the result of a call is, if the model is known to have waited for it (``finish_reason``): there are
+    agents whose last result is their answer, and these note no such reason. A call that was interrupted is none.
+    """
+    if state is SessionState.COMPLETE:
+        return False
+    if not messages or messages[-1].role != TOOL or last_outcome is Outcome.INTERRUPTED:
+        return True
+    caller = next((message for message in reversed(messages) if message.role == ASSISTANT), None)
+    return caller is not None and caller.finish_reason is not None
+
+
 def _why_cut_short(messages: tuple[Message, ...], rules: TailRules) -> str | None:
     last = messages[-1]
     if last.finish_reason in rules.interrupted_finish_reasons:

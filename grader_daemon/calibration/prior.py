@@ -19,7 +19,7 @@ import msgspec
 from grader_daemon.calibration.agreement import matthews
 from grader_daemon.calibration.algebra import Matrix, cholesky, dot, solve
 from grader_daemon.calibration.samples import Sample, Scaling, by_source, scaling_of
-from grader_daemon.domain.completion_model import CompletionModel, probability
+from grader_daemon.domain.completion_model import CUT_OFF, CompletionModel, probability
 from grader_daemon.domain.verdict import VerdictBy
 
 PLACES_EXPECTED = 20.0
@@ -42,6 +42,9 @@ FREE = "hash:"
 
 _FLATNESS = 1e-4
 """Keeps the slope from growing without end where the scores separate."""
+
+_AS_OFTEN_NOT = 50
+"""Sessions that were cut off, one of them completed: what is thought of them before any was seen."""
 
 _FARTHEST_LEVEL = 100.0
 _NEWTON_STEPS = 15
@@ -83,6 +86,7 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
     """Weights for scaled features, each with the variance that it has from place to place.
 
     `intercept` is the log-odds of an ordinary session; `base_rate` how many tasks are completed, the mean of sources.
+    None of this is about sessions that were cut off, of which the part `completed_when_cut_off` is completed.
     """
 
     version: str
@@ -94,6 +98,17 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
     intercept: float
     base_rate: float
     threshold: float
+    completed_when_cut_off: float
+
+    @property
+    def cut_off_at(self) -> int | None:
+        """The place of the feature `CUT_OFF`; None for a prior that does not know it."""
+        return self.names.index(CUT_OFF) if CUT_OFF in self.names else None
+
+    def is_cut_off(self, features: Sequence[float]) -> bool:
+        """Say whether these are the features of a session that was stopped before its work was done."""
+        at = self.cut_off_at
+        return at is not None and bool(features[at])
 
     @property
     def model(self) -> CompletionModel:
@@ -124,6 +139,8 @@ def unscaled(
         weights=plain,
         intercept=intercept - dot(plain, scaling.means),
         threshold=threshold,
+        completed_when_cut_off=prior.completed_when_cut_off,
+        cut_off_at=prior.cut_off_at,
     )
 
 
@@ -139,7 +156,10 @@ def train_prior(
         version: names what comes of it.
         features_version: of the features.
     """
-    sources = [each for each in by_source(samples).values() if 0 < _rate(each) < 1]
+    at = list(directions).index(CUT_OFF) if CUT_OFF in directions else None
+    cut_off = [sample for sample in samples if at is not None and sample.features[at]]
+    whole = [sample for sample in samples if at is None or not sample.features[at]]
+    sources = [each for each in by_source(whole).values() if 0 < _rate(each) < 1]
     scaling = scaling_of(sources)
     known = [index for index, name in enumerate(directions) if not name.startswith(FREE)]
     scaled = [[_pick(scaling.apply(sample.features), known) for sample in each] for each in sources]
@@ -165,6 +185,7 @@ def train_prior(
         intercept=intercept,
         base_rate=base_rate,
         threshold=_threshold(likely, outcomes),
+        completed_when_cut_off=(sum([sample.completed for sample in cut_off]) + 1) / (len(cut_off) + _AS_OFTEN_NOT),
     )
 
 

@@ -36,14 +36,16 @@ def update(
 
     Args:
         prior: where it starts.
-        labelled: sessions with a person's word, the newest last.
+        labelled: sessions with a person's word, the newest last; those that were cut off teach nothing.
         history: the features of their finished sessions, labelled or not.
         version: names what comes of it.
     """
-    learned = labelled[-MOST_LABELS:]
+    learned = [sample for sample in labelled[-MOST_LABELS:] if not prior.is_cut_off(sample.features)]
     if not learned:
         return prior.model
-    seen = history or [sample.features for sample in learned]
+    seen = [features for features in history if not prior.is_cut_off(features)] or [
+        sample.features for sample in learned
+    ]
     scaling = prior.scaling.adapted(seen)
     rate = base_rate(prior, learned)
     start = Gaussian(

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from operator import mul
+from typing import Final
 
 import msgspec
+
+CUT_OFF: Final = "cut_off"
+"""The feature, 1 or 0, of sessions that were stopped: no weight is needed to tell that they are not completed."""
 
 _SUREST = 30.0
 
@@ -20,7 +24,8 @@ class CompletionModel(msgspec.Struct, frozen=True, kw_only=True):
 
     `weights` belong to `names`, each for one unit of its feature, and `intercept` is where all of them are 0; `means`
     are what the features are in an ordinary session. A session counts as completed from a probability of `threshold`
-    on. `version` names the model, `features_version` what it reads.
+    on. `version` names the model, `features_version` what it reads. `completed_when_cut_off` is how likely that is in a
+    session that was cut off, whatever else it shows; `cut_off_at` is the place of that feature, None without it.
     """
 
     version: str
@@ -30,14 +35,21 @@ class CompletionModel(msgspec.Struct, frozen=True, kw_only=True):
     weights: tuple[float, ...]
     intercept: float
     threshold: float
+    completed_when_cut_off: float = 0.0
+    cut_off_at: int | None = None
 
     def predict(self, features: tuple[float, ...]) -> float | None:
         """Give the probability of completion, 0 to 1; None for a session without features of this version."""
         if len(features) != len(self.weights):
             return None
+        if self.cut_off_at is not None and features[self.cut_off_at]:
+            return self.completed_when_cut_off
         return probability(self.intercept + sum(map(mul, self.weights, features)))
 
     def contributions(self, features: tuple[float, ...]) -> dict[str, float]:
         """Give by how much each feature moves the log-odds away from those of an ordinary session."""
+        if self.cut_off_at is not None and features[self.cut_off_at]:
+            ordinary = self.intercept + sum(map(mul, self.weights, self.means))
+            return {CUT_OFF: math.log(self.completed_when_cut_off / (1 - self.completed_when_cut_off)) - ordinary}
         named = zip(self.names, features, self.means, self.weights, strict=True)
         return {name: weight * (value - mean) for name, value, mean, weight in named}

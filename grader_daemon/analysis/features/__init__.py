@@ -48,15 +48,16 @@ def features_of(
     last: Message | None,
     *,
     request: str | None,
+    cut_off: bool = False,
     claims: tuple[Claim, ...] = (),
     signals: tuple[PersonSignal, ...] = (),
 ) -> tuple[float, ...]:
     """Give the features of a session, each a finite number of its range, by what was noted of it.
 
-    `last` is the last message of the session, `request` the first message of a person, `claims` and `signals` are what
-    the answer claims and what people let know.
+    `last` is the last message of the session, `request` the first message of a person. `cut_off` says that the session
+    was stopped before its work was done; `claims` and `signals` are what the answer claims and what people let know.
     """
-    scene = scene_of(trace, last, request=request, claims=claims, signals=signals)
+    scene = scene_of(trace, last, request=request, cut_off=cut_off, claims=claims, signals=signals)
     values: list[float] = []
     for measure in _MEASURES:
         values += measure(scene)

@@ -6,9 +6,11 @@ from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature
 from grader_daemon.analysis.features.scene import Kind, Scene
+from grader_daemon.domain.completion_model import CUT_OFF
 from grader_daemon.domain.session import ASSISTANT, TOOL
 
 FEATURES: Final = (
+    Feature(CUT_OFF, "The session was stopped before its work was done, or has not ended yet."),
     Feature("answered", "The last message is text of the agent, and no call.", 0.5),
     Feature(
         "unfinished", "It ends in a call, a person's message, nothing, a call that was never made, or at a limit.", -1
@@ -37,6 +39,7 @@ def measure(scene: Scene) -> tuple[float, ...]:
     at_limit = not _LIMIT_WORDS.isdisjoint(scene.answer_words) and any(limit in scene.answer_plain for limit in _LIMITS)
     handed_in = closed and last is not None and last.role == TOOL
     return (
+        float(scene.cut_off),
         float(answered),
         float(unmade or at_limit or not (answered or handed_in)),
         float(not _NEXT.isdisjoint(scene.answer_plain[-_LAST_SENTENCES:].split())),

@@ -132,6 +132,7 @@ class Scene(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     calls: list[Call]
     people: list[bytes]
     people_words: list[set[bytes]]
+    cut_off: bool
     claims: tuple[Claim, ...]
     signals: tuple[PersonSignal, ...]
     about_files: bool
@@ -144,6 +145,7 @@ def scene_of(
     last: Message | None,
     *,
     request: str | None,
+    cut_off: bool,
     claims: tuple[Claim, ...],
     signals: tuple[PersonSignal, ...],
 ) -> Scene:
@@ -173,6 +175,7 @@ def scene_of(
         calls=calls,
         people=people,
         people_words=[set(text.split()) for text in people],
+        cut_off=cut_off,
         claims=claims,
         signals=signals,
         about_files=_is_about_files(asked, request_words, calls),

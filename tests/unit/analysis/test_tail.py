@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from grader_daemon.analysis.tail import read_tail
+from grader_daemon.analysis.tail import is_cut_off, read_tail
 from grader_daemon.domain.analysis import Outcome, SessionState
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Message
-from tests.strategies import WORKED, answer, call, result, user
+from tests.strategies import WORKED, answer, call, result, rounds, user
 
 COMPLETE = SessionState.COMPLETE
 INTERRUPTED = SessionState.INTERRUPTED
@@ -18,6 +19,7 @@ CONTINUE = (
     "[System: Your previous response was truncated by the output length limit. Continue exactly where you left off.]"
 )
 REQUEST = user("Do it")
+UNASKED = msgspec.structs.replace(call("terminal"), finish_reason=None)
 
 
 @pytest.mark.parametrize(
@@ -96,3 +98,25 @@ def test_the_reason_names_the_finish_reason(rules: Rules) -> None:
 
 def test_an_answer_alone_is_complete(rules: Rules) -> None:
     assert read_tail((answer("Hello."),), rules.tail, last_outcome=None, idle=False) == (COMPLETE, "answered")
+
+
+@pytest.mark.parametrize(
+    ("messages", "last", "cut_off"),
+    [
+        pytest.param((REQUEST, answer("It is 4.")), None, False, id="answer"),
+        pytest.param((REQUEST, answer("part 2", "length")), None, True, id="answer-that-was-cut"),
+        pytest.param((REQUEST,), None, True, id="no-answer"),
+        pytest.param((), None, True, id="nothing"),
+        pytest.param((REQUEST, call("terminal")), None, True, id="call-without-result"),
+        pytest.param((REQUEST, *rounds(WORKED)), Outcome.SUCCESS, True, id="result-that-the-model-waited-for"),
+        pytest.param((REQUEST, UNASKED, result(WORKED)), Outcome.SUCCESS, False, id="result-as-the-answer"),
+        pytest.param((REQUEST, UNASKED, result(WORKED)), Outcome.INTERRUPTED, True, id="interrupted-call"),
+        pytest.param((result(WORKED),), Outcome.SUCCESS, False, id="result-of-nobody"),
+    ],
+)
+@pytest.mark.parametrize("idle", [True, False])
+def test_a_session_is_cut_off_unless_it_came_to_an_end(
+    rules: Rules, messages: tuple[Message, ...], last: Outcome | None, cut_off: bool, idle: bool
+) -> None:
+    state, _ = read_tail(messages, rules.tail, last_outcome=last, idle=idle)
+    assert is_cut_off(messages, state, last_outcome=last) is cut_off

@@ -81,12 +81,12 @@ def test_the_largest_weights_come_first_with_their_meaning(tmp_path: Path, setti
 
 
 def test_why_tells_what_moved_the_probability(tmp_path: Path, settings: Settings, write_session: SessionWriter) -> None:
-    prior = write_prior(tmp_path / "p.json", weights=(2.0, *(0.0 for _ in list(FEATURES)[1:])))
+    prior = write_prior(tmp_path / "p.json", weights=tuple(2.0 * (name == "answered") for name in FEATURES))
     with SelfGrader(settings=settings.model_copy(update={"calibration_prior": prior})) as grader:
         graded = grader.grade_session_file(write_session(TURN))
         [effect] = grader.explain(graded.session_id).effects
-    assert (effect.name, effect.value, effect.log_odds) == (next(iter(FEATURES)), 1.0, 2.0)
-    assert effect.meaning == next(iter(FEATURES.values()))
+    assert (effect.name, effect.value, effect.log_odds) == ("answered", 1.0, 2.0)
+    assert effect.meaning == FEATURES["answered"]
 
 
 @pytest.mark.parametrize(("version", "known"), [("p1", True), ("p0", False), (None, False)])

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import pytest
 
 from grader_daemon.calibration.agreement import ranking
 from grader_daemon.calibration.prior import Prior, Validity, train_prior
 from grader_daemon.calibration.samples import Sample
+from grader_daemon.domain.completion_model import CUT_OFF
 from grader_daemon.domain.verdict import VerdictBy
 from tests.calibration_examples import DIRECTIONS, prior, sample, samples
 
@@ -90,3 +92,19 @@ def test_verdicts_of_the_prior_agree_with_the_outcomes_it_saw() -> None:
 )
 def test_the_better_verdict_is_told(model: float | None, rules: float | None, better: VerdictBy) -> None:
     assert Validity(sources=2, ranking=0.7, model_matthews=model, rules_matthews=rules).better is better
+
+
+def test_sessions_that_were_cut_off_teach_only_how_seldom_they_are_completed() -> None:
+    whole = [msgspec.structs.replace(each, features=(*each.features, 0.0)) for each in samples(100)]
+    cut_off = [msgspec.structs.replace(each, features=(*each.features, 1.0), completed=False) for each in samples(50)]
+    directions = DIRECTIONS | {CUT_OFF: 0.0}
+
+    def trained(labelled: list[Sample]) -> Prior:
+        return train_prior(labelled, directions, version="v", features_version=1)
+
+    made = trained([*whole, *cut_off])
+    assert made.completed_when_cut_off == pytest.approx(0.01)
+    assert msgspec.structs.replace(made, completed_when_cut_off=0.02) == trained(whole)
+    assert made.model.predict(cut_off[0].features) == pytest.approx(0.01)
+    assert made.is_cut_off(cut_off[0].features)
+    assert not made.is_cut_off(whole[0].features)

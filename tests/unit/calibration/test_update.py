@@ -8,7 +8,7 @@ from grader_daemon.calibration.agreement import ranking
 from grader_daemon.calibration.prior import Prior
 from grader_daemon.calibration.samples import Sample
 from grader_daemon.calibration.update import base_rate, update
-from grader_daemon.domain.completion_model import CompletionModel
+from grader_daemon.domain.completion_model import CUT_OFF, CompletionModel
 from tests.calibration_examples import prior, sample, samples
 
 PRIOR = prior()
@@ -81,3 +81,16 @@ def test_only_the_newest_labels_are_learned_from(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(calibrating, "MOST_LABELS", 30)
     newest = samples(30)
     assert _learned([*samples(20, weights=OTHER), *newest]) == _learned(newest)
+
+
+def test_labels_of_sessions_that_were_cut_off_change_nothing() -> None:
+    names = tuple(CUT_OFF if name == "length" else name for name in PRIOR.names)
+    knowing = msgspec.structs.replace(PRIOR, names=names)
+    whole = [msgspec.structs.replace(each, features=_with(each.features, 0.0)) for each in samples(40)]
+    cut_off = [msgspec.structs.replace(each, features=_with(each.features, 1.0)) for each in samples(20)]
+    history = [each.features for each in [*whole, *cut_off]]
+    assert _learned([*whole, *cut_off], knowing, history) == _learned(whole, knowing, history[:40])
+
+
+def _with(features: tuple[float, ...], cut_off: float) -> tuple[float, ...]:
+    return (*features[:2], cut_off, *features[3:])

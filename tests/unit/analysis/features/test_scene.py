@@ -10,7 +10,7 @@ from tests.strategies import answer, result
 
 
 def _scene(trace: Trace, request: str | None = None) -> Scene:
-    return scene_of(trace, None, request=request, claims=(), signals=())
+    return scene_of(trace, None, request=request, cut_off=False, claims=(), signals=())
 
 
 @pytest.mark.parametrize(
