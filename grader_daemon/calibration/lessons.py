@@ -34,7 +34,7 @@ from grader_daemon.domain.calibration import (
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.feedback import Label, Sampling
-from grader_daemon.domain.verdict import Judge, Policy, VerdictBy
+from grader_daemon.domain.verdict import Judge, Policy, VerdictBy, learned_version
 
 _DAYS: Final = 7
 """Labels are looked at once in so many days; a look in the future was taken by a wrong clock."""
@@ -221,7 +221,7 @@ def _of_all(
         return prior.model
     made = update(trial.teacher, samples, history=history, version="")
     digest = xxhash.xxh3_64_hexdigest(msgspec.json.encode(made))[:8]
-    return msgspec.structs.replace(made, version=f"{prior.version}-{digest}")
+    return msgspec.structs.replace(made, version=learned_version(prior.version, digest))
 
 
 def _agreement(likely: Sequence[float], verdicts: Sequence[bool], samples: Sequence[Sample]) -> Agreement | None:

@@ -78,7 +78,7 @@ def _work_as_agent(root: Path, titles: dict[str, str], began: float) -> None:
         started = bootstrap.utc_now().astimezone().replace(tzinfo=None)
         session_id = f"{started:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:6]}"
         titles[session_id] = title
-        _write(root, session_id, started, turns)
+        _write(root, session_id, started, _linked(turns))
         output.line(f"  {monotonic() - began:4.1f} s  wrote   {title}")
 
 
@@ -118,6 +118,15 @@ def _write_once(root: Path, session_id: str, started: datetime, messages: list[T
     temporary = root / f".session_{session_id}.tmp"
     temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False), "utf-8")
     os.replace(temporary, root / f"session_{session_id}.json")
+
+
+def _linked(turns: list[Turn]) -> list[Turn]:
+    """Name in each result the call that it is of."""
+    linked: list[Turn] = []
+    for turn in turns:
+        before = linked[-1].get("tool_calls") if linked else None
+        linked.append(turn | {"tool_call_id": before[0]["id"]} if before and turn["role"] == "tool" else turn)
+    return linked
 
 
 def _asked(text: str) -> Turn:

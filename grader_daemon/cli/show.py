@@ -45,6 +45,7 @@ def _print(grade: Grade, said: Standing, *, digest: str | None, check: QualityCh
             ("task type", grade.task_type),
             ("state", f"{grade.state} ({grade.state_reason})"),
             ("task completed", _completed(grade, said, digest)),
+            ("  probability", _likely(grade)),
             ("tool efficiency", f"{grade.tool_calls_efficient} of 5"),
             ("response quality", _quality(grade, said, digest)),
             *([("  checked", _checked(check))] if check is not None else []),
@@ -76,6 +77,14 @@ def _completed(grade: Grade, said: Standing, digest: str | None) -> str:
     otherwise = grade.automatic_completed
     still_open = " (open)" if grade.state == "open" else ""
     return output.word(grade.task_completed, said.completed, otherwise=otherwise, digest=digest) + still_open
+
+
+def _likely(grade: Grade) -> str | None:
+    """Say how likely the model finds it that the task was completed, whoever decides."""
+    if grade.p_completed is None:
+        return None
+    is_learned = GradeVersion.read(grade.rules_version).is_learned
+    return f"{grade.p_completed:.2f}{'' if is_learned else ' (not calibrated for you yet)'}"
 
 
 def _quality(grade: Grade, said: Standing, digest: str | None) -> str:

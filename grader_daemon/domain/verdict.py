@@ -9,6 +9,8 @@ import msgspec
 from grader_daemon.domain.completion_model import CompletionModel
 
 _NO_MODEL = "none"
+_LEARNED = "-"
+"""In the version of a model between that of its prior and what was learned."""
 
 
 class VerdictBy(StrEnum):
@@ -77,11 +79,21 @@ class GradeVersion(msgspec.Struct, frozen=True):
             return cls(text, None, None)
         return cls(rules, None if model == _NO_MODEL else model, VerdictBy(by))
 
+    @property
+    def is_learned(self) -> bool:
+        """Was the model learned from labels of one's own?"""
+        return self.model is not None and _LEARNED in self.model
+
     def __str__(self) -> str:
         if self.by is None:
             return f"rules {self.rules}"
         model = f"model {self.model}" if self.model is not None else "no model"
         return f"rules {self.rules}, {model}, verdict by the {self.by}"
+
+
+def learned_version(prior: str, digest: str) -> str:
+    """Name a model that was learned from labels, beginning with a prior."""
+    return f"{prior}{_LEARNED}{digest}"
 
 
 def rejudged_version(version: str, judge: Judge) -> str:
