@@ -6,7 +6,7 @@ import msgspec
 
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label, Said
 from grader_daemon.domain.verdict import VerdictBy
-from tests.strategies import NOW, SESSION_ID
+from tests.strategies import NOW, SESSION_ID, label
 
 
 def feedback(number: int, **changes: object) -> Feedback:
@@ -42,26 +42,6 @@ def said(session_id: str = SESSION_ID, **changes: object) -> Said:
     return msgspec.structs.replace(base, **changes)
 
 
-def label(**changes: object) -> Label:
+def reviewed(**changes: object) -> Label:
     """A label that agrees with the automatic verdict, of a session drawn at random, but for `changes`."""
-    base = Label(
-        session_id=SESSION_ID,
-        completed=True,
-        quality=None,
-        given_at=NOW,
-        given_by="timmy",
-        source=FeedbackSource.REVIEW,
-        note=None,
-        sampled=None,
-        drawn_at_random=True,
-        went_on=False,
-        is_finished=True,
-        ended_on=NOW.date().isoformat(),
-        automatic_completed=True,
-        automatic_quality=3,
-        rules_completed=True,
-        p_completed=None,
-        request=None,
-        features=(),
-    )
-    return msgspec.structs.replace(base, **changes)
+    return label(**{"source": FeedbackSource.REVIEW, "drawn_at_random": True, **changes})

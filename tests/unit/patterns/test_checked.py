@@ -12,7 +12,7 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.rollup import Sums
 from grader_daemon.patterns.checked import WINDOW_DAYS, Pair, checked_completion, rectified
-from tests.feedback_examples import label
+from tests.feedback_examples import reviewed
 
 WEEK = Span(date(2026, 11, 16), date(2026, 11, 22))
 RIGHT, WRONG = (True, True), (False, True)
@@ -154,7 +154,7 @@ def test_an_estimate_stays_within_what_is_possible(pairs: list[Pair], rest: int,
 
 
 def test_sessions_that_a_person_judged_count_as_judged() -> None:
-    labels = [label(completed=False)] * 10
+    labels = [reviewed(completed=False)] * 10
 
     found = checked_completion(Sums(sessions=10, completed=0), labels, WEEK)
 
@@ -175,7 +175,7 @@ def test_sessions_that_a_person_judged_count_as_judged() -> None:
     ],
 )
 def test_labels_of_eight_weeks_drawn_at_random_check_the_rate(changes: dict[str, object], sample: int) -> None:
-    found = checked_completion(Sums(sessions=40, completed=30), [label(**changes)] * 10, WEEK)
+    found = checked_completion(Sums(sessions=40, completed=30), [reviewed(**changes)] * 10, WEEK)
 
     assert found.sample == sample
     assert (found.value is None) == (sample < 10)
@@ -184,12 +184,12 @@ def test_labels_of_eight_weeks_drawn_at_random_check_the_rate(changes: dict[str,
 def test_a_longer_span_is_checked_by_all_of_its_labels() -> None:
     long = Span(date(2026, 1, 1), WEEK.last)
 
-    found = checked_completion(Sums(sessions=40, completed=30), [label(ended_on="2026-01-02")] * 10, long)
+    found = checked_completion(Sums(sessions=40, completed=30), [reviewed(ended_on="2026-01-02")] * 10, long)
 
     assert found.sample == 10
 
 
 def test_sums_that_are_older_than_the_labels_do_no_harm() -> None:
-    found = checked_completion(Sums(sessions=3, completed=1), [label()] * 10, WEEK)
+    found = checked_completion(Sums(sessions=3, completed=1), [reviewed()] * 10, WEEK)
 
     assert found == Estimate(value=1.0, low=1.0, high=1.0, sample=10)
