@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 _WILDCARD = r"[^\n]{0,80}?"
@@ -40,27 +41,27 @@ class Phrases(Generic[Label]):
 
     def __init__(self, phrases: Iterable[tuple[str, Label]]) -> None:
         texts = [(phrase.strip().lower(), label) for phrase, label in phrases]
-        self._phrases = [(_longest_literal(text), _pattern(text), label) for text, label in texts if text]
+        self._phrases = [(_longest_literal(text), text, label) for text, label in texts if text]
 
     def first_in(self, text: str) -> tuple[bool, Label | None]:
         """Say whether one occurs, and give the label of the first one, in their own order, that does."""
-        for needle, pattern, label in self._phrases:
-            if needle in text and pattern.search(text):
+        for needle, phrase, label in self._phrases:
+            if needle in text and _pattern(phrase).search(text):
                 return True, label
         return False, None
 
     def begin(self, text: str) -> bool:
         """Does the text begin with one of them?"""
-        for needle, pattern, _ in self._phrases:
-            if needle in text and pattern.match(text):
+        for needle, phrase, _ in self._phrases:
+            if needle in text and _pattern(phrase).match(text):
                 return True
         return False
 
     def occurrences(self, text: str) -> Iterator[tuple[int, Label]]:
         """Yield place and label of each occurrence, phrase by phrase."""
-        for needle, pattern, label in self._phrases:
+        for needle, phrase, label in self._phrases:
             if needle in text:
-                for match in pattern.finditer(text):
+                for match in _pattern(phrase).finditer(text):
                     yield match.start(), label
 
 
@@ -71,19 +72,19 @@ class PhraseIndex(Generic[Label]):
     """
 
     def __init__(self, phrases: Iterable[tuple[str, Label]]) -> None:
-        self._by_word: dict[str, list[tuple[int, frozenset[str], re.Pattern[str], Label]]] = {}
+        self._by_word: dict[str, list[tuple[int, frozenset[str], str, Label]]] = {}
         texts = [(phrase.strip().lower(), label) for phrase, label in phrases]
         for rank, (text, label) in enumerate((text, label) for text, label in texts if text):
             words = [word for piece in text.split() if "*" not in piece for word in _WORD.findall(piece)]
-            entry = (rank, frozenset(words), _pattern(text), label)
+            entry = (rank, frozenset(words), text, label)
             self._by_word.setdefault(max(words, key=len, default=""), []).append(entry)
 
     def possible(self, words: set[str]) -> Iterator[tuple[re.Pattern[str], Label]]:
         """Yield those that can occur in a text of such `words_of`, in their own order."""
         by_word = self._by_word
         found = [entry for word in (*words, "") if word in by_word for entry in by_word[word] if entry[1] <= words]
-        for _, _, pattern, label in sorted(found, key=_rank):
-            yield pattern, label
+        for _, _, phrase, label in sorted(found, key=_rank):
+            yield _pattern(phrase), label
 
 
 def _rank(entry: tuple[int, object, object, object]) -> int:
@@ -94,8 +95,9 @@ def _longest_literal(phrase: str) -> str:
     return max(re.split(r"[\s*]+", phrase), key=len)
 
 
+@lru_cache(maxsize=4_096)
 def _pattern(phrase: str) -> re.Pattern[str]:
-    """Compile a phrase.
+    """Compile a phrase when it is first needed: there are hundreds, and most processes need few.
 
     That its first word begins there is asked after that word: a pattern whose beginning is literal is searched for many
     times as fast.

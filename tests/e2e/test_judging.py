@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,7 @@ def test_a_dry_run_writes_nothing(labelled_home: Path, prior: Path) -> None:
 def test_two_calibrations_at_the_same_time_adopt_the_same_once(labelled_home: Path, prior: Path) -> None:
     running = [
         subprocess.Popen(
-            ["grader-daemon", "calibrate", "--json"],
+            [sys.executable, "-m", "grader_daemon", "calibrate", "--json"],
             env=environment(labelled_home, {"calibration_prior": str(prior)}),
             cwd=labelled_home,
             stdout=subprocess.PIPE,
