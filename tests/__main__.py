@@ -15,7 +15,9 @@ _CORE = ",".join(
         *("daemon/debounce.py", "daemon/reconcile.py", "daemon/schedule.py"),
     )
 )
-_CORES = len(os.sched_getaffinity(0))
+_WORKERS = 1 + len(os.sched_getaffinity(0))
+"""Tests of real processes wait more than they work."""
+
 _CHECKS = (
     ("ruff", "format", "--check", "."),
     ("ruff", "check", "."),
@@ -30,7 +32,7 @@ def main() -> int:
     for check in _CHECKS:
         if _run(*check):
             return 1
-    if _run("pytest", "-n", str(_CORES), "--dist", "loadgroup", "--cov", "--cov-report=", *sys.argv[1:]):
+    if _run("pytest", "-n", str(_WORKERS), "--dist", "loadgroup", "--cov", "--cov-report=", *sys.argv[1:]):
         return 1
     _run("coverage", "report", "--skip-covered")
     return _run("coverage", "report", f"--include={_CORE}", "--fail-under=100", "--skip-covered")

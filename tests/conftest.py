@@ -24,9 +24,9 @@ from grader_daemon.storage import Store
 from tests.strategies import NOW, document
 
 _COMMON = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("fast", settings(max_examples=40, **_COMMON))  # type: ignore[arg-type]
-settings.register_profile("ci", settings(max_examples=60, **_COMMON))  # type: ignore[arg-type]
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") == "true" else "fast"))
+settings.register_profile("fast", settings(max_examples=30, **_COMMON))  # type: ignore[arg-type]
+settings.register_profile("thorough", settings(max_examples=500, **_COMMON))  # type: ignore[arg-type]
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 configuration.set_hypothesis_home_dir(os.path.join(tempfile.gettempdir(), "grader-daemon-hypothesis"))
 os.environ["GRADER_VERDICT"] = "rules"
 """Whose verdicts a reader can follow; tests of the model say so."""
