@@ -44,19 +44,14 @@ def make_judge(settings: Settings, store: Store | None) -> Judge:
         ConfigurationError: the prior cannot be read.
         StoreError: the database cannot be read.
     """
-    return make_terms(settings).judge(store.calibrations.adopted() if store is not None else None)
+    return make_terms(settings, read_prior(settings)).judge(store.calibrations.adopted() if store is not None else None)
 
 
-def make_terms(settings: Settings) -> Terms:
-    """Policy, prior and ways to learn.
-
-    Raises:
-        ConfigurationError: the prior cannot be read.
-    """
+def make_terms(settings: Settings, shipped: ShippedPrior) -> Terms:
+    """Policy, prior and ways to learn."""
     from grader_daemon.calibration.lessons import Terms
     from grader_daemon.domain.verdict import Policy
 
-    shipped = read_prior(settings)
     return Terms(policy=Policy(settings.verdict), prior=shipped.prior, prior_better=shipped.validity.better)
 
 
@@ -84,7 +79,7 @@ def make_calibrator(settings: Settings, store: Store) -> Calibrator:
     """
     from grader_daemon.jobs.calibration import Calibrator
 
-    return Calibrator(store, make_terms(settings))
+    return Calibrator(store, make_terms(settings, read_prior(settings)))
 
 
 def make_examiner(settings: Settings, judge: Judge) -> Examiner:

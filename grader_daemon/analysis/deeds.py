@@ -57,7 +57,7 @@ class Act(NamedTuple):
 
 def act_of(tool: str, call: ToolCall | None) -> Act:
     """Tell what a call of `tool` does."""
-    arguments = call.function.arguments if call is not None and call.function is not None else None
+    arguments = call.arguments if call is not None else None
     family = command_family(arguments)
     path = _path_in(arguments)
     if family is not None and path is None:
@@ -66,6 +66,12 @@ def act_of(tool: str, call: ToolCall | None) -> Act:
     if path and verb in ("edit", "read"):
         return Act(Deed(verb, None, path.replace("\\", "/").rstrip("/").rpartition("/")[2]), family, verb, path)
     return Act(Deed(tool, family), family, verb, path)
+
+
+def text_of(call: ToolCall | None) -> str:
+    """Give the arguments of a call as they stand in the file; "" where there are none."""
+    arguments = call.arguments if call is not None else None
+    return arguments if isinstance(arguments, str) else str(arguments or "")
 
 
 def writes_in_shell(arguments: str | dict[str, object]) -> bool:

@@ -89,7 +89,7 @@ class FailureTrail:
         return act.family and self._redactor.redact_name(act.family)
 
     def _command_of(self, call: ToolCall) -> str | None:
-        family = command_family(call.function.arguments) if call.function is not None else None
+        family = command_family(call.arguments)
         return family and self._redactor.redact_name(family)
 
     def _note(self, step: Step) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from grader_daemon.analysis.deeds import Act, Deed, act_of, writes_in_shell
+from grader_daemon.analysis.deeds import Act, Deed, act_of, text_of, writes_in_shell
 from grader_daemon.domain.session import ToolCall
 
 _MOST_NEEDLES = 16
@@ -25,15 +25,15 @@ class OpenErrors:
     def add(self, deed: Deed, position: int, *, call: ToolCall | None) -> None:
         """Remember the error at `position`."""
         self._open.setdefault(deed, []).append(position)
-        self._expect(deed, _text_of(call))
+        self._expect(deed, text_of(call))
 
     def close(self, tool: str | None, call: ToolCall | None) -> list[int]:
         """Give the positions of the errors that a call of `tool` which worked got over, and forget them."""
-        if not self._open or not tool or not self._may_concern(tool, _text_of(call)):
+        if not self._open or not tool or not self._may_concern(tool, text_of(call)):
             return []
         act = act_of(tool, call)
         deed = act.deed
-        closed = {deed, Deed(tool), Deed(tool, deed.family), *self._rewritten(act, _text_of(call))}
+        closed = {deed, Deed(tool), Deed(tool, deed.family), *self._rewritten(act, text_of(call))}
         positions = [position for known in closed for position in self._open.pop(known, ())]
         if positions and not self._open:
             self._needles.clear()
@@ -64,8 +64,3 @@ class OpenErrors:
             for deed in islice(self._open, _MOST_NEEDLES)
             if deed.actor == "edit" and deed.target and deed.target in text
         ]
-
-
-def _text_of(call: ToolCall | None) -> str:
-    arguments = call.function.arguments if call is not None and call.function is not None else None
-    return arguments if isinstance(arguments, str) else str(arguments or "")

@@ -53,7 +53,7 @@ class VerdictReader:
     def judge(self, tool: str | None, text: str, call: ToolCall | None) -> Verdict:
         """Give the verdict on one call by the text of its result."""
         outcome, category = self._read(tool, text)
-        arguments = call.function.arguments if call is not None and call.function is not None else None
+        arguments = call.arguments if call is not None else None
         if outcome is Outcome.SUCCESS:
             return self._of_success(text, arguments) if arguments and _may_hide(text, arguments) else _WORKED
         if category is None:

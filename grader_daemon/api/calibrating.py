@@ -71,7 +71,7 @@ class CalibrationKeeper(LabelKeeper):
         """Say who gives automatic verdicts, why, and how far they can be trusted."""
         calibrations = self._store.calibrations
         shipped = bootstrap.read_prior(self.settings)
-        terms = bootstrap.make_terms(self.settings)
+        terms = bootstrap.make_terms(self.settings, shipped)
         adopted, look = calibrations.adopted(), calibrations.last_look()
         judge = terms.judge(adopted)
         model = judge.model or terms.prior.model
@@ -91,7 +91,7 @@ class CalibrationKeeper(LabelKeeper):
 
     def model_of(self, version: str | None) -> CompletionModel | None:
         """Give the model of a version, if it is the prior or was ever in force here."""
-        prior = bootstrap.make_terms(self.settings).prior.model
+        prior = bootstrap.read_prior(self.settings).prior.model
         if version is None or version == prior.version:
             return prior if version is not None else None
         return self._store.calibrations.model(version)

@@ -243,13 +243,14 @@ class SelfGrader(CalibrationKeeper):
         chance, now = Random(seed), bootstrap.utc_now()  # noqa: S311  a draw, no secret
         feedback = self._store.feedback
         disputed = frozenset(self._store.quality.disagreeing(by=self.settings.quality_discrepancy))
+        threshold, known_requests = self._threshold(), feedback.judged_requests()
         for days in SPANS_DAYS:
             found = feedback.candidates(since=None if days is None else now - timedelta(days=days))
             chosen = choose(
                 [candidate for candidate in found if candidate.session_id not in passed],
-                threshold=self._threshold(),
+                threshold=threshold,
                 disputed=disputed,
-                known_requests=feedback.judged_requests(),
+                known_requests=known_requests,
                 chance=chance,
             )
             if chosen is not None:

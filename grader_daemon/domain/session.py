@@ -43,6 +43,11 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False):
         """Name of the tool that is called; None when the file does not say."""
         return self.function.name if self.function is not None else None
 
+    @property
+    def arguments(self) -> str | dict[str, object] | None:
+        """What the tool is given; see `FunctionCall`."""
+        return self.function.arguments if self.function is not None else None
+
 
 Content = str | Part | tuple[str | Part, ...] | int | float | None
 

@@ -17,6 +17,7 @@ import msgspec
 
 from grader_daemon.analysis.claims.looking import only_looks
 from grader_daemon.analysis.claims.subjects import basename
+from grader_daemon.analysis.deeds import text_of
 from grader_daemon.domain.analysis import Outcome
 from grader_daemon.domain.session import Message, ToolCall
 
@@ -172,7 +173,7 @@ class Record:
     def mentions(self, name: str) -> bool:
         """Does a name stand in any call or result? Where calls are missing, it may."""
         return not self.is_whole or any(
-            name in _text_of(call) or name in self._messages[index].text for index, _, call, _ in self._notes
+            name in text_of(call) or name in self._messages[index].text for index, _, call, _ in self._notes
         )
 
     def said(self, deed: Deed, characters: int) -> str:
@@ -204,7 +205,7 @@ class Record:
             command=command[:_EXAMINED_COMMAND],
             is_code=is_code,
             path=path,
-            arguments=_text_of(call),
+            arguments=text_of(call),
         )
 
     def _worked(self, index: int, outcome: Outcome, role: Role) -> bool | None:
@@ -235,15 +236,8 @@ def _named(tool: str) -> tuple[frozenset[str], Role]:
     return words, Role.UNKNOWN
 
 
-def _text_of(call: ToolCall | None) -> str:
-    if call is None or call.function is None or call.function.arguments is None:
-        return ""
-    arguments = call.function.arguments
-    return arguments if isinstance(arguments, str) else str(arguments)
-
-
 def _read(call: ToolCall | None) -> _Arguments:
-    arguments = call.function.arguments if call is not None and call.function is not None else None
+    arguments = call.arguments if call is not None else None
     try:
         if isinstance(arguments, str):
             return msgspec.json.decode(arguments, type=_Arguments)

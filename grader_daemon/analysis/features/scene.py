@@ -213,7 +213,7 @@ def _call(call: ToolCall) -> Call:
 
 
 def _arguments(call: ToolCall) -> str:
-    arguments = call.function.arguments if call.function is not None else None
+    arguments = call.arguments
     if isinstance(arguments, dict):
         return msgspec.json.encode(arguments).decode()
     return arguments or ""

@@ -70,7 +70,7 @@ def _name(given: str) -> str:
 
 
 def _arguments(call: ToolCall) -> str:
-    given = call.function.arguments if call.function is not None else None
+    given = call.arguments
     if given is None or isinstance(given, str):
         return given or ""
     return json.dumps(given, ensure_ascii=False)
