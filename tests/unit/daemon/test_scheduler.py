@@ -18,6 +18,7 @@ from grader_daemon.storage import Store
 from grader_daemon.storage.jobs import JobHistory, JobRuns
 from tests.conftest import Clock
 from tests.strategies import NOW
+from tests.waiting import wait_until
 
 MINUTE = timedelta(minutes=1)
 Logs = list[MutableMapping[str, Any]]
@@ -91,13 +92,6 @@ def job_rows(store: Store) -> list[Any]:
 
 def events(logs: Logs, name: str) -> Logs:
     return [line for line in logs if line["event"] == name]
-
-
-def wait_until(condition: Callable[[], bool], *, seconds: float = 5) -> None:
-    deadline, bell = monotonic() + seconds, threading.Event()
-    while not condition():
-        assert monotonic() < deadline, "it did not happen in time"
-        bell.wait(0.005)
 
 
 # -- rounds --------------------------------------------------------------------------------------------------------
@@ -296,11 +290,11 @@ def test_jobs_run_again_and_again(hire: Hire) -> None:
     assert scheduler.stop(5)
 
 
-def test_a_crash_does_not_end_the_thread(hire: Hire, clock: Clock, logs: Logs) -> None:
+def test_a_crash_does_not_end_the_thread(hire: Hire, store: Store, clock: Clock) -> None:
     job = Scripted(ZeroDivisionError("bug"), False)
     scheduler = hire(job, interval_seconds=0.01)
     scheduler.start()
-    wait_until(lambda: bool(events(logs, "job.failed")))
+    wait_until(lambda: bool(job_rows(store)))
     clock.now += MINUTE
     wait_until(lambda: len(job.runs) >= 2)
     assert scheduler.stop(5)

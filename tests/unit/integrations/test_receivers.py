@@ -17,6 +17,7 @@ import pytest
 from grader_daemon.errors import DeliveryError
 from grader_daemon.integrations.receivers import Command, Webhook, sign
 from tests.strategies import NOW
+from tests.waiting import wait_until
 
 SECRET = "correct horse battery staple"
 PAYLOAD = json.dumps({"schema_version": 1, "text": "Größe; $(touch /tmp/x) `x` \" '"}, ensure_ascii=False)
@@ -355,13 +356,6 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
-
-
-def wait_until(condition: Callable[[], bool], *, seconds: float = 5) -> None:
-    deadline, bell = monotonic() + seconds, threading.Event()
-    while not condition():
-        assert monotonic() < deadline, "it did not happen in time"
-        bell.wait(0.01)
 
 
 def test_the_program_reads_the_document(tmp_path: Path) -> None:
