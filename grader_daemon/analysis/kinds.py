@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Set
 
 from grader_daemon.analysis.commands import LOOKING, PLAIN_SPOKEN, Line, Meaning, program_name, unquoted
-from grader_daemon.analysis.deeds import Act, act_of, writes_in_shell
+from grader_daemon.analysis.deeds import Act, act_of, text_of, writes_in_shell
 from grader_daemon.analysis.verdicts import Verdict
 from grader_daemon.domain.analysis import Category, FailureKind
 from grader_daemon.domain.session import TOOL, USER, Message, ToolCall
@@ -49,6 +49,8 @@ class KindReader:
         self._looks = 0
         self._missed: set[str] = set()
         self._searched_to = 0
+        self._spoken: list[str] = []
+        self._heard_to = 0
         self._has_edited = False
 
     def kind_of(self, index: int, verdict: Verdict, act: Act) -> FailureKind:
@@ -86,17 +88,22 @@ class KindReader:
         if self._looks > MOST_LOOKS or not paths or not self._missed.isdisjoint(paths):
             return False
         self._missed.update(paths)
-        return not any(self._speaks_of(place, paths) for place in range(index))
+        self._hear(index)
+        for path in paths:
+            for text in self._spoken:
+                if path in text:
+                    return False
+        return True
 
-    def _speaks_of(self, place: int, paths: list[str]) -> bool:
-        message = self._messages[place]
-        if message.role == USER:
-            return any(path in message.text for path in paths)
-        if message.role != TOOL or place in self._failed:
-            return False
-        call = self._calls.get(message.tool_call_id or "")
-        arguments = str(call.function.arguments) if call is not None and call.function is not None else ""
-        return any(path in message.text or path in arguments for path in paths)
+    def _hear(self, index: int) -> None:
+        """Take in what was said before a message and has not been taken in yet."""
+        for place in range(self._heard_to, index):
+            message = self._messages[place]
+            if message.role == USER:
+                self._spoken.append(message.text)
+            elif message.role == TOOL and place not in self._failed:
+                self._spoken += (message.text, text_of(self._calls.get(message.tool_call_id or "")))
+        self._heard_to = index
 
     def _edited_before(self, index: int) -> bool:
         """Say whether a file that is no test was changed before; what was searched once is not searched again."""

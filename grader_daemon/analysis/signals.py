@@ -6,10 +6,11 @@ Tables of patterns, each with bounded or possessive repetition, so that any text
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from grader_daemon.analysis.placeholders import ERRNO, EXCEPTIONS, SIGNALS
+from grader_daemon.analysis.placeholders import ERRNO, ERRNO_SIGNS, EXCEPTIONS, SIGNALS
+from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.text import clean
 
 _REACH = 1_500
@@ -38,6 +39,16 @@ _PYTEST_ERROR = re.compile(r"^E {3,}(\S.*)", re.MULTILINE)
 _PYTEST_SUMMARY = re.compile(r"^(?:FAILED|ERROR) \S{1,400} - (\S.*)", re.MULTILINE)
 _VERDICT = re.compile(r"(curl: \(\d{1,3}\) .*|Error response from daemon: .*|ERROR: Could not find a version .*)")
 """Messages that other lines of the same programs surround which look like errors."""
+
+_FRAMES: Final = (
+    ("E   ", _PYTEST_ERROR),
+    ("FAILED ", _PYTEST_SUMMARY),
+    ("ERROR ", _PYTEST_SUMMARY),
+    ("curl: (", _VERDICT),
+    ("Error response from daemon: ", _VERDICT),
+    ("ERROR: Could not find", _VERDICT),
+)
+"""What points to the line of a report, each with a piece of text without which it does not occur."""
 
 _JAVA_CAUSE = re.compile(r"^Caused by: (\S.*)", re.MULTILINE)
 
@@ -101,6 +112,30 @@ _NOTHING_WRONG = re.compile(
     r"\b(?:0|no) (?:errors?|fail|warnings?|problems?)|(?:errors?|failures?|failed)[:=] ?0\b", re.IGNORECASE
 )
 
+_FOLLOWING_SIGNS: Final = (
+    *("make", "from remote", "push some refs", "aborting due", "not compile", "build failed", "ilation failed"),
+    *("test failed", "tests failed", "exited-with", "generation-failed", "npm ", "ld returned", "not complete"),
+    *(
+        "non-zero",
+        "lifecycle",
+        "exit",
+        "return",
+        "command failed",
+        "completed with",
+        "failed (",
+        "[error] ",
+        "failures",
+    ),
+)
+_FOLLOWING_COUNT = re.compile(r"\d (?:error|problem|failed)")
+"""In lower case, one of these or this stands in every line that `_FOLLOWING` finds, but for "error:" alone."""
+
+_ENDING_SIGNS: Final = (
+    *("not found", "not recognized", "err_", "undefined reference", "connection ", "resolve", "publickey", "econn"),
+    *("eaddr", "eno", "eacc", "eperm", "etimed", *ERRNO_SIGNS),
+)
+"""In lower case, one of these stands in every line that `_ENDING` finds."""
+
 _SILENT = 3
 _FEW_LINES = 3
 """Of output in which no line speaks of an error, so many lines can be a message; more are the data of the call."""
@@ -154,15 +189,13 @@ def _message_in(line: str) -> str:
 
 def _reported(text: str) -> str:
     """Give the line that the frame of a report points to: pytest's, a traceback's, a chain of causes'."""
-    found = _PYTEST_ERROR.search(text) or _PYTEST_SUMMARY.search(text)
-    if found:
-        return found[1]
-    found = _VERDICT.search(text)
-    if found:
-        return found[1]
+    for sign, pattern in _FRAMES:
+        found = pattern.search(text) if sign in text else None
+        if found:
+            return found[1]
     if _TRACEBACK in text:
         return _raised(text.splitlines())
-    causes = _JAVA_CAUSE.findall(text)
+    causes = _JAVA_CAUSE.findall(text) if "\nCaused by: " in f"\n{text}" else ()
     return causes[-1] if causes else ""
 
 
@@ -208,8 +241,10 @@ def _only_message(lines: list[str]) -> str:
 def _speaking(lines: list[str]) -> Iterator[tuple[int, str]]:
     """Give the lines that speak of an error, with their places: most outputs hold few of the words to look for."""
     lowered = [line[:_LONGEST_LINE].lower() for line in lines]
-    whole = "\n".join(lowered)
-    words = [word for word in _SPOKEN if word in whole]
+    words: Sequence[str] = _SPOKEN
+    if len(lines) > _FEW_LINES:
+        whole = "\n".join(lowered)
+        words = [word for word in _SPOKEN if word in whole]
     for index, line in enumerate(lowered):
         for word in words:
             if word in line:
@@ -232,11 +267,21 @@ def _without_lead(line: str) -> str:
 
 def _rank(line: str) -> int:
     """0 for a line that states an error, then what speaks of one, only follows from one, is anything else."""
-    if _is_noise(line) or _NOTHING_WRONG.search(line):
+    if _is_noise(line) or (("0" in line or "no " in line.lower()) and _NOTHING_WRONG.search(line)):
         return _SILENT
-    if _FOLLOWING.search(line):
+    if _only_follows(line):
         return 2
-    return 0 if _STATED.match(line) or _ENDING.search(line) else 1
+    return 0 if _STATED.match(line) or _ends_in_cause(line) else 1
+
+
+def _only_follows(line: str) -> bool:
+    low = line.lower()
+    may = holds_any(low, _FOLLOWING_SIGNS) or low.startswith("error") or _FOLLOWING_COUNT.search(low)
+    return bool(may) and _FOLLOWING.search(line) is not None
+
+
+def _ends_in_cause(line: str) -> bool:
+    return holds_any(line.lower(), _ENDING_SIGNS) and _ENDING.search(line) is not None
 
 
 def _is_noise(line: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from operator import mul
 from typing import Final
 
@@ -19,7 +20,7 @@ def probability(odds: float) -> float:
     return 1 / (1 + math.exp(-max(-_SUREST, min(_SUREST, odds))))
 
 
-class CompletionModel(msgspec.Struct, frozen=True, kw_only=True):
+class CompletionModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A linear model of the log-odds of completion.
 
     `weights` belong to `names`, each for one unit of its feature, and `intercept` is where all of them are 0; `means`
@@ -44,7 +45,13 @@ class CompletionModel(msgspec.Struct, frozen=True, kw_only=True):
             return None
         if self.cut_off_at is not None and features[self.cut_off_at]:
             return self.completed_when_cut_off
-        return probability(self.intercept + sum(map(mul, self.weights, features)))
+        return probability(self.intercept + sum(map(mul, self._heavy, features)))
+
+    @cached_property
+    def _heavy(self) -> tuple[float, ...]:
+        """The weights up to the last one that is not 0: most features come last and weigh nothing before labels do."""
+        count = next((index for index in range(len(self.weights), 0, -1) if self.weights[index - 1]), 0)
+        return self.weights[:count]
 
     def contributions(self, features: tuple[float, ...]) -> dict[str, float]:
         """Give by how much each feature moves the log-odds away from those of an ordinary session."""

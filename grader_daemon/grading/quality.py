@@ -6,6 +6,7 @@ from math import floor
 
 from grader_daemon.domain.analysis import Analysis
 from grader_daemon.domain.grade import Reason
+from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.rules import QualityRules
 
 _SCORE = "response_quality"
@@ -30,9 +31,9 @@ def _credits(analysis: Analysis, rules: QualityRules) -> list[Reason]:
         reasons.append(Reason(_SCORE, "quality.long_answer", rules.long_effect, where))
     if len(answer) > rules.longer_characters:
         reasons.append(Reason(_SCORE, "quality.longer_answer", rules.longer_effect, where))
-    if _holds_any(answer, rules.code_markers):
+    if holds_any(answer, rules.code_markers):
         reasons.append(Reason(_SCORE, "quality.code_block", rules.code_effect, where))
-    if _holds_any(answer, rules.link_markers):
+    if holds_any(answer, rules.link_markers):
         reasons.append(Reason(_SCORE, "quality.link", rules.link_effect, where))
     return reasons
 
@@ -47,10 +48,3 @@ def _debits(analysis: Analysis, rules: QualityRules) -> list[Reason]:
     if analysis.loop_index is not None:
         reasons.append(Reason(_SCORE, "quality.loop_risk", rules.loop_risk_effect, (analysis.loop_index,)))
     return reasons
-
-
-def _holds_any(text: str, markers: tuple[str, ...]) -> bool:
-    for marker in markers:
-        if marker in text:
-            return True
-    return False

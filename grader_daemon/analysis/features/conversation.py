@@ -7,6 +7,7 @@ from typing import Final
 from grader_daemon.analysis.features.feature import Feature, log
 from grader_daemon.analysis.features.scene import Scene
 from grader_daemon.analysis.features.words import share
+from grader_daemon.domain.phrases import holds_any
 
 FEATURES: Final = (
     Feature("messages", "Messages of people after the request.", 0, 12),
@@ -39,4 +40,4 @@ def measure(scene: Scene) -> tuple[float, ...]:
 
 
 def _is_wrong(said: bytes, found: set[bytes]) -> bool:
-    return not _WRONG.isdisjoint(found) or any(phrase in said for phrase in _STILL)
+    return not _WRONG.isdisjoint(found) or holds_any(said, _STILL)

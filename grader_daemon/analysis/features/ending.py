@@ -7,6 +7,7 @@ from typing import Final
 from grader_daemon.analysis.features.feature import Feature
 from grader_daemon.analysis.features.scene import Kind, Scene
 from grader_daemon.domain.completion_model import CUT_OFF
+from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.session import ASSISTANT, TOOL
 
 FEATURES: Final = (
@@ -34,9 +35,9 @@ def measure(scene: Scene) -> tuple[float, ...]:
     last = scene.last
     is_text = last is not None and last.role == ASSISTANT and not last.tool_calls
     answered = is_text and bool(last is not None and last.text.strip())
-    closed = any(call.kind is Kind.CLOSE for call in scene.calls[-3:])
-    unmade = any(mark in scene.answer for mark in _UNMADE)
-    at_limit = not _LIMIT_WORDS.isdisjoint(scene.answer_words) and any(limit in scene.answer_plain for limit in _LIMITS)
+    closed = Kind.CLOSE in [call.kind for call in scene.calls[-3:]]
+    unmade = holds_any(scene.answer, _UNMADE)
+    at_limit = not _LIMIT_WORDS.isdisjoint(scene.answer_words) and holds_any(scene.answer_plain, _LIMITS)
     handed_in = closed and last is not None and last.role == TOOL
     return (
         float(scene.cut_off),

@@ -7,6 +7,7 @@ from typing import Final
 from grader_daemon.analysis.features.feature import Feature, log
 from grader_daemon.analysis.features.scene import Scene
 from grader_daemon.analysis.features.words import share
+from grader_daemon.domain.phrases import holds_any
 
 FEATURES: Final = (
     Feature("rows", "Rows in both ends of the last result.", 0, 12),
@@ -106,12 +107,11 @@ def _is_unable(scene: Scene) -> bool:
     found = scene.answer_words
     if not _UNABLE.isdisjoint(found):
         return True
-    return not _NOT_WORDS.isdisjoint(found) and any(phrase in scene.answer_plain for phrase in _NOT_DONE)
+    return not _NOT_WORDS.isdisjoint(found) and holds_any(scene.answer_plain, _NOT_DONE)
 
 
 def _of_structure(scene: Scene) -> tuple[float, ...]:
     answer = scene.answer
-    spoken = scene.answer_plain.split()
     return (
         log(answer.count("\n")),
         log(answer.count("\n- ") + answer.count("\n* ")),
@@ -121,7 +121,7 @@ def _of_structure(scene: Scene) -> tuple[float, ...]:
         log(answer.count("(")),
         log(answer.count("!")),
         float(not answer.isascii()),
-        share(len(scene.answer_words), len(spoken)),
+        share(len(scene.answer_words), len(scene.answer_tokens)),
         share(len(scene.answer_numbers), len(scene.answer_words)),
         float(not _CONDITIONS.isdisjoint(scene.answer_words)),
     )

@@ -6,7 +6,7 @@ from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log
 from grader_daemon.analysis.features.scene import Scene
-from grader_daemon.analysis.features.words import numbers, share, words
+from grader_daemon.analysis.features.words import numbers, share
 
 FEATURES: Final = (
     Feature(
@@ -38,9 +38,12 @@ def measure(scene: Scene) -> tuple[float, ...]:
     given = scene.answer_numbers
     new = given - asked
     known = new & seen
-    called = words(scene.calls[-1].arguments) if scene.calls else set()
-    last_number = next((word for word in reversed(scene.answer_plain.split()) if word[:1].isdigit()), None)
-    words_seen, request_seen = share(len(answer & seen), len(answer)), share(len(request & seen), len(request))
+    called = set(scene.called[-1]) if scene.called else set()
+    last_number = next((word for word in reversed(scene.answer_tokens) if word in given), None) if given else None
+    both = answer & request
+    answer_seen = answer & seen
+    words_seen, request_seen = share(len(answer_seen), len(answer)), share(len(request & seen), len(request))
+    unheard = len(answer) - len(answer_seen) - len(both) + len(both & answer_seen)
     return (
         share(len(known), len(new)) if new else 0.5,
         float(bool(new) and known == new),
@@ -48,10 +51,10 @@ def measure(scene: Scene) -> tuple[float, ...]:
         float(bool(results) and last_number in results[-1]),
         float(last_number in asked),
         float(_agree(results[-6:], asked)),
-        share(len(answer & request), len(answer)),
+        share(len(both), len(answer)),
         words_seen,
-        share(len(answer - seen - request), len(answer)),
-        share(len(answer & request), len(request)),
+        share(unheard, len(answer)),
+        share(len(both), len(request)),
         request_seen,
         share(len(called & request), len(request)),
         share(len(called & answer), len(called)),
@@ -62,5 +65,5 @@ def measure(scene: Scene) -> tuple[float, ...]:
 
 def _agree(results: list[set[bytes]], asked: set[bytes]) -> bool:
     """Does the last result share a number with one of those before?"""
-    found = numbers(results[-1]) - asked if results else set()
-    return any(not found.isdisjoint(other) for other in results[:-1])
+    found = numbers(results[-1]) - asked if len(results) > 1 else set()
+    return bool(found) and not all(map(found.isdisjoint, results[:-1]))

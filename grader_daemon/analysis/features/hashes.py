@@ -10,7 +10,7 @@ from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature
 from grader_daemon.analysis.features.scene import Scene
-from grader_daemon.analysis.features.words import mark, plain
+from grader_daemon.analysis.features.words import Buckets
 
 _BUCKETS: Final = 128
 _PLACES: Final = {"answer": "The answer has", "result": "The last two results have", "call": "The last six calls have"}
@@ -21,17 +21,19 @@ FEATURES: Final = tuple(
     for bucket in range(_BUCKETS)
 )
 
-_ANSWER_REACH = 500
-_RESULT_REACH = 200
-_CALL_REACH = 200
+_OF_ANSWER = 80
+_OF_RESULT = 30
+_OF_CALL = 30
+_BUCKET_OF: Final = Buckets(_BUCKETS)
 
 
 def measure(scene: Scene) -> list[int]:
-    """Give the features of this group, in order."""
+    """Give the features of this group, in order: of each text its first words."""
     seen = [0] * len(FEATURES)
-    mark(scene.answer_plain[:_ANSWER_REACH].split(), seen, 0, _BUCKETS)
+    _BUCKET_OF.mark(scene.answer_tokens[:_OF_ANSWER], seen, 0)
     for result in scene.results[-2:]:
-        mark(result.plain[:_RESULT_REACH].split(), seen, _BUCKETS, _BUCKETS)
-    calls = " ".join([f"{call.tool} {call.arguments[:_CALL_REACH]}" for call in scene.calls[-6:]])
-    mark(plain(calls).split(), seen, 2 * _BUCKETS, _BUCKETS)
+        _BUCKET_OF.mark(result.tokens[:_OF_RESULT], seen, _BUCKETS)
+    for tokens in scene.called:
+        _BUCKET_OF.mark(tokens[:_OF_CALL], seen, 2 * _BUCKETS)
+    _BUCKET_OF.mark({call.tool.encode("utf-8", "replace") for call in scene.calls[-6:]}, seen, 2 * _BUCKETS)
     return seen

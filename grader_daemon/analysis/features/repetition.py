@@ -19,6 +19,7 @@ FEATURES: Final = (
 )
 
 _BEGINNING = 60
+_PAIR = 2
 
 
 def measure(scene: Scene) -> tuple[float, ...]:
@@ -43,4 +44,8 @@ def _again(seen: Sequence[Hashable]) -> int:
 
 def _alike(found: list[set[bytes]]) -> float:
     """Give the Jaccard index of two sets of words."""
-    return share(len(set.intersection(*found)), len(set.union(*found))) if len(found) > 1 else 0.0
+    if len(found) < _PAIR:
+        return 0.0
+    one, other = found
+    shared = len(one & other)
+    return share(shared, len(one) + len(other) - shared)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
@@ -15,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from grader_daemon.analysis.features.words import ends, numbers, output, plain, words
+from grader_daemon.analysis.features.words import each_plain, ends, numbers, output
 from grader_daemon.domain.analysis import Outcome
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal
@@ -32,6 +33,8 @@ _LATE_RESULT_REACH = 400
 _LATE_RESULTS = 3
 _ARGUMENTS_REACH = 400
 _SAID_REACH = 200
+_CALL_REACH = 200
+_READ_CALLS = 6
 
 
 class Kind(StrEnum):
@@ -93,10 +96,11 @@ class Trace:
 
 
 class Result(msgspec.Struct, frozen=True, gc=False):
-    """A tool result: its ends, its words in lower case as one text and as a set, its length and how it came out."""
+    """A tool result: its ends, its words in lower case (as one text, in order, as a set), its length, its outcome."""
 
     body: str
     plain: bytes
+    tokens: list[bytes]
     words: set[bytes]
     length: int
     outcome: Outcome
@@ -114,7 +118,8 @@ class Call(msgspec.Struct, frozen=True, gc=False):
 class Scene(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What is looked at of a session.
 
-    The lists are in order, the latest last; `answer` is the last text of the agent. `about_files`: the request speaks
+    The lists are in order, the latest last; `answer` is the last text of the agent. `called` holds the words of the
+    last calls' arguments: how they begin, of the last call how they end, too. `about_files`: the request speaks
     of files, folders or machines, or files were written.
     """
 
@@ -124,12 +129,14 @@ class Scene(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     answer: str
     answer_length: int
     answer_plain: bytes
+    answer_tokens: list[bytes]
     answer_words: set[bytes]
     answer_numbers: set[bytes]
     said: list[bytes]
     said_words: list[set[bytes]]
     results: list[Result]
     calls: list[Call]
+    called: list[list[bytes]]
     people: list[bytes]
     people_words: list[set[bytes]]
     cut_off: bool
@@ -150,16 +157,26 @@ def scene_of(
     signals: tuple[PersonSignal, ...],
 ) -> Scene:
     """Read what a trace has kept. `last` is the last message of the session, `request` what was asked for first."""
-    spoken = [text for text in (message.text for message in trace.answers) if text and not text.isspace()]
+    spoken = [text for text in [message.text for message in trace.answers] if text and not text.isspace()]
     answer = spoken[-1].strip() if spoken else ""
     shown = ends(answer, _ANSWER_REACH).replace("’", "'")
     asked = ends(request or "", _REQUEST_REACH)
-    request_words = words(asked)
-    answer_plain = plain(shown)
-    answer_words = set(answer_plain.split())
-    calls = list(map(_call, trace.calls))
-    said = [plain(ends(text, _SAID_REACH)) for text in spoken]
-    people = [plain(ends(text, _SAID_REACH)) for text in trace.people]
+    bodies = _bodies(list(trace.results))
+    arguments = [_arguments(call) for call in trace.calls]
+    answer_plain, request_plain, *others = each_plain(
+        [
+            *(shown, asked),
+            *[ends(text, _SAID_REACH) for text in spoken],
+            *[ends(text, _SAID_REACH) for text in trace.people],
+            *bodies,
+            *_beginnings(arguments),
+        ]
+    )
+    said, people, results, called = _parted(others, (len(spoken), len(trace.people), len(bodies)))
+    answer_tokens = answer_plain.split()
+    answer_words = set(answer_tokens)
+    request_words = set(request_plain.split())
+    calls = list(map(_call, trace.calls, arguments))
     return Scene(
         last=last,
         request=asked,
@@ -167,12 +184,14 @@ def scene_of(
         answer=shown,
         answer_length=len(answer),
         answer_plain=answer_plain,
+        answer_tokens=answer_tokens,
         answer_words=answer_words,
         answer_numbers=numbers(answer_words),
         said=said,
         said_words=[set(text.split()) for text in said],
-        results=_results(list(trace.results)),
+        results=list(map(_result, trace.results, bodies, results)),
         calls=calls,
+        called=[text.split() for text in called],
         people=people,
         people_words=[set(text.split()) for text in people],
         cut_off=cut_off,
@@ -184,6 +203,15 @@ def scene_of(
     )
 
 
+def _parted(texts: list[bytes], counts: tuple[int, ...]) -> Iterator[list[bytes]]:
+    """Cut a list into parts of so many, and the rest."""
+    start = 0
+    for count in counts:
+        yield texts[start : start + count]
+        start += count
+    yield texts[start:]
+
+
 def _is_about_files(request: str, asked: set[bytes], calls: list[Call]) -> bool:
     """Is this work on files and machines, as opposed to a question or a conversation?"""
     if not _FILE_WORDS.isdisjoint(asked) or any(call.kind is Kind.FILE for call in calls):
@@ -191,24 +219,31 @@ def _is_about_files(request: str, asked: set[bytes], calls: list[Call]) -> bool:
     return "/" in request and _PATH.search(request) is not None
 
 
-def _results(noted: list[tuple[Message, Outcome]]) -> list[Result]:
-    """Read the last few results further than those before."""
-    early, late = noted[:-_LATE_RESULTS], noted[-_LATE_RESULTS:]
+def _bodies(noted: list[tuple[Message, Outcome]]) -> list[str]:
+    """Give what is read of results: of the last few more than of those before."""
+    late = len(noted) - _LATE_RESULTS
     return [
-        *[_result(message.text, outcome, _RESULT_REACH) for message, outcome in early],
-        *[_result(message.text, outcome, _LATE_RESULT_REACH) for message, outcome in late],
+        output(message.text, _RESULT_REACH if place < late else _LATE_RESULT_REACH)
+        for place, (message, _) in enumerate(noted)
     ]
 
 
-def _result(text: str, outcome: Outcome, reach: int) -> Result:
-    body = output(text, reach)
-    lowered = plain(body)
-    return Result(body, lowered, set(lowered.split()), len(text), outcome)
+def _result(noted: tuple[Message, Outcome], body: str, lowered: bytes) -> Result:
+    message, outcome = noted
+    tokens = lowered.split()
+    return Result(body, lowered, tokens, set(tokens), len(message.text), outcome)
 
 
-def _call(call: ToolCall) -> Call:
+def _beginnings(arguments: list[str]) -> list[str]:
+    """Give what is read of the arguments of calls: of the last one both ends."""
+    return [
+        *[text[:_CALL_REACH] for text in arguments[-_READ_CALLS:-1]],
+        *[ends(text, _ARGUMENTS_REACH) for text in arguments[-1:]],
+    ]
+
+
+def _call(call: ToolCall, arguments: str) -> Call:
     tool = (call.tool or "").lower()
-    arguments = _arguments(call)
     return Call(tool, ends(arguments, _ARGUMENTS_REACH), len(arguments), _kind(tool, arguments[:_HEAD]))
 
 

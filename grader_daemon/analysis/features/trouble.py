@@ -9,6 +9,7 @@ from grader_daemon.analysis.features.feature import Feature, log
 from grader_daemon.analysis.features.scene import Result, Scene
 from grader_daemon.analysis.features.words import share
 from grader_daemon.domain.analysis import Outcome
+from grader_daemon.domain.phrases import holds_any
 
 FEATURES: Final = (
     Feature(
@@ -76,9 +77,9 @@ def measure(scene: Scene) -> tuple[float, ...]:
     misread = [_is_misread(result.plain, result.words) for result in results]
     misread += map(_is_misread, scene.people, scene.people_words)
     doubt = sum([len(said & _DOUBT) for said in scene.said_words[-4:]])
-    sorry = sum([not _APOLOGY.isdisjoint(said) for said in scene.said_words])
+    sorry = len(scene.said_words) - sum(map(_APOLOGY.isdisjoint, scene.said_words))
     steps = max(len(results), len(scene.said))
-    late = [result.words for result in results[-2:]]
+    recent = set().union(*[result.words for result in results[-2:]])
     repeated = len(results) > 1 and results[-1].body == results[-2].body
     return (
         float(sum(errors[-1:] + empty[-1:] + misread[-1:]) + (doubt > 1) + repeated + _repeats_call(scene)),
@@ -91,8 +92,8 @@ def measure(scene: Scene) -> tuple[float, ...]:
         log(doubt),
         share(sum(misread), len(misread)),
         share(sum(empty), len(empty)),
-        log(len(set().union(*[_NEGATIVE & found for found in late]))),
-        log(len(set().union(*[_POSITIVE & found for found in late]))),
+        log(len(_NEGATIVE & recent)),
+        log(len(_POSITIVE & recent)),
         float(any(not _GOOD.isdisjoint(result.words) for result in results[-4:])),
     )
 
@@ -101,7 +102,7 @@ def speaks_of_error(result: Result) -> bool:
     """Is this a failure, or does it hold the words of one?"""
     if result.outcome is Outcome.FAILURE or not _ERROR.isdisjoint(result.words):
         return True
-    return not _NOT_THERE_WORDS.isdisjoint(result.words) and any(phrase in result.plain for phrase in _NOT_THERE)
+    return not _NOT_THERE_WORDS.isdisjoint(result.words) and holds_any(result.plain, _NOT_THERE)
 
 
 def _is_empty(result: Result) -> bool:
@@ -109,7 +110,7 @@ def _is_empty(result: Result) -> bool:
 
 
 def _is_misread(said: bytes, found: set[bytes]) -> bool:
-    return not _FORM_WORDS.isdisjoint(found) and any(phrase in said for phrase in _FORM)
+    return not _FORM_WORDS.isdisjoint(found) and holds_any(said, _FORM)
 
 
 def _repeats_call(scene: Scene) -> bool:

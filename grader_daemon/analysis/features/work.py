@@ -7,6 +7,7 @@ from typing import Final
 from grader_daemon.analysis.features.feature import Feature, log
 from grader_daemon.analysis.features.scene import Call, Kind, Scene
 from grader_daemon.analysis.features.words import share
+from grader_daemon.domain.phrases import holds_any
 
 FEATURES: Final = (
     Feature("about_files", "The request speaks of files, folders or machines, or files were written."),
@@ -33,6 +34,7 @@ FEATURES: Final = (
 
 _TESTS = ("test", "verify", "check", "assert", "diff", "curl", "validate")
 _FEW = 4
+_EXAMINED = 500
 
 
 def measure(scene: Scene) -> tuple[float, ...]:
@@ -41,7 +43,8 @@ def measure(scene: Scene) -> tuple[float, ...]:
     kinds = [call.kind for call in calls]
     about_files = scene.about_files
     few = scene.turns <= _FEW
-    after = _runs_after_write(calls)
+    tests = [call.kind is Kind.RUN and _is_test(call) for call in calls]
+    after = _after_write(kinds)
     lengths = [call.length for call in calls]
     return (
         float(about_files),
@@ -56,9 +59,9 @@ def measure(scene: Scene) -> tuple[float, ...]:
         share(kinds.count(Kind.RUN), len(kinds)),
         share(kinds.count(Kind.FILE), len(kinds)),
         share(kinds.count(Kind.CHANGE), len(kinds)),
-        float(bool(after)),
-        float(any(_is_test(call) for call in after)),
-        share(sum([call.kind is Kind.RUN and _is_test(call) for call in calls]), len(calls)),
+        float(Kind.RUN in kinds[after:]),
+        float(True in tests[after:]),
+        share(sum(tests), len(calls)),
         log(sum(["print" in call.arguments or "echo " in call.arguments for call in calls])),
         log(len({call.tool for call in calls})),
         log(max(lengths, default=0)),
@@ -67,15 +70,13 @@ def measure(scene: Scene) -> tuple[float, ...]:
     )
 
 
-def _runs_after_write(calls: list[Call]) -> list[Call]:
-    """Give the commands that were run after the last file was written; none when no file was."""
-    written = [index for index, call in enumerate(calls) if call.kind is Kind.FILE]
-    return [call for call in calls[written[-1] :] if call.kind is Kind.RUN] if written else []
+def _after_write(kinds: list[Kind]) -> int:
+    """Give the place after the last call that wrote a file; the end when none did."""
+    return len(kinds) - kinds[::-1].index(Kind.FILE) if Kind.FILE in kinds else len(kinds)
 
 
 def _is_test(call: Call) -> bool:
-    arguments = call.arguments[:500].lower()
-    return any(word in arguments for word in _TESTS)
+    return holds_any(call.arguments[:_EXAMINED].lower(), _TESTS)
 
 
 def _last_that_works(calls: list[Call]) -> str:

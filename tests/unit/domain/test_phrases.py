@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.domain.phrases import PhraseIndex, Phrases, plain, words_of
+from grader_daemon.domain.phrases import PhraseIndex, Phrases, holds_any, plain, words_of
 from tests.strategies import texts
 
 
@@ -120,3 +120,8 @@ def test_an_index_leaves_no_phrase_out_that_occurs(text: str) -> None:
 def test_a_phrase_without_a_word_is_always_looked_for_and_an_empty_one_never() -> None:
     index = PhraseIndex([("👎", "down"), (" ", "empty"), ("err*", "err")])
     assert [label for _, label in index.possible(set())] == ["down", "err"]
+
+
+def test_one_of_several_pieces_is_enough() -> None:
+    assert holds_any("it was not found", ("no such", "not found"))
+    assert not holds_any(b"it was found", (b"no such", b"not found"))

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from zlib import crc32
+
 import pytest
 
-from grader_daemon.analysis.features.words import ends, mark, numbers, output, plain, share, words
+from grader_daemon.analysis.features.words import Buckets, each_plain, ends, numbers, output, plain, share
 
 
 def test_a_long_text_loses_its_middle() -> None:
@@ -35,7 +37,7 @@ def test_a_text_becomes_words_with_spaces_between(text: str, found: bytes) -> No
 
 
 def test_numbers_are_the_words_that_begin_with_a_digit() -> None:
-    assert numbers(words("12 apples, 3rd row, no 4")) == {b"12", b"3rd", b"4"}
+    assert numbers({b"12", b"apples", b"3rd", b"no", b"4"}) == {b"12", b"3rd", b"4"}
 
 
 @pytest.mark.parametrize(("part", "whole", "expected"), [(0, 0, 0.0), (1, 3, 0.333), (2, 2, 1.0)])
@@ -45,5 +47,25 @@ def test_share_is_cut_to_a_thousandth(part: int, whole: int, expected: float) ->
 
 def test_the_same_words_fall_into_the_same_places_on_every_machine() -> None:
     seen = [0] * 12
-    mark([b"word", b"word", b"other"], seen, 4, 8)
+    Buckets(8).mark([b"word", b"word", b"other"], seen, 4)
     assert seen == [0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0]
+
+
+def test_what_is_known_of_words_is_bounded_and_changes_nothing() -> None:
+    words = [b"%d" % number for number in range(10_000)] + [b"x" * 1_000]
+    buckets = Buckets(8)
+    assert [buckets[word] for word in words] == [buckets[word] for word in words] == [crc32(word) % 8 for word in words]
+    assert len(buckets) == 4_096
+    assert b"x" * 1_000 not in buckets
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param([], id="none"),
+        pytest.param(["One, two", "", "DON'T"], id="some"),
+        pytest.param(["a\0b", "c"], id="a-character-that-stands-between"),
+    ],
+)
+def test_texts_are_made_plain_together_as_each_by_itself(texts: list[str]) -> None:
+    assert each_plain(texts) == [plain(text) for text in texts]
