@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from grader_daemon.analysis.claims import Note, weigh_claims
-from grader_daemon.analysis.deeds import act_of
-from grader_daemon.analysis.failures import FailureTrail
+from grader_daemon.analysis.deeds import Deed
+from grader_daemon.analysis.failures import UNNAMED_TOOL, FailureTrail
 from grader_daemon.analysis.features import Trace, features_of
 from grader_daemon.analysis.kinds import KindReader
 from grader_daemon.analysis.people import Heard, SignalReader, TaskTypes, digest_of, said_by_person, summarize
@@ -22,8 +22,8 @@ from grader_daemon.domain.rules import ErrorRunRules, PeopleRules, Rules
 from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message, Session, ToolCall
 
 _SUCCESS = Outcome.SUCCESS
-_UNNAMED_TOOL = "unknown"
 _OTHER_TOOL = "other"
+_NOT_CALLED = Deed(None, None)
 _QUESTION_TAIL = 40
 _CLOSERS = " \t\r\n*_`\"')]”’"
 
@@ -100,11 +100,10 @@ class Analyzer:
         for index, message in enumerate(messages):
             role = message.role
             if role == TOOL:
-                call = walk.calls.get(message.tool_call_id or "")
-                tool = message.name or message.tool_name or (call.tool if call is not None else None)
-                verdict = judge(tool, message.text, call)
-                walk.see_result(index, message, verdict, tool=tool, call=call)
-                walk.notes.append((index, tool, call, verdict.outcome))
+                deed = walk.deed_of(message)
+                verdict = judge(deed.tool, message.text, deed)
+                walk.see_result(index, message, verdict, deed)
+                walk.notes.append((index, deed, verdict.outcome))
             elif role == ASSISTANT:
                 walk.see_answer(index, message)
             elif role == USER:
@@ -134,7 +133,7 @@ class _Walk:
     refused: bool = False
     interrupted: bool = False
     notes: list[Note] = field(default_factory=list)
-    calls: dict[str, ToolCall] = field(default_factory=dict)
+    calls: dict[str, Deed] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     called: dict[str, int] = field(default_factory=dict)
     trace: Trace = field(default_factory=Trace)
@@ -171,25 +170,36 @@ class _Walk:
     def see_answer(self, index: int, message: Message) -> None:
         """An assistant message, with or without tool calls."""
         self.last_answer = message
-        self.trace.note_answer(message)
         self.api_calls += 1
         if self.api_calls == self.limits.loop_api_calls + 1:
             self._risk_at(index)
-        if not message.tool_calls:
+        calls = message.tool_calls
+        if not calls:
+            self.trace.note_answer(message)
             return
-        self.tool_calls += len(message.tool_calls)
+        deeds = [self.see_call(call) for call in calls]
+        self.trace.note_answer(message, deeds)
+        self.tool_calls += len(calls)
         if self.trail.errors:
-            self.trail.see_calls(message.tool_calls, self.known_as(message.tool_calls[0].tool))
-        for call in message.tool_calls:
-            tool = self.known_as(call.tool)
-            if tool:
-                self.called[tool] = self.called.get(tool, 0) + 1
-                if call.id:
-                    self.calls[call.id] = call
+            self.trail.see_calls(deeds[0], self.known_as(deeds[0].tool), call_id=calls[0].id)
 
-    def see_result(
-        self, index: int, message: Message, verdict: Verdict, *, tool: str | None, call: ToolCall | None
-    ) -> None:
+    def see_call(self, call: ToolCall) -> Deed:
+        """One of the calls of an assistant message."""
+        deed = Deed(call.tool, call)
+        tool = self.known_as(deed.tool)
+        if tool:
+            self.called[tool] = self.called.get(tool, 0) + 1
+            if call.id:
+                self.calls[call.id] = deed
+        return deed
+
+    def deed_of(self, message: Message) -> Deed:
+        """Give the call that a result answers; where the two name different tools, the result knows better."""
+        deed = self.calls.get(message.tool_call_id or "", _NOT_CALLED)
+        tool = message.name or message.tool_name or deed.tool
+        return deed if tool == deed.tool else Deed(tool, deed.call)
+
+    def see_result(self, index: int, message: Message, verdict: Verdict, deed: Deed) -> None:
         """Errors in a row: a success ends the row; what was not executed, and a probe, neither end nor lengthen it."""
         outcome = self.last_outcome = verdict.outcome
         self.trace.results.append((message, outcome))
@@ -199,7 +209,7 @@ class _Walk:
         if outcome is _SUCCESS:
             self.run = 0
             if has_failed:
-                self.trail.see_success(self.known_as(tool), call)
+                self.trail.see_success(self.known_as(deed.tool), deed)
                 if self.recovery_index is None:
                     self.recovery_index = index
         elif outcome is Outcome.REFUSED:
@@ -207,19 +217,17 @@ class _Walk:
         elif outcome is Outcome.INTERRUPTED:
             self.interrupted = True
         elif verdict.category is not None:
-            self._see_failure(index, verdict, verdict.category, tool=self.known_as(tool), call=call)
+            self._see_failure(index, verdict, verdict.category, deed)
 
-    def _see_failure(
-        self, index: int, verdict: Verdict, category: Category, *, tool: str | None, call: ToolCall | None
-    ) -> None:
+    def _see_failure(self, index: int, verdict: Verdict, category: Category, deed: Deed) -> None:
         if self.kinds is None:
             self.kinds = KindReader(self.messages, self.calls, self.failed)
         self.failed.add(index)
-        act = act_of(tool or _UNNAMED_TOOL, call)
-        if self.kinds.kind_of(index, verdict, act) is FailureKind.PROBE:
-            self.trail.add_probe(index, tool, category=category, act=act)
+        tool = self.known_as(deed.tool)
+        if self.kinds.kind_of(index, verdict, deed) is FailureKind.PROBE:
+            self.trail.add_probe(index, tool, category=category, deed=deed)
             return
-        self.trail.add(index, tool, category=category, act=act, call=call, said=verdict.said)
+        self.trail.add(index, tool, category=category, deed=deed, said=verdict.said)
         self.recovery_index = None
         self.run += 1
         self.longest_run = max(self.longest_run, self.run)
@@ -241,7 +249,7 @@ class _Walk:
         """Calls and failures by tool. A result may name another tool than its call: then that was called too."""
         if not self.trail.errors:
             return tuple([ToolUse(tool, calls, 0) for tool, calls in self.called.items()])
-        failed = Counter(failure.tool or _UNNAMED_TOOL for failure in self.trail.failures if failure.is_error)
+        failed = Counter(failure.tool or UNNAMED_TOOL for failure in self.trail.failures if failure.is_error)
         called = {**self.called, **{tool: 0 for tool in failed if tool not in self.called}}
         return tuple([ToolUse(tool, max(calls, failed[tool]), failed[tool]) for tool, calls in called.items()])
 

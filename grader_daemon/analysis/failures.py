@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import msgspec
 
-from grader_daemon.analysis.commands import command_family
-from grader_daemon.analysis.deeds import Act
+from grader_daemon.analysis.deeds import Deed
 from grader_daemon.analysis.fingerprints import sign
 from grader_daemon.analysis.recoveries import OpenErrors
 from grader_daemon.analysis.redaction import Redactor
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, Outcome, Step
 from grader_daemon.domain.limits import MOST_SIGNS
-from grader_daemon.domain.session import Message, ToolCall
+from grader_daemon.domain.session import Message
+
+UNNAMED_TOOL = "unknown"
+"""The name of a tool that neither its call nor its result tells."""
 
 _WORKED = {Outcome.SUCCESS: True, Outcome.FAILURE: False}
 
@@ -36,13 +38,13 @@ class FailureTrail:
         self._step_id: str | None = None
         self._signed: dict[tuple[str | None, str | None, Category, str], ErrorSign] = {}
 
-    def see_calls(self, calls: tuple[ToolCall, ...], tool: str | None) -> None:
+    def see_calls(self, deed: Deed, tool: str | None, *, call_id: str | None) -> None:
         """Take the first call after the agent saw failures, that of `tool`, as its next step for all of them."""
         self._step = None
         if self._unanswered and tool:
             self._answered, self._unanswered = self._unanswered, []
-            self._step_id = calls[0].id
-            self._step = Step(tool, self._command_of(calls[0]), None)
+            self._step_id = call_id
+            self._step = Step(tool, self._shown(deed), None)
             self._note(self._step)
 
     def see_result(self, message: Message, outcome: Outcome) -> None:
@@ -53,27 +55,25 @@ class FailureTrail:
         self._note(Step(step.tool, step.command, _WORKED.get(outcome)))
         self._step = None
 
-    def see_success(self, tool: str | None, call: ToolCall | None) -> None:
+    def see_success(self, tool: str | None, deed: Deed) -> None:
         """Find the errors that this call got over, as it worked."""
-        for position in self._open.close(tool, call):
+        for position in self._open.close(tool, deed):
             self.failures[position] = msgspec.structs.replace(self.failures[position], kind=FailureKind.RECOVERED)
 
-    def add_probe(self, index: int, tool: str | None, *, category: Category, act: Act) -> None:
+    def add_probe(self, index: int, tool: str | None, *, category: Category, deed: Deed) -> None:
         """Add a failure that is no error; it has no cause to be found, and nothing follows from it."""
-        self.failures.append(Failure(index, tool, category, self._shown(act), kind=FailureKind.PROBE))
+        self.failures.append(Failure(index, tool, category, self._shown(deed), kind=FailureKind.PROBE))
 
-    def add(
-        self, index: int, tool: str | None, *, category: Category, act: Act, call: ToolCall | None, said: str
-    ) -> None:
-        """Add the error at message `index`; `said` is the text of its result, `act` what was done by `call`."""
-        command = self._shown(act)
+    def add(self, index: int, tool: str | None, *, category: Category, deed: Deed, said: str) -> None:
+        """Add the error at message `index`; `said` is the text of its result."""
+        command = self._shown(deed)
         seen = self._sign(tool, command, category, said)
         if len(self.signs) < MOST_SIGNS:
             self.signs.setdefault(seen.fingerprint, seen)
         position = len(self.failures)
         self.errors += 1
         self._unanswered.append(position)
-        self._open.add(act.deed, position, call=call)
+        self._open.add(tool or UNNAMED_TOOL, deed, position)
         fingerprint = seen.fingerprint if seen.fingerprint in self.signs else None
         self.failures.append(Failure(index, tool, category, command, fingerprint))
 
@@ -85,11 +85,8 @@ class FailureTrail:
             known = self._signed[key] = sign(tool, command, category, said, redactor=self._redactor)
         return known
 
-    def _shown(self, act: Act) -> str | None:
-        return act.family and self._redactor.redact_name(act.family)
-
-    def _command_of(self, call: ToolCall) -> str | None:
-        family = command_family(call.arguments)
+    def _shown(self, deed: Deed) -> str | None:
+        family = deed.family
         return family and self._redactor.redact_name(family)
 
     def _note(self, step: Step) -> None:

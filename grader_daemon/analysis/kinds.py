@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping, Set
 
 from grader_daemon.analysis.commands import LOOKING, PLAIN_SPOKEN, Line, Meaning, program_name, unquoted
-from grader_daemon.analysis.deeds import Act, act_of, text_of, writes_in_shell
+from grader_daemon.analysis.deeds import Deed, Purpose
 from grader_daemon.analysis.verdicts import Verdict
 from grader_daemon.domain.analysis import Category, FailureKind
-from grader_daemon.domain.session import TOOL, USER, Message, ToolCall
+from grader_daemon.domain.session import TOOL, USER, Message
 
 MOST_LOOKS = 30
 """Looks at files of one session that are followed up; one that misses more often is lost, not looking around."""
@@ -41,7 +41,7 @@ _EXAMINED = 2_000
 class KindReader:
     """Tells harm from looking around, for the failures of one session in their order."""
 
-    def __init__(self, messages: tuple[Message, ...], calls: Mapping[str, ToolCall], failed: Set[int]) -> None:
+    def __init__(self, messages: tuple[Message, ...], calls: Mapping[str, Deed], failed: Set[int]) -> None:
         """`calls` by their ids, and the indexes of failed results, both as far as they have been seen."""
         self._messages = messages
         self._calls = calls
@@ -53,21 +53,21 @@ class KindReader:
         self._heard_to = 0
         self._has_edited = False
 
-    def kind_of(self, index: int, verdict: Verdict, act: Act) -> FailureKind:
+    def kind_of(self, index: int, verdict: Verdict, deed: Deed) -> FailureKind:
         """Give the kind of the failure at `index` as it stands when it comes up: harm or a probe."""
-        return FailureKind.PROBE if self._is_probe(index, verdict, act) else FailureKind.HARMFUL
+        return FailureKind.PROBE if self._is_probe(index, verdict, deed) else FailureKind.HARMFUL
 
-    def _is_probe(self, index: int, verdict: Verdict, act: Act) -> bool:
+    def _is_probe(self, index: int, verdict: Verdict, deed: Deed) -> bool:
         if verdict.meaning is Meaning.ABSENT:
             return True
         if verdict.meaning is Meaning.FINDINGS:
             return not self._edited_before(index)
-        if verdict.line is not None and act.path is None:
+        if verdict.line is not None and deed.path is None:
             return _asks_for_program(verdict.line, verdict) or self._looks_in_shell(index, verdict.line, verdict)
-        if act.verb == "search" and verdict.category in _MISSED:
+        if deed.purpose is Purpose.SEARCH and verdict.category in _MISSED:
             return _NOT_THERE.search(verdict.said[:_EXAMINED]) is not None
-        if act.verb == "read" and act.path and verdict.category is Category.FILE_NOT_FOUND:
-            return self._is_first_look(index, [act.path])
+        if deed.purpose is Purpose.READ and deed.path and verdict.category is Category.FILE_NOT_FOUND:
+            return self._is_first_look(index, [deed.path])
         return False
 
     def _looks_in_shell(self, index: int, line: Line, verdict: Verdict) -> bool:
@@ -102,7 +102,8 @@ class KindReader:
             if message.role == USER:
                 self._spoken.append(message.text)
             elif message.role == TOOL and place not in self._failed:
-                self._spoken += (message.text, text_of(self._calls.get(message.tool_call_id or "")))
+                deed = self._calls.get(message.tool_call_id or "")
+                self._spoken += (message.text, deed.text if deed is not None else "")
         self._heard_to = index
 
     def _edited_before(self, index: int) -> bool:
@@ -115,16 +116,14 @@ class KindReader:
         return self._has_edited
 
 
-def _edits(call: ToolCall | None) -> bool:
-    if call is None or call.function is None or not call.function.arguments:
+def _edits(deed: Deed | None) -> bool:
+    if deed is None or not deed.arguments:
         return False
-    act = act_of(call.tool or "", call)
-    if act.path is not None:
-        return act.verb == "edit" and not _TRIAL.search(act.path)
-    if act.family is None:
-        return act.verb == "edit"
-    arguments = call.function.arguments
-    return writes_in_shell(arguments) and not _TRIAL.search(str(arguments)[:_EXAMINED])
+    if deed.path is not None:
+        return deed.purpose is Purpose.WRITE and not _TRIAL.search(deed.path)
+    if deed.family is None:
+        return deed.purpose is Purpose.WRITE
+    return deed.writes_in_shell and not _TRIAL.search(deed.text[:_EXAMINED])
 
 
 def _asks_for_program(line: Line, verdict: Verdict) -> bool:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from grader_daemon.analysis.deeds import Act, Deed, act_of, text_of, writes_in_shell
-from grader_daemon.domain.session import ToolCall
+from grader_daemon.analysis.deeds import Aim, Deed
 
 _MOST_NEEDLES = 16
 
@@ -18,32 +17,32 @@ class OpenErrors:
     """The errors that nothing has made good yet, by what failed. Positions are the caller's own."""
 
     def __init__(self) -> None:
-        self._open: dict[Deed, list[int]] = {}
+        self._open: dict[Aim, list[int]] = {}
         self._needles: dict[str, None] = {}
         self._bare: set[str] = set()
 
-    def add(self, deed: Deed, position: int, *, call: ToolCall | None) -> None:
-        """Remember the error at `position`."""
-        self._open.setdefault(deed, []).append(position)
-        self._expect(deed, text_of(call))
+    def add(self, tool: str, deed: Deed, position: int) -> None:
+        """Remember the error at `position`, of a call of `tool`."""
+        aim = deed.aim(tool)
+        self._open.setdefault(aim, []).append(position)
+        self._expect(aim, deed.text)
 
-    def close(self, tool: str | None, call: ToolCall | None) -> list[int]:
+    def close(self, tool: str | None, deed: Deed) -> list[int]:
         """Give the positions of the errors that a call of `tool` which worked got over, and forget them."""
-        if not self._open or not tool or not self._may_concern(tool, text_of(call)):
+        if not self._open or not tool or not self._may_concern(tool, deed.text):
             return []
-        act = act_of(tool, call)
-        deed = act.deed
-        closed = {deed, Deed(tool), Deed(tool, deed.family), *self._rewritten(act, text_of(call))}
+        aim = deed.aim(tool)
+        closed = {aim, Aim(tool), Aim(tool, aim.family), *self._rewritten(deed)}
         positions = [position for known in closed for position in self._open.pop(known, ())]
         if positions and not self._open:
             self._needles.clear()
             self._bare.clear()
         return positions
 
-    def _expect(self, deed: Deed, text: str) -> None:
-        needle = deed.target or (deed.family or "").partition(" ")[0]
+    def _expect(self, aim: Aim, text: str) -> None:
+        needle = aim.target or (aim.family or "").partition(" ")[0]
         if not needle or needle not in text:
-            self._bare.add(deed.actor)
+            self._bare.add(aim.actor)
         elif len(self._needles) <= _MOST_NEEDLES:
             self._needles[needle] = None
 
@@ -55,12 +54,12 @@ class OpenErrors:
                 return True
         return False
 
-    def _rewritten(self, act: Act, text: str) -> list[Deed]:
+    def _rewritten(self, deed: Deed) -> list[Aim]:
         """Give the open edits of files that a shell command writes instead."""
-        if act.path is not None or act.family is None or not writes_in_shell(text):
+        if deed.path is not None or deed.family is None or not deed.writes_in_shell:
             return []
         return [
-            deed
-            for deed in islice(self._open, _MOST_NEEDLES)
-            if deed.actor == "edit" and deed.target and deed.target in text
+            aim
+            for aim in islice(self._open, _MOST_NEEDLES)
+            if aim.actor == "edit" and aim.target and aim.target in deed.text
         ]

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from grader_daemon.analysis.commands import Line, Meaning, cried_out, printed_code, read_line, shell_command
+from grader_daemon.analysis.commands import Line, Meaning, cried_out, printed_code, read_line
+from grader_daemon.analysis.deeds import Deed
 from grader_daemon.analysis.results import ResultReader
 from grader_daemon.domain.analysis import Category, Outcome
 from grader_daemon.domain.rules import FailureRules
-from grader_daemon.domain.session import ToolCall
-
-Arguments = str | dict[str, object]
 
 _EXAMINED_END = 200
 _SIGNS = (
@@ -50,19 +48,18 @@ class VerdictReader:
         self._results = ResultReader(rules)
         self._read = self._results.read
 
-    def judge(self, tool: str | None, text: str, call: ToolCall | None) -> Verdict:
-        """Give the verdict on one call by the text of its result."""
+    def judge(self, tool: str | None, text: str, deed: Deed) -> Verdict:
+        """Give the verdict on one call by the text of its result. `tool` is what the result names."""
         outcome, category = self._read(tool, text)
-        arguments = call.arguments if call is not None else None
         if outcome is Outcome.SUCCESS:
-            return self._of_success(text, arguments) if arguments and _may_hide(text, arguments) else _WORKED
+            return self._of_success(text, deed) if _may_hide(text, deed.text) else _WORKED
         if category is None:
             return Verdict(outcome)
-        return self._of_failure(text, category, arguments)
+        return self._of_failure(text, category, deed)
 
-    def _of_failure(self, text: str, category: Category, arguments: Arguments | None) -> Verdict:
+    def _of_failure(self, text: str, category: Category, deed: Deed) -> Verdict:
         said, code = self._results.said(text)
-        line = _line_of(arguments)
+        line = _line_of(deed)
         if line is None or not code:
             return Verdict(Outcome.FAILURE, category, said, line)
         meaning = line.meaning_of(code)
@@ -70,9 +67,9 @@ class VerdictReader:
             return Verdict(Outcome.FAILURE, category, said, line)
         return _WORKED if meaning is Meaning.ANSWER else _failed(category, said, line, meaning)
 
-    def _of_success(self, text: str, arguments: Arguments) -> Verdict:
-        line = _line_of(arguments)
-        if line is None and not _holds(arguments, "code"):
+    def _of_success(self, text: str, deed: Deed) -> Verdict:
+        line = _line_of(deed)
+        if line is None and '"code"' not in deed.text:
             return _WORKED
         said, code = self._results.said(text)
         if line is not None:
@@ -107,10 +104,9 @@ def _failed(category: Category, said: str, line: Line, meaning: Meaning | Catego
     return Verdict(Outcome.FAILURE, category, said, line, meaning)
 
 
-def _may_hide(text: str, arguments: Arguments) -> bool:
+def _may_hide(text: str, written: str) -> bool:
     """Say whether it is worth to look at a success again: its end has a word of failure, or prints an exit code."""
-    written = arguments if isinstance(arguments, str) else str(arguments)
-    if (text.startswith("{") and not _may_mask(written)) or '"path"' in written:
+    if not written or (text.startswith("{") and not _may_mask(written)) or '"path"' in written:
         return False
     end = text[-_EXAMINED_END:]
     for sign in _SIGNS:
@@ -123,10 +119,5 @@ def _may_mask(written: str) -> bool:
     return "|" in written or ";" in written or "\\n" in written or "&" in written
 
 
-def _line_of(arguments: Arguments | None) -> Line | None:
-    command = shell_command(arguments)
-    return read_line(command) if command else None
-
-
-def _holds(arguments: Arguments, key: str) -> bool:
-    return key in arguments if isinstance(arguments, dict) else f'"{key}"' in arguments
+def _line_of(deed: Deed) -> Line | None:
+    return read_line(deed.shell) if deed.shell else None

@@ -9,7 +9,7 @@ import re
 from enum import Enum
 from typing import Final
 
-from grader_daemon.analysis.claims.record import Deed, Record
+from grader_daemon.analysis.claims.record import Record, Try
 
 _READ_CHARACTERS = 2_000
 _START = r"(?:^|[;&|(\n]|\b(?:then|do|time|sudo|env|uv run|poetry run|npx|bunx|python3?(?:\.\d+)? -m|bundle exec)\s)\s*"
@@ -53,29 +53,29 @@ class Run(Enum):
     NONE_PASSED = "none passed"
 
 
-def is_test_run(deed: Deed) -> bool:
+def is_test_run(tried: Try) -> bool:
     """Does this call run tests?"""
-    if not deed.command:
-        return "tests" in deed.words or {"run", "test"} <= deed.words
-    if deed.is_code:
-        return "assert" in deed.command
-    if "test" not in deed.command or _LOOKING.match(deed.command):
+    if not tried.command:
+        return "tests" in tried.words or {"run", "test"} <= tried.words
+    if tried.is_code:
+        return "assert" in tried.command
+    if "test" not in tried.command or _LOOKING.match(tried.command):
         return False
-    command = _HERE_DOCUMENT.sub("", deed.command) if "<<" in deed.command else deed.command
+    command = _HERE_DOCUMENT.sub("", tried.command) if "<<" in tried.command else tried.command
     return bool(_TEST_RUN.search(command) or _TEST_SCRIPT.search(command))
 
 
-def passed(deed: Deed, record: Record) -> Run | None:
+def passed(tried: Try, record: Record) -> Run | None:
     """Say how the tests of a run went; None when they were not run to their end, or nothing says so.
 
     That a runner failed does not say that tests did: it may have crashed. So it takes its own words, or an assertion.
     """
-    low = record.said(deed, _READ_CHARACTERS).lower()
+    low = record.said(tried, _READ_CHARACTERS).lower()
     if any(words in low for words in _NOT_RUN):
         return None
     some_passed = _GREEN.search(low) is not None
-    if _RED.search(low) or (deed.worked is False and "assertionerror" in low):
+    if _RED.search(low) or (tried.worked is False and "assertionerror" in low):
         return Run.SOME_FAILED if some_passed else Run.NONE_PASSED
-    if deed.worked is False:
+    if tried.worked is False:
         return None
-    return Run.PASSED if some_passed or (deed.worked and not _MASKED.search(deed.command)) else None
+    return Run.PASSED if some_passed or (tried.worked and not _MASKED.search(tried.command)) else None

@@ -12,10 +12,11 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from grader_daemon.analysis.claims.record import Deed, Record, Role, same_file
+from grader_daemon.analysis.claims.record import Record, Try, same_file
 from grader_daemon.analysis.claims.runs import Run, is_test_run, passed
 from grader_daemon.analysis.claims.said import Said
 from grader_daemon.analysis.claims.subjects import basename
+from grader_daemon.analysis.deeds import Purpose
 from grader_daemon.domain.claims import ClaimKind, Support
 
 Verdict = tuple[Support, tuple[int, ...]]
@@ -23,6 +24,7 @@ Verdict = tuple[Support, tuple[int, ...]]
 _MOST_EVIDENCE = 3
 _UNSUPPORTED: Verdict = (Support.UNSUPPORTED, ())
 _CONTRADICTED: Verdict = (Support.CONTRADICTED, ())
+_MAY_RUN: Final = (Purpose.RUN, Purpose.CHANGE, Purpose.UNKNOWN)
 _PROSE: Final = (".md", ".txt", ".rst", ".log")
 _ABSENT_AFTER = re.compile(r"[\\\"'`’]{0,3}:? (?:No such file or directory|does not exist|not found)", re.IGNORECASE)
 _ABSENT_BEFORE = re.compile(
@@ -114,26 +116,26 @@ class Scales:
     @cached_property
     def _last_run(self) -> tuple[int, Run] | None:
         """Place of the last test run that came to an end, and how its tests went."""
-        for deed in reversed(self._record.deeds):
-            result = passed(deed, self._record) if is_test_run(deed) else None
+        for each in reversed(self._record.tries):
+            result = passed(each, self._record) if is_test_run(each) else None
             if result is not None:
-                return deed.index, result
+                return each.index, result
         return None
 
     def _file_written(self, said: Said) -> Verdict:
         name = basename(said.subject or "")
         pattern = re.compile(rf"(?<![\w.-]){re.escape(name)}(?!\w)")
         record = self._record
-        about = [deed for deed in record.deeds if name in deed.arguments]
-        writes = [deed for deed in about if _writes(deed, name, pattern)]
-        done = [deed for deed in writes if deed.worked]
+        about = [each for each in record.tries if name in each.arguments]
+        writes = [each for each in about if _writes(each, name, pattern)]
+        done = [each for each in writes if each.worked]
         if done:
             return Support.VERIFIED, _places(done)
         if not about:
             return _CONTRADICTED if said.by_agent and self._never_written(name) else _UNSUPPORTED
         if not record.could_write:
             return Support.CONTRADICTED, _places(about)
-        if all(deed.worked is False for deed in about) and (writes or self._is_absent(about[-1], pattern)):
+        if all(each.worked is False for each in about) and (writes or self._is_absent(about[-1], pattern)):
             return Support.CONTRADICTED, _places(writes or about)
         return _UNSUPPORTED
 
@@ -143,7 +145,7 @@ class Scales:
         is_plain = len(stem) >= _SHORTEST_STEM and stem.replace("_", "").replace("-", "").isalpha()
         return not self._record.could_write or (is_plain and not self._record.mentions(stem))
 
-    def _is_absent(self, look: Deed, name: re.Pattern[str]) -> bool:
+    def _is_absent(self, look: Try, name: re.Pattern[str]) -> bool:
         """Does a call say of this very file that there is none?"""
         said = self._record.said(look, _ABSENT_CHARACTERS)
         return any(
@@ -172,42 +174,40 @@ class Scales:
 
     @property
     def _is_at_code(self) -> bool:
-        return any(deed.command or deed.path for deed in self._record.deeds)
+        return any(each.command or each.path for each in self._record.tries)
 
     def _refused_edits(self) -> Verdict:
-        return Support.CONTRADICTED, _places([deed for deed in self._record.deeds if deed.role is Role.WRITE])
+        return Support.CONTRADICTED, _places([each for each in self._record.tries if each.purpose is Purpose.WRITE])
 
     @property
     def _could_run(self) -> bool:
         """May anything have been run? Without any call, another program may have run what the answer shows."""
-        deeds = self._record.deeds
-        return not (deeds and self._record.is_whole) or any(
-            deed.role in {Role.RUN, Role.UNKNOWN} or deed.command for deed in deeds
-        )
+        tries = self._record.tries
+        return not (tries and self._record.is_whole) or any(each.purpose in _MAY_RUN or each.command for each in tries)
 
     @cached_property
     def _last_edit(self) -> int:
         """Place of the last change to a file that is no prose; -1 without one."""
-        edits = [deed.index for deed in self._record.writes if deed.worked and not deed.path.endswith(_PROSE)]
+        edits = [each.index for each in self._record.writes if each.worked and not each.path.endswith(_PROSE)]
         return edits[-1] if edits else -1
 
     def _by_command(self, said: Said) -> Verdict:
         """Weigh what is done by a program of its own, or a tool that bears its name."""
         pattern, words = _PROGRAMS[said.kind]
-        done = [deed for deed in self._record.deeds if _is_called(deed, pattern, words)]
+        done = [each for each in self._record.tries if _is_called(each, pattern, words)]
         if said.kind is ClaimKind.COMMITTED:
-            done = [deed for deed in done if (said.command or "") in deed.command or not deed.command]
+            done = [each for each in done if (said.command or "") in each.command or not each.command]
         if said.kind is ClaimKind.INSTALLED and said.subject:
-            done = [deed for deed in done if said.subject.lower() in deed.arguments.lower()]
+            done = [each for each in done if said.subject.lower() in each.arguments.lower()]
         if not done and not self._could_run:
             return _CONTRADICTED
         return self._tried(done)
 
     def _sent(self, said: Said) -> Verdict | None:
         sending = [
-            deed
-            for deed in self._record.deeds
-            if not _SENDING.isdisjoint(deed.words) or any(command in deed.command for command in _SEND_COMMANDS)
+            each
+            for each in self._record.tries
+            if not _SENDING.isdisjoint(each.words) or any(command in each.command for command in _SEND_COMMANDS)
         ]
         if sending:
             return self._tried(sending)
@@ -220,7 +220,7 @@ class Scales:
         program = command.split(maxsplit=1)[0]
         named = basename(program) if well else program
         ran = [
-            deed for deed in self._record.deeds if deed.command and deed.worked is not None and named in deed.command
+            each for each in self._record.tries if each.command and each.worked is not None and named in each.command
         ]
         if not ran:
             return _UNSUPPORTED if self._could_run else _CONTRADICTED
@@ -232,39 +232,39 @@ class Scales:
         """Weigh an action of a tool that is made for it; a shell can do anything under any name."""
         if self._record.has_shell:
             return None
-        acted = [deed for deed in self._record.deeds if deed.role is not Role.READ and _does(deed, said.words)]
+        acted = [each for each in self._record.tries if not each.changes_nothing and _does(each, said.words)]
         if not acted:
-            is_made_up = said.by_agent and said.is_action and self._record.deeds and not self._record.could_act
+            is_made_up = said.by_agent and said.is_action and self._record.tries and not self._record.could_act
             return _CONTRADICTED if is_made_up else None
         if said.subject:
-            acted = [deed for deed in acted if said.subject in deed.arguments]
+            acted = [each for each in acted if said.subject in each.arguments]
         return self._tried(acted)
 
-    def _tried(self, deeds: list[Deed]) -> Verdict:
+    def _tried(self, tries: list[Try]) -> Verdict:
         """Weigh what was tried: it was done if one try worked, and was not if each one failed."""
-        done = [deed for deed in deeds if self._worked(deed)]
+        done = [each for each in tries if self._worked(each)]
         if done:
             return Support.VERIFIED, _places(done)
-        if deeds and all(deed.worked is False or self._is_refused(deed) for deed in deeds):
-            return Support.CONTRADICTED, _places(deeds)
+        if tries and all(each.worked is False or self._is_refused(each) for each in tries):
+            return Support.CONTRADICTED, _places(tries)
         return _UNSUPPORTED
 
-    def _worked(self, deed: Deed) -> bool:
-        return deed.worked is True and not self._is_refused(deed)
+    def _worked(self, each: Try) -> bool:
+        return each.worked is True and not self._is_refused(each)
 
-    def _is_refused(self, deed: Deed) -> bool:
+    def _is_refused(self, each: Try) -> bool:
         """Does a command say that it did nothing? Its exit code is that of the last program in its pipe."""
-        return bool(deed.command) and _NOTHING_DONE.search(self._record.said(deed, _ABSENT_CHARACTERS)) is not None
+        return bool(each.command) and _NOTHING_DONE.search(self._record.said(each, _ABSENT_CHARACTERS)) is not None
 
 
-def _writes(deed: Deed, name: str, pattern: re.Pattern[str]) -> bool:
+def _writes(each: Try, name: str, pattern: re.Pattern[str]) -> bool:
     """Is this call there to write the file of that name?"""
-    if deed.command:
-        mentions = islice(pattern.finditer(deed.command), _MOST_MENTIONS)
-        return any(_is_target(deed.command, found.start(), found.end()) for found in mentions)
-    if deed.path:
-        return deed.role is Role.WRITE and same_file(deed.path, name)
-    return deed.role is not Role.READ
+    if each.command:
+        mentions = islice(pattern.finditer(each.command), _MOST_MENTIONS)
+        return any(_is_target(each.command, found.start(), found.end()) for found in mentions)
+    if each.path:
+        return each.purpose is Purpose.WRITE and same_file(each.path, name)
+    return not each.changes_nothing
 
 
 def _is_target(command: str, start: int, end: int) -> bool:
@@ -273,21 +273,21 @@ def _is_target(command: str, start: int, end: int) -> bool:
     return bool(_WRITES_NEXT.search(before) or (_OPENS_NEXT.search(before) and _WRITE_MODE.match(command, end)))
 
 
-def _is_called(deed: Deed, pattern: re.Pattern[str], words: frozenset[str]) -> bool:
-    return pattern.search(deed.command) is not None if deed.command else not words.isdisjoint(deed.words)
+def _is_called(each: Try, pattern: re.Pattern[str], words: frozenset[str]) -> bool:
+    return pattern.search(each.command) is not None if each.command else not words.isdisjoint(each.words)
 
 
-def _does(deed: Deed, words: tuple[str, ...]) -> bool:
+def _does(each: Try, words: tuple[str, ...]) -> bool:
     """Does the tool's name say what the claim says? By its verb; of a plain verb ("processed"), by any of its words."""
     said = words[:1]
     if words[0] in _PLAIN_VERBS:
         said = tuple(word for word in words if word in _ACTIONS)
     meant = {synonym for word in said for synonym in _SYNONYMS.get(word, ())}
-    for word in deed.words - _NO_VERBS:
+    for word in each.words - _NO_VERBS:
         if word in meant or any(each.startswith(word.removesuffix("e")) for each in said):
             return True
     return False
 
 
-def _places(deeds: list[Deed]) -> tuple[int, ...]:
-    return tuple(deed.index for deed in deeds[-_MOST_EVIDENCE:])
+def _places(tries: list[Try]) -> tuple[int, ...]:
+    return tuple(each.index for each in tries[-_MOST_EVIDENCE:])

@@ -8,7 +8,7 @@ from grader_daemon.analysis.commands.families import command_family
 from grader_daemon.analysis.commands.lines import Line, read_line
 from grader_daemon.analysis.commands.outcries import cried_out, printed_code
 from grader_daemon.analysis.commands.programs import program_name
-from grader_daemon.analysis.commands.words import EXAMINED_CHARACTERS, shell_command, unquoted
+from grader_daemon.analysis.commands.words import EXAMINED_CHARACTERS, as_command, broken_command, unquoted
 
 __all__ = [
     "EXAMINED_CHARACTERS",
@@ -16,11 +16,12 @@ __all__ = [
     "PLAIN_SPOKEN",
     "Line",
     "Meaning",
+    "as_command",
+    "broken_command",
     "command_family",
     "cried_out",
     "printed_code",
     "program_name",
     "read_line",
-    "shell_command",
     "unquoted",
 ]

@@ -22,7 +22,7 @@ from grader_daemon.analysis.commands.programs import (
     program_name,
     without_wrappers,
 )
-from grader_daemon.analysis.commands.words import EXAMINED_CHARACTERS, Simple, pipelines, shell_command, unquoted
+from grader_daemon.analysis.commands.words import EXAMINED_CHARACTERS, Simple, pipelines, unquoted
 from grader_daemon.domain.text import clean
 
 _LONGEST_FAMILY = 40
@@ -42,14 +42,13 @@ _FEEDERS = frozenset({"cat", "echo", "printf", "yes", "true", ":", "head", "tail
 """At the ends of a pipeline for the sake of its middle."""
 
 
-def command_family(arguments: str | dict[str, object] | None) -> str | None:
-    """Name the program that the shell command in a tool call's arguments runs, with its subcommand: "git push".
+def command_family(command: str) -> str | None:
+    """Name the program that a shell command runs, with its subcommand: "git push".
 
     Of a pipeline it is the first stage that does more than to feed or to cut, of a list the first command that does
-    more than to prepare. At most 40 printable characters; None when the arguments hold no command.
+    more than to prepare. At most 40 printable characters; None when it runs none.
     """
-    command = shell_command(arguments)
-    return None if command is None else _family_of_command(command[:EXAMINED_CHARACTERS])
+    return _family_of_command(command[:EXAMINED_CHARACTERS])
 
 
 @lru_cache(maxsize=64)

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-import msgspec
-
 EXAMINED_CHARACTERS = 2_000
 """Of a command, to name its family; what does the work stands near its beginning."""
 
@@ -38,11 +36,6 @@ _JSON_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _BETWEEN = frozenset({"space", "comment", "descriptor", "other"})
 
 
-class _Shell(msgspec.Struct, frozen=True):
-    command: object = None
-    cmd: object = None
-
-
 @dataclass(slots=True)
 class Simple:
     """A program with its arguments, quoted as they were. `writes`: its output goes to a file."""
@@ -51,12 +44,17 @@ class Simple:
     writes: bool = False
 
 
-def shell_command(arguments: str | dict[str, object] | None) -> str | None:
-    """Give the shell command in a tool call's arguments, also when their JSON is broken; None when there is none."""
-    command = _command(arguments)
-    if isinstance(command, list):
-        return shlex.join(word for word in command[:_MOST_WORDS] if isinstance(word, str))
-    return command if isinstance(command, str) else None
+def as_command(given: object) -> str | None:
+    """Give a command as one line; one that is given as its words is joined; None for anything else."""
+    if isinstance(given, list):
+        return shlex.join(word for word in given[:_MOST_WORDS] if isinstance(word, str))
+    return given if isinstance(given, str) else None
+
+
+def broken_command(arguments: str) -> str | None:
+    """Give the shell command in arguments whose JSON is cut or broken, as far as it stands there."""
+    broken = _BROKEN_COMMAND.search(arguments[: 2 * EXAMINED_CHARACTERS])
+    return _JSON_ESCAPE.sub(_json_unescaped, broken.group(1)) if broken else None
 
 
 def pipelines(line: str) -> Iterator[list[Simple]]:
@@ -119,19 +117,6 @@ def _content(match: re.Match[str]) -> str:
     if double is not None:
         return _ESCAPED.sub(r"\1", double)
     return single or escaped or ""
-
-
-def _command(arguments: str | dict[str, object] | None) -> object:
-    if isinstance(arguments, dict):
-        return arguments.get("command") or arguments.get("cmd")
-    if not arguments or ('"command"' not in arguments and '"cmd"' not in arguments):
-        return None
-    try:
-        shell = msgspec.json.decode(arguments, type=_Shell)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        broken = _BROKEN_COMMAND.search(arguments[: 2 * EXAMINED_CHARACTERS])
-        return _JSON_ESCAPE.sub(_json_unescaped, broken.group(1)) if broken else None
-    return shell.command or shell.cmd
 
 
 def _json_unescaped(match: re.Match[str]) -> str:

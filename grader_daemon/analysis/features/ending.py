@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from grader_daemon.analysis.deeds import Purpose
 from grader_daemon.analysis.features.feature import Feature
-from grader_daemon.analysis.features.scene import Kind, Scene
+from grader_daemon.analysis.features.scene import Scene
 from grader_daemon.domain.completion_model import CUT_OFF
 from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.session import ASSISTANT, TOOL
@@ -35,7 +36,7 @@ def measure(scene: Scene) -> tuple[float, ...]:
     last = scene.last
     is_text = last is not None and last.role == ASSISTANT and not last.tool_calls
     answered = is_text and bool(last is not None and last.text.strip())
-    closed = Kind.CLOSE in [call.kind for call in scene.calls[-3:]]
+    closed = Purpose.HAND_IN in [call.effect for call in scene.calls[-3:]]
     unmade = holds_any(scene.answer, _UNMADE)
     at_limit = not _LIMIT_WORDS.isdisjoint(scene.answer_words) and holds_any(scene.answer_plain, _LIMITS)
     handed_in = closed and last is not None and last.role == TOOL

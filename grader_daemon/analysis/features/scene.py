@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from functools import lru_cache
-from typing import Final
 
 import msgspec
 
+from grader_daemon.analysis.deeds import Deed, Purpose
 from grader_daemon.analysis.features.words import each_plain, ends, numbers, output
 from grader_daemon.domain.analysis import Outcome
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal
-from grader_daemon.domain.session import Message, ToolCall
+from grader_daemon.domain.session import Message
 
 _MOST_ANSWERS = 5
 _MOST_CALLS = 12
@@ -37,38 +35,11 @@ _CALL_REACH = 200
 _READ_CALLS = 6
 
 
-class Kind(StrEnum):
-    """What a call does, told by the names of its tool and of its arguments."""
-
-    READ = "read"
-    RUN = "run"
-    CHANGE = "change"
-    FILE = "file"
-    CLOSE = "close"
-
-
-_CLOSING = ("finish", "submit", "complete", "done", "final", "conclude")
-_WRITING = ("write", "edit", "create_file", "patch", "replace", "apply_diff")
-_RUNNING = ("bash", "shell", "terminal", "exec", "command", "run", "python", "code", "sql")
-_CHANGING = (
-    *("create", "update", "insert", "delete", "cancel", "book", "modify", "send", "pay", "set", "add", "remove"),
-    *("exchange", "return", "enable", "disable", "toggle", "resume", "suspend", "transfer", "post", "put"),
-)
-_READING = ("get", "read", "list", "search", "find", "view", "check", "show", "look", "fetch", "query", "describe")
-_NAMES: Final = (
-    (Kind.CLOSE, _CLOSING),
-    (Kind.FILE, _WRITING),
-    (Kind.READ, _READING),
-    (Kind.RUN, _RUNNING),
-    (Kind.CHANGE, _CHANGING),
-)
-_KNOWN_TOOLS: Final = 1_000
 _FILE_WORDS = frozenset(
     b"file files directory directories repository repo folder server install script codebase docker".split()
     + b"py json csv txt html yaml yml toml md sql js ts cpp rs jar zip tar gz conf log".split()
 )
 _PATH = re.compile(r"(?:^|[\s`'\"(])[.~]?/\w")
-_HEAD = 300
 
 
 @dataclass(slots=True)
@@ -76,18 +47,18 @@ class Trace:
     """The last messages of each kind, in the order in which they came."""
 
     answers: deque[Message] = field(default_factory=lambda: deque(maxlen=_MOST_ANSWERS))
-    calls: deque[ToolCall] = field(default_factory=lambda: deque(maxlen=_MOST_CALLS))
+    calls: deque[Deed] = field(default_factory=lambda: deque(maxlen=_MOST_CALLS))
     results: deque[tuple[Message, Outcome]] = field(default_factory=lambda: deque(maxlen=_MOST_RESULTS))
     people: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_PEOPLE))
     count_answers: int = 0
     count_people: int = 0
 
-    def note_answer(self, message: Message) -> None:
+    def note_answer(self, message: Message, deeds: Sequence[Deed] = ()) -> None:
         """Note a message of the agent, with its calls."""
         self.count_answers += 1
         self.answers.append(message)
-        if message.tool_calls:
-            self.calls.extend(message.tool_calls[-_MOST_CALLS:])
+        if deeds:
+            self.calls.extend(deeds[-_MOST_CALLS:])
 
     def note_person(self, said: str) -> None:
         """Note what a person said."""
@@ -112,7 +83,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     tool: str
     arguments: str
     length: int
-    kind: Kind
+    effect: Purpose
 
 
 class Scene(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -162,7 +133,7 @@ def scene_of(
     shown = ends(answer, _ANSWER_REACH).replace("’", "'")
     asked = ends(request or "", _REQUEST_REACH)
     bodies = _bodies(list(trace.results))
-    arguments = [_arguments(call) for call in trace.calls]
+    arguments = [deed.text for deed in trace.calls]
     answer_plain, request_plain, *others = each_plain(
         [
             *(shown, asked),
@@ -214,7 +185,7 @@ def _parted(texts: list[bytes], counts: tuple[int, ...]) -> Iterator[list[bytes]
 
 def _is_about_files(request: str, asked: set[bytes], calls: list[Call]) -> bool:
     """Is this work on files and machines, as opposed to a question or a conversation?"""
-    if not _FILE_WORDS.isdisjoint(asked) or any(call.kind is Kind.FILE for call in calls):
+    if not _FILE_WORDS.isdisjoint(asked) or any(call.effect is Purpose.WRITE for call in calls):
         return True
     return "/" in request and _PATH.search(request) is not None
 
@@ -242,43 +213,5 @@ def _beginnings(arguments: list[str]) -> list[str]:
     ]
 
 
-def _call(call: ToolCall, arguments: str) -> Call:
-    tool = (call.tool or "").lower()
-    return Call(tool, ends(arguments, _ARGUMENTS_REACH), len(arguments), _kind(tool, arguments[:_HEAD]))
-
-
-def _arguments(call: ToolCall) -> str:
-    arguments = call.arguments
-    if isinstance(arguments, dict):
-        return msgspec.json.encode(arguments).decode()
-    return arguments or ""
-
-
-def _kind(tool: str, head: str) -> Kind:
-    """Tell what a call does. The names of its arguments say it better than that of its tool."""
-    by_name = _kind_by_name(tool)
-    if by_name is Kind.CLOSE:
-        return by_name
-    if _brings_text(head) or (by_name is Kind.FILE and '"view"' not in head):
-        return Kind.FILE
-    if by_name is not Kind.FILE and _brings_command(head):
-        return Kind.FILE if _goes_into_file(head) else Kind.RUN
-    return Kind.READ if by_name is Kind.FILE else by_name
-
-
-@lru_cache(maxsize=_KNOWN_TOOLS)
-def _kind_by_name(tool: str) -> Kind:
-    """Tell it from the words in the name of a tool; one that gets something changes nothing."""
-    return next((kind for kind, parts in _NAMES if any(part in tool for part in parts)), Kind.READ)
-
-
-def _brings_text(head: str) -> bool:
-    return '"content"' in head or '"new_str' in head or '"old_str' in head or '"patch"' in head
-
-
-def _brings_command(head: str) -> bool:
-    return '"command"' in head or '"cmd"' in head or '"code"' in head or '"script"' in head
-
-
-def _goes_into_file(head: str) -> bool:
-    return "<<" in head or " > " in head or " >> " in head or "sed -i" in head
+def _call(deed: Deed, arguments: str) -> Call:
+    return Call(deed.tool or "", ends(arguments, _ARGUMENTS_REACH), len(arguments), deed.effect)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from grader_daemon.analysis.deeds import Purpose
 from grader_daemon.analysis.features.feature import Feature, log
-from grader_daemon.analysis.features.scene import Call, Kind, Scene
+from grader_daemon.analysis.features.scene import Call, Scene
 from grader_daemon.analysis.features.words import share
 from grader_daemon.domain.phrases import holds_any
 
@@ -40,11 +41,11 @@ _EXAMINED = 500
 def measure(scene: Scene) -> tuple[float, ...]:
     """Give the features of this group, in order."""
     calls = scene.calls
-    kinds = [call.kind for call in calls]
+    effects = [call.effect for call in calls]
     about_files = scene.about_files
     few = scene.turns <= _FEW
-    tests = [call.kind is Kind.RUN and _is_test(call) for call in calls]
-    after = _after_write(kinds)
+    tests = [call.effect is Purpose.RUN and _is_test(call) for call in calls]
+    after = _after_write(effects)
     lengths = [call.length for call in calls]
     return (
         float(about_files),
@@ -55,11 +56,11 @@ def measure(scene: Scene) -> tuple[float, ...]:
         round(min(scene.turns, 6) / 6, 3),
         log(max(scene.turns - 20, 0)),
         0.0 if about_files else log(scene.turns),
-        share(kinds.count(Kind.READ), len(kinds)),
-        share(kinds.count(Kind.RUN), len(kinds)),
-        share(kinds.count(Kind.FILE), len(kinds)),
-        share(kinds.count(Kind.CHANGE), len(kinds)),
-        float(Kind.RUN in kinds[after:]),
+        share(effects.count(Purpose.READ), len(effects)),
+        share(effects.count(Purpose.RUN), len(effects)),
+        share(effects.count(Purpose.WRITE), len(effects)),
+        share(effects.count(Purpose.CHANGE), len(effects)),
+        float(Purpose.RUN in effects[after:]),
         float(True in tests[after:]),
         share(sum(tests), len(calls)),
         log(sum(["print" in call.arguments or "echo " in call.arguments for call in calls])),
@@ -70,9 +71,9 @@ def measure(scene: Scene) -> tuple[float, ...]:
     )
 
 
-def _after_write(kinds: list[Kind]) -> int:
+def _after_write(effects: list[Purpose]) -> int:
     """Give the place after the last call that wrote a file; the end when none did."""
-    return len(kinds) - kinds[::-1].index(Kind.FILE) if Kind.FILE in kinds else len(kinds)
+    return len(effects) - effects[::-1].index(Purpose.WRITE) if Purpose.WRITE in effects else len(effects)
 
 
 def _is_test(call: Call) -> bool:
@@ -80,4 +81,4 @@ def _is_test(call: Call) -> bool:
 
 
 def _last_that_works(calls: list[Call]) -> str:
-    return next((call.arguments for call in reversed(calls) if call.kind is not Kind.CLOSE), "")
+    return next((call.arguments for call in reversed(calls) if call.effect is not Purpose.HAND_IN), "")

@@ -25,12 +25,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis.commands import command_family
 from grader_daemon.analysis.fingerprints import FINGERPRINT_VERSION, NO_MESSAGE, sign
 from grader_daemon.analysis.placeholders import normalize
 from grader_daemon.analysis.results import ResultReader
 from grader_daemon.domain.analysis import Category, ErrorSign, Outcome
 from grader_daemon.domain.rules import Rules
+from tests.deeds import family_in
 from tests.strategies import texts
 
 _LABELLED = Path(__file__).parents[2] / "data" / "failures.jsonl"
@@ -74,7 +74,7 @@ def sign_of(reader: ResultReader, failure: Labelled) -> ErrorSign:
     outcome, category = reader.read(failure.tool, content)
     assert outcome is Outcome.FAILURE
     assert category is not None
-    family = command_family({"command": failure.command} if failure.command else None)
+    family = family_in({"command": failure.command} if failure.command else None)
     return sign(failure.tool, family, category, reader.said(content)[0])
 
 

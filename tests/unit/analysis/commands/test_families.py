@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis.commands import EXAMINED_CHARACTERS, command_family
+from grader_daemon.analysis.commands import EXAMINED_CHARACTERS
+from tests.deeds import Arguments, family_in
 from tests.strategies import texts
 
 HERE_DOCUMENT = "cat > job.py <<'EOF'\nimport os\nos.system('rm -r x'); curl\nEOF\npython job.py --once"
@@ -126,7 +127,7 @@ LISTS = {
     ],
 )
 def test_family_names_the_program_that_does_the_work(command: str, family: str | None) -> None:
-    assert command_family({"command": command}) == family
+    assert family_in({"command": command}) == family
 
 
 @pytest.mark.parametrize(
@@ -147,21 +148,19 @@ def test_family_names_the_program_that_does_the_work(command: str, family: str |
         pytest.param(None, None, id="nothing"),
     ],
 )
-def test_command_is_found_in_the_arguments(arguments: str | dict[str, object] | None, family: str | None) -> None:
-    assert command_family(arguments) == family
+def test_command_is_found_in_the_arguments(arguments: Arguments, family: str | None) -> None:
+    assert family_in(arguments) == family
 
 
 def test_family_is_short_and_printable() -> None:
-    assert command_family({"command": "./" + "x" * 500}) == "x" * 40
-    assert (
-        command_family({"command": "./a\ud83d\x1b[31mb"}) == "a\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}[31mb"
-    )
+    assert family_in({"command": "./" + "x" * 500}) == "x" * 40
+    assert family_in({"command": "./a\ud83d\x1b[31mb"}) == "a\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}[31mb"
 
 
 def test_only_the_beginning_of_a_command_counts() -> None:
     spaces = " " * EXAMINED_CHARACTERS
 
-    assert command_family({"command": spaces + "ls"}) is None
+    assert family_in({"command": spaces + "ls"}) is None
 
 
 @pytest.mark.parametrize(
@@ -179,8 +178,8 @@ def test_only_the_beginning_of_a_command_counts() -> None:
 def test_long_commands_take_no_longer_than_short_ones(command: str) -> None:
     started = process_time()
 
-    command_family({"command": command})
-    command_family('{"command": "' + command)
+    family_in({"command": command})
+    family_in('{"command": "' + command)
 
     assert process_time() - started < 0.5
 
@@ -188,12 +187,12 @@ def test_long_commands_take_no_longer_than_short_ones(command: str) -> None:
 @given(st.none() | texts | st.dictionaries(st.sampled_from(["command", "cmd", "x"]), texts | st.lists(texts)))
 @example("{" * 5_000 + '"command"')
 @example('{"command": "\\ud83d"}')
-def test_any_arguments_have_a_family_or_none(arguments: str | dict[str, object] | None) -> None:
-    family = command_family(arguments)
+def test_any_arguments_have_a_family_or_none(arguments: Arguments) -> None:
+    family = family_in(arguments)
 
     assert family is None or (0 < len(family) <= 40 and family.isprintable())
 
 
 @given(st.text(st.sampled_from("abc \n'\"\\;&|()<>{}$#=-`!"), max_size=60))
 def test_any_command_has_the_same_family_in_both_forms(command: str) -> None:
-    assert command_family(json.dumps({"command": command})) == command_family({"command": command})
+    assert family_in(json.dumps({"command": command})) == family_in({"command": command})

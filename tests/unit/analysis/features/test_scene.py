@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.analysis.features.scene import Kind, Scene, Trace, scene_of
+from grader_daemon.analysis.features.scene import Scene, Trace, scene_of
 from grader_daemon.domain.analysis import Outcome
-from grader_daemon.domain.session import Message
-from tests.feature_values import calling
+from tests.deeds import deed_of
 from tests.strategies import answer, result
 
 
@@ -13,31 +12,10 @@ def _scene(trace: Trace, request: str | None = None) -> Scene:
     return scene_of(trace, None, request=request, cut_off=False, claims=(), signals=())
 
 
-@pytest.mark.parametrize(
-    ("message", "kind"),
-    [
-        pytest.param(calling("submit", "{}"), Kind.CLOSE, id="handing-in"),
-        pytest.param(calling("write_file", '{"path": "a"}'), Kind.FILE, id="writing-by-the-name-of-the-tool"),
-        pytest.param(calling("editor", '{"command": "create", "content": "x"}'), Kind.FILE, id="an-argument-with-text"),
-        pytest.param(calling("str_replace_editor", '{"command": "view"}'), Kind.READ, id="an-editor-that-only-views"),
-        pytest.param(calling("bash", '{"command": "ls"}'), Kind.RUN, id="a-command"),
-        pytest.param(calling("bash", '{"command": "echo x > a.txt"}'), Kind.FILE, id="a-command-into-a-file"),
-        pytest.param(calling("run_tests"), Kind.RUN, id="a-command-by-the-name-of-the-tool"),
-        pytest.param(calling("get_user_details", {"id": 1}), Kind.READ, id="looking-up"),
-        pytest.param(calling("cancel_order", '{"id": 1}'), Kind.CHANGE, id="a-change-of-something-else"),
-        pytest.param(calling("kaleidoscope", "broken {"), Kind.READ, id="an-unknown-tool"),
-    ],
-)
-def test_what_a_call_does_is_told_by_names_of_tools_and_arguments(message: Message, kind: Kind) -> None:
-    trace = Trace()
-    trace.note_answer(message)
-    assert [call.kind for call in _scene(trace).calls] == [kind]
-
-
 def test_only_the_last_messages_are_kept() -> None:
     trace = Trace()
     for number in range(100):
-        trace.note_answer(calling("t", str(number), text=f"say {number}"))
+        trace.note_answer(answer(f"say {number}"), [deed_of("t", str(number))])
         trace.note_person(f"do {number}")
         trace.results.append((result(f"got {number}"), Outcome.SUCCESS))
     scene = _scene(trace, "do 0")
@@ -48,8 +26,9 @@ def test_only_the_last_messages_are_kept() -> None:
 
 def test_the_answer_is_the_last_text_even_when_calls_follow() -> None:
     trace = Trace()
-    for message in (answer(" Said. "), calling("t"), answer(" \n")):
-        trace.note_answer(message)
+    trace.note_answer(answer(" Said. "))
+    trace.note_answer(answer(""), [deed_of("t")])
+    trace.note_answer(answer(" \n"))
     assert _scene(trace).answer == "Said."
 
 
@@ -69,5 +48,5 @@ def test_work_on_files_is_told_from_questions(request_text: str, about_files: bo
 
 def test_files_that_were_written_make_it_work_on_files() -> None:
     trace = Trace()
-    trace.note_answer(calling("write_file", '{"content": ""}'))
+    trace.note_answer(answer(""), [deed_of("write_file", '{"content": ""}')])
     assert _scene(trace, "Who?").about_files

@@ -1,0 +1,170 @@
+"""One call of a tool: what it does, and to what.
+
+Most calls are asked nothing but their text; a session of any length costs little. What is asked for is found out once:
+the arguments are decoded at the first question about them, and only the few that say what the call does.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import msgspec
+
+from grader_daemon.analysis.commands import as_command, broken_command, command_family
+from grader_daemon.analysis.deeds.tools import Purpose, tool_of
+from grader_daemon.domain.phrases import holds_any
+from grader_daemon.domain.session import ToolCall
+
+_EXAMINED_COMMAND = 4_000
+_HEAD = 300
+_LONGEST_WORD = 40
+_WRITING_IN_SHELL = re.compile(
+    r"(?<![0-9&<>=-])>{1,2}\s{0,4}(?!/dev/|&)[\w./~\"'$-]|\bsed\b[^|;&\n]{0,80}\s-i|\btee\s|\bgit apply\b|\bpatch\s-"
+)
+_TEXTS: Final = ('"content"', '"new_str', '"old_str', '"patch"')
+_COMMANDS: Final = ('"command"', '"cmd"', '"code"', '"script"')
+_SHELL_COMMANDS: Final = _COMMANDS[:2]
+_INTO_FILES: Final = ("<<", " > ", " >> ", "sed -i")
+_CHANGES_FILES: Final = (Purpose.WRITE, Purpose.CHANGE)
+_VERBS: Final = {Purpose.WRITE: "edit", Purpose.READ: "read"}
+
+
+class _Given(msgspec.Struct, frozen=True):
+    """The arguments that say what a call does; all others are skipped, unbuilt."""
+
+    command: object = None
+    cmd: object = None
+    code: object = None
+    path: object = None
+    file_path: object = None
+    filepath: object = None
+    filename: object = None
+    file: object = None
+    target_file: object = None
+    notebook_path: object = None
+    directory: object = None
+
+
+_NOTHING_GIVEN = _Given()
+
+
+class Aim(NamedTuple):
+    """Who acts, how, and on what, so that the same thing is known when it is done again; None where that is not known.
+
+    Reading and writing a file is the same by whatever tool; a shell command is known by its family; any other call by
+    its tool.
+    """
+
+    actor: str
+    family: str | None = None
+    target: str | None = None
+
+
+class Deed:
+    """One call of `tool`; `arguments` is what it was given, None where the file does not say."""
+
+    def __init__(self, tool: str | None, call: ToolCall | None) -> None:
+        self.tool = tool
+        self.call = call
+        self.arguments = call.arguments if call is not None else None
+
+    @property
+    def text(self) -> str:
+        """The arguments as JSON, as they stand in the file; "" without any."""
+        arguments = self.arguments
+        return self._encoded if isinstance(arguments, dict) else arguments or ""
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Those of the tool's name."""
+        return tool_of(self.tool or "").words
+
+    @cached_property
+    def purpose(self) -> Purpose:
+        """What the tool is there to do in this call: an editor may only view, and a change of a file writes it."""
+        named = tool_of(self.tool or "").purpose
+        if named not in _CHANGES_FILES or self.path is None:
+            return named
+        command = self._given.command
+        told = tool_of(command[:_LONGEST_WORD]).purpose if isinstance(command, str) else Purpose.WRITE
+        return Purpose.READ if told is Purpose.READ else Purpose.WRITE
+
+    @property
+    def effect(self) -> Purpose:
+        """What the call does. How its arguments begin says it better than the tool: a command may write a file."""
+        named, head = tool_of(self.tool or "").purpose, self.text[:_HEAD]
+        if named is Purpose.HAND_IN:
+            return named
+        writes = named is Purpose.WRITE
+        if holds_any(head, _TEXTS) or (writes and '"view"' not in head):
+            return Purpose.WRITE
+        if not writes and holds_any(head, _COMMANDS):
+            return Purpose.WRITE if holds_any(head, _INTO_FILES) else Purpose.RUN
+        return named if named in _EFFECTS else Purpose.READ
+
+    @cached_property
+    def shell(self) -> str | None:
+        """The shell command, also out of JSON that is broken; None when there is none."""
+        arguments = self.arguments
+        if not isinstance(arguments, str):
+            return as_command(self._given.command or self._given.cmd)
+        if not holds_any(arguments, _SHELL_COMMANDS):
+            return None
+        given = self._given
+        return broken_command(arguments) if given is _NOTHING_GIVEN else as_command(given.command or given.cmd)
+
+    @property
+    def family(self) -> str | None:
+        """The program that the shell command runs, with its subcommand: "git push"; None without a command."""
+        return command_family(self.shell) if self.shell else None
+
+    @property
+    def writes_in_shell(self) -> bool:
+        """Does its shell command write a file: into it, in place, or by a patch?"""
+        return _WRITING_IN_SHELL.search((self.shell or "")[:_EXAMINED_COMMAND]) is not None
+
+    @property
+    def command(self) -> str:
+        """What a shell or an interpreter was given, to its end; "" without, and where the JSON is broken."""
+        given = self._given
+        return as_command(given.command or given.cmd or given.code) or ""
+
+    @property
+    def is_code(self) -> bool:
+        """Was it given to an interpreter?"""
+        given = self._given
+        return bool(given.code) and not (given.command or given.cmd)
+
+    @cached_property
+    def path(self) -> str | None:
+        """The file or folder that the call names."""
+        named = msgspec.structs.astuple(self._given)[_FIRST_PATH:]
+        return next((path for path in named if isinstance(path, str) and path), None)
+
+    def aim(self, actor: str) -> Aim:
+        """Tell what is done, by the name that the tool is known by."""
+        path, family = self.path, self.family
+        verb = _VERBS.get(self.purpose) if path is not None else None
+        if path is None or verb is None:
+            return Aim(actor, family)
+        return Aim(verb, None, path.replace("\\", "/").rstrip("/").rpartition("/")[2])
+
+    @cached_property
+    def _encoded(self) -> str:
+        return msgspec.json.encode(self.arguments).decode()
+
+    @cached_property
+    def _given(self) -> _Given:
+        arguments = self.arguments
+        try:
+            if isinstance(arguments, str):
+                return msgspec.json.decode(arguments, type=_Given)
+            return msgspec.convert(arguments, _Given) if arguments else _NOTHING_GIVEN
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return _NOTHING_GIVEN
+
+
+_EFFECTS: Final = frozenset({Purpose.RUN, Purpose.CHANGE})
+_FIRST_PATH: Final = _Given.__struct_fields__.index("path")

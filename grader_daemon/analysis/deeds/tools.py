@@ -1,0 +1,78 @@
+"""What a tool is for, told by the words in its name.
+
+Names are made of a verb and what it is done to, and the verb comes first: `get_edit_history` gets something. So the
+first verb that is known decides, and only where there is none a noun that says as much ("terminal"). What is found may
+be replaced: a verb of searching gives way to one of writing ("search_and_replace").
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+
+class Purpose(StrEnum):
+    """What a tool is there to do. Unknown may be anything."""
+
+    HAND_IN = "hand in"
+    WRITE = "write"
+    RUN = "run"
+    SEARCH = "search"
+    READ = "read"
+    CHANGE = "change"
+    UNKNOWN = "unknown"
+
+
+HARMLESS: Final = frozenset({Purpose.READ, Purpose.SEARCH, Purpose.HAND_IN})
+"""Purposes of tools that change nothing."""
+
+
+class Tool(NamedTuple):
+    """The words of a tool's name in lower case, without the server that it comes from, and what they say it is for."""
+
+    words: frozenset[str]
+    purpose: Purpose
+
+
+def _each(purpose: Purpose, words: str) -> dict[str, Purpose]:
+    return dict.fromkeys(words.split(), purpose)
+
+
+_VERBS: Final = {
+    **_each(Purpose.HAND_IN, "finish submit complete done final conclude"),
+    **_each(Purpose.WRITE, "write edit patch replace apply append insert save multiedit rewrite"),
+    **_each(Purpose.RUN, "run execute exec"),
+    **_each(Purpose.SEARCH, "find search lookup grep glob exists query"),
+    **_each(Purpose.READ, "get read list ls view fetch check look show cat stat open load describe count calculate"),
+    **_each(Purpose.READ, "think ask clarify"),
+    **_each(Purpose.CHANGE, "create update modify upload put generate export delete move rename copy add remove set"),
+    **_each(Purpose.CHANGE, "cancel book send pay exchange return enable disable toggle resume suspend transfer post"),
+    **_each(Purpose.CHANGE, "reset reboot restart reseat refuel connect disconnect grant revoke"),
+}
+_NOUNS: Final = {
+    **_each(Purpose.WRITE, "editor"),
+    **_each(Purpose.RUN, "bash shell terminal command cmd python ipython code powershell repl jupyter sandbox"),
+    **_each(Purpose.RUN, "interpreter script sql"),
+    **_each(Purpose.READ, "todo status"),
+    **_each(Purpose.CHANGE, "payment"),
+}
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_LONGEST_NAME = 200
+_END_OF_NAMESPACE: Final = "__"
+
+
+@lru_cache(maxsize=1_024)
+def tool_of(name: str) -> Tool:
+    """Read the name of a tool, or the word by which a tool is told what to do."""
+    own = name[-_LONGEST_NAME:].rpartition(_END_OF_NAMESPACE)[2]
+    words = [word.lower() for word in _WORD.findall(own)]
+    return Tool(frozenset(words), _purpose_in(words))
+
+
+def _purpose_in(words: list[str]) -> Purpose:
+    told = [_VERBS[word] for word in words if word in _VERBS] or [_NOUNS[word] for word in words if word in _NOUNS]
+    if not told:
+        return Purpose.UNKNOWN
+    return Purpose.WRITE if told[0] is Purpose.SEARCH and Purpose.WRITE in told else told[0]

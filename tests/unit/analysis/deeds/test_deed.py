@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from grader_daemon.analysis.deeds import Aim, Deed, Purpose
+from grader_daemon.domain.session import ToolCall
+from tests.deeds import Arguments, deed_of
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "aim", "purpose"),
+    [
+        pytest.param("terminal", {"command": "git push -q"}, Aim("terminal", "git push"), Purpose.RUN, id="command"),
+        pytest.param(
+            "write_file", {"path": "/srv/a.py", "content": "x"}, Aim("edit", None, "a.py"), Purpose.WRITE, id="edit"
+        ),
+        pytest.param(
+            "read_file", {"file_path": "C:\\a\\b.txt"}, Aim("read", None, "b.txt"), Purpose.READ, id="read-by-a-drive"
+        ),
+        pytest.param(
+            "editor",
+            {"command": "view", "path": "/srv/a.py"},
+            Aim("read", None, "a.py"),
+            Purpose.READ,
+            id="an-editor-that-views",
+        ),
+        pytest.param(
+            "editor",
+            {"command": "create", "path": "/srv/a.py"},
+            Aim("edit", None, "a.py"),
+            Purpose.WRITE,
+            id="an-editor-that-creates",
+        ),
+        pytest.param("create", {"file": "a.py"}, Aim("edit", None, "a.py"), Purpose.WRITE, id="a-change-of-a-file"),
+        pytest.param(
+            "create_order", {"item": "a.py"}, Aim("create_order"), Purpose.CHANGE, id="a-change-of-something-else"
+        ),
+        pytest.param(
+            "bash",
+            {"command": "git add .", "directory": "/srv"},
+            Aim("bash", "git add"),
+            Purpose.RUN,
+            id="a-command-in-a-folder",
+        ),
+        pytest.param("lint", {"path": "a.py"}, Aim("lint"), Purpose.UNKNOWN, id="neither-read-nor-written"),
+        pytest.param("search_files", {"query": "x"}, Aim("search_files"), Purpose.SEARCH, id="search"),
+        pytest.param("get_order", {"order_id": "#W1"}, Aim("get_order"), Purpose.READ, id="tool-of-ones-own"),
+        pytest.param("get_order", {}, Aim("get_order"), Purpose.READ, id="no-arguments"),
+        pytest.param("get_order", '{"path": "a', Aim("get_order"), Purpose.READ, id="broken-arguments"),
+        pytest.param("get_order", "[1]", Aim("get_order"), Purpose.READ, id="no-object"),
+        pytest.param("get_order", {"path": 7}, Aim("get_order"), Purpose.READ, id="path-is-no-text"),
+    ],
+)
+def test_a_call_is_known_by_what_it_does(tool: str, arguments: Arguments, aim: Aim, purpose: Purpose) -> None:
+    written = json.dumps(arguments) if isinstance(arguments, dict) else arguments
+    for deed in (deed_of(tool, written), deed_of(tool, arguments)):
+        assert deed.aim(tool) == aim
+        assert deed.purpose is purpose
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "effect"),
+    [
+        pytest.param("submit", "{}", Purpose.HAND_IN, id="handing-in"),
+        pytest.param("write_file", '{"path": "a"}', Purpose.WRITE, id="writing-by-the-name-of-the-tool"),
+        pytest.param("kaleidoscope", '{"content": "x"}', Purpose.WRITE, id="an-argument-with-text"),
+        pytest.param("str_replace_editor", '{"command": "view"}', Purpose.READ, id="an-editor-that-only-views"),
+        pytest.param("kaleidoscope", '{"command": "ls"}', Purpose.RUN, id="a-command"),
+        pytest.param("bash", '{"command": "echo x > a.txt"}', Purpose.WRITE, id="a-command-into-a-file"),
+        pytest.param("run_tests", None, Purpose.RUN, id="a-command-by-the-name-of-the-tool"),
+        pytest.param("get_user_details", {"id": 1}, Purpose.READ, id="looking-up"),
+        pytest.param("search_files", None, Purpose.READ, id="searching"),
+        pytest.param("cancel_order", '{"id": 1}', Purpose.CHANGE, id="a-change-of-something-else"),
+        pytest.param("kaleidoscope", "broken {", Purpose.READ, id="an-unknown-tool"),
+    ],
+)
+def test_the_names_of_arguments_say_better_than_the_tool_what_a_call_does(
+    tool: str, arguments: Arguments, effect: Purpose
+) -> None:
+    assert deed_of(tool, arguments).effect is effect
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command", "is_code"),
+    [
+        pytest.param('{"command": "ls"}', "ls", False, id="shell"),
+        pytest.param('{"cmd": ["ls", "a b"]}', "ls 'a b'", False, id="list-of-words"),
+        pytest.param('{"code": "print(1)"}', "print(1)", True, id="code"),
+        pytest.param('{"command": "ls", "code": "x"}', "ls", False, id="both"),
+        pytest.param('{"command": "ls", ', "", False, id="broken"),
+        pytest.param('{"command": 3}', "", False, id="number"),
+        pytest.param(None, "", False, id="nothing"),
+    ],
+)
+def test_a_command_is_given_whole_or_not_at_all(arguments: Arguments, command: str, is_code: bool) -> None:
+    deed = deed_of("t", arguments)
+    assert (deed.command, deed.is_code) == (command, is_code)
+
+
+def test_a_call_that_is_not_there_is_known_by_its_tool() -> None:
+    for deed in (Deed("terminal", None), Deed("terminal", ToolCall(id="1"))):
+        assert deed.aim("terminal") == Aim("terminal")
+        assert (deed.text, deed.shell, deed.path) == ("", None, None)
+
+
+def test_the_text_of_arguments_is_json_in_both_forms() -> None:
+    assert deed_of("t", {"a": "b"}).text == '{"a":"b"}'
+    assert deed_of("t", '{"a": "b"}').text == '{"a": "b"}'
+
+
+@pytest.mark.parametrize(
+    ("command", "writes"),
+    [
+        pytest.param("echo x > a.txt", True, id="into-a-file"),
+        pytest.param("cat >> src/a.py <<'EOF'", True, id="at-the-end-of-a-file"),
+        pytest.param("sed -i 's/a/b/' a.py", True, id="in-place"),
+        pytest.param("echo x | tee a.txt", True, id="tee"),
+        pytest.param("git apply fix.diff", True, id="patch"),
+        pytest.param("make 2>&1", False, id="one-stream-into-another"),
+        pytest.param("make > /dev/null", False, id="into-nothing"),
+        pytest.param("make 2>/dev/null", False, id="errors-into-nothing"),
+        pytest.param("sed -n 1,5p a.py", False, id="only-shown"),
+        pytest.param("test 3 -gt 2 && echo '->'", False, id="arrow"),
+    ],
+)
+def test_a_command_that_writes_a_file_is_known(command: str, writes: bool) -> None:
+    assert deed_of("t", json.dumps({"command": command})).writes_in_shell is writes
+    assert deed_of("t", {"command": command}).writes_in_shell is writes
+
+
+def test_no_command_writes_nothing() -> None:
+    assert not deed_of("t", '{"query": "a > b"}').writes_in_shell

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from grader_daemon.analysis.deeds import Purpose, tool_of
+
+
+@pytest.mark.parametrize(
+    ("name", "purpose"),
+    [
+        pytest.param("bash", Purpose.RUN, id="a-noun"),
+        pytest.param("swebench__swebench_execute_bash", Purpose.RUN, id="behind-the-name-of-a-server"),
+        pytest.param("get_edit_history", Purpose.READ, id="the-verb-comes-first"),
+        pytest.param("update_status", Purpose.CHANGE, id="a-verb-before-a-noun"),
+        pytest.param("search_code", Purpose.SEARCH, id="a-verb-of-searching-before-a-noun"),
+        pytest.param("code_search", Purpose.SEARCH, id="a-noun-before-a-verb"),
+        pytest.param("search_and_replace", Purpose.WRITE, id="what-is-found-is-replaced"),
+        pytest.param("str_replace_editor", Purpose.WRITE, id="a-verb-in-the-middle"),
+        pytest.param("getApiOverview", Purpose.READ, id="words-by-capitals"),
+        pytest.param("finish", Purpose.HAND_IN, id="handing-in"),
+        pytest.param("reboot_device", Purpose.CHANGE, id="a-change-of-something-else"),
+        pytest.param("todo", Purpose.READ, id="a-list-of-ones-own"),
+        pytest.param("geocode", Purpose.UNKNOWN, id="only-a-part-of-a-word"),
+        pytest.param("frobnicate_database", Purpose.UNKNOWN, id="unknown"),
+        pytest.param("", Purpose.UNKNOWN, id="nameless"),
+    ],
+)
+def test_a_tool_is_for_what_its_name_says(name: str, purpose: Purpose) -> None:
+    assert tool_of(name).purpose is purpose
+
+
+def test_the_words_of_a_name_leave_out_its_server() -> None:
+    assert tool_of("mcp__mail__sendMessage").words == {"send", "message"}
+
+
+def test_of_a_long_name_only_the_end_is_read() -> None:
+    assert tool_of("write_" * 1_000_000 + "x" * 300).purpose is Purpose.UNKNOWN
