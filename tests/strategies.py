@@ -23,6 +23,7 @@ from grader_daemon.domain.analysis import (
 from grader_daemon.domain.calibration import Calibration, Evidence
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.completion_model import CompletionModel
+from grader_daemon.domain.features import MARKS
 from grader_daemon.domain.feedback import FeedbackSource, Label
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.identity import Identity
@@ -330,6 +331,12 @@ claims = st.builds(
 )
 signals = st.builds(PersonSignal, st.sampled_from(SignalKind), st.integers(min_value=0, max_value=10_000))
 rates = st.floats(min_value=0, max_value=1)
+features = st.builds(
+    lambda measures, marks: (*measures, *(int(digit) for digit in f"{marks:0{MARKS}b}")) if marks else measures,
+    st.lists(finite, max_size=3).map(tuple),
+    st.none() | st.integers(min_value=0, max_value=2**MARKS - 1),
+)
+"""Some measures with all marks, or few features without."""
 
 steps = st.builds(Step, names, st.none() | names, st.none() | st.booleans())
 call_counts = st.integers(min_value=0, max_value=1_000_000)
@@ -408,7 +415,7 @@ def grades(draw: st.DrawFn) -> Grade:
         signals_from_people=draw(st.lists(signals, max_size=3).map(tuple)),
         request=draw(st.none() | counts),
         asked_again=draw(st.none() | names),
-        features=draw(st.lists(finite, max_size=3).map(tuple)),
+        features=draw(features),
     )
 
 

@@ -10,6 +10,7 @@ from grader_daemon.domain.calibration import Calibration, Evidence
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.verdict import Policy, VerdictBy
 from grader_daemon.storage.database import Database
+from grader_daemon.storage.features import to_features
 from grader_daemon.storage.rows import known_moment, to_text
 
 _COLUMNS = ("made_at", "adopted", "verdict_by", "policy", "labels", "model", "evidence")
@@ -17,7 +18,6 @@ _SELECT = f"SELECT id, {', '.join(_COLUMNS)} FROM calibrations"
 _INSERT = f"INSERT INTO calibrations ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _encode = msgspec.json.Encoder().encode
 _decode_model = msgspec.json.Decoder(CompletionModel).decode
-_decode_features = msgspec.json.Decoder(tuple[float, ...]).decode
 _decode_evidence = msgspec.json.Decoder(Evidence).decode
 
 
@@ -68,7 +68,7 @@ class Calibrations:
             " ORDER BY ended_at DESC LIMIT ?",
             (limit,),
         )
-        return [_decode_features(row[0]) for row in rows]
+        return [to_features(row[0]) for row in rows]
 
     def model(self, version: str) -> CompletionModel | None:
         """Give the model of this version, if one of the calibrations made or used it."""

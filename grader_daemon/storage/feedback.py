@@ -17,6 +17,7 @@ from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label, Said,
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.patterns.review import Candidate
 from grader_daemon.storage.database import LISTED, Database, listed
+from grader_daemon.storage.features import to_features
 from grader_daemon.storage.rows import StoredGrade, known_moment, to_flag, to_text
 
 _COLUMNS = (
@@ -45,7 +46,6 @@ _LEARNED = (
     " WHERE d.session_id IN (SELECT session_id FROM feedback)"
 )
 _MOST_CANDIDATES = 20_000
-_decode_features = msgspec.json.Decoder(tuple[float, ...]).decode
 
 
 class Feedbacks:
@@ -189,5 +189,5 @@ def _to_label(said: Standing, last: Feedback, row: Sequence[Any]) -> Label:
         rules_completed=to_flag(by_rules),
         p_completed=likely,
         request=request,
-        features=_decode_features(features or "[]"),
+        features=to_features(features),
     )

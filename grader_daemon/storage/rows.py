@@ -15,6 +15,7 @@ from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.storage.features import from_features, to_features
 
 GRADE_COLUMNS = (
     "session_id",
@@ -101,7 +102,6 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 _encode = msgspec.json.Encoder().encode
 _decode_reasons = msgspec.json.Decoder(tuple[Reason, ...]).decode
 _decode_tools = msgspec.json.Decoder(tuple[tuple[str, int, int], ...]).decode
-_decode_features = msgspec.json.Decoder(tuple[float, ...]).decode
 _decode_claims = msgspec.json.Decoder(tuple[Claim, ...]).decode
 _decode_people = msgspec.json.Decoder(tuple[PersonSignal, ...]).decode
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
@@ -206,7 +206,7 @@ def detail_row(
         grade.automatic_completed,
         grade.automatic_by,
         grade.automatic_quality,
-        _encode(grade.features).decode(),
+        from_features(grade.features),
         _encode(grade.claims).decode(),
         _encode(grade.signals_from_people).decode(),
         grade.request,
@@ -304,7 +304,7 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
             signals_from_people=_decode_people(details["people"] or "[]"),
             request=details["request"],
             asked_again=details["asked_again"],
-            features=_decode_features(details["features"] or "[]"),
+            features=to_features(details["features"]),
         ),
     )
 

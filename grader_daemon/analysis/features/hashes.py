@@ -11,9 +11,10 @@ from typing import Final
 from grader_daemon.analysis.features.feature import Feature
 from grader_daemon.analysis.features.scene import Scene
 from grader_daemon.analysis.features.words import Buckets
+from grader_daemon.domain.features import MARKS
 
-_BUCKETS: Final = 128
 _PLACES: Final = {"answer": "The answer has", "result": "The last two results have", "call": "The last six calls have"}
+_BUCKETS: Final = MARKS // len(_PLACES)
 
 FEATURES: Final = tuple(
     Feature(f"hash:{place}:{bucket}", f"{who} a word of bucket {bucket} of {_BUCKETS}.")

@@ -6,7 +6,7 @@ ALTER TABLE session_details ADD COLUMN rules_completed INTEGER;      -- what the
 ALTER TABLE session_details ADD COLUMN automatic_completed INTEGER;  -- where a person's word stands: what would stand otherwise
 ALTER TABLE session_details ADD COLUMN automatic_by TEXT;            -- rules | model
 ALTER TABLE session_details ADD COLUMN automatic_quality INTEGER;
-ALTER TABLE session_details ADD COLUMN features TEXT;                -- JSON array of numbers
+ALTER TABLE session_details ADD COLUMN features TEXT;                -- JSON array: numbers, and those that are 0 or 1 as bits in Base64
 ALTER TABLE session_details ADD COLUMN claims TEXT;                  -- JSON array of {kind, support, subject, index, evidence}
 ALTER TABLE session_details ADD COLUMN people TEXT;                  -- JSON array of {kind, index}
 ALTER TABLE session_details ADD COLUMN request INTEGER;              -- digest of what was asked for

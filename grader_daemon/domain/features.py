@@ -1,0 +1,8 @@
+"""The features of a session, in their order: measures, and behind them marks, each of which is 0 or 1."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MARKS: Final = 384
+"""So many features at the end are marks."""
