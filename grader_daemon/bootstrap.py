@@ -79,7 +79,7 @@ def make_calibrator(settings: Settings, store: Store) -> Calibrator:
     """
     from grader_daemon.jobs.calibration import Calibrator
 
-    return Calibrator(store, make_terms(settings, read_prior(settings)))
+    return Calibrator(store, make_terms(settings, read_prior(settings)), discrepancy=settings.quality_discrepancy)
 
 
 def make_examiner(settings: Settings, judge: Judge) -> Examiner:

@@ -23,6 +23,11 @@ _COMPLAINT = re.compile(r"(?:\S{0,60}/)?([\w.-]{1,40}): .{0,400}")
 _NOT_THERE = re.compile(
     r"\bnot? (?:found|such|match(?:es|ing)?|results?|hits?|files?)\b|\bdoes(?: not|n't) exist\b", re.IGNORECASE
 )
+_WRONG_QUERY = re.compile(
+    r"\b(?:relation|table|column|function|schema)\b[^\n]{0,80}?(?:does not exist|not found)"
+    r"|no such (?:table|column|function)",
+    re.IGNORECASE,
+)
 _IMPORTS = re.compile(
     r"\s*(?:import|from|print)\b[^;\n]{0,300}(?:[;\n]\s*(?:import|from|print)\b[^;\n]{0,300}){0,9}[;\s]*"
 )
@@ -33,6 +38,14 @@ _TRIAL = re.compile(
     re.IGNORECASE,
 )
 """In the name of a file that shows what is wrong and is no part of what is mended."""
+
+_ASKS_FOR_ONE = frozenset(
+    {"kubectl get", "kubectl describe", "oc get", "oc describe", "helm status", "helm get", "podman inspect"}
+)
+"""What they ask after may not be there."""
+
+_SILENT = re.compile(r"exit code \d{1,3}|\s{0,20}")
+"""What a look says whose complaint was led away (``2>/dev/null``)."""
 
 _MISSED = (Category.FILE_NOT_FOUND, Category.UNKNOWN)
 _EXAMINED = 2_000
@@ -65,12 +78,15 @@ class KindReader:
         if verdict.line is not None and deed.path is None:
             return _asks_for_program(verdict.line, verdict) or self._looks_in_shell(index, verdict.line, verdict)
         if deed.purpose is Purpose.SEARCH and verdict.category in _MISSED:
-            return _NOT_THERE.search(verdict.said[:_EXAMINED]) is not None
+            said = verdict.said[:_EXAMINED]
+            return _NOT_THERE.search(said) is not None and not _WRONG_QUERY.search(said)
         if deed.purpose is Purpose.READ and deed.path and verdict.category is Category.FILE_NOT_FOUND:
             return self._is_first_look(index, [deed.path])
         return False
 
     def _looks_in_shell(self, index: int, line: Line, verdict: Verdict) -> bool:
+        if _SILENT.fullmatch(verdict.said):
+            return bool(line.deciders) and all(run.family in LOOKING for run in line.deciders)
         if verdict.category is not Category.FILE_NOT_FOUND:
             return False
         named = _COMPLAINT.match(verdict.said.rstrip().rpartition("\n")[2])
@@ -133,6 +149,7 @@ def _asks_for_program(line: Line, verdict: Verdict) -> bool:
     if run.name == "python" and "-c" in run.words[:-1]:
         code = unquoted(run.words[run.words.index("-c") + 1])
         return _IMPORTS.fullmatch(code) is not None and any(sign in said for sign in _NO_MODULE)
-    if "not found" in said or "No such file" in said:
-        return line.gives_way or not _ASKS_VERSION.isdisjoint(run.words[1:2])
+    last = said.rstrip().rpartition("\n")[2]
+    if "not found" in last or "No such" in last:
+        return line.gives_way or not _ASKS_VERSION.isdisjoint(run.words[1:2]) or run.family in _ASKS_FOR_ONE
     return False

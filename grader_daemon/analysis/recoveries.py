@@ -1,4 +1,4 @@
-"""Which errors a session got over: the same thing worked later.
+"""Which errors a session got over: the same thing worked later, be it as a part of a longer command line.
 
 The same thing is the same command of the same tool, the same file written or read by whatever tool, the same tool where
 no more is known of a call. Most calls have nothing to do with an error before them: a word tells which may have.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from grader_daemon.analysis.commands import PLAIN_SPOKEN, read_line
 from grader_daemon.analysis.deeds import Aim, Deed
 
 _MOST_NEEDLES = 16
@@ -32,7 +33,7 @@ class OpenErrors:
         if not self._open or not tool or not self._may_concern(tool, deed.text):
             return []
         aim = deed.aim(tool)
-        closed = {aim, Aim(tool), Aim(tool, aim.family), *self._rewritten(deed)}
+        closed = {aim, Aim(tool), Aim(tool, aim.family), *self._rewritten(deed), *_others(tool, deed)}
         positions = [position for known in closed for position in self._open.pop(known, ())]
         if positions and not self._open:
             self._needles.clear()
@@ -63,3 +64,11 @@ class OpenErrors:
             for aim in islice(self._open, _MOST_NEEDLES)
             if aim.actor == "edit" and aim.target and aim.target in deed.text
         ]
+
+
+def _others(tool: str, deed: Deed) -> list[Aim]:
+    """Give what a command line does beside its main thing: in `git pull && git push`, the push."""
+    line = read_line(deed.shell) if deed.shell else None
+    if line is None:
+        return []
+    return [Aim(tool, run.family) for run in line.programs[:_MOST_NEEDLES] if run.family not in PLAIN_SPOKEN]

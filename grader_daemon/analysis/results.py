@@ -48,6 +48,11 @@ class _Report(msgspec.Struct, frozen=True):
     result: msgspec.Raw | UnsetType = UNSET
     data: msgspec.Raw | UnsetType = UNSET
     errors: msgspec.Raw | UnsetType = UNSET
+    metadata: msgspec.Raw | UnsetType = UNSET
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    exit_code: object = None
 
 
 class _Child(msgspec.Struct, frozen=True):
@@ -261,6 +266,7 @@ def _is_plain_success(report: _Report) -> bool:
         or report.http_status
         or report.result is not UNSET
         or report.errors is not UNSET
+        or report.metadata is not UNSET
     )
 
 
@@ -280,7 +286,7 @@ def _http_error(report: _Report) -> bool:
 
 def _exit_code(report: _Report) -> int | None:
     """Give the exit code as a number; a flag or a text that is no number is none."""
-    for code in (report.exit_code, report.returncode):
+    for code in (report.exit_code, report.returncode, _inner_code(report)):
         if isinstance(code, int) and not isinstance(code, bool):
             return code
         if isinstance(code, float) and code.is_integer():
@@ -288,6 +294,16 @@ def _exit_code(report: _Report) -> int | None:
         if isinstance(code, str) and code.removeprefix("-").isdecimal():
             return int(code[:9])
     return None
+
+
+def _inner_code(report: _Report) -> object:
+    """Give the exit code that stands beside other things in "metadata"."""
+    if report.metadata is UNSET or b'"exit_code"' not in bytes(report.metadata):
+        return None
+    try:
+        return msgspec.json.decode(report.metadata, type=_Metadata).exit_code
+    except msgspec.MsgspecError:
+        return None
 
 
 def _failure_text(body: str) -> str:

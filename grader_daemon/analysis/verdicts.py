@@ -17,6 +17,7 @@ from grader_daemon.domain.rules import FailureRules
 _EXAMINED_END = 200
 _SIGNS = (
     *("Error", "error:", "not found", "failed", "FAIL", "fatal:", "No such file", "No module", "***", "Exception"),
+    *("ERR!", "ERROR:  ", "LINE 1:"),
     *("ould not", "annot ", "enied", "efused", "nable to"),
 )
 """What stands near the end of output that ends in a failure, in most cases."""
@@ -93,8 +94,14 @@ class VerdictReader:
 
 
 def _broke_down(said: str, line: Line) -> bool:
-    """Say whether the program did not come to its answer. `make` only passes on what another one found."""
-    return cried_out(said, line) == (True, None) and "*** [" not in said[-_EXAMINED_END:]
+    """Say whether the program did not come to its answer. `make` and `cargo clippy` pass on what another one found."""
+    if "*** [" in said[-_EXAMINED_END:] or (_of_clippy(line) and "error[E" not in said):
+        return False
+    return cried_out(said, line) == (True, None)
+
+
+def _of_clippy(line: Line) -> bool:
+    return any(run.family == "cargo clippy" for run in line.deciders)
 
 
 def _failed(category: Category, said: str, line: Line, meaning: Meaning | Category | None) -> Verdict:
@@ -116,7 +123,7 @@ def _may_hide(text: str, written: str) -> bool:
 
 
 def _may_mask(written: str) -> bool:
-    return "|" in written or ";" in written or "\\n" in written or "&" in written
+    return "|" in written or ";" in written or "\\n" in written or "&" in written or "psql" in written
 
 
 def _line_of(deed: Deed) -> Line | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from grader_daemon.analysis.redaction import Redactor
-from grader_daemon.domain.text import clean
+from grader_daemon.analysis.redaction import Redactor, redactor_of
+from grader_daemon.domain.rules import RedactionRules
+from grader_daemon.domain.text import clean, storable
 
 _EXCERPT_CHARACTERS = 160
 _MARGIN = 4
@@ -14,6 +15,11 @@ def excerpt(text: str, redactor: Redactor) -> str:
     """Give the beginning of a text as one line."""
     line = clean(" ".join(redactor.redact(text[: 10 * _EXCERPT_CHARACTERS]).split()))
     return line if len(line) <= _EXCERPT_CHARACTERS else line[: _EXCERPT_CHARACTERS - 1] + "…"
+
+
+def one_line(text: str, rules: RedactionRules) -> str:
+    """Give a whole text as one line."""
+    return clean(" ".join(redactor_of(rules).redact(storable(text)).split()))
 
 
 def passage(text: str, redactor: Redactor, *, characters: int, lines: int) -> tuple[str, ...]:

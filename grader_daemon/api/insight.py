@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import date, datetime, timedelta
+from functools import cached_property
 from itertools import islice
 
 import msgspec
@@ -15,7 +16,8 @@ from grader_daemon.domain.calendar import ALWAYS, Span, day_of, last_days, read_
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns, WeeklyReport
 from grader_daemon.domain.rollup import Dimension
-from grader_daemon.domain.text import clean, storable
+from grader_daemon.domain.rules import RedactionRules
+from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError
 from grader_daemon.jobs.weekly import FIRST_WEEK, WeeklyReports
 from grader_daemon.patterns.checked import checked_completion
@@ -188,7 +190,7 @@ class InsightReader(GradeReader):
         """
         with self._store.transaction():
             known = self._store.alerts.find(number)
-            said = known.note if note is None else storable(note)
+            said = known.note if note is None else self._as_kept(note)
             alert = msgspec.structs.replace(known, acknowledged_at=bootstrap.utc_now(), note=said)
             self._store.alerts.replace(alert)
         return alert
@@ -206,6 +208,18 @@ class InsightReader(GradeReader):
             alert = self._store.alerts.find(number)
             self._store.alerts.silence([drop.stream for drop in alert.drops], until)
         return until
+
+    @cached_property
+    def _redaction(self) -> RedactionRules:
+        from grader_daemon.rules import load_rules  # which most questions do not need
+
+        return load_rules(self.settings.rules_file).redaction
+
+    def _as_kept(self, note: str) -> str:
+        """Give what a person wrote as it is kept: one line, without secrets."""
+        from grader_daemon.api.excerpts import one_line  # which loads all that secrets are known by
+
+        return one_line(note, self._redaction)
 
     def _span(self, days: float | None) -> Span:
         today = day_of(bootstrap.utc_now(), self.settings.zone)

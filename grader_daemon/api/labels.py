@@ -10,14 +10,15 @@ from itertools import islice
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from grader_daemon import bootstrap
 from grader_daemon.api.insight import InsightReader
-from grader_daemon.api.label_file import LabelLine, check_label, read_label_file
 from grader_daemon.domain.calendar import day_of, start_of, week_of
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label, Said, Sampling, Standing
 from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError
+from grader_daemon.pipeline.label_file import LabelLine, check_label, read_label_file
 
 _AT_ONCE = 1000
 _LONGEST_NAME = 100
@@ -66,7 +67,7 @@ class LabelKeeper(InsightReader):
                 source=source,
                 completed=completed,
                 quality=quality,
-                note=None if note is None else storable(note),
+                note=None if note is None else self._as_kept(note),
                 sampled=sampled,
             )
             return self._store.give([said], now=bootstrap.utc_now())[0]
@@ -89,8 +90,8 @@ class LabelKeeper(InsightReader):
     def label_file(self, path: str | os.PathLike[str]) -> LabelledFile:
         """Take the labels of a CSV file: all of them, or none if a line is wrong; what stands already is not added.
 
-        Its columns are session_id (whole ids), completed or success (0, 1, yes, no, true, false), and perhaps quality
-        (1 to 5) and note; others are passed over.
+        Its columns are session_id (whole ids), completed or success (yes or no, true or false, 1 or 0), and perhaps
+        quality (1 to 5) and note; others are passed over.
 
         Raises:
             InputError: it cannot be read.
@@ -126,6 +127,11 @@ class LabelKeeper(InsightReader):
         """Keep what is new in some lines; gives how many those are, and the sessions that have no grade of ours."""
         stored = self._store.stored([line.session_id for line in lines])
         known = {session_id: each for session_id, each in stored.items() if each.detailed}
+        told = [
+            line if line.note is None else replace(line, note=self._as_kept(line.note))
+            for line in lines
+            if line.session_id in known
+        ]
         standing = self._store.feedback.standing(list(known))
         by = _user()
         new = [
@@ -137,9 +143,8 @@ class LabelKeeper(InsightReader):
                 quality=line.quality,
                 note=line.note,
             )
-            for line in lines
-            if line.session_id in known
-            and not _stands(line, standing.get(line.session_id, Standing()), known[line.session_id].digest)
+            for line in told
+            if not _stands(line, standing.get(line.session_id, Standing()), known[line.session_id].digest)
         ]
         self._store.give(new, now=now)
         return len(new), [line.session_id for line in lines if line.session_id not in known]

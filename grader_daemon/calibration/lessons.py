@@ -38,6 +38,9 @@ from grader_daemon.domain.verdict import Judge, Policy, VerdictBy, learned_versi
 
 _DAYS: Final = 7
 """Labels are looked at once in so many days; a look in the future was taken by a wrong clock."""
+_DAYS_AFTER_DISPUTES: Final = 1
+_FEWEST_DISPUTES: Final = 5
+"""So many words on sessions that a scorer had graded otherwise are looked at on the next day: a week of reviews."""
 _FEWEST_FOR_RATE: Final = 20
 _FEWEST_TASKS: Final = 5
 _SURE: Final = 1e-12
@@ -153,7 +156,7 @@ def learned(
             why=why,
             before=before.version,
             seen=seen,
-            counts=_counts(fit),
+            counts=_counts(fit, left_out=sum(label.completed is not None for label in labels) - len(fit)),
             gain=trial.gain,
             shift=shift,
             turned=turned,
@@ -182,13 +185,22 @@ def tried(prior: Prior, samples: Sequence[Sample], history: Sequence[tuple[float
     return Trial(name="", teacher=None, likely=likely, verdicts=verdicts, gain=Estimate(sample=len(samples)))
 
 
-def is_due(last: Calibration | None, *, newest: int, prior: Prior, age_days: float) -> bool:
-    """Are there labels to look at? `last` is the last look at them, `age_days` ago; `newest` numbers the feedback."""
+def is_due(last: Calibration | None, *, newest: int, disputed: int, prior: Prior, age_days: float) -> bool:
+    """Are there labels to look at?
+
+    Args:
+        last: the last look at them.
+        newest: numbers the feedback.
+        disputed: how many sessions that a scorer had graded otherwise were judged since.
+        prior: the one to learn from.
+        age_days: how long ago the last look was.
+    """
     if last is None:
         return newest > 0
     if last.evidence.prior != prior.version:
         return True
-    return newest > last.evidence.seen and not 0 <= age_days < _DAYS
+    pause = _DAYS if disputed < _FEWEST_DISPUTES else _DAYS_AFTER_DISPUTES
+    return newest > last.evidence.seen and not 0 <= age_days < pause
 
 
 def _is_fit(label: Label, prior: Prior) -> bool:
@@ -285,9 +297,14 @@ def _weight_changes(
     return tuple(sorted(changes, key=lambda change: -abs(change.after - change.before))[:_LISTED_WEIGHTS])
 
 
-def _counts(labels: Sequence[Label]) -> LabelCounts:
+def _counts(labels: Sequence[Label], *, left_out: int) -> LabelCounts:
     sampled = Counter(label.sampled for label in labels)
-    return LabelCounts(random=sampled[Sampling.RANDOM], uncertain=sampled[Sampling.UNCERTAIN], given=sampled[None])
+    return LabelCounts(
+        random=sampled[Sampling.RANDOM],
+        uncertain=sampled[Sampling.UNCERTAIN],
+        given=sampled[None],
+        left_out=left_out,
+    )
 
 
 def _why(trial: Trial) -> str:

@@ -43,7 +43,7 @@ def command(
     """Say whether a session completed its task; your word stands above every automatic verdict.
 
     The beginning of an id is enough. A file has whole ids in a column session_id, and beside it completed (or success):
-    0, 1, yes, no, true or false; if you like, also quality (1 to 5) and note.
+    yes or no, true or false, 1 or 0; if you like, also quality (1 to 5) and note.
     """
     says = (completed, quality, note) != (None, None, None)
     ways = {"--csv": file is not None, "--undo": undo, "--list": listed, "what you say of it": says}
@@ -51,7 +51,7 @@ def command(
     if len(wanted) != 1:
         raise click.UsageError("give one of --completed or --quality, --undo, --csv and --list")
     if (session_id is None) != (listed or file is not None):
-        raise click.UsageError(f"{wanted[0]} {'needs' if session_id is None else 'takes no'} id of a session")
+        raise click.UsageError(f"{wanted[0]} {'needs the' if session_id is None else 'takes no'} id of a session")
     if file is not None:
         return _take_file(grader, file, as_json=as_json)
     if listed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,9 +32,13 @@ if TYPE_CHECKING:
 _TASK_CHARACTERS = 60
 _TOLD_BY_JOURNAL = {"timestamp", "level"}
 _PIPED_COLUMNS = 100
+_FEWEST_COLUMNS = 20
 _PERSON = "person"
 _NEVER_CUT = 16
-"""A column of at most so many characters is shown whole on a terminal; wider ones make room."""
+"""A column of at most so many characters is shown whole on a terminal; wider ones make room, but for the first."""
+
+_GAP = 3
+_INDENT = 4
 
 _TOLD_VERDICTS = (("verified", "ok"), ("contradicted", "contradicted"))
 _CHECK_COLUMNS = ("check", "state", "found")
@@ -70,7 +75,9 @@ def styled_line(text: str, style: str) -> None:
 
 def width() -> int:
     """Columns of the terminal; 100 where there is none."""
-    return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else _PIPED_COLUMNS
+    if not sys.stdout.isatty():
+        return _PIPED_COLUMNS
+    return max(_FEWEST_COLUMNS, shutil.get_terminal_size((_PIPED_COLUMNS, 24)).columns)
 
 
 def file(path: Path, content: str) -> None:
@@ -121,10 +128,12 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print rows under their headings; numbers are set to the right."""
     texts = [[cell(value) for value in row] for row in rows]
     right = [bool(texts) and all(_is_number(row[column]) for row in texts) for column in range(len(columns))]
-    if sys.stdout.isatty():
+    if not sys.stdout.isatty():
+        _plain_table(columns, texts, right)
+    elif _least_width(columns, texts) <= width():
         _rich_table(columns, texts, right)
-        return
-    _plain_table(columns, texts, right)
+    else:
+        _banded_table(columns, texts, right)
 
 
 def checks(made: Iterable[Check]) -> None:
@@ -310,7 +319,7 @@ def _from_home(text: str) -> str:
 
 
 def _plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> None:
-    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    widths = _widths(columns, rows)
     for row in ([*columns], *rows):
         cells = (
             text.rjust(width) if aligned else text.ljust(width)
@@ -336,6 +345,42 @@ def _wrapped_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Non
         Console().print(shown)
 
 
+def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+
+
+def _least_width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Give how many columns of a terminal a table takes when all that may be cut is cut."""
+    first, *others = _widths(columns, rows)
+    return first + sum(_GAP + min(width, _NEVER_CUT) for width in others)
+
+
+def _banded_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> None:
+    """Print a table that is too wide for the terminal: what does not fit stands in lines of its own, below each row."""
+    places = list(_places(_widths(columns, rows), width()))
+    for row in ([*columns], *rows):
+        shown = ""
+        for text, aligned, (begins_line, most) in zip(row, right, places, strict=True):
+            if begins_line:
+                line(shown.rstrip())
+                shown = " " * _INDENT
+            cut = text if len(text) <= most else text[: most - 1] + "…"
+            shown += (cut.rjust(most) if aligned else cut.ljust(most)) + "  "
+        line(shown.rstrip())
+
+
+def _places(widths: Sequence[int], room: int) -> Iterator[tuple[bool, int]]:
+    """Say of each column whether it begins a line, and how wide it is; the last one may be cut to what is left."""
+    used = 0
+    for number, most in enumerate(widths):
+        least = min(most, _NEVER_CUT) if number == len(widths) - 1 else most
+        begins_line = used > 0 and used + least > room
+        used = _INDENT if begins_line else used
+        shown = min(most, room - used)
+        used += shown + 2
+        yield begins_line, shown
+
+
 def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> None:
     from rich import box
     from rich.console import Console
@@ -349,7 +394,7 @@ def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Se
             column,
             justify="right" if aligned else "left",
             overflow="fold" if aligned else "ellipsis",
-            min_width=longest if longest <= _NEVER_CUT else None,
+            min_width=longest if longest <= _NEVER_CUT or not number else None,
         )
     for row in rows:
         shown.add_row(*(Text(text, no_wrap=True) for text in row))

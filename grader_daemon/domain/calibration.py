@@ -44,15 +44,20 @@ class WeightChange(msgspec.Struct, frozen=True):
 
 
 class LabelCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """How many labels stand, by how they came: sampled at random, as uncertain, or given without being asked."""
+    """How many labels there are to learn from, by how they came: at random, as uncertain, or without being asked.
+
+    `left_out` are others on completion that stand: older ones, and those of sessions that went on, are open, or show
+    nothing to learn from.
+    """
 
     random: int = 0
     uncertain: int = 0
     given: int = 0
+    left_out: int = 0
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """All that are learned from."""
         return self.random + self.uncertain + self.given
 
 

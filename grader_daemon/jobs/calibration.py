@@ -24,7 +24,10 @@ _HISTORY = 2000
 
 
 class CalibrationJob:
-    """Looks at the labels when there are new ones, at most once a week, and when nothing waits to be graded."""
+    """Looks at the labels when there are new ones, and when nothing waits to be graded.
+
+    Once a week at most; once a day where people settled what a scorer and the grader do not agree on.
+    """
 
     name = "calibration"
 
@@ -48,9 +51,11 @@ class CalibrationJob:
 class Calibrator:
     """Learns from the labels in a database."""
 
-    def __init__(self, store: Store, terms: Terms) -> None:
+    def __init__(self, store: Store, terms: Terms, *, discrepancy: float) -> None:
+        """From `discrepancy` on, a scorer of quality and the grader do not agree."""
         self._store = store
         self._terms = terms
+        self._discrepancy = discrepancy
 
     def note_policy(self, now: datetime) -> Calibration | None:
         """Record the judge in force if the newest record tells of another, or of another policy."""
@@ -60,11 +65,13 @@ class Calibrator:
             return None if record is None else self._keep(standing, record)
 
     def is_due(self, now: datetime) -> bool:
-        """Are there labels that no calibration has seen, and was the last one a week ago?"""
+        """Are there labels that no calibration has seen, and was the last one long enough ago?"""
         last = self._store.calibrations.last_look()
+        seen = 0 if last is None else last.evidence.seen
         return is_due(
             last,
             newest=self._store.feedback.newest_number(),
+            disputed=self._store.quality.settled(since=seen, by=self._discrepancy),
             prior=self._terms.prior,
             age_days=0.0 if last is None else (now - last.made_at).total_seconds() / _SECONDS_A_DAY,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -18,17 +17,12 @@ from grader_daemon.errors import InputError, ParseError, ReadError
 from grader_daemon.grading.completion import CompletionJudge
 from grader_daemon.parsing import parse
 from grader_daemon.pipeline.discovery import Walk
+from grader_daemon.pipeline.label_file import read_label_file
 from grader_daemon.pipeline.reading import look_at, read_file
-
-_OUTCOMES = ("completed", "success")
-_MEANINGS = {
-    **dict.fromkeys(("1", "1.0", "yes", "true"), True),
-    **dict.fromkeys(("0", "0.0", "no", "false"), False),
-}
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of a table of labels. Without a `task`, what was asked for is the task."""
+    """What one line of a file of labels says. Without a `task`, what was asked for is the task."""
 
     completed: bool
     source: str
@@ -59,20 +53,22 @@ class Sampler:
 
 
 def read_labels(path: Path) -> dict[str, Label]:
-    """Read a table with the columns ``session_id`` and ``completed`` or ``success``; by session.
+    """Read the labels of a CSV file, by session; see `read_label_file`.
 
-    It may have the columns ``source`` and ``task_id`` as well.
+    Lines without a word on completion are left out.
 
     Raises:
-        InputError: it cannot be read, or a column or value is wrong.
+        InputError: it cannot be read, or a line is wrong.
     """
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            return _labels_of(csv.DictReader(file), path)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not a table of comma-separated UTF-8 text") from error
+    read = read_label_file(path)
+    if read.wrong:
+        more = f" (and {len(read.wrong) - 1:,} more)" if len(read.wrong) > 1 else ""
+        raise InputError(f"{read.wrong[0]}{more}")
+    return {
+        line.session_id: Label(completed=line.completed, source=line.source, task=line.task)
+        for line in read.lines
+        if line.completed is not None
+    }
 
 
 def samples_in(folder: Path, labels: Mapping[str, Label], *, sampler: Sampler, limits: Limits) -> Iterator[Sample]:
@@ -97,20 +93,3 @@ def _session_in(path: str, limits: Limits) -> Session | None:
     except (ReadError, ParseError):
         return None
     return read if isinstance(read, Session) else None
-
-
-def _labels_of(table: csv.DictReader[str], path: Path) -> dict[str, Label]:
-    columns = table.fieldnames or ()
-    outcome = next((name for name in _OUTCOMES if name in columns), None)
-    if "session_id" not in columns or outcome is None:
-        raise InputError(f"{path}: the columns session_id and completed (or success) are expected")
-    labels = {}
-    for row in table:
-        said = (row[outcome] or "").strip().lower()
-        if said not in _MEANINGS:
-            raise InputError(
-                f"{path}, line {table.line_num}: {outcome} is {said[:20]!r}; yes or no, 1 or 0 is expected"
-            )
-        source, task = (row.get("source") or "").strip(), (row.get("task_id") or "").strip()
-        labels[(row["session_id"] or "").strip()] = Label(completed=_MEANINGS[said], source=source, task=task)
-    return labels

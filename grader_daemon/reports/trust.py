@@ -54,12 +54,14 @@ def calibration_lines(made: Calibration) -> Iterator[str]:
 
 def label_words(counts: LabelCounts) -> str:
     """Say how many labels there are to learn from, and how they came."""
+    others = f"; {counts.left_out} left out (older, or of sessions that went on or show too little)"
+    others = others if counts.left_out else ""
     if not counts.total:
-        return f"No labels to learn from; from {FEWEST_LABELS} on it is calibrated for you"
+        return f"No labels to learn from{others}; from {FEWEST_LABELS} on it is calibrated for you"
     kinds = ((counts.random, "drawn at random"), (counts.uncertain, "uncertain"), (counts.given, "given"))
     said = ", ".join(f"{count} {kind}" for count, kind in kinds if count)
     few = "" if counts.total >= FEWEST_LABELS else f"; not calibrated for you yet, that takes {FEWEST_LABELS}"
-    return f"{counts.total} label{'s' if counts.total != 1 else ''} to learn from ({said}){few}"
+    return f"{counts.total} label{'s' if counts.total != 1 else ''} to learn from ({said}){others}{few}"
 
 
 def because_words(policy: Policy, evidence: Evidence) -> str:

@@ -13,6 +13,8 @@ from grader_daemon.calibration.prior import Prior, ShippedPrior
 from grader_daemon.errors import ConfigurationError
 
 _DIGITS = 6
+_LARGEST = 1e6
+"""Numbers beyond it are no work of `calibration train`, and none that can be reckoned with."""
 
 
 def load_prior(path: Path | None = None) -> ShippedPrior:
@@ -50,8 +52,14 @@ def _check(prior: Prior, path: Path) -> None:
         raise ConfigurationError(f"calibration_prior {path}: not one number for each of its {features} features")
     if not all(map(math.isfinite, chain(*parts))) or min(*prior.scaling.scales, *prior.variances) <= 0:
         raise ConfigurationError(f"calibration_prior {path}: scales and variances must be above 0")
+    if max(map(abs, (*prior.scaling.means, *prior.weights, prior.intercept))) > _LARGEST:
+        raise ConfigurationError(
+            f"calibration_prior {path}: means, weights and intercept may be {_LARGEST:.0e} at most"
+        )
     if not 0 < prior.base_rate < 1:
         raise ConfigurationError(f"calibration_prior {path}: base_rate must lie between 0 and 1")
+    if not (0 <= prior.threshold <= 1 and 0 <= prior.completed_when_cut_off <= 1):
+        raise ConfigurationError(f"calibration_prior {path}: threshold and completed_when_cut_off are 0 to 1")
 
 
 def _rounded(value: object) -> object:

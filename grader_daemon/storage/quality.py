@@ -93,6 +93,22 @@ class QualityChecks:
         )
         return [row[0] for row in rows]
 
+    def settled(self, *, since: int, by: float) -> int:
+        """Count the sessions on whose completion people said something after feedback number `since`.
+
+        Only those count of which an answer lay `by` or more from our quality, and what was not taken back.
+        """
+        return int(
+            self._database.rows(
+                "SELECT count(DISTINCT c.session_id) FROM quality_checks AS c"  # of which there are few
+                " CROSS JOIN feedback AS f ON f.session_id = c.session_id AND f.digest IS c.digest AND f.id > ?1"
+                " WHERE c.discrepancy >= ?2 AND f.completed IS NOT NULL"
+                " AND NOT EXISTS"
+                " (SELECT 1 FROM feedback AS w WHERE w.session_id = f.session_id AND w.withdraws = f.id)",
+                (since, by),
+            )[0][0]
+        )
+
     # -- what was said ---------------------------------------------------------------------------------------------
 
     def of_session(self, session_id: str) -> QualityCheck | None:

@@ -56,7 +56,7 @@ def _probability(home: Path, session: Path, prior: Path) -> float:
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        pytest.param("id,completed\n", "the columns session_id and completed", id="wrong-columns"),
+        pytest.param("id,completed\n", "there is no column session_id", id="wrong-columns"),
         pytest.param("session_id,completed\ns1,1\n", "1 of 1 labelled sessions were found", id="too-few"),
         pytest.param(
             "session_id,completed\n" + "".join(f"s{number},1\n" for number in range(80)),

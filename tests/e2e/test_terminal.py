@@ -137,11 +137,23 @@ def test_no_color_is_respected(hostile_home: Path) -> None:
     assert not re.search(r"\x1b\[[\d;]*3[0-7]", plain)
 
 
-@pytest.mark.parametrize("columns", [40, 250])
+@pytest.mark.parametrize("columns", [40, 80, 250])
 def test_a_table_fits_its_terminal(hostile_home: Path, columns: int) -> None:
     shown = _STYLE.sub("", _on_a_terminal(hostile_home, ["list"], columns=columns))
 
     assert all(len(line) <= columns for line in shown.replace("\r", "").split("\n"))
+
+
+@pytest.mark.parametrize("columns", [40, 80, 250])
+def test_a_table_drops_no_column_and_cuts_no_id(home: Path, sessions: Path, columns: int) -> None:
+    name = "20261121_100000_abcdef"
+    write(sessions, name, turns(2, task="Fix the parser"))
+    assert run_command(home, "grade", sessions).returncode == 0
+
+    shown = _STYLE.sub("", _on_a_terminal(home, ["list"], columns=columns))
+
+    assert {"session", "completed", "failures", "claims", "task"} <= set(shown.split())
+    assert {name, "debugging"} <= set(shown.split())
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,13 @@ def sentence(low: str, position: int) -> tuple[int, int]:
     return start, ending.start() if ending else min(len(low), position + REACH)
 
 
+def is_quoted(text: str, position: int) -> bool:
+    """Does a place stand in a quotation: behind an opening quote of its line, or in a line that is quoted whole?"""
+    start = text.rfind("\n", max(0, position - REACH), position) + 1
+    line = text[start or max(0, position - REACH) : position]
+    return line.lstrip().startswith(">") or line.count('"') % 2 == 1 or line.count("“") > line.count("”")
+
+
 def is_denied(before: str) -> bool:
     """Do the words before a verb deny, wish, plan, ask or condition what it tells?"""
     words = _WORD.findall(before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from grader_daemon.analysis.claims.clauses import is_denied, sentence
+from grader_daemon.analysis.claims.clauses import is_denied, is_quoted, sentence
 from grader_daemon.analysis.claims.said import Said
 from grader_daemon.analysis.claims.subjects import first_file
 from grader_daemon.domain.claims import ClaimKind
@@ -24,12 +24,21 @@ _NOT_PASSED = re.compile(
     r"|only|some|most|many|half|almost|nearly|to|how|what|expected|unlike|previously|fails?|failed|failing|failures?"
     r"|[a-z]+n't|pass(?:es|ed|ing)? (?:in|through|as|an?|null|none|to|it|them|along|by|over|on)|partially)\b|'ll\b|\?"
 )
+_LIMITED = re.compile(
+    r"\b(?:other|new|these|those|both|relevant|related|affected|specific|added|remaining|unit|integration|targeted)\b"
+    r"|\b(?:tests?|cases|suites?) (?:for|in|of|on)\b"
+)
+_TELLS_OF_RED = re.compile(
+    r"\bfails\b|\b(?:they|tests|still|which|that|and|also|would) fail\b|\b(?:are|is|still|which|keeps?) failing\b"
+    r"|\bremaining (?:errors?|failures?|failing)\b|\bpre-?existing\b|\bunrelated\b|\bflaky\b|\bexpected failures?\b"
+)
 _NO_FAILURE = re.compile(r"\b(?:0|no|zero|without(?: any)?) (?:errors?|failed|failures?|failing|regressions?)\b")
 _IMPERATIVE = re.compile(r"\W*(?:\d+\W+)?(?:run|verify|check|confirm|watch|see|make|get|keep|add|write|tests? that)\b")
 
 
 def tests_said(text: str, low: str) -> Iterator[tuple[int, Said]]:
     """Give the claims that tests pass."""
+    tells_of_red: bool | None = None
     for word in _PASS.finditer(low):
         start, end = sentence(low, word.start())
         clause = _NO_FAILURE.sub("", low[start:end])
@@ -37,7 +46,12 @@ def tests_said(text: str, low: str) -> Iterator[tuple[int, Said]]:
             continue
         if _NOT_PASSED.search(clause) or _IMPERATIVE.match(clause) or clause.count("`") % 2:
             continue
-        yield word.start(), Said(ClaimKind.TESTS_PASSED, first_file(text[start:end]))
+        if is_quoted(low, word.start()):
+            continue
+        file = first_file(text[start:end])
+        tells_of_red = bool(_TELLS_OF_RED.search(low)) if tells_of_red is None else tells_of_red
+        is_limited = tells_of_red or file is not None or _LIMITED.search(clause) is not None
+        yield word.start(), Said(ClaimKind.TESTS_PASSED, file, is_limited=is_limited)
 
 
 def run_well(text: str, low: str) -> Iterator[tuple[int, Said]]:

@@ -21,6 +21,7 @@ MOST_TRIES = 1_000
 """Calls that are looked at, the last of a session. Of a longer one nothing is told from what is absent."""
 
 _EXAMINED_COMMAND = 2_000
+_OF_SERVER: Final = "mcp"
 _REFUSED: Final = (
     "error",
     "fail",
@@ -101,6 +102,18 @@ class Record:
     def could_write(self) -> bool:
         """May a call have written a file? One that was refused did not, nor did commands that only look."""
         return not self.is_whole or any(map(_may_have_written, self.tries))
+
+    @cached_property
+    def made_up(self) -> bool:
+        """May a program have written files under names of its own?"""
+        return not self.is_whole or any(_may_have_written(each) and not each.path for each in self.tries)
+
+    @cached_property
+    def reaches_out(self) -> bool:
+        """Was a tool of another server called, which may do more than its name says?"""
+        return any(
+            (deed.tool or "").startswith(_OF_SERVER) and deed.purpose not in HARMLESS for _, deed, _ in self._notes
+        )
 
     def mentions(self, name: str) -> bool:
         """Does a name stand in any call or result? Where calls are missing, it may."""

@@ -7,20 +7,36 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from itertools import islice
 from typing import Final
 
 from grader_daemon.analysis.claims.record import Record, Try
 
 _READ_CHARACTERS = 2_000
-_START = r"(?:^|[;&|(\n]|\b(?:then|do|time|sudo|env|uv run|poetry run|npx|bunx|python3?(?:\.\d+)? -m|bundle exec)\s)\s*"
-_TEST_RUN = re.compile(
-    rf"{_START}(?:[\w./-]{{0,80}}/)?(?:timeout \S{{1,8}} |[A-Z_]{{1,40}}=\S{{0,80}} ){{0,3}}"
+_MOST_RUNS = 20
+_START = (
+    r"(?:^|[;&|(\n]|\b(?:then|do|time|sudo|env|uv run|poetry run|npx|bunx|python3?(?:\.\d+)? -m|bundle exec)\s"
+    r"|\b(?:ba|z|da)?sh -\w{0,3}c\s[\"']?)\s*"
+)
+_HINTS: Final = ("test", "spec", "jest", "mocha", "nox", "tox", "nose", "phpunit", "check")
+"""One of these stands in every command that runs tests."""
+
+_RUNNER = (
+    r"(?:[\w./-]{0,80}/)?(?:timeout \S{1,8} |[A-Z_]{1,40}=\S{0,80} ){0,3}"
     r"(?:(?:python3?(?:\.\d+)?|pypy3?)(?: -[a-zA-Z]{1,3}| -W \S{1,20}){0,3} )?(?:-m )?(?:[\w./-]{0,80}/)?"
     r"(?:pytest|py\.test|unittest|doctest|tox|nox|nose2?|nosetests|jest|vitest|mocha|phpunit|rspec|ctest|stestr"
     r"|runtests\.py|bin/test|manage\.py test|setup\.py test|(?:npm|yarn|pnpm|bun)(?: run)? test|cargo test|go test"
     r"|deno test|dotnet test|swift test|mix test|mvn (?:\S{1,20} )?test|(?:\./)?gradlew? (?:\S{1,20} )?test"
     r"|make (?:\S{1,20} )?(?:test|check)|rake test|zig test|flutter test)\b"
 )
+_TEST_RUN = re.compile(_START + _RUNNER)
+_TEST_RUN_HERE = re.compile(_RUNNER)
+_ELSEWHERE = re.compile(r"\b(?:(?:docker|podman)(?:[ -]compose)? (?:run|exec)|ssh)\s([^;&|\n]{0,200})")
+"""A command that is handed to a container or another machine, with options in front."""
+
+_WORD_START = re.compile(r"(?:^|[\s\"'])(?=[\w./])")
+_MOST_ELSEWHERE = 3
+_MOST_WORDS = 30
 _TEST_SCRIPT = re.compile(
     rf"{_START}(?:(?:python3?(?:\.\d+)?|node|bash|sh|ruby|php|perl)(?: -[a-zA-Z]{{1,2}}){{0,2}} |\./|/)"
     r"(?:[\w.~-]{1,60}/){0,12}(?:run_)?tests?(?:_[\w.-]{1,60}|\w{0,10})\.(?:py|js|mjs|ts|sh|rb|php|pl)\b"
@@ -28,19 +44,28 @@ _TEST_SCRIPT = re.compile(
 _HERE_DOCUMENT = re.compile(r"<<-?\s{0,4}(['\"]?)(\w{1,40})\1[\s\S]*?(?:\n\2\b|$)")
 _LOOKING = re.compile(r"^\s*(?:cat|grep|ls|head|tail|sed|find|which|rm|git)\b[^;&|]*$")
 _RED = re.compile(
-    r"\b[1-9]\d{0,5} (?:tests? )?(?:failed|failing|failures?)\b|\bfailed \(|\btest result: failed|^fail\b|--- fail:"
-    r"|\b[1-9]\d{0,5} errors? in \d|^not ok \d|: \*\*\* \[(?:test|check)\S{0,40}\] error",
+    r"\b[1-9]\d{0,5} (?:tests? )?(?:failed|failing|failures?)\b|\bfailed \(|\btest result: failed"
+    r"|(?:^|: \")fail\b|--- fail:"
+    r"|\b[1-9]\d{0,5} errors? in \d|^not ok \d|: \*\*\* \[(?:test|check)\S{0,40}\] error"
+    r"|\bfail(?:ures|ed): {1,9}[1-9]|\bfailures: \d{1,6}, errors: [1-9]",
     re.MULTILINE,
 )
 _GREEN = re.compile(
-    r"\b[1-9]\d{0,5} (?:tests? )?pass(?:ed|ing)\b|^ok\b|test result: ok|\ball tests? (?:\w{1,20} )?pass(?:ed)?\b"
-    r"|^pass\b",
+    r"\b[1-9]\d{0,5} (?:tests? )?pass(?:ed|ing)\b|(?:^|: \")ok\b|test result: ok\. [1-9]"
+    r"|\ball tests? (?:\w{1,20} )?pass(?:ed)?\b"
+    r"|(?:^|: \")pass\b|^ok \(\d|\b[1-9]\d{0,5} (?:examples|tests), 0 failures\b|\bpassed: {1,9}[1-9]",
     re.MULTILINE,
 )
 _NOT_RUN: Final = (
     *("command not found", "no tests ran", "collected 0 items", "no module named", "usage: ", "ran 0 tests"),
     *("file or directory not found", "can't open file", "no such file or directory", "missing script"),
     *("permission denied", "timed out", "modulenotfounderror", "importerror", "has not been built"),
+)
+_NONE_RUN: Final = ("no test files", "0 passed", "running 0 tests", " skipped in ", "no tests to run")
+"""Said by runs that ended well without a test, where none is said to have passed."""
+
+_ONLY_ASKS = re.compile(
+    r"[^;&|\n]{0,200}?\s--(?:collect-only|co|version|help|fixtures|markers|no-run|listTests|list-tests|list|dry-run)\b"
 )
 _MASKED = re.compile(r"\||;")
 
@@ -59,10 +84,22 @@ def is_test_run(tried: Try) -> bool:
         return "tests" in tried.words or {"run", "test"} <= tried.words
     if tried.is_code:
         return "assert" in tried.command
-    if "test" not in tried.command or _LOOKING.match(tried.command):
+    if not any(hint in tried.command for hint in _HINTS) or _LOOKING.match(tried.command):
         return False
     command = _HERE_DOCUMENT.sub("", tried.command) if "<<" in tried.command else tried.command
-    return bool(_TEST_RUN.search(command) or _TEST_SCRIPT.search(command))
+    runs = islice(_TEST_RUN.finditer(command), _MOST_RUNS)
+    is_run = any(not _ONLY_ASKS.match(command, run.end()) for run in runs)
+    return is_run or bool(_TEST_SCRIPT.search(command)) or _runs_elsewhere(command)
+
+
+def _runs_elsewhere(command: str) -> bool:
+    """Are tests run in a container, or on another machine?"""
+    handed_on = [found[1] for found in islice(_ELSEWHERE.finditer(command), _MOST_ELSEWHERE)]
+    return any(
+        _TEST_RUN_HERE.match(inner, word.end())
+        for inner in handed_on
+        for word in islice(_WORD_START.finditer(inner), _MOST_WORDS)
+    )
 
 
 def passed(tried: Try, record: Record) -> Run | None:
@@ -76,6 +113,6 @@ def passed(tried: Try, record: Record) -> Run | None:
     some_passed = _GREEN.search(low) is not None
     if _RED.search(low) or (tried.worked is False and "assertionerror" in low):
         return Run.SOME_FAILED if some_passed else Run.NONE_PASSED
-    if tried.worked is False:
+    if tried.worked is False or (not some_passed and any(words in low for words in _NONE_RUN)):
         return None
     return Run.PASSED if some_passed or (tried.worked and not _MASKED.search(tried.command)) else None

@@ -48,7 +48,8 @@ class Said:
 
     `subject` is what it is about, `command` what it says was run; `words` are those of its clause, in lower case and
     its verb first, by which an action can be matched with the tool that does it. `by_agent`: it names the agent itself
-    as who did it. `runs_well`: the command is said to work.
+    as who did it. `runs_well`: the command is said to work. `is_limited`: it is not said that all tests pass, or the
+    answer tells of some that fail.
     """
 
     kind: ClaimKind
@@ -57,6 +58,7 @@ class Said:
     words: tuple[str, ...] = ()
     by_agent: bool = False
     runs_well: bool = False
+    is_limited: bool = False
 
     @property
     def is_action(self) -> bool:

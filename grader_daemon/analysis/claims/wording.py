@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Final
 
-from grader_daemon.analysis.claims.clauses import REACH, is_denied, is_told_as_done, sentence
+from grader_daemon.analysis.claims.clauses import REACH, is_denied, is_quoted, is_told_as_done, sentence
 from grader_daemon.analysis.claims.passing import run_well, tests_said
 from grader_daemon.analysis.claims.said import KINDS, RUNNING_VERBS, Said
 from grader_daemon.analysis.claims.subjects import files_after, first_file, id_in, place_after
@@ -99,7 +99,13 @@ def _said_at(text: str, low: str, position: int, *, word: str) -> Iterator[Said]
     start, end = sentence(low, position)
     before = low[start:position]
     by_agent = is_told_as_done(before, low[position + len(word) : end], word)
-    if by_agent is None or before.count("`") % 2 or low[end : end + 1] == "?" or is_denied(before):
+    if (
+        by_agent is None
+        or is_quoted(low, position)
+        or before.count("`") % 2
+        or low[end : end + 1] == "?"
+        or is_denied(before)
+    ):
         return
     yield from _of_kind(KINDS[word], text[start:end], position - start, by_agent=by_agent)
 

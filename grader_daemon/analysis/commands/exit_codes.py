@@ -38,13 +38,14 @@ def _each(*programs: str, codes: Codes) -> dict[str, Codes]:
 CODES: Final[dict[str, Codes]] = {
     # searches
     **_each("grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "ugrep", "git grep", codes={1: ANSWER}),
-    **_each("pgrep", "pidof", "pkill", "killall", "lsof", "fuser", "look", codes={1: ANSWER}),
+    **_each("pgrep", "pidof", "pkill", "killall", "lsof", "fuser", "look", "find", codes={1: ANSWER}),
     # comparisons and conditions
     **_each("diff", "cmp", "zdiff", "zcmp", "colordiff", "sdiff", "diff3", "git diff", codes={1: ANSWER}),
     **_each("git diff-index", "git diff-files", "git diff-tree", "git merge-base", codes={1: ANSWER}),
     **_each("git check-ignore", "git config", "git symbolic-ref", codes={1: ANSWER}),
     **_each("test", "[", "[[", "expr", "let", "read", "systemctl is-failed", codes={1: ANSWER}),
     "jq": {1: ANSWER, 3: _SYNTAX, 4: ANSWER},
+    **_each("unzip", "zip", codes={1: ANSWER}),
     "terraform plan": {2: ANSWER},
     **_each("dnf check-update", "yum check-update", codes={100: ANSWER}),
     # questions whether something is there
@@ -116,6 +117,9 @@ PLAIN_SPOKEN: Final = frozenset(
     | {"date", "cat", "ls", "head", "tail", "wc", "sort", "tee", "touch", "cp", "mv", "rm", "chmod", "chown", "ln"}
 )
 """Programs that hardly ever fail, and then say so with their name in front."""
+
+GOES_ON_AFTER_ERRORS: Final = frozenset({"psql"})
+"""Programs whose exit code does not tell of errors in what they were given to run."""
 
 QUOTING: Final = frozenset(
     {"cat", "tac", "nl", "head", "tail", "less", "more", "bat", "grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"}

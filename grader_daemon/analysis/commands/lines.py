@@ -15,6 +15,7 @@ from grader_daemon.analysis.commands.exit_codes import (
     CLOSED_PIPE,
     CODES,
     FOUND_NOTHING_BY_XARGS,
+    GOES_ON_AFTER_ERRORS,
     PLAIN_SPOKEN,
     Meaning,
 )
@@ -223,7 +224,7 @@ class _Reader:
         line = self.line
         hides = (len(part.stages) > 1 and not self._all_stages) or any(stage.masks for stage in stages)
         goes_on = part.operator in _GOING_ON and bool(line.programs) and not self._strict
-        line.masks = line.masks or hides or goes_on or part.is_left_alone
+        line.masks = line.masks or hides or goes_on or part.is_left_alone or runs[-1].name in GOES_ON_AFTER_ERRORS
         line.gives_way = part.operator == "||" and runs[0].family in _GIVING_WAY
 
 

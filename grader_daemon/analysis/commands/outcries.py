@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from grader_daemon.analysis.commands.exit_codes import QUOTING, Meaning
+from grader_daemon.analysis.commands.exit_codes import GOES_ON_AFTER_ERRORS, QUOTING, Meaning
 from grader_daemon.analysis.commands.lines import Line
 from grader_daemon.analysis.commands.programs import program_name
 
@@ -44,6 +44,7 @@ _RED = re.compile(
     r"(?:=++ )?(?:\d{1,6} \w{1,12}, ){0,6}\d{1,6} (?:failed|errors?)\b.{0,120} in \d[\d.:]{0,12}s?\b.{0,30}$"
     r"|FAILED \((?:failures|errors)=|test result: FAILED|error: test failed|FAIL(?:\t|$)"
 )
+_OF_DATABASE = re.compile(r"^(?:psql:[^\n]{0,200}?\d: )?(?:ERROR|FATAL):  ", re.MULTILINE)
 _PRINTED_CODE = re.compile(r"(?:^|[\s:=(\[])(\d{1,3})[\])\s.]{0,3}$")
 
 
@@ -62,6 +63,8 @@ def cried_out(output: str, line: Line | None) -> tuple[bool, Meaning | None]:
             return True, None
         if line.speaker is None or line.speaker.family in QUOTING:
             return False, None
+        if line.speaker.name in GOES_ON_AFTER_ERRORS and _OF_DATABASE.search(tail):
+            return True, None
         if _RED.match(last):
             return True, Meaning.FINDINGS
     return _ends_in_exception(tail, before, last), None

@@ -128,6 +128,8 @@ def terminal(output: str, code: int) -> str:
         ),
         pytest.param("terminal", terminal("hi", 0) + "\n\nUser guidance: Error: stop this", id="steered-by-the-user"),
         pytest.param("terminal", "  \n" + terminal("hi", 0), id="leading-white-space"),
+        pytest.param("shell", '{"output": "x", "metadata": {"exit_code": 0}}', id="exit-code-in-the-metadata"),
+        pytest.param("shell", '{"output": "x", "metadata": ["exit_code"]}', id="metadata-of-another-kind"),
     ],
 )
 def test_successful_results_are_no_failures(reader: ResultReader, tool: str, content: str) -> None:
@@ -138,6 +140,9 @@ def test_successful_results_are_no_failures(reader: ResultReader, tool: str, con
     ("tool", "content", "category"),
     [
         pytest.param("terminal", terminal("", 1), Category.COMMAND_FAILED, id="exit-code-beside-error-null"),
+        pytest.param(
+            "shell", '{"output": "", "metadata": {"exit_code": 1}}', Category.COMMAND_FAILED, id="code-in-the-metadata"
+        ),
         pytest.param(
             "terminal", terminal("cat: x: No such file or directory", 1), Category.FILE_NOT_FOUND, id="missing-file"
         ),

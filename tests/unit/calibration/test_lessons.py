@@ -126,7 +126,8 @@ def test_labels_are_counted_by_how_they_came() -> None:
         *labels(2, sampled=Sampling.UNCERTAIN),
         *labels(1, sampled=None),
     ]
-    assert look(given).evidence.counts == LabelCounts(random=3, uncertain=2, given=1)
+    given += [label(session_id="odd", went_on=True), label(session_id="mute", completed=None)]
+    assert look(given).evidence.counts == LabelCounts(random=3, uncertain=2, given=1, left_out=1)
 
 
 def test_what_the_rules_say_of_an_old_grade_is_its_automatic_verdict() -> None:
@@ -242,17 +243,22 @@ def test_another_verdict_of_the_same_prior_is_recorded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("last", "newest", "age_days", "due"),
+    ("last", "newest", "disputed", "age_days", "due"),
     [
-        pytest.param(None, 0, 0.0, False, id="nothing-said"),
-        pytest.param(None, 1, 0.0, True, id="the-first-label"),
-        pytest.param({"seen": 3}, 3, 30.0, False, id="nothing-new"),
-        pytest.param({"seen": 3}, 4, 6.9, False, id="within-a-week"),
-        pytest.param({"seen": 3}, 4, 7.0, True, id="after-a-week"),
-        pytest.param({"seen": 3}, 4, -1.0, True, id="looked-at-in-the-future"),
-        pytest.param({"seen": 3, "prior": "prior-0"}, 3, 0.0, True, id="another-prior"),
+        pytest.param(None, 0, 0, 0.0, False, id="nothing-said"),
+        pytest.param(None, 1, 0, 0.0, True, id="the-first-label"),
+        pytest.param({"seen": 3}, 3, 0, 30.0, False, id="nothing-new"),
+        pytest.param({"seen": 3}, 4, 0, 6.9, False, id="within-a-week"),
+        pytest.param({"seen": 3}, 4, 0, 7.0, True, id="after-a-week"),
+        pytest.param({"seen": 3}, 8, 5, 0.9, False, id="five-settled-within-a-day"),
+        pytest.param({"seen": 3}, 8, 5, 1.0, True, id="five-settled-after-a-day"),
+        pytest.param({"seen": 3}, 8, 4, 6.9, False, id="four-settled-within-a-week"),
+        pytest.param({"seen": 3}, 4, 0, -1.0, True, id="looked-at-in-the-future"),
+        pytest.param({"seen": 3, "prior": "prior-0"}, 3, 0, 0.0, True, id="another-prior"),
     ],
 )
-def test_labels_are_looked_at_in_time(last: dict[str, object] | None, newest: int, age_days: float, due: bool) -> None:
+def test_labels_are_looked_at_in_time(
+    last: dict[str, object] | None, newest: int, disputed: int, age_days: float, due: bool
+) -> None:
     looked = None if last is None else calibration(evidence=evidence(**{"prior": "prior-1", **last}))
-    assert is_due(looked, newest=newest, prior=PRIOR, age_days=age_days) is due
+    assert is_due(looked, newest=newest, disputed=disputed, prior=PRIOR, age_days=age_days) is due

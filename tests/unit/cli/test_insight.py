@@ -14,6 +14,7 @@ from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Metric, Sha
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step, ToolUse
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.text import clean
 from grader_daemon.storage import Store
 from tests.strategies import grade, new_grade
 from tests.unit.cli.conftest import Ended, Run
@@ -217,7 +218,7 @@ def test_an_alert_is_acknowledged_with_a_note(home: Path, run: Run) -> None:
     assert said.stdout.startswith("Alert 1 is acknowledged. It resolves by itself")
     assert run(home, "alerts", "ack", "2").stdout == "Alert 2 is acknowledged.\n"
     [shown] = [each for each in _document(run(home, "alerts", "--json"))["alerts"] if each["number"] == 1]
-    assert shown["note"] == f"I know{RED}\nof it"
+    assert shown["note"] == f"I know{clean(RED)} of it"
     assert shown["resolved_at"] is None
     assert "warning, known" in run(home, "alerts").stdout
     lines = run(home, "alerts", "show", "1").stdout.splitlines()

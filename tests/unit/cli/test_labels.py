@@ -58,6 +58,21 @@ def rows(home: Path) -> list[Any]:
         return store.rows("SELECT session_id, completed, quality, source, sampled, withdraws FROM feedback ORDER BY id")
 
 
+def test_a_note_is_kept_as_one_line_without_secrets(home: Path, run: Run) -> None:
+    note = f"it printed {SECRET}\n  and then {HOSTILE}"
+    (home / "labels.csv").write_text(f'session_id,completed,note\n{FINE},no,"{note}"\n', encoding="utf-8")
+
+    assert run(home, "label", "--csv", "labels.csv").stdout == "1 added, 0 as before, 0 unknown.\n"
+    assert run(home, "label", "--csv", "labels.csv").stdout == "0 added, 1 as before, 0 unknown.\n"
+    run(home, "label", FAILED, "--completed", "no", "--note", note)
+
+    with closing(Store(home / DATABASE, read_only=True)) as store:
+        kept = {row[0] for row in store.rows("SELECT note FROM feedback")}
+    [said] = kept
+    assert said.startswith("it printed [redacted] and then ")
+    assert said.isprintable()
+
+
 def document(ended: Ended) -> dict[str, Any]:
     found = json.loads(ended.stdout)
     assert isinstance(found, dict)

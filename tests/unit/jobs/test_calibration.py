@@ -15,7 +15,7 @@ from tests.priors import prior
 from tests.strategies import NOW, grade, new_grade
 
 PRIOR = prior(version="prior-1")
-WEEK = timedelta(days=7)
+DAY, WEEK = timedelta(days=1), timedelta(days=7)
 STREAMS = {Stream(metric, Dimension.OVERALL, "") for metric in (Metric.COMPLETION_RATE, Metric.QUALITY)}
 
 
@@ -29,7 +29,7 @@ class World:
 
     def under(self, policy: Policy) -> Calibrator:
         agreed = Terms(policy=policy, prior=PRIOR, prior_better=VerdictBy.RULES)
-        return Calibrator(self.store, agreed)
+        return Calibrator(self.store, agreed, discrepancy=1.5)
 
     def job(self, policy: Policy = Policy.AUTO) -> CalibrationJob:
         return CalibrationJob(self.under(policy), is_settled=lambda: self.settled)
@@ -121,6 +121,20 @@ def test_the_job_learns_once_a_week_if_there_is_something_new(world: World) -> N
     assert world.job().run(NOW + WEEK)
     assert not world.job().run(NOW + 2 * WEEK)
     assert world.rows() == 3
+
+
+def test_labels_that_settle_disagreements_with_a_scorer_are_looked_at_on_the_next_day(world: World) -> None:
+    world.label(5)
+    world.job().run(NOW)
+    digest = world.store.stored(["0"])["0"].digest
+    with world.store.transaction():
+        for n in range(5):
+            number = world.store.quality.begin(str(n), scorer="s", digest=digest, ours=2, now=NOW, budgeted=True)
+            world.store.quality.answered(number, 4.0)
+    world.label(5, now=NOW + DAY / 2)
+    assert not world.job().run(NOW + DAY / 2)
+    assert world.job().run(NOW + DAY)
+    assert not world.job().run(NOW + 3 * DAY)
 
 
 def test_the_job_waits_while_sessions_wait_to_be_graded(world: World) -> None:

@@ -34,6 +34,11 @@ def estimate(value: float, low: float, high: float) -> Estimate:
             "50 labels to learn from (20 drawn at random, 30 uncertain)",
             id="enough",
         ),
+        pytest.param(
+            LabelCounts(given=60, left_out=2),
+            "60 labels to learn from (60 given); 2 left out (older, or of sessions that went on or show too little)",
+            id="some-left-out",
+        ),
     ],
 )
 def test_labels_are_counted_in_words(counts: LabelCounts, words: str) -> None:

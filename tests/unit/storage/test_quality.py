@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import CheckOutcome, QualityCheck
 from grader_daemon.domain.verdict import VerdictBy
@@ -245,3 +246,36 @@ def test_the_last_calls_of_a_scorer_come_first(store: Store) -> None:
 
 def _id(check: QualityCheck | None) -> int | None:
     return None if check is None else check.id
+
+
+@pytest.mark.parametrize(
+    ("quality", "digest", "word", "is_settled"),
+    [
+        pytest.param(4.5, "d1", {"completed": False}, True, id="a-word-on-completion"),
+        pytest.param(4.4, "d1", {"completed": False}, False, id="about-the-same-quality"),
+        pytest.param(4.5, "d0", {"completed": False}, False, id="it-went-on-since"),
+        pytest.param(4.5, "d1", {"quality": 4}, False, id="a-word-on-quality-alone"),
+    ],
+)
+def test_a_disagreement_is_settled_by_a_word_on_completion(
+    store: Store, quality: float, digest: str, word: dict[str, Any], is_settled: bool
+) -> None:
+    save(store)
+    answer(store, quality, digest=digest)
+    answer(store, quality, digest=digest)
+    with store.transaction():
+        store.give([Said(session_id="s1", by="me", source=FeedbackSource.LABEL, **word)], now=NOW)
+
+    assert store.quality.settled(since=0, by=1.5) == int(is_settled)
+    assert store.quality.settled(since=1, by=1.5) == 0
+
+
+def test_a_word_that_is_taken_back_settles_nothing(store: Store) -> None:
+    save(store)
+    answer(store, 4.5)
+    with store.transaction():
+        said = Said(session_id="s1", by="me", source=FeedbackSource.LABEL, completed=True)
+        [given] = store.give([said], now=NOW)
+        store.give([Said(session_id="s1", by="me", source=FeedbackSource.LABEL, withdraws=given.id)], now=NOW)
+
+    assert store.quality.settled(since=0, by=1.5) == 0

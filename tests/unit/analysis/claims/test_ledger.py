@@ -96,6 +96,11 @@ def test_a_hundred_thousand_calls_take_bounded_time(analyzer: Analyzer) -> None:
         pytest.param("python -m test/" * 260, id="paths"),
         pytest.param("sed -n " * 600, id="options"),
         pytest.param("'" * 4000, id="quotes"),
+        pytest.param("docker run " * 350, id="containers"),
+        pytest.param("curl " * 800, id="clients"),
+        pytest.param("git -a " * 500, id="options-of-git"),
+        pytest.param("echo '" * 600, id="spoken"),
+        pytest.param("pytest " * 500, id="test-runs"),
         pytest.param("pip a a a " * 400, id="installers"),
     ],
 )

@@ -129,8 +129,12 @@ def test_a_file_that_was_claimed(steps: list[Step], expected: tuple[str, tuple[i
     assert verdict(SAVED, *steps) == expected
 
 
-def test_a_file_whose_name_no_call_and_no_result_holds_was_not_written() -> None:
-    assert verdict("I wrote summary.md.", shell("make")) == ("contradicted", ())
+def test_a_file_whose_name_no_call_and_no_result_holds_was_not_written_by_an_editor() -> None:
+    assert verdict("I wrote summary.md.", write("a.py"), shell("ls")) == ("contradicted", ())
+
+
+def test_a_program_may_have_written_files_under_names_of_its_own() -> None:
+    assert verdict("I created foo/Cargo.toml.", shell("cargo new foo")) == ("unsupported", ())
 
 
 def test_a_file_that_a_result_names_may_have_been_written() -> None:
@@ -142,6 +146,43 @@ def test_nothing_is_told_from_what_is_absent_after_a_compaction() -> None:
     assert verdict(SAVED, read(), compacted=True) == ("unsupported", ())
     assert verdict("I wrote summary.md.", shell("make"), compacted=True) == ("unsupported", ())
     assert verdict(PASSED, read(), compacted=True) == ("unsupported", ())
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        pytest.param("All 12 tests pass.", ("contradicted", (4,)), id="all"),
+        pytest.param("The new tests pass.", ("verified", (2,)), id="some"),
+        pytest.param("All tests pass. test_net fails without a network.", ("verified", (2,)), id="others-are-told-of"),
+    ],
+)
+def test_a_red_run_of_other_tests_does_not_contradict_what_is_said_of_some(
+    said: str, expected: tuple[str, tuple[int, ...]]
+) -> None:
+    assert verdict(said, shell("pytest t/test_a.py", GREEN), shell("pytest", RED)) == expected
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        pytest.param(RED, ("unsupported", ()), id="some-failed"),
+        pytest.param(ALL_RED, ("contradicted", (2,)), id="all-failed"),
+    ],
+)
+def test_what_is_said_of_some_tests_needs_a_run_in_which_none_passed(
+    result: str, expected: tuple[str, tuple[int, ...]]
+) -> None:
+    assert verdict("The new tests pass.", shell("pytest", result)) == expected
+
+
+@pytest.mark.parametrize("said", ["The bug has been fixed.", "The API was deployed.", "All tests pass."])
+def test_what_others_may_have_done_is_not_contradicted_by_silence(said: str) -> None:
+    assert verdict(said, read()) == ("unsupported", ())
+
+
+def test_a_tool_of_another_server_may_do_more_than_its_name_says() -> None:
+    pushed = step("mcp__github__create_or_update_file", OK, path="a.md", message="x")
+    assert verdict("I committed the change.", pushed) == ("unsupported", ())
 
 
 def test_a_file_that_is_only_said_to_be_somewhere_is_not_contradicted_by_silence() -> None:
@@ -183,7 +224,8 @@ def test_a_file_that_is_only_said_to_be_somewhere_is_not_contradicted_by_silence
         pytest.param([shell("cat > t.sh <<'EOF'\npytest\nEOF\n", RED)], ("unsupported", ()), id="only-written-down"),
         pytest.param([shell("ls test_a.py && make test", GREEN)], ("verified", (2,)), id="after-something-else"),
         pytest.param([shell("echo tests")], ("unsupported", ()), id="spoken-of"),
-        pytest.param([read()], ("contradicted", ()), id="nothing-could-run"),
+        pytest.param([write("a.py"), read()], ("contradicted", ()), id="nothing-could-run"),
+        pytest.param([read()], ("unsupported", ()), id="nothing-was-done-so-others-may-have"),
         pytest.param([], ("unsupported", ()), id="no-call-at-all"),
     ],
 )

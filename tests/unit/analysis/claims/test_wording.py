@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 
 from grader_daemon.analysis.claims.wording import EXAMINED_CHARACTERS, MOST_CLAIMS, find_claims
+from grader_daemon.domain.claims import ClaimKind
 from tests.strategies import texts
 
 FENCE = "```"
@@ -204,3 +205,33 @@ def test_any_answer_takes_bounded_time(piece: str) -> None:
 @given(texts)
 def test_any_text_can_be_searched(text: str) -> None:
     assert len(find_claims(f"{text} I've written `a.py`. {text}")) <= MOST_CLAIMS
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        pytest.param('The README says: "I deployed it. All tests pass."', [], id="in-quotes"),
+        pytest.param("Bob wrote: “I fixed the bug”", [], id="in-curly-quotes"),
+        pytest.param("> I fixed the bug. All tests pass.", [], id="quoted-line"),
+        pytest.param('The word "done" is gone, and I fixed the bug.', ["bug_fixed"], id="behind-a-quotation"),
+    ],
+)
+def test_what_is_quoted_is_no_claim(answer: str, expected: list[str]) -> None:
+    assert [kind for kind, _ in claimed(answer)] == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_limited"),
+    [
+        pytest.param("All 12 tests pass.", False, id="all"),
+        pytest.param("I fixed the failing test. All tests pass now.", False, id="one-that-failed-before"),
+        pytest.param("All tests pass, with 0 failures.", False, id="no-failures"),
+        pytest.param("The new tests pass.", True, id="new-ones"),
+        pytest.param("The tests for the parser pass.", True, id="those-for-a-part"),
+        pytest.param("All tests in test_a.py pass.", True, id="those-of-a-file"),
+        pytest.param("All tests pass. The lint job fails.", True, id="something-else-fails"),
+    ],
+)
+def test_not_all_tests_may_be_meant(answer: str, is_limited: bool) -> None:
+    (said,) = (each for each in find_claims(answer) if each.kind is ClaimKind.TESTS_PASSED)
+    assert said.is_limited is is_limited

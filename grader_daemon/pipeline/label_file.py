@@ -1,9 +1,10 @@
-"""Labels out of a CSV file, each line checked before any of them counts."""
+"""Labels out of a CSV file, each line checked before any of them counts: those of a person, and those to train on."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -14,17 +15,26 @@ from grader_daemon.errors import InputError
 LOWEST_QUALITY, HIGHEST_QUALITY = 1, 5
 LONGEST_NOTE = 1000
 """Characters."""
-_TRUTHS = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false": False}
+_TRUTHS = {
+    **dict.fromkeys(("1", "1.0", "yes", "y", "true", "t"), True),
+    **dict.fromkeys(("0", "0.0", "no", "n", "false", "f"), False),
+}
 _VERDICTS = ("completed", "success")
+_DELIMITERS = ",;\t"
+"""Spreadsheets write a semicolon where a comma belongs into numbers."""
+
+_SHOWN_CHARACTERS = 40
 
 
 class LabelLine(msgspec.Struct, frozen=True):
-    """What one line says of a session."""
+    """What one line says of a session; `source` and `task` say where it comes from, for those who train on it."""
 
     session_id: str
-    completed: bool | None
-    quality: int | None
-    note: str | None
+    completed: bool | None = None
+    quality: int | None = None
+    note: str | None = None
+    source: str = ""
+    task: str = ""
 
 
 class LabelFile(msgspec.Struct, frozen=True):
@@ -35,7 +45,9 @@ class LabelFile(msgspec.Struct, frozen=True):
 
 
 def read_label_file(path: Path) -> LabelFile:
-    """Read a CSV file with the columns session_id, completed (or success), and perhaps quality and note.
+    """Read a CSV file with the columns session_id, completed (or success), and perhaps quality, note, source, task_id.
+
+    Columns of other names are passed over.
 
     Raises:
         InputError: it cannot be read.
@@ -73,7 +85,9 @@ def check_label(*, completed: object, quality: object, note: str | None) -> str 
 
 def _found(file: Iterable[str]) -> Iterator[tuple[int, LabelLine | str]]:
     """Give each label with its line, or what is wrong there."""
-    rows = csv.reader(file, strict=True)
+    lines = iter(file)
+    heading = next(lines, "")
+    rows = csv.reader(chain([heading], lines), delimiter=max(_DELIMITERS, key=heading.count), strict=True)
     try:
         columns = [name.strip().lower() for name in next(rows, [])]
         missing = _missing(columns)
@@ -100,18 +114,25 @@ def _read(columns: Sequence[str], row: Sequence[str]) -> LabelLine | str:
     if len(row) != len(columns):
         return f"{len(row)} values for {len(columns)} columns"
     values = {name: value.strip() for name, value in zip(columns, row, strict=True)}
-    verdict = values.get("completed", values.get("success", "")).lower()
-    if verdict and verdict not in _TRUTHS:
-        return f"completed is {verdict!r}; 0, 1, yes, no, true or false is expected"
-    graded = values.get("quality", "")
+    verdict = values.get("completed", values.get("success", ""))
+    if verdict and verdict.lower() not in _TRUTHS:
+        return f"completed is {_shown(verdict)}; yes or no, true or false, 1 or 0 is expected"
+    graded = values.get("quality", "").removesuffix(".0")
     if graded and not (graded.isascii() and graded.isdecimal()):
-        return f"quality is {graded!r}; a whole number from {LOWEST_QUALITY} to {HIGHEST_QUALITY} is expected"
+        return f"quality is {_shown(graded)}; a whole number from {LOWEST_QUALITY} to {HIGHEST_QUALITY} is expected"
     if not values["session_id"]:
         return "no session_id"
     label = LabelLine(
         values["session_id"],
-        _TRUTHS[verdict] if verdict else None,
+        _TRUTHS[verdict.lower()] if verdict else None,
         int(graded[:9]) if graded else None,
         values.get("note") or None,
+        values.get("source", ""),
+        values.get("task_id", ""),
     )
     return check_label(completed=label.completed, quality=label.quality, note=label.note) or label
+
+
+def _shown(value: str) -> str:
+    """Quote a value, or its beginning."""
+    return repr(value if len(value) <= _SHOWN_CHARACTERS else value[: _SHOWN_CHARACTERS - 1] + "…")

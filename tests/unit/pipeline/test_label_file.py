@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.api.label_file import LabelFile, LabelLine, check_label, read_label_file
 from grader_daemon.errors import InputError
+from grader_daemon.pipeline.label_file import LabelFile, LabelLine, check_label, read_label_file
 
 
 def read(folder: Path, content: str | bytes) -> LabelFile:
@@ -28,18 +28,34 @@ def wrong(folder: Path, content: str | bytes) -> list[str]:
         pytest.param("session_id,completed\na,yes\nb,0\n", [("a", True), ("b", False)], id="yes-and-0"),
         pytest.param("session_id,success\na,1\nb,False\n", [("a", True), ("b", False)], id="success"),
         pytest.param("\ufeffSession_ID , Completed\n a , TRUE \n", [("a", True)], id="mark-spaces-and-capitals"),
-        pytest.param("source,session_id,success,task_id\nx,a,0,t\n", [("a", False)], id="other-columns"),
+        pytest.param("score,session_id,success\nx,a,0\n", [("a", False)], id="other-columns"),
+        pytest.param("session_id,success\na,1.0\nb,0.0\n", [("a", True), ("b", False)], id="as-a-program-counts"),
+        pytest.param("session_id;completed;note\na;yes;\nb;no;\n", [("a", True), ("b", False)], id="semicolons"),
+        pytest.param("session_id\tsuccess\na\t1\n", [("a", True)], id="tabs"),
+        pytest.param("session_id,completed\na,Y\nb,n\n", [("a", True), ("b", False)], id="letters"),
         pytest.param('session_id,completed\r\n"a,b",no\r\n\r\n', [("a,b", False)], id="quotes-and-empty-lines"),
     ],
 )
 def test_verdicts_are_read(tmp_path: Path, content: str, lines: list[tuple[str, bool]]) -> None:
     found = read(tmp_path, content)
 
-    assert found == LabelFile(tuple(LabelLine(name, verdict, None, None) for name, verdict in lines), ())
+    assert found == LabelFile(tuple(LabelLine(name, verdict) for name, verdict in lines), ())
+
+
+def test_source_and_task_are_read(tmp_path: Path) -> None:
+    found = read(tmp_path, "source,session_id,success,task_id\nx,a,0,t\n")
+
+    assert found.lines == (LabelLine("a", False, source="x", task="t"),)
+
+
+def test_a_long_value_is_not_told_whole(tmp_path: Path) -> None:
+    [told] = wrong(tmp_path, f"session_id,completed\na,{'x' * 1000}\n")
+
+    assert len(told) < 150
 
 
 def test_quality_and_note_are_read(tmp_path: Path) -> None:
-    found = read(tmp_path, 'session_id,completed,quality,note\na,yes,4,"well, almost"\nb,,2,\n')
+    found = read(tmp_path, 'session_id,completed,quality,note\na,yes,4.0,"well, almost"\nb,,2,\n')
 
     assert found.lines == (LabelLine("a", True, 4, "well, almost"), LabelLine("b", None, 2, None))
 
@@ -60,8 +76,8 @@ def test_quality_and_note_are_read(tmp_path: Path) -> None:
         pytest.param(
             "session_id,completed\na,maybe\nb,1\nc,2\n",
             [
-                "line 2: completed is 'maybe'; 0, 1, yes, no, true or false is expected",
-                "line 4: completed is '2'; 0, 1, yes, no, true or false is expected",
+                "line 2: completed is 'maybe'; yes or no, true or false, 1 or 0 is expected",
+                "line 4: completed is '2'; yes or no, true or false, 1 or 0 is expected",
             ],
             id="every-wrong-line-is-told",
         ),
