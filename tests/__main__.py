@@ -15,8 +15,8 @@ _CORE = ",".join(
         *("daemon/debounce.py", "daemon/reconcile.py", "daemon/schedule.py"),
     )
 )
-_SPREAD = ("-n", str(1 + len(os.sched_getaffinity(0))), "--dist", "loadgroup")
-"""One worker more than cores: tests of real processes wait more than they work."""
+_SPREAD = ("-n", str(2 + len(os.sched_getaffinity(0))), "--dist", "loadgroup")
+"""Two workers more than cores: tests of real processes wait more than they work, and mind no busy machine."""
 
 _SECOND_TRY = ("--reruns=1", "--reruns-delay=5", "--max-suite-reruns=5", "--rerun-show-tracebacks")
 """On a machine shared with strangers a process may starve; what passes only then is told at the end, with its trace."""

@@ -84,7 +84,7 @@ class ScriptedModel:
     def close(self) -> None:
         self.leaving.set()
         self._server.shutdown()
-        self._thread.join(10)
+        self._thread.join()
         self._server.server_close()
 
 
@@ -121,7 +121,7 @@ def raw(body: bytes) -> Step:
 
 def hang(handler: Handler) -> None:
     """Say nothing until the server is closed."""
-    handler.model.leaving.wait(30)
+    handler.model.leaving.wait()
 
 
 def dribble(handler: Handler) -> None:

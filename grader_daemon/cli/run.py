@@ -62,4 +62,8 @@ def command(
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
     faulthandler.enable()
-    supervisor.run(once=once)
+    try:
+        supervisor.run(once=once)
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)  # it ends already: asked again, it need not end worse

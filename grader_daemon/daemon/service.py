@@ -12,6 +12,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from math import inf
 from time import monotonic
 
 import msgspec
@@ -40,6 +41,7 @@ _CHECK_SECONDS = 2.0
 _BLIND_SCAN_SECONDS = 2.0
 _BLIND_CPU_SHARE = 0.02
 _STOP_SECONDS = 4.5
+_TOO_MANY = "more changes than the queue holds"
 
 
 class Service:
@@ -99,10 +101,11 @@ class Service:
         self._debouncer = Debouncer(
             quiet=settings.quiet_seconds, max_wait=settings.max_wait_seconds, capacity=settings.queue_size
         )
-        self._gap: str | None = None
-        self._gap_told = False
+        self._gaps: set[str] = set()
+        self._gaps_told: set[str] = set()
         self._stopping = False
         self._next_scan = 0.0
+        self._scan_after_gap = inf
         self._scans = 0
         self._unreadable: tuple[str, ...] = ()
         self._short_of_watches: str | None = None
@@ -170,7 +173,7 @@ class Service:
         with self._noticed:
             idle = self._debouncer.next_due() is None
             if not self._debouncer.touch(path, monotonic()):
-                self._gap = "more changes than the queue holds"
+                self._gaps.add(_TOO_MANY)
             if idle:
                 self._noticed.notify()
 
@@ -182,7 +185,7 @@ class Service:
     def _notice_gap(self, reason: str) -> None:
         """Events may be missing: scan soon."""
         with self._noticed:
-            self._gap = reason
+            self._gaps.add(reason)
             self._noticed.notify()
 
     def _after_batch(self) -> None:
@@ -203,7 +206,7 @@ class Service:
         watches = count_watches()
         with self._noticed:
             self._scans += 1
-            self._gap_told = False
+            self._gaps_told.clear()
             self._compare_watches(watches, report)
             if self._short_of_watches is None and all(watcher.state == WATCHED for watcher in self._watchers):
                 least, share = self._settings.scan_seconds, self._settings.scan_cpu_share
@@ -236,11 +239,11 @@ class Service:
                 if self._stopping:
                     return
                 quiet = self._debouncer.pop_due(monotonic())
-                gap, self._gap = self._gap, None
+                gaps, self._gaps = self._gaps, set()
             if quiet and not self._queue.put(quiet):
-                gap = gap or "more changes than the queue holds"
-            if gap is not None:
-                self._plan_scan_for(gap)
+                gaps.add(_TOO_MANY)
+            if gaps:
+                self._plan_scan_after(gaps)
             if monotonic() >= self._next_check:
                 self._check()
             if self._replaced:
@@ -259,32 +262,33 @@ class Service:
         """Is all graded that was found on disk? Only then do numbers of the past stand; called by the schedulers."""
         return self._scans > 0 and not self._backlog.busy and self._queue.idle
 
-    def _plan_scan_for(self, gap: str) -> None:
-        """Scan soon, when what is written now is quiet."""
+    def _plan_scan_after(self, gaps: set[str]) -> None:
+        """Scan soon, when what is written now is quiet; each kind of gap is told once before the next scan ends."""
         with self._noticed:
-            told, self._gap_told = self._gap_told, True
-            self._next_scan = min(self._next_scan, monotonic() + self._settings.quiet_seconds / 2)
-        if not told:
-            self._log.info("watcher.gap_noticed", reason=gap)
+            news = gaps - self._gaps_told
+            self._gaps_told |= gaps
+            self._scan_after_gap = min(self._scan_after_gap, monotonic() + self._settings.quiet_seconds / 2)
+        for reason in sorted(news):
+            self._log.info("watcher.gap_noticed", reason=reason)
 
     def _start_scan_in_time(self) -> None:
         with self._noticed:
             now = monotonic()
-            if now < self._next_scan:
+            if now < min(self._next_scan, self._scan_after_gap):
                 return
-            self._next_scan = now + self._settings.scan_seconds
+            self._next_scan, self._scan_after_gap = now + self._settings.scan_seconds, inf
         self._backlog.request_scan()
         self._queue.wake()
 
     def _is_all_done(self) -> bool:
         """Has a first scan ended, and everything that it found been worked off?"""
         with self._noticed:
-            waiting = len(self._debouncer) > 0 or self._gap is not None
+            waiting = len(self._debouncer) > 0 or bool(self._gaps) or self._scan_after_gap < inf
         return self._scans > 0 and not waiting and not self._backlog.busy and self._queue.idle
 
     def _patience(self) -> float:
         """How long to wait for something to happen, in seconds. Called with `_noticed` held."""
-        moments = [self._next_check, self._next_scan]
+        moments = [self._next_check, self._next_scan, self._scan_after_gap]
         due = self._debouncer.next_due()
         if due is not None:
             moments.append(due)
@@ -301,7 +305,7 @@ class Service:
             if watcher.check():
                 self._tell_watching(watcher, before)
                 with self._noticed:
-                    self._next_scan = 0.0
+                    self._scan_after_gap = 0.0
         self._check_database()
         self._publish()
 

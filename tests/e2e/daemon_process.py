@@ -14,35 +14,28 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any
 
 import apsw
 
-Found = TypeVar("Found")
+from tests.waiting import PATIENCE_SECONDS, Found, wait_until
+
 Row = dict[str, Any]
 Event = dict[str, Any]
 
-PATIENCE_SECONDS = 20.0
+BUSY_MILLISECONDS = int(PATIENCE_SECONDS * 1000)
+"""How long a test waits for a lock on a database."""
+
+STOP_SECONDS = 20.0
+"""A daemon that is told to end does so within five; a busy machine takes its time."""
+
 DATABASE = Path(".timmy/uniwizard/session_grades.db")
 QUICK: Mapping[str, object] = {"quiet_seconds": 0.2, "max_wait_seconds": 5, "retry_seconds": [0.2, 0.3]}
 """Settings under which a test need not wait for long."""
 
-_POLL_SECONDS = 0.02
 _TROUBLED = frozenset({"warning", "error", "critical"})
 _MODULE = (sys.executable, "-m", "grader_daemon")
 _SCRIPTS = Path(sys.executable).parent
-
-
-def wait_until(condition: Callable[[], Found | None], what: str, *, within: float = PATIENCE_SECONDS) -> Found:
-    """Give what `condition` finds as soon as it finds something."""
-    pause = threading.Event()
-    deadline = monotonic() + within
-    while True:
-        if found := condition():
-            return found
-        if monotonic() > deadline:
-            raise AssertionError(f"waited {within:g} s in vain for {what}")
-        pause.wait(_POLL_SECONDS)
 
 
 def query(database: Path, sql: str, *values: object) -> list[Row]:
@@ -51,7 +44,7 @@ def query(database: Path, sql: str, *values: object) -> list[Row]:
         return []
     connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        connection.set_busy_timeout(5000)
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
         cursor = connection.cursor()
         cursor.row_trace = lambda asked, row: dict(
             zip((column[0] for column in asked.get_description()), row, strict=True)
@@ -78,7 +71,7 @@ def run_command(
     home: Path,
     *arguments: str | bytes | Path,
     program: str = "grader-daemon",
-    within: float = 60,
+    within: float = 2 * PATIENCE_SECONDS,
     **settings: object,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command of the installed program to its end."""
@@ -244,7 +237,7 @@ class DaemonProcess:
         if self.running:
             self._process.terminate()
             try:
-                self._process.wait(10)
+                self._process.wait(PATIENCE_SECONDS)
             except subprocess.TimeoutExpired:
                 self._process.kill()
         self._process.wait()
@@ -254,9 +247,9 @@ class DaemonProcess:
 
     def _wait(self, condition: Callable[[], Found | None], what: str, within: float) -> Found:
         def found() -> Found | None:
-            was_running = self.running
+            may_say_more = self._reader.is_alive()
             now = condition()
-            if not now and not was_running:
+            if not now and not may_say_more:
                 raise AssertionError(f"the daemon ended before {what}: {self.strange_lines()[-20:]}")
             return now
 

@@ -62,9 +62,10 @@ def write_many(folder: Path, count: int, *, messages: Turns | None = None, age: 
     ids = []
     for number in range(count):
         path = path_of(folder, f"many_{number:05d}")
-        path.write_bytes(pattern.replace(b"NUMBER", b"%05d" % number))
-        written = path.stat().st_mtime - age
-        os.utime(path, (written, written))
+        with path.open("wb", buffering=0) as file:  # a daemon that watches is told of it when it is closed
+            file.write(pattern.replace(b"NUMBER", b"%05d" % number))
+            written = os.fstat(file.fileno()).st_mtime - age
+            os.utime(file.fileno(), (written, written))
         ids.append(f"many_{number:05d}")
     return ids
 

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DATABASE, query, run_command, wait_until
+from tests.e2e.daemon_process import DATABASE, query, run_command
 from tests.e2e.session_files import failing, now, turns, write_ended
+from tests.waiting import wait_until
 
 SECRET = "a secret that is long enough"
 QUICK: dict[str, Any] = {"job_seconds": 1, "quiet_seconds": 0.05, "timezone": "UTC"}

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DATABASE, environment, query, run_command, wait_until
+from tests.e2e.daemon_process import DATABASE, environment, query, run_command
 from tests.e2e.session_files import path_of, turns, write, write_many
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 # -- backfill ----------------------------------------------------------------------------------------------------------
 
@@ -72,7 +73,7 @@ def test_an_interrupted_backfill_can_be_started_again(home: Path, sessions: Path
     wait_until(lambda: len(query(home / DATABASE, "SELECT 1 FROM session_grades")) >= 100, "a hundred grades")
 
     os.killpg(process.pid, signal.SIGINT)
-    _, told = process.communicate(timeout=20)
+    _, told = process.communicate(timeout=PATIENCE_SECONDS)
 
     done = len(query(home / DATABASE, "SELECT 1 FROM session_grades"))
     assert process.returncode == 130
@@ -175,7 +176,7 @@ def test_a_helper_process_that_dies_is_told_and_costs_nothing(home: Path, sessio
         database = home / DATABASE
         wait_until(lambda: query(database, "SELECT 1 FROM session_grades LIMIT 1"), "the first grades")
         os.kill(_newest_descendant(backfill.pid), signal.SIGKILL)
-        _, said = backfill.communicate(timeout=60)
+        _, said = backfill.communicate(timeout=PATIENCE_SECONDS)
     again = run_command(home, "backfill", "--jobs", "2")
 
     assert backfill.returncode == 2
@@ -186,9 +187,9 @@ def test_a_helper_process_that_dies_is_told_and_costs_nothing(home: Path, sessio
 
 
 def _newest_descendant(pid: int) -> int:
-    """A helper: the processes below `pid` are the server that forks and what it forked, in that order."""
+    """A helper: the processes below `pid` are the server that forks, and below that what it forked."""
     found = [pid]
     for parent in found:
         tasks = Path(f"/proc/{parent}/task").iterdir()
         found += [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    return max(found)
+    return found[-1]

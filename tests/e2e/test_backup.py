@@ -40,6 +40,7 @@ def test_a_backup_beside_a_busy_daemon_is_one_moment_of_it(
         for number in range(3):
             made = run_command(home, "backup", tmp_path / f"{number}.db")
             assert made.returncode == 0, made.stderr
+            daemon.wait_for_count(daemon.grade_count() + 1)
 
     wait_until_caught_up(daemon, sessions)
     assert daemon.events("store.failed") == []

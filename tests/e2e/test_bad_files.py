@@ -15,9 +15,10 @@ from typing import cast
 import pytest
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DaemonProcess, Event, Row, run_command, wait_until
+from tests.e2e.daemon_process import DaemonProcess, Event, Row, run_command
 from tests.e2e.session_files import content, path_of, replace, turns, write
 from tests.strategies import json_answer, json_user
+from tests.waiting import wait_until
 
 NOBODY = 65534
 GIGABYTE = 1 << 30
@@ -225,7 +226,7 @@ def test_a_truncated_file_is_graded_when_it_is_completed(start_daemon: StartDaem
         file.write(whole[:300])
         file.flush()
         daemon.wait_for_event("reconcile.finished")
-    assert daemon.wait_for_ledger(path, "retry")["attempts"] == 1
+        assert daemon.wait_for_ledger(path, "retry")["attempts"] == 1
 
     with path.open("ab") as file:
         file.write(whole[300:])
@@ -383,6 +384,7 @@ def test_a_file_that_may_not_be_read_is_tried_again_until_it_may(home_of_nobody:
     secret.chmod(0o600)
     daemon = DaemonProcess(home_of_nobody, under=_AS_NOBODY, settings={"retry_seconds": [0.2]})
     try:
+        _wait_until_open(daemon)
         row = daemon.wait_for_ledger(secret, "retry")
         assert "permission" in row["last_error"]
         _assert_told(daemon, "retry", str(secret), row)
@@ -404,6 +406,7 @@ def test_a_folder_that_may_not_be_read_does_not_hide_the_others(home_of_nobody: 
     write(home_of_nobody / ".timmy" / "sessions", "public").chmod(0o644)
     daemon = DaemonProcess(home_of_nobody, under=_AS_NOBODY)
     try:
+        _wait_until_open(daemon)
         daemon.wait_for_grade("public")
 
         scan = daemon.wait_for_event("reconcile.finished")
@@ -434,6 +437,11 @@ def test_the_command_says_that_a_file_may_not_be_read(home_of_nobody: Path) -> N
 
 
 _AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+
+
+def _wait_until_open(daemon: DaemonProcess) -> None:
+    """Ask for nothing before its database is open: who asks sooner may make files beside it, which are root's."""
+    daemon.wait_for_event("reconcile.finished")
 
 
 def _nobody_can_run_it() -> bool:

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DATABASE, environment, query, run_command, wait_until
+from tests.e2e.daemon_process import DATABASE, environment, query, run_command
 from tests.e2e.session_files import ANSWER, PERMISSION_DENIED, TASK, content, path_of, turns, write
 from tests.strategies import json_answer, json_round, json_user
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 COMMANDS = [
     *("run", "grade", "backfill", "regrade", "status", "doctor", "backup", "restore", "list", "show", "why", "label"),
@@ -418,7 +419,7 @@ def test_the_demo_shows_its_samples_and_leaves_nothing_behind(home: Path, tmp_pa
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
     )
 
     assert ended.returncode == 0

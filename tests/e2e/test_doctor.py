@@ -15,7 +15,7 @@ import pytest
 from grader_daemon.storage.inspection import Inspection
 from tests.damage import DAMAGES, make_database
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DATABASE, Row, query, run_command
+from tests.e2e.daemon_process import BUSY_MILLISECONDS, DATABASE, Row, query, run_command
 from tests.e2e.faults.load import assert_nothing_lost_or_twice
 from tests.e2e.session_files import content, path_of, write_many
 
@@ -124,7 +124,7 @@ def test_modes_sums_and_half_grades_are_repaired_beside_a_running_daemon(
     daemon = start_daemon()
     daemon.wait_for_count(20)
     with closing(apsw.Connection(str(daemon.database))) as connection:
-        connection.set_busy_timeout(5000)
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
         connection.execute("UPDATE daily_rollups SET sessions = sessions + 1 WHERE dimension = 'overall'")
         connection.execute("DELETE FROM session_details WHERE session_id = 'many_00003'")
         connection.execute("DELETE FROM session_grades WHERE session_id = 'many_00007'")
@@ -192,7 +192,8 @@ def test_a_damaged_database_is_not_touched_while_a_daemon_runs(
     daemon.wait_for_count(120)
     database = home / DATABASE
     with closing(apsw.Connection(str(database))) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
+        assert connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").get == (0, 0, 0)
     DAMAGES["noise-in-the-middle"](database)
     damaged = database.read_bytes()
 

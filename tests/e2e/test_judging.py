@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DATABASE, environment, query, run_command, wait_until
+from tests.e2e.daemon_process import DATABASE, environment, query, run_command
 from tests.e2e.session_files import path_of, turns, write_many
 from tests.priors import write_prior
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 SESSIONS = 80
 LABELS = 60
@@ -66,8 +67,8 @@ def test_a_running_daemon_grades_again_by_what_was_learned(
 
     made = document(ask(labelled_home, prior, "calibrate", "--json", verdict="model"))
     version = made["model"]
-    updated = daemon.wait_for_event("calibration.updated", now=f"{version}.model", within=60)
-    wait_until(lambda: versions(labelled_home) == {f"{version}.model"}, "all grades to be made again", within=60)
+    updated = daemon.wait_for_event("calibration.updated", now=f"{version}.model")
+    wait_until(lambda: versions(labelled_home) == {f"{version}.model"}, "all grades to be made again")
 
     assert made["adopted"]
     assert (updated["level"], updated["before"], updated["labels"]) == ("notice", "p1.model", LABELS)
@@ -134,7 +135,7 @@ def test_two_calibrations_at_the_same_time_adopt_the_same_once(labelled_home: Pa
         )
         for _ in range(3)
     ]
-    made = [json.loads(process.communicate(timeout=60)[0]) for process in running]
+    made = [json.loads(process.communicate(timeout=PATIENCE_SECONDS)[0]) for process in running]
 
     assert sorted(each["adopted"] for each in made) == [False, False, True]
     assert len(query(labelled_home / DATABASE, "SELECT 1 FROM calibrations WHERE adopted")) == 1

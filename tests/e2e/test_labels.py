@@ -16,8 +16,9 @@ import pytest
 
 from grader_daemon import SelfGrader
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DATABASE, PATIENCE_SECONDS, environment, query, run_command, wait_until
+from tests.e2e.daemon_process import DATABASE, environment, query, run_command
 from tests.e2e.session_files import failing, path_of, turns, write, write_many
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 NAMES = [f"20261121_100000_{number:06x}" for number in range(4)]
 _COUNTED = "SELECT sessions, completed FROM daily_rollups WHERE dimension = 'overall'"
@@ -32,7 +33,7 @@ def review(home: Path, keys: str, *arguments: str) -> subprocess.CompletedProces
         input="".join(f"{key}\n" for key in keys),
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
 
@@ -142,7 +143,7 @@ def test_one_key_is_enough_on_a_terminal(home: Path, sessions: Path) -> None:
         shown += _read_until(ours, "2 of 5") + _read_until(ours, "q quit")
         os.write(ours, b"nq")
         shown += _read_until(ours, "2 done this week.")
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=PATIENCE_SECONDS) == 0
     finally:
         process.kill()
         process.wait()

@@ -10,11 +10,10 @@ import apsw
 import pytest
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DATABASE, DaemonProcess, query, run_command
+from tests.e2e.daemon_process import DATABASE, STOP_SECONDS, DaemonProcess, query, run_command
 from tests.e2e.session_files import content, path_of, turns, write, write_many
 from tests.strategies import SESSION_GRADES, WEEKLY_REPORTS, json_answer, json_round, json_user
 
-STOP_SECONDS = 5.0
 BOTH_SIGNALS = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["sigterm", "sigint"])
 
 

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DATABASE, query, run_command, wait_until
+from tests.e2e.daemon_process import DATABASE, STOP_SECONDS, query, run_command
 from tests.e2e.session_files import now, turns, write_ended
 from tests.scripted_model import hang, quality, scripted, status
+from tests.waiting import wait_until
 
 QUICK: dict[str, Any] = {"job_seconds": 1, "quiet_seconds": 0.05, "timezone": "UTC"}
 SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
@@ -108,7 +109,7 @@ def test_a_model_that_hangs_holds_up_neither_grading_nor_the_end(sessions: Path,
         code, seconds = daemon.stop()
 
     assert code == 0
-    assert seconds < 8
+    assert seconds < STOP_SECONDS
     assert [row["outcome"] for row in daemon.query("SELECT outcome FROM quality_checks")] == ["asked"]
 
 

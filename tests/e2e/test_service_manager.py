@@ -15,8 +15,9 @@ import apsw
 import pytest
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DaemonProcess, environment, wait_until
+from tests.e2e.daemon_process import DaemonProcess, environment
 from tests.e2e.session_files import write
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 _WATCHDOG_SECONDS = 3
 
@@ -116,7 +117,7 @@ def test_only_a_wrong_configuration_ends_the_service_for_good(
             [sys.executable, "-m", "grader_daemon", "run"],
             env=environment(home, settings) | {"JOURNAL_STREAM": f"{status.st_dev}:{status.st_ino}"},
             stderr=journal,
-            timeout=20,
+            timeout=PATIENCE_SECONDS,
             check=False,
         )
         journal.seek(0)

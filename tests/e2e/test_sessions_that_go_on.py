@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from functools import partial
+from itertools import count
 from pathlib import Path
-from time import monotonic
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import wait_until
+from tests.e2e.daemon_process import Row
 from tests.e2e.session_files import path_of, replace, turns, write
 from tests.strategies import json_answer, json_round, json_user
+from tests.waiting import wait_until
 
 
 def test_a_session_that_never_pauses_has_a_provisional_grade_before_it_ends(
     start_daemon: StartDaemon, sessions: Path
 ) -> None:
-    daemon = start_daemon(quiet_seconds=0.3, max_wait_seconds=0.5)
+    daemon = start_daemon(quiet_seconds=0.5, max_wait_seconds=0.5)
     daemon.wait_for_event("reconcile.finished")
-    seen: list[tuple[str, int]] = []
+    rounds = count(1)
 
-    def grow(rounds: int) -> None:
-        write(sessions, "growing", turns(rounds, answer=None))
-        rows = daemon.query("SELECT state, messages FROM session_details WHERE session_id = 'growing'")
-        seen.extend((row["state"], row["messages"]) for row in rows)
+    def grow() -> list[Row]:
+        write(sessions, "growing", turns(next(rounds), answer=None))
+        return daemon.query("SELECT state, messages FROM session_details WHERE session_id = 'growing'")
 
-    _at_a_pace_of(0.03, [partial(grow, rounds) for rounds in range(1, 41)])
-    write(sessions, "growing", turns(40))
+    provisional = wait_until(grow, "a provisional grade while the session grows")
+    whole = next(rounds)
+    write(sessions, "growing", turns(whole))
 
     daemon.wait_for_rows("SELECT 1 FROM session_details WHERE session_id = 'growing' AND state = 'complete'")
     final = daemon.wait_for_grade("growing")
-    assert seen, "no provisional grade while the session grew"
-    assert {state for state, _ in seen} == {"open"}
-    assert all(messages < 81 for _, messages in seen)
-    assert (final["state"], final["messages"], final["tool_calls"]) == ("complete", 82, 40)
+    assert {row["state"] for row in provisional} == {"open"}
+    assert all(row["messages"] < 2 * whole + 1 for row in provisional)
+    assert (final["messages"], final["tool_calls"]) == (2 * whole + 2, whole)
     assert daemon.query("SELECT count(*) AS count FROM session_files") == [{"count": 1}]
 
 
@@ -78,13 +75,12 @@ def test_an_open_session_counts_as_interrupted_when_it_was_idle_for_too_long(
     start_daemon: StartDaemon, sessions: Path
 ) -> None:
     daemon = start_daemon(idle_minutes=0.1)
+    daemon.wait_for_event("reconcile.finished")
     write(sessions, "left_alone", turns(2, answer=None))
-
-    assert daemon.wait_for_grade("left_alone")["state"] == "open"
 
     daemon.wait_for_rows("SELECT 1 FROM session_details WHERE session_id = 'left_alone' AND state = 'interrupted'")
     assert daemon.query("SELECT retry_at FROM session_files") == [{"retry_at": None}]
-    wait_until(lambda: len(daemon.events("session.graded")) > 1, "the second grade to be told")
+    daemon.wait_for_event("session.graded", state="interrupted")
     assert [event["state"] for event in daemon.events("session.graded")] == ["open", "interrupted"]
 
 
@@ -112,12 +108,3 @@ def test_our_own_files_are_no_sessions(start_daemon: StartDaemon, sessions: Path
     assert [row["path"] for row in daemon.query("SELECT path FROM session_files")] == [
         str(path_of(sessions, "the_only_one"))
     ]
-
-
-def _at_a_pace_of(seconds: float, steps: Sequence[Callable[[], None]]) -> None:
-    """Do one step after the other as an agent does that works all the time."""
-    pace = threading.Event()
-    began = monotonic()
-    for number, step in enumerate(steps):
-        pace.wait(max(0.0, began + number * seconds - monotonic()))
-        step()

@@ -16,6 +16,7 @@ import pytest
 from tests.e2e.daemon_process import environment, run_command
 from tests.e2e.session_files import turns, write, write_many
 from tests.strategies import json_answer, json_round, json_user
+from tests.waiting import PATIENCE_SECONDS
 
 RED = "\x1b[31m"
 REVERSED = "\u202e"
@@ -178,7 +179,7 @@ def test_a_reader_that_leaves_early_is_no_error(home: Path, sessions: Path, argu
     told = process.stderr.read()
     process.stderr.close()
 
-    assert process.wait(20) in (0, -signal.SIGPIPE, 128 + signal.SIGPIPE)
+    assert process.wait(PATIENCE_SECONDS) in (0, -signal.SIGPIPE, 128 + signal.SIGPIPE)
     assert told == ""
 
 
@@ -239,7 +240,7 @@ def _on_a_terminal(home: Path, arguments: list[str], *, columns: int = 120, **va
         )
         os.close(follower)
         shown = b"".join(iter(lambda: _read(leader), b""))
-        process.wait(30)
+        process.wait(PATIENCE_SECONDS)
     finally:
         os.close(leader)
     return shown.decode()

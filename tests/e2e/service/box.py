@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.daemon_process import wait_until
+from tests.waiting import wait_until
 
 _ROOT = Path(__file__).parents[3]
 SHARED = _ROOT.parent / "shared"

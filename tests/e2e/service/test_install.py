@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.integrations.unit import shipped_unit
-from tests.e2e.daemon_process import wait_until
 from tests.e2e.service.box import CONFIG, DATABASE, HOME, PROGRAM, SESSIONS, UNIT, UNIT_FILE, Box
 from tests.e2e.service.conftest import Installed
 from tests.e2e.session_files import content, path_of
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("box")]
 
@@ -62,7 +62,7 @@ def test_logs_are_readable_and_can_be_followed(installed: Installed) -> None:
     box.wait_for_graded("first")
     assert "  info     session.graded  session_id=first  path=" in box.grader("service logs -n 5")
     box.put(path_of(SESSIONS, "second"), content("second"))
-    followed = box.sh(f"grep --max-count 1 session_id=second < <(timeout 30 {PROGRAM} service logs -f 2>/dev/null)")
+    followed = box.sh(f"grep --max-count 1 session_id=second < <(timeout 60 {PROGRAM} service logs -f 2>/dev/null)")
     assert "session.graded" in followed
 
 

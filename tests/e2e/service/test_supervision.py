@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.daemon_process import wait_until
 from tests.e2e.service.box import CONFIG, DATABASE, HOME, SESSIONS, UNIT, UNIT_FILE, Box, Ended
 from tests.e2e.service.conftest import Installed
 from tests.e2e.session_files import content, failing, path_of, write_many
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("box")]
 
@@ -130,7 +130,7 @@ def test_a_stop_finishes_what_is_being_written(start: Start, tmp_path: Path) -> 
     box = start()
     box.put_folder(HOME / "aside", tmp_path)
     box.sh(f"mkdir -p {SESSIONS} && mv aside {SESSIONS}/ && until {_GRADED} | grep -q .; do :; done")
-    assert box.run(f"timeout 15 systemctl --user stop {UNIT}").code == 0
+    assert box.run(f"timeout 60 systemctl --user stop {UNIT}").code == 0
     assert box.show("Result", "ActiveState") == {"Result": "success", "ActiveState": "inactive"}
     assert box.events("service.stopped")[-1]["finished"]
     told = int(box.sh(f"{_GRADED} | wc --lines"))

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from grader_daemon.daemon.queue import WorkQueue
+from tests.waiting import PATIENCE_SECONDS
 
 CAPACITY = 4
 
@@ -18,7 +19,7 @@ def test_a_waiting_worker_is_woken_by_work() -> None:
 
     queue.put(["a"])
 
-    worker.join(10)
+    worker.join(PATIENCE_SECONDS)
     assert taken == ["a"]
 
 

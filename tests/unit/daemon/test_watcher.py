@@ -8,6 +8,7 @@ import pytest
 from watchdog.events import DirCreatedEvent, DirDeletedEvent, FileCreatedEvent, FileMovedEvent, FileSystemEvent
 
 from grader_daemon.daemon.watcher import WATCHED, OverflowListener, RootWatcher, _Handler, count_watches
+from tests.waiting import PATIENCE_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_a_root_is_watched_lost_and_watched_again(tmp_path: Path) -> None:
         watched = (watcher.check(), watcher.state, watcher.check())
         (root / "session_a.json").touch()
 
-        assert seen.wait(10)
+        assert seen.wait(PATIENCE_SECONDS)
         assert missing == (True, "the folder does not exist")
         assert watched == (True, WATCHED, False)
         assert (count_watches() or 0) >= 1

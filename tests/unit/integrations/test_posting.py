@@ -7,6 +7,7 @@ import pytest
 from grader_daemon.errors import CallError
 from grader_daemon.integrations.posting import Poster
 from tests.scripted_model import Handler, Step, dribble, flood, raw, scripted, status
+from tests.waiting import PATIENCE_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ from tests.scripted_model import Handler, Step, dribble, flood, raw, scripted, s
 )
 def test_no_more_is_read_than_is_allowed(step: Step, most: int, body: bytes) -> None:
     with scripted(step) as model:
-        assert Poster(model.url, timeout_seconds=5).post(b"{}", {}, most_bytes=most).body == body
+        assert Poster(model.url, timeout_seconds=PATIENCE_SECONDS).post(b"{}", {}, most_bytes=most).body == body
 
 
 def test_the_time_ends_in_the_middle_of_a_body_too() -> None:
@@ -51,10 +52,12 @@ def test_an_answer_may_take_longer_than_the_connection(monkeypatch: pytest.Monke
         handler.send(200, b"4")
 
     with scripted(think) as model:
-        assert Poster(model.url, timeout_seconds=10).post(b"{}", {}, most_bytes=9).body == b"4"
+        assert Poster(model.url, timeout_seconds=PATIENCE_SECONDS).post(b"{}", {}, most_bytes=9).body == b"4"
 
 
 @pytest.mark.parametrize(("code", "is_success"), [(200, True), (204, True), (299, True), (302, False), (500, False)])
 def test_success_is_what_http_calls_so(code: int, *, is_success: bool) -> None:
     with scripted(status(code)) as model:
-        assert Poster(model.url, timeout_seconds=5).post(b"{}", {}, most_bytes=0).is_success == is_success
+        assert (
+            Poster(model.url, timeout_seconds=PATIENCE_SECONDS).post(b"{}", {}, most_bytes=0).is_success == is_success
+        )

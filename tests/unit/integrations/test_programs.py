@@ -2,19 +2,21 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from pathlib import Path
-from time import monotonic
 
 import pytest
 
 from grader_daemon.errors import CallError
 from grader_daemon.integrations.programs import ask_program
+from tests.programs import WITH_A_CHILD, begin_time_when, is_running
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 MANY = b"x" * 3_000_000
 
 
-def ask(source: str, document: bytes = b"", *arguments: str, timeout: float = 10, most: int = 5_000_000) -> bytes:
+def ask(
+    source: str, document: bytes = b"", *arguments: str, timeout: float = PATIENCE_SECONDS, most: int = 5_000_000
+) -> bytes:
     return ask_program(
         [sys.executable, "-S", "-c", source, *arguments],
         document,
@@ -50,34 +52,20 @@ def test_no_more_is_read_than_is_allowed(count: int) -> None:
 @pytest.mark.parametrize(
     "end",
     [
-        pytest.param("time.sleep(60)", id="waits-itself"),
+        pytest.param("time.sleep(600)", id="waits-itself"),
         pytest.param("pass", id="leaves-its-output-to-a-child"),
         pytest.param("print('x' * 10_000_000)", id="writes-too-much"),
     ],
 )
-def test_a_program_that_is_cut_off_leaves_nothing_running(tmp_path: Path, end: str) -> None:
+def test_a_program_that_is_cut_off_leaves_nothing_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
     pids = tmp_path / "pids"
-    source = (
-        "import os, subprocess, sys, time\n"
-        "child = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(60)'])\n"
-        "open(sys.argv[1], 'w').write(f'{os.getpid()} {child.pid}')\n"
-        f"{end}"
-    )
-    began = monotonic()
+    begin_time_when(monkeypatch, pids.exists)
+
     with pytest.raises(CallError):
-        ask(source, b"", str(pids), timeout=1)
+        ask(f"{WITH_A_CHILD}{end}", b"", str(pids), timeout=0.2)
 
-    assert monotonic() - began < 5
     left = [int(pid) for pid in pids.read_text().split()]
-    deadline, bell = monotonic() + 5, threading.Event()
-    while any(map(_is_running, left)):
-        assert monotonic() < deadline, "it was not ended"
-        bell.wait(0.01)
-
-
-def _is_running(pid: int) -> bool:
-    """Zombies do not run: nobody may be there to bury them."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    assert len(left) == 2
+    wait_until(lambda: not any(map(is_running, left)), "all of it to end")

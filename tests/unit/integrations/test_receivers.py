@@ -15,9 +15,11 @@ from time import monotonic
 import pytest
 
 from grader_daemon.errors import DeliveryError
+from grader_daemon.integrations import programs
 from grader_daemon.integrations.receivers import Command, Webhook, sign
+from tests.programs import WITH_A_CHILD, begin_time_when, is_running
 from tests.strategies import NOW
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 SECRET = "correct horse battery staple"
 PAYLOAD = json.dumps({"schema_version": 1, "text": "Größe; $(touch /tmp/x) `x` \" '"}, ensure_ascii=False)
@@ -51,7 +53,7 @@ class Peer:
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
-        self._thread.join(10)
+        self._thread.join(PATIENCE_SECONDS)
         assert not self._thread.is_alive()
 
     def _serve(self) -> None:
@@ -61,7 +63,7 @@ class Peer:
             except OSError:
                 return
             with connection, suppress(OSError):
-                connection.settimeout(5)
+                connection.settimeout(PATIENCE_SECONDS)
                 self.calls.append(Call(_request(connection)))
                 self._behave(connection)
 
@@ -76,7 +78,10 @@ def _request(connection: socket.socket) -> bytes:
     head, _, body = raw.partition(b"\r\n\r\n")
     length = next(int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
     while len(body) < length:
-        body += connection.recv(65536)
+        part = connection.recv(65536)
+        if not part:
+            break
+        body += part
     return head + b"\r\n\r\n" + body
 
 
@@ -97,7 +102,9 @@ def listen() -> Iterator[Listen]:
         peer.close()
 
 
-def webhook(peer: Peer, path: str = "/hook", *, secret: str | None = SECRET, timeout: float = 5) -> Webhook:
+def webhook(
+    peer: Peer, path: str = "/hook", *, secret: str | None = SECRET, timeout: float = PATIENCE_SECONDS
+) -> Webhook:
     return Webhook(f"http://{peer.address}{path}", secret=secret, timeout_seconds=timeout)
 
 
@@ -237,10 +244,10 @@ def test_a_connection_that_is_reset_is_no_success(listen: Listen) -> None:
 
 
 def test_nobody_listening_is_no_success() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        port = bound.getsockname()[1]
-    with pytest.raises(DeliveryError, match="refused"):
-        send(Webhook(f"http://127.0.0.1:{port}/", secret=None, timeout_seconds=5))
+    with socket.socket() as bound:  # so that nobody else listens there meanwhile
+        bound.bind(("127.0.0.1", 0))
+        with pytest.raises(DeliveryError, match="refused"):
+            send(Webhook(f"http://127.0.0.1:{bound.getsockname()[1]}/", secret=None, timeout_seconds=PATIENCE_SECONDS))
 
 
 def test_a_server_without_tls_is_not_told_over_https(listen: Listen) -> None:
@@ -285,13 +292,12 @@ def test_an_error_tells_nothing_of_the_secret_or_the_document(listen: Listen) ->
 
 
 def dribbling(line: bytes, part: bytes) -> Behaviour:
-    """Send `line`, then `part` again and again, faster than any single read times out."""
+    """Send `line`, then `part` until the other side hangs up, so often that no single read times out."""
 
     def behave(connection: socket.socket) -> None:
         connection.sendall(line)
         pause = threading.Event()
-        deadline = monotonic() + 4
-        while monotonic() < deadline:
+        while True:
             connection.sendall(part)
             pause.wait(0.05)
 
@@ -313,16 +319,14 @@ def silent(connection: socket.socket) -> None:
 )
 def test_a_slow_receiver_is_given_up_when_the_time_is_up(listen: Listen, behave: Behaviour) -> None:
     began = monotonic()
-    with pytest.raises(DeliveryError, match=r"time|after 0\.3|0\.3 s"):
+    with pytest.raises(DeliveryError, match=r"within 0\.3 s"):
         send(webhook(listen(behave), timeout=0.3))
-    assert 0.2 < monotonic() - began < 2
+    assert monotonic() - began > 0.2
 
 
-def test_headers_that_never_end_take_no_longer(listen: Listen) -> None:
-    began = monotonic()
+def test_headers_that_never_end_are_given_up_too(listen: Listen) -> None:
     with suppress(DeliveryError):  # it did say 200
         send(webhook(listen(dribbling(b"HTTP/1.1 200 OK\r\nX: ", b"x")), timeout=0.3))
-    assert monotonic() - began < 2
 
 
 def test_a_receiver_may_take_its_time(listen: Listen) -> None:
@@ -330,32 +334,24 @@ def test_a_receiver_may_take_its_time(listen: Listen) -> None:
         threading.Event().wait(0.2)
         connection.sendall(FINE)
 
-    send(webhook(listen(behave), timeout=5))
+    send(webhook(listen(behave)))
 
 
 def test_a_call_leaves_no_thread_behind(listen: Listen) -> None:
     peer = listen()
     before = set(threading.enumerate())
-    send(webhook(peer, timeout=30))
+    send(webhook(peer, timeout=10 * PATIENCE_SECONDS))
     for thread in set(threading.enumerate()) - before:
-        thread.join(5)
+        thread.join(PATIENCE_SECONDS)
         assert not thread.is_alive()
 
 
 # -- command -------------------------------------------------------------------------------------------------------
 
 
-def program(source: str, *arguments: str, timeout: float = 10) -> Command:
+def program(source: str, *arguments: str, timeout: float = PATIENCE_SECONDS) -> Command:
     """A small program of Python, with its arguments."""
     return Command([sys.executable, "-S", "-c", source, *arguments], timeout_seconds=timeout)
-
-
-def is_running(pid: int) -> bool:
-    """Zombies do not run: nobody may be there to bury them."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_the_program_reads_the_document(tmp_path: Path) -> None:
@@ -425,48 +421,47 @@ def test_a_program_that_cannot_be_started_was_not_told(tmp_path: Path) -> None:
         send(Command(["echo", "a\0b"], timeout_seconds=5))
 
 
-def test_a_program_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+def test_a_program_that_takes_too_long_is_ended_with_all_that_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "pids"
-    source = (
-        "import os, subprocess, sys, time\n"
-        "child = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(60)'])\n"
-        "open(sys.argv[1] + '.new', 'w').write(f'{os.getpid()} {child.pid}')\n"
-        "os.rename(sys.argv[1] + '.new', sys.argv[1])\n"
-        "time.sleep(60)"
-    )
-    began = monotonic()
-    with pytest.raises(DeliveryError, match=r"1\.5 s"):
-        send(program(source, str(out), timeout=1.5))
-    assert monotonic() - began < 5
+    begin_time_when(monkeypatch, out.exists)
+    with pytest.raises(DeliveryError, match=r"0\.2 s"):
+        send(program(f"{WITH_A_CHILD}time.sleep(600)", str(out), timeout=0.2))
     pids = [int(pid) for pid in out.read_text().split()]
     assert len(pids) == 2
-    wait_until(lambda: not any(is_running(pid) for pid in pids))
+    wait_until(lambda: not any(map(is_running, pids)), "both to end")
 
 
 def test_a_program_that_does_not_read_a_long_document_is_ended_too() -> None:
     with pytest.raises(DeliveryError, match=r"0\.5 s"):
-        send(program("import time; time.sleep(60)", timeout=0.5), payload="x" * 3_000_000)
+        send(program("import time; time.sleep(600)", timeout=0.5), payload="x" * 3_000_000)
 
 
-def test_a_program_that_may_not_be_ended_is_told_of_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_may_not_be_ended_is_told_of_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = tmp_path / "tried"
+
     def refuse(*_: object) -> None:
+        tried.touch()
         raise PermissionError("it runs as somebody else")
 
     monkeypatch.setattr(os, "killpg", refuse)
-    with pytest.raises(DeliveryError):
-        send(program("import time; time.sleep(1)", timeout=0.2))
+    monkeypatch.setattr(programs, "_ENDING_SECONDS", PATIENCE_SECONDS)
+    ends_by_itself = "import os, sys, time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)"
+    with pytest.raises(DeliveryError, match=r"0\.2 s"):
+        send(program(ends_by_itself, str(tried), timeout=0.2))
 
 
 def test_what_a_program_leaves_running_keeps_nobody_waiting(tmp_path: Path) -> None:
     out = tmp_path / "pid"
     source = (
         "import subprocess, sys\n"
-        "child = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(60)'])\n"
+        "child = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(600)'])\n"
         "open(sys.argv[1], 'w').write(str(child.pid))"
     )
-    began = monotonic()
     send(program(source, str(out)))
-    assert monotonic() - began < 5
     pid = int(out.read_text())
     assert is_running(pid)
     os.kill(pid, 9)

