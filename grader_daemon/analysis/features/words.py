@@ -23,6 +23,9 @@ _PLAIN_APART: Final = b"\0" + _PLAIN[1:]
 _FIRST_LETTER = b":"
 """Greater than every digit, less than every letter."""
 
+BUCKETS: Final = 128
+_FIRST_BUCKET: Final = 100
+_ONLY_MARKS: Final = bytes(code == 1 for code in range(256))
 _MOST_KNOWN: Final = 4_096
 _LONGEST_KNOWN: Final = 24
 """Bytes: longer words are rarely common, and what is remembered is bounded."""
@@ -67,19 +70,18 @@ def share(part: int, whole: int) -> float:
 
 
 class Buckets(dict[bytes, int]):
-    """Into which of `count` buckets words fall: alike on every machine, and the common ones are looked up."""
+    """Into which of `BUCKETS` buckets words fall: alike on every machine, and the common ones are looked up.
 
-    def __init__(self, count: int) -> None:
-        super().__init__()
-        self._count = count
+    A bucket is kept as a byte above all that `marks` may give, so that no step of it is taken in Python.
+    """
 
     def __missing__(self, word: bytes) -> int:
-        bucket = crc32(word) % self._count
+        bucket = _FIRST_BUCKET + crc32(word) % BUCKETS
         if len(self) < _MOST_KNOWN and len(word) < _LONGEST_KNOWN:
             self[word] = bucket
         return bucket
 
-    def mark(self, found: Iterable[bytes], seen: list[int], start: int) -> None:
-        """Set to 1 the place of the bucket of each word, in `seen` from `start` on."""
-        for bucket in map(self.__getitem__, found):
-            seen[start + bucket] = 1
+    def marks(self, found: Iterable[bytes]) -> bytes:
+        """Give 1 for each bucket that a word falls into, 0 for the others."""
+        seen = bytearray([*map(self.__getitem__, found)])
+        return bytes.maketrans(seen, b"\1" * len(seen))[_FIRST_BUCKET : _FIRST_BUCKET + BUCKETS].translate(_ONLY_MARKS)

@@ -17,5 +17,10 @@ def test_a_mark_takes_a_bit() -> None:
     assert len(from_features((*measures, *[1] * MARKS))) < len(from_features(measures)) + MARKS // 5
 
 
+def test_marks_may_be_whole_numbers_or_not() -> None:
+    marks = (1, 0) * (MARKS // 2)
+    assert from_features(marks) == from_features(tuple(map(float, marks)))
+
+
 def test_a_row_without_features_has_none() -> None:
     assert to_features(None) == to_features("") == ()

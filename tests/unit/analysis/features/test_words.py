@@ -45,16 +45,24 @@ def test_share_is_cut_to_a_thousandth(part: int, whole: int, expected: float) ->
     assert share(part, whole) == expected
 
 
-def test_the_same_words_fall_into_the_same_places_on_every_machine() -> None:
-    seen = [0] * 12
-    Buckets(8).mark([b"word", b"word", b"other"], seen, 4)
-    assert seen == [0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0]
+def test_the_same_words_fall_into_the_same_buckets_on_every_machine() -> None:
+    marks = Buckets().marks([b"word", b"word", b"other"])
+    assert [place for place, mark in enumerate(marks) if mark] == sorted({crc32(b"word") % 128, crc32(b"other") % 128})
+    assert (len(marks), set(marks)) == (128, {0, 1})
+
+
+def test_every_bucket_is_marked_by_itself() -> None:
+    buckets = Buckets()
+    words = [b"%d" % number for number in range(2_000)]
+    assert buckets.marks(words) == b"\1" * 128
+    assert not any(buckets.marks([]))
+    assert {sum(buckets.marks([word])) for word in words} == {1}
 
 
 def test_what_is_known_of_words_is_bounded_and_changes_nothing() -> None:
     words = [b"%d" % number for number in range(10_000)] + [b"x" * 1_000]
-    buckets = Buckets(8)
-    assert [buckets[word] for word in words] == [buckets[word] for word in words] == [crc32(word) % 8 for word in words]
+    buckets = Buckets()
+    assert [buckets.marks([word]) for word in words] == [buckets.marks([word]) for word in words]
     assert len(buckets) == 4_096
     assert b"x" * 1_000 not in buckets
 
