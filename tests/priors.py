@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from grader_daemon.analysis.features import FEATURES
+from grader_daemon.analysis.features import FEATURES, FEATURES_VERSION
 from grader_daemon.calibration.prior import Prior, Provenance, ShippedPrior, Validity
 from grader_daemon.calibration.samples import Scaling
 from grader_daemon.domain.completion_model import CompletionModel
@@ -17,7 +17,8 @@ from tests.strategies import model
 def any_model(**changes: object) -> CompletionModel:
     """A model that reads the features of sessions and thinks nothing of any, but for `changes`."""
     zeros = (0.0,) * len(FEATURES)
-    return model(**{"names": tuple(FEATURES), "means": zeros, "weights": zeros, **changes})
+    fields = {"names": tuple(FEATURES), "features_version": FEATURES_VERSION, "means": zeros, "weights": zeros}
+    return model(**{**fields, **changes})
 
 
 def prior(**changes: object) -> Prior:
@@ -42,6 +43,7 @@ def write_prior(path: Path, *, better: VerdictBy = VerdictBy.RULES, **changes: o
     zeros, ones = (0.0,) * len(FEATURES), (1.0,) * len(FEATURES)
     fields = {
         "names": tuple(FEATURES),
+        "features_version": FEATURES_VERSION,
         "scaling": Scaling(means=zeros, scales=ones),
         "weights": zeros,
         "variances": ones,

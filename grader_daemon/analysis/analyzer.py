@@ -56,6 +56,7 @@ class Analyzer:
         claims = weigh_claims(session, walk.notes, final_index=final_index, redactor=self._redactor)
         signals = self._signals.read(walk.heard)
         last = session.messages[-1] if session.messages else None
+        failures = tuple(walk.trail.failures)
         cut_off = is_cut_off(session.messages, state, last_outcome=walk.last_outcome)
         return Analysis(
             state=state,
@@ -66,7 +67,7 @@ class Analyzer:
             final_index=final_index,
             total_api_calls=walk.api_calls,
             tool_calls=walk.tool_calls,
-            failures=tuple(walk.trail.failures),
+            failures=failures,
             signs=tuple(walk.trail.signs.values()),
             tools=walk.tool_use(),
             had_repeated_errors=walk.longest_run >= rules.error_runs.repeated_errors,
@@ -82,7 +83,13 @@ class Analyzer:
             signals_from_people=signals,
             request=self._request(session, walk),
             features=features_of(
-                walk.trace, last, request=walk.request, cut_off=cut_off, claims=claims, signals=signals
+                walk.trace,
+                last,
+                request=walk.request,
+                cut_off=cut_off,
+                failures=failures,
+                claims=claims,
+                signals=signals,
             ),
         )
 
@@ -226,6 +233,7 @@ class _Walk:
         tool = self.known_as(deed.tool)
         if self.kinds.kind_of(index, verdict, deed) is FailureKind.PROBE:
             self.trail.add_probe(index, tool, category=category, deed=deed)
+            self.trace.forgive()
             return
         self.trail.add(index, tool, category=category, deed=deed, said=verdict.said)
         self.recovery_index = None

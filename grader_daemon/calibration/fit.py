@@ -2,13 +2,16 @@
 
 Labels are few and features are many, so the fit is done among the labels: with `n` of them it solves systems of `n`
 equations, however many features there are (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
-algorithm 3.1; the weights are those of the primal problem).
+algorithm 3.1; the weights are those of the primal problem). How much some of the weights may vary is not known before
+the labels either: of a few answers the one is taken under which the labels were most to be expected (the same book,
+section 5.5; equation 3.32).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import compress
 from operator import mul
 
 import msgspec
@@ -22,10 +25,15 @@ _LEAST_CURVATURE = 1e-9
 
 
 class Gaussian(msgspec.Struct, frozen=True, kw_only=True):
-    """What is thought of the weights before the labels: independent, each with a mean and a variance above 0."""
+    """What is thought of the weights before the labels: independent, each with a mean and a variance above 0.
+
+    The variances of those `in_doubt` are known but for a factor that they share, one of `factors`.
+    """
 
     means: tuple[float, ...]
     variances: tuple[float, ...]
+    in_doubt: tuple[bool, ...]
+    factors: tuple[float, ...] = (1.0,)
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,22 +55,58 @@ class _Step(msgspec.Struct):
     worth: float
 
 
+class _Trial(msgspec.Struct):
+    """The best point under one factor, and how much the labels were to be expected under it."""
+
+    factor: float
+    step: _Step
+    triangle: Matrix
+    evidence: float
+
+
 def fit_logistic(rows: Sequence[Vector], outcomes: Sequence[bool], *, prior: Gaussian) -> Fit:
     """Fit weights to at least one row; `rows` have as many values as the prior, a constant 1 among them if wanted."""
     deviations = [math.sqrt(variance) for variance in prior.variances]
-    kernel = gram([list(map(mul, row, deviations)) for row in rows])
+    spread_out = [list(map(mul, row, deviations)) for row in rows]
+    doubtful = gram([list(compress(row, prior.in_doubt)) for row in spread_out])
+    known = gram([[value for value, doubt in zip(row, prior.in_doubt, strict=True) if not doubt] for row in spread_out])
     start = [dot(row, prior.means) for row in rows]
-    step = _mode(kernel, outcomes, start)
-    pulled = [
-        mean + variance * dot(column, step.pulls)
-        for mean, variance, column in zip(prior.means, prior.variances, zip(*rows, strict=True), strict=True)
+    pulls, trials = [0.0] * len(start), []
+    for factor in prior.factors:
+        trials.append(_try(factor, _sum(known, doubtful, factor), outcomes, start=start, pulls=pulls))
+        pulls = trials[-1].step.pulls
+    best = max(trials, key=lambda trial: trial.evidence)
+    return Fit(weights=_pulled(prior, best, rows), spread=_spread(best))
+
+
+def _sum(known: Matrix, doubtful: Matrix, factor: float) -> Matrix:
+    return [
+        [one + factor * other for one, other in zip(row, more, strict=True)]
+        for row, more in zip(known, doubtful, strict=True)
     ]
-    return Fit(weights=tuple(pulled), spread=_spread(kernel, step.odds))
 
 
-def _mode(kernel: Matrix, outcomes: Sequence[bool], start: list[float]) -> _Step:
+def _pulled(prior: Gaussian, trial: _Trial, rows: Sequence[Vector]) -> tuple[float, ...]:
+    """Give the weights that the labels pull the prior's to."""
+    each = zip(prior.means, prior.variances, prior.in_doubt, zip(*rows, strict=True), strict=True)
+    return tuple(
+        [
+            mean + variance * (trial.factor if doubt else 1.0) * dot(column, trial.step.pulls)
+            for mean, variance, doubt, column in each
+        ]
+    )
+
+
+def _try(factor: float, kernel: Matrix, outcomes: Sequence[bool], *, start: list[float], pulls: list[float]) -> _Trial:
+    """Fit under one factor, beginning with these pulls; the evidence is Laplace's approximation."""
+    step = _mode(kernel, outcomes, start, pulls)
+    triangle = cholesky(_curved(kernel, list(map(math.sqrt, _bends(step.odds)))))
+    return _Trial(factor, step, triangle, step.worth - sum([math.log(row[-1]) for row in triangle]))
+
+
+def _mode(kernel: Matrix, outcomes: Sequence[bool], start: list[float], pulls: list[float]) -> _Step:
     """Newton's method; a step that makes it worse is halved."""
-    step = _at([0.0] * len(start), kernel, outcomes, start)
+    step = _at(pulls, kernel, outcomes, start)
     gained = math.inf
     while gained > _PRECISION:
         towards = _newton(step, kernel, outcomes, start)
@@ -89,7 +133,7 @@ def _log_likelihood(odds: float, outcome: bool) -> float:  # noqa: FBT001  an ou
 
 def _newton(step: _Step, kernel: Matrix, outcomes: Sequence[bool], start: list[float]) -> list[float]:
     likely = list(map(probability, step.odds))
-    bends = [max(p * (1 - p), _LEAST_CURVATURE) for p in likely]
+    bends = _bends(step.odds)
     roots = list(map(math.sqrt, bends))
     wanted = [
         bend * (odds - first) + outcome - p
@@ -109,7 +153,11 @@ def _curved(kernel: Matrix, roots: list[float]) -> Matrix:
     return curved
 
 
-def _spread(kernel: Matrix, odds: list[float]) -> float:
-    bends = [max(p * (1 - p), _LEAST_CURVATURE) for p in map(probability, odds)]
-    inverse = inverse_diagonal(cholesky(_curved(kernel, list(map(math.sqrt, bends)))))
+def _bends(odds: list[float]) -> list[float]:
+    return [max(p * (1 - p), _LEAST_CURVATURE) for p in map(probability, odds)]
+
+
+def _spread(trial: _Trial) -> float:
+    bends = _bends(trial.step.odds)
+    inverse = inverse_diagonal(trial.triangle)
     return sum([(1 / part - 1) / bend for part, bend in zip(inverse, bends, strict=True)]) / len(bends)

@@ -1,8 +1,9 @@
 """What labels teach, and whether it is adopted: the decisions of a calibration, as functions of values.
 
-New weights have to be better than the prior on labels that they have not seen, by more than chance; and no worse than
-the weights in force on the labels that came since those were made. Whose verdict counts under `auto` is decided by
-labels when there are `FEWEST_LABELS` and they show a difference; else the sources that the prior had not seen say it.
+Without labels, or as long as they teach nothing, the prior is put at the level of a person's own sessions. New weights
+have to be better than the prior on labels that they have not seen, by more than chance; and no worse than the weights
+in force on the labels that came since those were made. Whose verdict counts under `auto` is decided by labels when
+there are `FEWEST_LABELS` and they show a difference; else the sources that the prior had not seen say it.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-import xxhash
 
 from grader_daemon.calibration.agreement import agreement, bins, calibration
-from grader_daemon.calibration.crossvalidation import compare, matthews_gain
+from grader_daemon.calibration.crossvalidation import matthews_gain
 from grader_daemon.calibration.judging import is_of, judge_in_force
 from grader_daemon.calibration.prior import Prior
 from grader_daemon.calibration.samples import Sample
-from grader_daemon.calibration.update import MOST_LABELS, update
+from grader_daemon.calibration.trial import Trial, guess, taught, tried
+from grader_daemon.calibration.update import FEWEST_SESSIONS, MOST_LABELS
 from grader_daemon.domain.calibration import (
     FEWEST_LABELS,
     Agreement,
@@ -32,34 +33,17 @@ from grader_daemon.domain.calibration import (
     WeightChange,
 )
 from grader_daemon.domain.completion_model import CompletionModel
-from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.feedback import Label, Sampling
-from grader_daemon.domain.verdict import Judge, Policy, VerdictBy, learned_version
+from grader_daemon.domain.verdict import Judge, Policy, VerdictBy
 
 _DAYS: Final = 7
 """Labels are looked at once in so many days; a look in the future was taken by a wrong clock."""
 _DAYS_AFTER_DISPUTES: Final = 1
 _FEWEST_DISPUTES: Final = 5
 """So many words on sessions that a scorer had graded otherwise are looked at on the next day: a week of reviews."""
-_FEWEST_FOR_RATE: Final = 20
-_FEWEST_TASKS: Final = 5
-_SURE: Final = 1e-12
 _LISTED_WEIGHTS: Final = 10
-
-
-class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """What labels were shown to teach.
-
-    `teacher` is the prior to learn from, as far as it may be left; None: nothing is better than the prior itself.
-    `likely` and `verdicts` are of the best model, one for each label and by a model that has not seen it; `gain` is how
-    much lower its Brier score is than the prior's.
-    """
-
-    name: str
-    teacher: Prior | None
-    likely: tuple[float, ...]
-    verdicts: tuple[bool, ...]
-    gain: Estimate
+_SAME_LEVEL: Final = 0.2
+"""Log-odds: a level that moved by less, five hundredths of probability at most, is not worth to grade all again."""
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +115,7 @@ def learned(
     trial = tried(terms.prior, samples, known)
     before = terms.judge(standing)
     in_force = before.model or terms.prior.model
-    model, why = _of_all(trial, terms.prior, samples, known), _why(trial)
+    model, why = _of_all(trial, in_force, samples, known), _why(trial, terms.prior)
     if standing is not None and model.version != in_force.version:
         fresh = [place for place, label in enumerate(fit) if label.given_at > standing.made_at]
         if _does_better(in_force, trial, samples, fresh):
@@ -156,6 +140,7 @@ def learned(
             why=why,
             before=before.version,
             seen=seen,
+            sessions=len(history),
             counts=_counts(fit, left_out=sum(label.completed is not None for label in labels) - len(fit)),
             gain=trial.gain,
             shift=shift,
@@ -168,39 +153,26 @@ def learned(
     )
 
 
-def tried(prior: Prior, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]) -> Trial:
-    """See by cross-validation whether labels teach anything: weights if there are enough, else the base rate alone."""
-    tasks = len({sample.task for sample in samples})
-    for name, fewest, teacher in (
-        ("base rate and weights", FEWEST_LABELS, prior),
-        ("the base rate", _FEWEST_FOR_RATE, _unmoved(prior)),
-    ):
-        if len(samples) >= fewest and tasks >= _FEWEST_TASKS:
-            found = compare(teacher, samples, history=history, current=prior.model)
-            if found.is_better_model:
-                likely, verdicts = found.probabilities, found.verdicts
-                return Trial(name=name, teacher=teacher, likely=likely, verdicts=verdicts, gain=found.brier_gain)
-    untaught = [_guess(prior.model, sample) for sample in samples]
-    likely, verdicts = tuple([p for p, _ in untaught]), tuple([verdict for _, verdict in untaught])
-    return Trial(name="", teacher=None, likely=likely, verdicts=verdicts, gain=Estimate(sample=len(samples)))
-
-
-def is_due(last: Calibration | None, *, newest: int, disputed: int, prior: Prior, age_days: float) -> bool:
-    """Are there labels to look at?
+def is_due(
+    last: Calibration | None, *, newest: int, disputed: int, sessions: int, prior: Prior, age_days: float
+) -> bool:
+    """Is there anything new to look at: a label, or twice as many sessions as before?
 
     Args:
-        last: the last look at them.
+        last: the last look.
         newest: numbers the feedback.
         disputed: how many sessions that a scorer had graded otherwise were judged since.
+        sessions: counts the finished ones.
         prior: the one to learn from.
         age_days: how long ago the last look was.
     """
     if last is None:
-        return newest > 0
+        return newest > 0 or sessions >= FEWEST_SESSIONS
     if last.evidence.prior != prior.version:
         return True
     pause = _DAYS if disputed < _FEWEST_DISPUTES else _DAYS_AFTER_DISPUTES
-    return newest > last.evidence.seen and not 0 <= age_days < pause
+    is_news = newest > last.evidence.seen or sessions >= max(FEWEST_SESSIONS, 2 * last.evidence.sessions)
+    return is_news and not 0 <= age_days < pause
 
 
 def _is_fit(label: Label, prior: Prior) -> bool:
@@ -215,25 +187,13 @@ def _sample(label: Label) -> Sample:
     return Sample(features=label.features, completed=bool(label.completed), task=task, by_rules=by_rules)
 
 
-def _unmoved(prior: Prior) -> Prior:
-    """Give a prior so sure of its weights that labels teach the base rate alone."""
-    return msgspec.structs.replace(prior, variances=(_SURE,) * len(prior.names))
-
-
-def _guess(model: CompletionModel, sample: Sample) -> tuple[float, bool]:
-    likely = model.predict(sample.features) or 0.0
-    return likely, likely >= model.threshold
-
-
 def _of_all(
-    trial: Trial, prior: Prior, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]
+    trial: Trial, in_force: CompletionModel, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]
 ) -> CompletionModel:
-    """Give the model of all labels; its version is a digest of what it says."""
-    if trial.teacher is None:
-        return prior.model
-    made = update(trial.teacher, samples, history=history, version="")
-    digest = xxhash.xxh3_64_hexdigest(msgspec.json.encode(made))[:8]
-    return msgspec.structs.replace(made, version=learned_version(prior.version, digest))
+    """Give the model of all labels; without any that teach, the one in force if it differs by next to nothing."""
+    model = taught(trial, samples, history)
+    is_same = in_force.weights == model.weights and abs(in_force.intercept - model.intercept) < _SAME_LEVEL
+    return in_force if trial.teacher is None and is_same else model
 
 
 def _agreement(likely: Sequence[float], verdicts: Sequence[bool], samples: Sequence[Sample]) -> Agreement | None:
@@ -272,7 +232,7 @@ def _does_better(standing: CompletionModel, trial: Trial, samples: Sequence[Samp
     def loss(likely: float, place: int) -> float:
         return (likely - samples[place].completed) ** 2
 
-    ahead = [loss(trial.likely[place], place) - loss(_guess(standing, samples[place])[0], place) for place in fresh]
+    ahead = [loss(trial.likely[place], place) - loss(guess(standing, samples[place])[0], place) for place in fresh]
     return math.fsum(ahead) > 0
 
 
@@ -280,7 +240,7 @@ def _shift(before: CompletionModel, after: CompletionModel, samples: Sequence[Sa
     """By how much probabilities of labelled sessions move, in the mean, and how many verdicts of the model turn."""
     if not samples:
         return 0.0, 0
-    pairs = [(_guess(before, sample), _guess(after, sample)) for sample in samples]
+    pairs = [(guess(before, sample), guess(after, sample)) for sample in samples]
     moves = math.fsum(abs(new[0] - old[0]) for old, new in pairs)
     return moves / len(pairs), sum(old[1] != new[1] for old, new in pairs)
 
@@ -307,11 +267,16 @@ def _counts(labels: Sequence[Label], *, left_out: int) -> LabelCounts:
     )
 
 
-def _why(trial: Trial) -> str:
+def _why(trial: Trial, prior: Prior) -> str:
     """Say in a sentence what was decided of the weights."""
-    gain = trial.gain
+    gain, is_levelled = trial.gain, trial.untaught.version != prior.version
+    if not gain.sample:
+        return "there are no labels; " + (
+            "the level is that of your own sessions" if is_levelled else "nothing is known"
+        )
     if gain.value is None or gain.low is None or gain.high is None:
-        return "nothing is shown to be better than the prior by cross-validation"
+        level = " at the level of your own sessions" if is_levelled else ""
+        return f"nothing is shown to be better than the prior{level} by cross-validation"
     return (
         f"{trial.name}: the Brier score falls by {gain.value:.3f} ({gain.low:.3f} to {gain.high:.3f})"
         " in cross-validation"

@@ -34,8 +34,9 @@ _RIDGE = 5.0
 _VARIANCE = 1 / 80
 """Of a weight around the prior's, in another place. The measures are flat between 1/40 and 1/160."""
 
-_FREE_VARIANCE = 1 / 200
-"""Of the weight of a feature that no other place can say anything of: `FREE`."""
+_FREE_VARIANCE = 0.1
+"""Of the weight of a feature that no other place can say anything of, `FREE`, for one unit of it: a word that half of
+the sessions have says more than one that few have."""
 
 FREE = "hash:"
 """Features whose names begin so are words; what they mean is for each user's own labels to tell."""
@@ -83,10 +84,11 @@ class Validity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Prior(msgspec.Struct, frozen=True, kw_only=True):
-    """Weights for scaled features, each with the variance that it has from place to place.
+    """Weights for scaled features, each with the variance that it has from place to place; `FREE` ones are not scaled.
 
-    `intercept` is the log-odds of an ordinary session; `base_rate` how many tasks are completed, the mean of sources.
-    None of this is about sessions that were cut off, of which the part `completed_when_cut_off` is completed.
+    `intercept` is the log-odds of an ordinary session; `base_rate` how many tasks are completed, the mean of sources;
+    `threshold` holds where the sessions of a place are as they ordinarily are in that place. None of this is about
+    sessions that were cut off, of which the part `completed_when_cut_off` is completed.
     """
 
     version: str
@@ -169,12 +171,13 @@ def train_prior(
     scores = [[dot(raw, row) for row in rows] for rows in scaled]
     slope = _slope(scores, outcomes)
     odds = [[slope * score for score in each] for each in scores]
+    centred = [_centred(each) for each in odds]
     base_rate = sum(map(_rate, sources)) / len(sources)
     intercept = _level(odds, base_rate)
     weights = [0.0] * len(directions)
     for index, weight in zip(known, raw, strict=True):
         weights[index] = slope * weight
-    likely = [[probability(intercept + value) for value in each] for each in odds]
+    likely = [[probability(intercept + value) for value in each] for each in centred]
     return Prior(
         version=version,
         features_version=features_version,
@@ -209,23 +212,25 @@ def _robust_weights(scaled: list[Matrix], outcomes: list[list[bool]], expected: 
 
 
 def _slope(scores: list[list[float]], outcomes: list[list[bool]]) -> float:
-    """Fit one slope to all sources, each with its own intercept and as much say as any other, by Newton's method."""
-    slope, intercepts = 0.0, [0.0] * len(scores)
+    """Fit one slope and one intercept to all sources, each with as much say as any other, by Newton's method.
+
+    With an intercept for each the slope would be greater; but the next place has none that anyone knew.
+    """
+    slope, intercept = 0.0, 0.0
     for _ in range(_NEWTON_STEPS):
-        pull, bend = -_FLATNESS * slope, _FLATNESS
-        moves = []
-        for each, results, intercept in zip(scores, outcomes, intercepts, strict=True):
+        level, pull, weight, lean, bend = 0.0, -_FLATNESS * slope, 0.0, 0.0, _FLATNESS
+        for each, results in zip(scores, outcomes, strict=True):
             likely = [probability(intercept + slope * score) for score in each]
             bends = [p * (1 - p) / len(each) for p in likely]
             pulls = [(result - p) / len(each) for result, p in zip(results, likely, strict=True)]
-            weight, level = sum(bends), sum(pulls)
-            centre = dot(bends, each) / weight
-            moves.append((level / weight, centre))
-            pull += dot(pulls, each) - centre * level
-            bend += dot(bends, list(map(mul, each, each))) - centre * centre * weight
-        move = pull / bend
-        slope += move
-        intercepts = [old + up - centre * move for old, (up, centre) in zip(intercepts, moves, strict=True)]
+            level += sum(pulls)
+            pull += dot(pulls, each)
+            weight += sum(bends)
+            lean += dot(bends, each)
+            bend += dot(bends, list(map(mul, each, each)))
+        size = weight * bend - lean * lean
+        slope += (weight * pull - lean * level) / size
+        intercept += (bend * level - lean * pull) / size
     return slope
 
 

@@ -1,10 +1,12 @@
-"""A prior and a person's own labels to the model for that person.
+"""A prior and a person's own sessions, labelled or not, to the model for that person.
 
-First the base rate is learned, from the labels and a little from the prior; then the weights, the most likely ones
-around those of the prior. Features are scaled by what is ordinary in the person's own sessions, labelled or not. Few
-labels leave weights uncertain, and log-odds that are uncertain are less far from even than they seem: all of them are
-drawn back by the same factor (MacKay, Neural Computation 4, 1992, with half the variance: more of it is in the prior's
-variances, which are wider than labels of one place would make them).
+Without labels only the level can be learned: an ordinary session of their own gets the probability of an ordinary one
+elsewhere, however many errors are ordinary there. With labels, first the base rate is learned, from the labels and a
+little from the prior; then the weights, the most likely ones around those of the prior. Features are scaled by what is
+ordinary in the person's own sessions, labelled or not. Few labels leave weights uncertain, and log-odds that are
+uncertain are less far from even than they seem: all of them are drawn back by the same factor (MacKay, Neural
+Computation 4, 1992, with a quarter of the variance: more of it is in the prior's variances, which are wider than labels
+of one place would make them). How much words may say, the labels tell as well.
 """
 
 from __future__ import annotations
@@ -15,24 +17,29 @@ from collections.abc import Sequence
 import msgspec
 
 from grader_daemon.calibration.fit import Gaussian, fit_logistic
-from grader_daemon.calibration.prior import Prior, unscaled
-from grader_daemon.calibration.samples import Sample
+from grader_daemon.calibration.prior import FREE, Prior, unscaled
+from grader_daemon.calibration.samples import Sample, Scaling
 from grader_daemon.domain.completion_model import CompletionModel
 
 MOST_LABELS = 400
 """So many of them are learned from, the last ones: the time that takes grows with their cube, what it gains hardly."""
 
+FEWEST_SESSIONS = 10
+"""So many sessions of one's own say what is ordinary among them; with more it is hardly better known."""
+
 _BASE_RATE_LABELS = 4.0
 """So many labels weigh as much as the base rate of the prior."""
 
 _INTERCEPT_VARIANCE = 100.0
-_SPREAD_COUNTED = 0.5
+_SPREAD_COUNTED = 0.25
+_WORD_FACTORS = (0.3, 3.0)
+"""How much more words may say in one place than in another; wider apart or more of them gain nothing."""
 
 
 def update(
     prior: Prior, labelled: Sequence[Sample], *, history: Sequence[tuple[float, ...]], version: str
 ) -> CompletionModel:
-    """Learn from a person's labels; without any, the model is the prior's.
+    """Learn from a person's labels; without any, only the level of their sessions.
 
     Args:
         prior: where it starts.
@@ -42,14 +49,17 @@ def update(
     """
     learned = [sample for sample in labelled[-MOST_LABELS:] if not prior.is_cut_off(sample.features)]
     if not learned:
-        return prior.model
+        return levelled(prior, history, version=version)
     seen = [features for features in history if not prior.is_cut_off(features)] or [
         sample.features for sample in learned
     ]
     scaling = prior.scaling.adapted(seen)
     rate = base_rate(prior, learned)
     start = Gaussian(
-        means=(*prior.weights, math.log(rate / (1 - rate))), variances=(*prior.variances, _INTERCEPT_VARIANCE)
+        means=(*prior.weights, math.log(rate / (1 - rate))),
+        variances=(*_variances(prior, scaling), _INTERCEPT_VARIANCE),
+        in_doubt=(*map(_is_free, prior.names), False),
+        factors=_WORD_FACTORS,
     )
     rows = [[*scaling.apply(sample.features), 1.0] for sample in learned]
     fit = fit_logistic(rows, [sample.completed for sample in learned], prior=start)
@@ -57,6 +67,18 @@ def update(
     *weights, intercept = [weight * drawn_back for weight in fit.weights]
     model = unscaled(prior, scaling, weights, intercept=intercept, threshold=0.5, version=version)
     return msgspec.structs.replace(model, threshold=_threshold(model, seen, rate))
+
+
+def levelled(prior: Prior, history: Sequence[tuple[float, ...]], *, version: str) -> CompletionModel:
+    """Give the prior's model at the level of a person's finished sessions; as it is where they are few."""
+    seen = [features for features in history if not prior.is_cut_off(features)]
+    if len(seen) < FEWEST_SESSIONS:
+        return prior.model
+    ordinary = tuple([math.fsum(column) / len(seen) for column in zip(*seen, strict=True)])
+    scaling = Scaling(means=ordinary, scales=prior.scaling.scales)
+    return unscaled(
+        prior, scaling, prior.weights, intercept=prior.intercept, threshold=prior.threshold, version=version
+    )
 
 
 def base_rate(prior: Prior, labelled: Sequence[Sample]) -> float:
@@ -69,3 +91,15 @@ def _threshold(model: CompletionModel, seen: Sequence[tuple[float, ...]], rate: 
     """Give the probability from which on as many of the sessions count as completed as the base rate says."""
     likely = sorted([model.predict(features) or 0.0 for features in seen])
     return likely[min(len(likely) - 1, int((1 - rate) * len(likely)))]
+
+
+def _variances(prior: Prior, scaling: Scaling) -> list[float]:
+    """Give the variances of weights for scaled features."""
+    return [
+        variance * scale * scale if _is_free(name) else variance
+        for name, variance, scale in zip(prior.names, prior.variances, scaling.scales, strict=True)
+    ]
+
+
+def _is_free(name: str) -> bool:
+    return name.startswith(FREE)

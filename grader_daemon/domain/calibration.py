@@ -66,8 +66,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     `prior` is the version of the prior that it started from, `better` whose verdict is known to be the better one, by
     labels if `by_labels`, else by the sources that the prior had not seen. `why` says in a sentence what was decided,
-    `before` is the version of the judge before. `seen` is the id of the newest feedback that was looked at, 0 where
-    none was: then the rest is empty.
+    `before` is the version of the judge before. `seen` is the id of the newest feedback that was looked at, `sessions`
+    how many finished sessions said what is ordinary; both are 0 where none was looked at: then the rest is empty.
 
     `gain` is by how much the Brier score of sessions that were not learned from is lower than the prior's. `shift` is
     by how much the probability of labelled sessions moves in the mean, `turned` how many of the model's verdicts on
@@ -81,6 +81,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     before: str | None = None
     seen: int = 0
+    sessions: int = 0
     counts: LabelCounts = LabelCounts()
     gain: Estimate = Estimate()
     shift: float = 0.0
@@ -92,9 +93,10 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    """One look at the labels, or one change of policy. `model` is the one in force then, the new one if `adopted`.
+    """One look at labels and sessions, or one change of policy.
 
-    `verdict_by` is who decides under it. `number` is None until it is kept.
+    `model` is the one in force then, the new one if `adopted`. `verdict_by` is who decides under it. `number` is None
+    until it is kept.
     """
 
     number: int | None = None

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from typing import Final
 
-MARKS: Final = 384
+MARKS: Final = 768
 """So many features at the end are marks."""

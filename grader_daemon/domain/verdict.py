@@ -9,6 +9,7 @@ import msgspec
 from grader_daemon.domain.completion_model import CompletionModel
 
 _NO_MODEL = "none"
+_LEVELLED = "~"
 _LEARNED = "-"
 """In the version of a model between that of its prior and what was learned."""
 
@@ -94,6 +95,11 @@ class GradeVersion(msgspec.Struct, frozen=True):
 def learned_version(prior: str, digest: str) -> str:
     """Name a model that was learned from labels, beginning with a prior."""
     return f"{prior}{_LEARNED}{digest}"
+
+
+def level_version(prior: str, digest: str) -> str:
+    """Name a prior's model that was put at the level of one's own sessions; no label has taught it anything."""
+    return f"{prior}{_LEVELLED}{digest}"
 
 
 def rejudged_version(version: str, judge: Judge) -> str:

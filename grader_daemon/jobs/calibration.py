@@ -1,4 +1,4 @@
-"""Calibration: what people's labels teach, looked at once a week, and the record of who decides.
+"""Calibration: what people's labels and sessions teach, looked at once a week, and the record of who decides.
 
 All of it is in the rows of `calibrations`: a daemon that runs takes up the newest that was adopted, whoever wrote it.
 Nothing is written but one row at the end, in one transaction, so a crash or a second calibration at the same time loses
@@ -24,7 +24,7 @@ _HISTORY = 2000
 
 
 class CalibrationJob:
-    """Looks at the labels when there are new ones, and when nothing waits to be graded.
+    """Looks at labels and sessions when there are new ones, and when nothing waits to be graded.
 
     Once a week at most; once a day where people settled what a scorer and the grader do not agree on.
     """
@@ -36,7 +36,7 @@ class CalibrationJob:
         self._is_settled = is_settled
 
     def run(self, now: datetime) -> bool:
-        """Record who decides, if that changed, and learn from new labels.
+        """Record who decides, if that changed, and learn from new labels and sessions.
 
         Returns:
             whether anything was recorded.
@@ -65,13 +65,14 @@ class Calibrator:
             return None if record is None else self._keep(standing, record)
 
     def is_due(self, now: datetime) -> bool:
-        """Are there labels that no calibration has seen, and was the last one long enough ago?"""
+        """Are there labels or sessions that no calibration has seen, and was the last one long enough ago?"""
         last = self._store.calibrations.last_look()
         seen = 0 if last is None else last.evidence.seen
         return is_due(
             last,
             newest=self._store.feedback.newest_number(),
             disputed=self._store.quality.settled(since=seen, by=self._discrepancy),
+            sessions=self._store.calibrations.finished(_HISTORY),
             prior=self._terms.prior,
             age_days=0.0 if last is None else (now - last.made_at).total_seconds() / _SECONDS_A_DAY,
         )

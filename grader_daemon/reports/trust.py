@@ -44,6 +44,9 @@ def calibration_lines(made: Calibration) -> Iterator[str]:
         yield "That is kept in mind; weights and verdicts stay as they are."
         return
     yield f"Adopted: {evidence.before} becomes {made.judge.version}."
+    if not evidence.counts.total:
+        yield f"The level is that of {evidence.sessions} finished sessions."
+        return
     yield (
         f"Probabilities of labelled sessions move by {evidence.shift:.3f} in the mean;"
         f" {evidence.turned} verdicts of the model turn."

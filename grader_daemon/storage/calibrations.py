@@ -16,6 +16,8 @@ from grader_daemon.storage.rows import known_moment, to_text
 _COLUMNS = ("made_at", "adopted", "verdict_by", "policy", "labels", "model", "evidence")
 _SELECT = f"SELECT id, {', '.join(_COLUMNS)} FROM calibrations"
 _INSERT = f"INSERT INTO calibrations ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_SEES = "evidence ->> 'seen' > 0 OR evidence ->> 'sessions' > 0"
+_FINISHED = "FROM session_details WHERE state <> 'open' AND features IS NOT NULL"
 _encode = msgspec.json.Encoder().encode
 _decode_model = msgspec.json.Decoder(CompletionModel).decode
 _decode_evidence = msgspec.json.Decoder(Evidence).decode
@@ -54,8 +56,8 @@ class Calibrations:
         return next(iter(self._read(f"{_SELECT} WHERE adopted ORDER BY id DESC LIMIT 1")), None)
 
     def last_look(self) -> Calibration | None:
-        """Give the newest that looked at labels, adopted or not."""
-        return next(iter(self._read(f"{_SELECT} WHERE evidence ->> 'seen' > 0 ORDER BY id DESC LIMIT 1")), None)
+        """Give the newest that looked at labels or sessions, adopted or not."""
+        return next(iter(self._read(f"{_SELECT} WHERE {_SEES} ORDER BY id DESC LIMIT 1")), None)
 
     def latest(self, limit: int) -> list[Calibration]:
         """Give the newest, adopted or not, the newest first."""
@@ -63,12 +65,12 @@ class Calibrations:
 
     def history(self, limit: int) -> list[tuple[float, ...]]:
         """Give the features of the newest finished sessions."""
-        rows = self._database.rows(
-            "SELECT features FROM session_details WHERE state <> 'open' AND features IS NOT NULL"
-            " ORDER BY ended_at DESC LIMIT ?",
-            (limit,),
-        )
+        rows = self._database.rows(f"SELECT features {_FINISHED} ORDER BY ended_at DESC LIMIT ?", (limit,))
         return [to_features(row[0]) for row in rows]
+
+    def finished(self, limit: int) -> int:
+        """Count finished sessions whose features are known; no farther than to `limit`."""
+        return int(self._database.rows(f"SELECT count(*) FROM (SELECT 1 {_FINISHED} LIMIT ?)", (limit,))[0][0])
 
     def model(self, version: str) -> CompletionModel | None:
         """Give the model of this version, if one of the calibrations made or used it."""

@@ -1,6 +1,6 @@
 """Features as a column: the measures as numbers, the marks behind them as bits.
 
-Marks are four fifths of the features and weigh nothing before there are labels, so a row must hardly notice them.
+Marks are most of the features and weigh nothing before there are labels, so a row must hardly notice them.
 """
 
 from __future__ import annotations

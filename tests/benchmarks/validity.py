@@ -4,11 +4,12 @@ Run it as ``python -m tests.benchmarks.validity [FOLDER]`` in the repository. FO
 success or completed, source, task_id) and session files at any depth, or ``.jsonl.gz`` files with a session a line.
 
 Nothing is tested on what it was trained on. Every source is tested with a prior that was trained without it and without
-the sources that share tasks with it; the prior that ships with the package is not used. For the rows with labels, the
-tasks of a source are split in halves at random (more for calibration where half is too few), labels are drawn from the
-one and tested on the other; that is done with several seeds. A row is the mean over the sources in which there are both
-outcomes. `floor` is the calibration error that the same probabilities would have on test sets of this size if they
-were exactly right; `constant` the error of always giving the share of the labels.
+the sources that share tasks with it; the prior that ships with the package is not used. For all but the first table,
+the tasks of a source are split in halves at random (more for calibration where half is too few); what the person has,
+sessions without labels or also labels, is drawn from the one and tested on the other, with several seeds. A row is the
+mean over the sources in which there are both outcomes. `floor` is the calibration error that the same probabilities
+would have on test sets of this size if they were exactly right; `constant` the error of always giving the share of the
+labels.
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ from tests.benchmarks.targets import VALIDITY
 
 _TRUTH = Path(__file__).parents[3] / "shared/data/truth"
 _LABELS = (100, 200)
+_SESSIONS = 20
+"""Without labels that many sessions of one's own are known."""
+
 _ALMOST_ALL = 1.05
 """Calibration tasks hold at least that many times the labels."""
 
@@ -77,6 +81,7 @@ def main() -> int:
     print("  " + ", ".join(f"{source} {len(each)}" for source, each in tested.items()))
     priors = _priors([case.sample for case in cases])
     missed = _without_labels(tested, priors)
+    _with_sessions(tested, priors, seeds=arguments.seeds)
     for labels in _LABELS:
         missed |= _with_labels(tested, priors, labels=labels, seeds=arguments.seeds)
     return int(missed | _claims(cases))
@@ -142,6 +147,22 @@ def _without_labels(tested: Mapping[str, Sequence[Sample]], priors: Mapping[str,
     rows.append(("mean", str(sum(map(len, tested.values()))), *_numbers(_mean(by_rules))[:2], *_numbers(mean)[:4]))
     machine.print_table(("source", "n", "rules AUC", "rules MCC", "AUC", "MCC", "skill", "ECE"), rows)
     return _told("AUC", mean.ranking, VALIDITY["auc_0"]) | _told("MCC", mean.matthews, VALIDITY["mcc_0"])
+
+
+def _with_sessions(tested: Mapping[str, Sequence[Sample]], priors: Mapping[str, Prior], *, seeds: int) -> None:
+    print(f"\n{_SESSIONS} sessions of the source, no labels")
+    rows, means = [], []
+    for source, samples in tested.items():
+        found = []
+        for seed in range(seeds):
+            chance = random.Random(seed)
+            own, others = _split(samples, 0, chance)
+            history = [sample.features for sample in chance.sample(own, min(_SESSIONS, len(own)))]
+            found.append(_worth(update(priors[source], (), history=history, version=""), others))
+        means.append(_mean(found))
+        rows.append((source, *_numbers(means[-1])[:4]))
+    rows.append(("mean", *_numbers(_mean(means))[:4]))
+    machine.print_table(("source", "AUC", "MCC", "skill", "ECE"), rows)
 
 
 def _with_labels(

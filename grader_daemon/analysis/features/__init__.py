@@ -20,13 +20,14 @@ from grader_daemon.analysis.features import (
     work,
 )
 from grader_daemon.analysis.features.scene import Trace, scene_of
+from grader_daemon.domain.analysis import Failure
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session import Message
 
 __all__ = ["DIRECTIONS", "FEATURES", "FEATURES_VERSION", "HIGHEST_VALUES", "Trace", "features_of"]
 
-FEATURES_VERSION: Final = 1
+FEATURES_VERSION: Final = 2
 """Raised by one whenever a feature comes, goes or changes its meaning."""
 
 _GROUPS: Final = (ending, trouble, repetition, work, grounding, form, conversation, evidence, hashes)
@@ -49,15 +50,17 @@ def features_of(
     *,
     request: str | None,
     cut_off: bool = False,
+    failures: tuple[Failure, ...] = (),
     claims: tuple[Claim, ...] = (),
     signals: tuple[PersonSignal, ...] = (),
 ) -> tuple[float, ...]:
     """Give the features of a session, each a finite number of its range, by what was noted of it.
 
     `last` is the last message of the session, `request` the first message of a person. `cut_off` says that the session
-    was stopped before its work was done; `claims` and `signals` are what the answer claims and what people let know.
+    was stopped before its work was done; `failures` are what went wrong, `claims` and `signals` what the answer claims
+    and what people let know.
     """
-    scene = scene_of(trace, last, request=request, cut_off=cut_off, claims=claims, signals=signals)
+    scene = scene_of(trace, last, request=request, cut_off=cut_off, failures=failures, claims=claims, signals=signals)
     values: list[float] = []
     for measure in _MEASURES:
         values += measure(scene)

@@ -15,7 +15,7 @@ import msgspec
 
 from grader_daemon.analysis.deeds import Deed, Purpose
 from grader_daemon.analysis.features.words import each_plain, ends, numbers, output
-from grader_daemon.domain.analysis import Outcome
+from grader_daemon.domain.analysis import Failure, Outcome
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session import Message
@@ -65,6 +65,11 @@ class Trace:
         self.count_people += 1
         self.people.append(said)
 
+    def forgive(self) -> None:
+        """Let the last result be no failure: it was a look at what may not be there."""
+        message, _ = self.results.pop()
+        self.results.append((message, Outcome.SUCCESS))
+
 
 class Result(msgspec.Struct, frozen=True, gc=False):
     """A tool result: its ends, its words in lower case (as one text, in order, as a set), its length, its outcome."""
@@ -111,6 +116,7 @@ class Scene(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     people: list[bytes]
     people_words: list[set[bytes]]
     cut_off: bool
+    failures: tuple[Failure, ...]
     claims: tuple[Claim, ...]
     signals: tuple[PersonSignal, ...]
     about_files: bool
@@ -124,6 +130,7 @@ def scene_of(
     *,
     request: str | None,
     cut_off: bool,
+    failures: tuple[Failure, ...],
     claims: tuple[Claim, ...],
     signals: tuple[PersonSignal, ...],
 ) -> Scene:
@@ -166,6 +173,7 @@ def scene_of(
         people=people,
         people_words=[set(text.split()) for text in people],
         cut_off=cut_off,
+        failures=failures,
         claims=claims,
         signals=signals,
         about_files=_is_about_files(asked, request_words, calls),

@@ -8,7 +8,7 @@ from typing import Final
 from grader_daemon.analysis.features.feature import Feature, log
 from grader_daemon.analysis.features.scene import Result, Scene
 from grader_daemon.analysis.features.words import share
-from grader_daemon.domain.analysis import Outcome
+from grader_daemon.domain.analysis import FailureKind, Outcome, errors_of
 from grader_daemon.domain.phrases import holds_any
 
 FEATURES: Final = (
@@ -23,6 +23,7 @@ FEATURES: Final = (
     Feature("error_last", "The last result speaks of an error."),
     Feature("failures", "Share of failures among the last results."),
     Feature("overcome", "Share of failures that were followed by a success at once; 0.7 without failures.", 1),
+    Feature("left", "Share of errors that nothing later made good; 0.3 without errors.", -1),
     Feature("worse", "Share of errors in the later half of the last results over that in both halves.", -0.5),
     Feature("doubt", "Words of doubt in the agent's last texts (wait, wrong, another approach, …).", -1, 12),
     Feature("form_complaints", "Share of results and messages that say the agent's words could not be read.", -1),
@@ -66,6 +67,7 @@ _EMPTY = (b"", b"no output", b"none", b"null", b"nan", b"0")
 _SHORT = 40
 _BRACKETS = 2
 _USUALLY_OVERCOME = 0.7
+_USUALLY_LEFT = 0.3
 
 
 def measure(scene: Scene) -> tuple[float, ...]:
@@ -88,6 +90,7 @@ def measure(scene: Scene) -> tuple[float, ...]:
         float(errors[-1]) if errors else 0.0,
         share(sum(failed), len(failed)),
         _overcome(failed),
+        _left(scene),
         _worse(errors),
         log(doubt),
         share(sum(misread), len(misread)),
@@ -122,6 +125,11 @@ def _overcome(failed: list[bool]) -> float:
     if True not in failed:
         return _USUALLY_OVERCOME
     return share(sum([one and not other for one, other in pairwise(failed)]), sum(failed))
+
+
+def _left(scene: Scene) -> float:
+    kinds = [error.kind for error in errors_of(scene.failures)]
+    return share(kinds.count(FailureKind.HARMFUL), len(kinds)) if kinds else _USUALLY_LEFT
 
 
 def _worse(errors: list[bool]) -> float:

@@ -23,8 +23,7 @@ _PLAIN_APART: Final = b"\0" + _PLAIN[1:]
 _FIRST_LETTER = b":"
 """Greater than every digit, less than every letter."""
 
-BUCKETS: Final = 128
-_FIRST_BUCKET: Final = 100
+BUCKETS: Final = 256
 _ONLY_MARKS: Final = bytes(code == 1 for code in range(256))
 _MOST_KNOWN: Final = 4_096
 _LONGEST_KNOWN: Final = 24
@@ -72,11 +71,11 @@ def share(part: int, whole: int) -> float:
 class Buckets(dict[bytes, int]):
     """Into which of `BUCKETS` buckets words fall: alike on every machine, and the common ones are looked up.
 
-    A bucket is kept as a byte above all that `marks` may give, so that no step of it is taken in Python.
+    A bucket is a byte, so that no step of `marks` is taken in Python.
     """
 
     def __missing__(self, word: bytes) -> int:
-        bucket = _FIRST_BUCKET + crc32(word) % BUCKETS
+        bucket = crc32(word) % BUCKETS
         if len(self) < _MOST_KNOWN and len(word) < _LONGEST_KNOWN:
             self[word] = bucket
         return bucket
@@ -84,4 +83,5 @@ class Buckets(dict[bytes, int]):
     def marks(self, found: Iterable[bytes]) -> bytes:
         """Give 1 for each bucket that a word falls into, 0 for the others."""
         seen = bytearray([*map(self.__getitem__, found)])
-        return bytes.maketrans(seen, b"\1" * len(seen))[_FIRST_BUCKET : _FIRST_BUCKET + BUCKETS].translate(_ONLY_MARKS)
+        marks = bytes.maketrans(seen, b"\1" * len(seen)).translate(_ONLY_MARKS)
+        return marks if 1 in seen else marks[:1] + b"\0" + marks[2:]  # what is not seen stays itself, and 1 is a mark

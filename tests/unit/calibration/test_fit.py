@@ -13,7 +13,7 @@ ROWS = st.lists(st.tuples(st.tuples(st.floats(-3, 3), st.floats(-3, 3)), st.bool
 
 
 def _gaussian(*means: float, variance: float = 1.0) -> Gaussian:
-    return Gaussian(means=means, variances=(variance,) * len(means))
+    return Gaussian(means=means, variances=(variance,) * len(means), in_doubt=(False,) * len(means))
 
 
 def test_one_label_moves_one_weight_to_where_prior_and_label_pull_alike() -> None:
@@ -47,7 +47,7 @@ def test_a_prior_that_is_sure_and_wrong_is_corrected_step_by_step() -> None:
 @settings(max_examples=50)
 @given(ROWS)
 def test_at_the_weights_labels_and_prior_pull_alike(labels: list[tuple[tuple[float, float], bool]]) -> None:
-    prior = Gaussian(means=(0.5, -0.5), variances=(0.5, 2.0))
+    prior = Gaussian(means=(0.5, -0.5), variances=(0.5, 2.0), in_doubt=(False, False))
     fit = fit_logistic([row for row, _ in labels], [outcome for _, outcome in labels], prior=prior)
     for place in range(2):
         pulled = sum(
@@ -56,3 +56,21 @@ def test_at_the_weights_labels_and_prior_pull_alike(labels: list[tuple[tuple[flo
         )
         kept = (fit.weights[place] - prior.means[place]) / prior.variances[place]
         assert pulled == pytest.approx(kept, abs=1e-4)
+
+
+DOUBTFUL = Gaussian(means=(0.0, 0.0), variances=(1.0, 1.0), in_doubt=(False, True), factors=(0.1, 10.0))
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "factor"),
+    [
+        pytest.param([True, False] * 10, 10.0, id="it-tells-the-outcome"),
+        pytest.param([True, True, False, False] * 5, 0.1, id="it-tells-nothing"),
+    ],
+)
+def test_how_much_a_weight_may_vary_is_told_by_the_labels(outcomes: list[bool], factor: float) -> None:
+    rows = [[1.0, 1.0], [1.0, -1.0]] * 10
+    known = Gaussian(means=DOUBTFUL.means, variances=(1.0, factor), in_doubt=(False, False))
+    fit, wanted = (fit_logistic(rows, outcomes, prior=prior) for prior in (DOUBTFUL, known))
+    assert fit.weights == pytest.approx(wanted.weights, abs=1e-6)
+    assert fit.spread == pytest.approx(wanted.spread, rel=1e-6)

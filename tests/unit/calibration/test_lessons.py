@@ -82,6 +82,47 @@ def test_a_request_asked_again_and_again_is_one_task() -> None:
 def test_no_labels_are_nothing_to_learn_from() -> None:
     found = look([])
     assert (found.adopted, found.labels, found.model) == (False, 0, PRIOR.model)
+    assert found.evidence.why == "there are no labels; nothing is known"
+
+
+SURE = Terms(policy=Policy.AUTO, prior=prior(version="prior-1", weights=(1.0,)), prior_better=VerdictBy.RULES)
+"""A prior whose feature means something."""
+
+
+def level(value: float, standing: Calibration | None = None, count: int = 20) -> Calibration:
+    return learned([], standing, SURE, history=[(value,)] * count, now=LATER, seen=0)
+
+
+def test_without_labels_the_prior_is_put_at_the_level_of_the_sessions() -> None:
+    found = level(3.0)
+    assert found.adopted
+    assert found.model.predict((3.0,)) == pytest.approx(0.5)
+    assert found.model.version.startswith("prior-1~")
+    assert (found.labels, found.evidence.seen, found.evidence.sessions) == (0, 0, 20)
+    assert found.evidence.why == "there are no labels; the level is that of your own sessions"
+    assert found.evidence.weights == ()
+
+
+def test_few_sessions_say_nothing_of_the_level() -> None:
+    assert not level(3.0, count=9).adopted
+
+
+def test_a_level_that_hardly_moved_stays() -> None:
+    standing = level(3.0)
+    assert not level(3.19, standing).adopted
+    moved = level(3.21, standing)
+    assert (moved.adopted, moved.evidence.before) == (True, standing.judge.version)
+
+
+def test_labels_have_to_do_better_than_the_prior_at_the_level_of_the_sessions() -> None:
+    """Half are completed: the base rate of these labels is news to the prior, and not to the prior at their level."""
+    given = [label(session_id=str(n), completed=n % 2 == 0, features=(3.0,)) for n in range(40)]
+    far, levelled = (learned(given, None, SURE, history=[(3.0,)] * n, now=LATER, seen=9) for n in (0, 20))
+    assert far.evidence.why.startswith("the base rate")
+    assert levelled.model.version.startswith("prior-1~")
+    assert levelled.evidence.why == (
+        "nothing is shown to be better than the prior at the level of your own sessions by cross-validation"
+    )
 
 
 @pytest.mark.parametrize(
@@ -243,22 +284,36 @@ def test_another_verdict_of_the_same_prior_is_recorded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("last", "newest", "disputed", "age_days", "due"),
+    ("last", "newest", "sessions", "age_days", "due"),
     [
-        pytest.param(None, 0, 0, 0.0, False, id="nothing-said"),
+        pytest.param(None, 0, 9, 0.0, False, id="nothing-said"),
         pytest.param(None, 1, 0, 0.0, True, id="the-first-label"),
-        pytest.param({"seen": 3}, 3, 0, 30.0, False, id="nothing-new"),
+        pytest.param(None, 0, 10, 0.0, True, id="sessions-enough"),
+        pytest.param({"seen": 3}, 3, 9, 30.0, False, id="nothing-new"),
         pytest.param({"seen": 3}, 4, 0, 6.9, False, id="within-a-week"),
         pytest.param({"seen": 3}, 4, 0, 7.0, True, id="after-a-week"),
-        pytest.param({"seen": 3}, 8, 5, 0.9, False, id="five-settled-within-a-day"),
-        pytest.param({"seen": 3}, 8, 5, 1.0, True, id="five-settled-after-a-day"),
-        pytest.param({"seen": 3}, 8, 4, 6.9, False, id="four-settled-within-a-week"),
         pytest.param({"seen": 3}, 4, 0, -1.0, True, id="looked-at-in-the-future"),
+        pytest.param({"sessions": 10}, 0, 19, 30.0, False, id="a-few-sessions-more"),
+        pytest.param({"sessions": 10}, 0, 20, 7.0, True, id="twice-as-many-sessions"),
+        pytest.param({"sessions": 10}, 0, 20, 6.9, False, id="twice-as-many-within-a-week"),
         pytest.param({"seen": 3, "prior": "prior-0"}, 3, 0, 0.0, True, id="another-prior"),
     ],
 )
-def test_labels_are_looked_at_in_time(
-    last: dict[str, object] | None, newest: int, disputed: int, age_days: float, due: bool
+def test_what_is_new_is_looked_at_in_time(
+    last: dict[str, object] | None, newest: int, sessions: int, age_days: float, due: bool
 ) -> None:
     looked = None if last is None else calibration(evidence=evidence(**{"prior": "prior-1", **last}))
-    assert is_due(looked, newest=newest, disputed=disputed, prior=PRIOR, age_days=age_days) is due
+    assert is_due(looked, newest=newest, disputed=0, sessions=sessions, prior=PRIOR, age_days=age_days) is due
+
+
+@pytest.mark.parametrize(
+    ("disputed", "age_days", "due"),
+    [
+        pytest.param(5, 0.9, False, id="five-settled-within-a-day"),
+        pytest.param(5, 1.0, True, id="five-settled-after-a-day"),
+        pytest.param(4, 6.9, False, id="four-settled-within-a-week"),
+    ],
+)
+def test_words_on_disputed_sessions_are_looked_at_on_the_next_day(disputed: int, age_days: float, due: bool) -> None:
+    looked = calibration(evidence=evidence(prior="prior-1", seen=3))
+    assert is_due(looked, newest=8, disputed=disputed, sessions=0, prior=PRIOR, age_days=age_days) is due

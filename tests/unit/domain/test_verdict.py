@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.domain.verdict import Decision, GradeVersion, Judge, VerdictBy, learned_version, rejudged_version
+from grader_daemon.domain.verdict import (
+    Decision,
+    GradeVersion,
+    Judge,
+    VerdictBy,
+    learned_version,
+    level_version,
+    rejudged_version,
+)
 from tests.strategies import model
 
 LIKELY = model(names=("a",), means=(0.0,), weights=(0.0,))
@@ -70,6 +78,7 @@ def test_another_judge_keeps_the_rules_of_a_grade(before: str) -> None:
     [
         pytest.param("9ca1+p1.model", False, id="prior"),
         pytest.param(f"9ca1+{learned_version('p1', 'ab')}.rules", True, id="own-labels"),
+        pytest.param(f"9ca1+{level_version('p1', 'ab')}.rules", False, id="own-sessions-without-labels"),
         pytest.param("9ca1+none.rules", False, id="no-model"),
     ],
 )

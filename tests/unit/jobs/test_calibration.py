@@ -34,9 +34,8 @@ class World:
     def job(self, policy: Policy = Policy.AUTO) -> CalibrationJob:
         return CalibrationJob(self.under(policy), is_settled=lambda: self.settled)
 
-    def label(self, count: int, *, first: int = 0, now: datetime = NOW) -> None:
-        """Let a person judge so many new sessions, whose only feature tells the truth."""
-        numbers = range(first, first + count)
+    def finish(self, count: int, *, first: int = 0) -> None:
+        """Let so many new sessions end, whose only feature tells the truth."""
         with self.store.transaction():
             self.store.save_grades(
                 [
@@ -48,9 +47,15 @@ class World:
                             rules_completed=True,
                         )
                     )
-                    for n in numbers
+                    for n in range(first, first + count)
                 ]
             )
+
+    def label(self, count: int, *, first: int = 0, now: datetime = NOW) -> None:
+        """Let a person judge so many new sessions."""
+        self.finish(count, first=first)
+        numbers = range(first, first + count)
+        with self.store.transaction():
             self.store.give(
                 [Said(session_id=str(n), by="me", source=FeedbackSource.CSV, completed=n % 3 == 0) for n in numbers],
                 now=now,
@@ -171,3 +176,19 @@ def test_what_is_normal_is_learned_anew_where_verdicts_change(world: World, poli
     world.watch_streams()
     world.job(policy).run(NOW)
     assert set(world.store.alerts.streams()) == left
+
+
+def test_without_labels_the_job_looks_at_sessions_when_there_are_enough_and_at_twice_as_many(world: World) -> None:
+    world.job().run(NOW)
+    world.finish(9)
+    assert not world.job().run(NOW)
+    world.finish(1, first=9)
+    assert world.job().run(NOW)
+    look = world.store.calibrations.last_look()
+    assert look is not None
+    assert (look.labels, look.evidence.sessions) == (0, 10)
+    world.finish(9, first=10)
+    assert not world.job().run(NOW + WEEK)
+    world.finish(1, first=19)
+    assert world.job().run(NOW + WEEK)
+    assert not world.job().run(NOW + 2 * WEEK)

@@ -103,6 +103,14 @@ def test_what_was_adopted_is_told_with_what_changed() -> None:
     ]
 
 
+def test_what_was_adopted_without_labels_is_a_level() -> None:
+    made = calibration(model=model(version="m1~ab"), evidence=evidence(before="m1.rules", sessions=20))
+    assert list(calibration_lines(made))[-2:] == [
+        "Adopted: m1.rules becomes m1~ab.rules.",
+        "The level is that of 20 finished sessions.",
+    ]
+
+
 def test_what_was_not_adopted_changes_nothing() -> None:
     assert list(calibration_lines(calibration(adopted=False)))[-1] == "Nothing changes."
 

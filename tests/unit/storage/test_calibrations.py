@@ -53,6 +53,11 @@ def test_one_that_was_not_adopted_changes_nothing(store: Store) -> None:
     assert (store.calibrations.adopted(), store.calibrations.newest_number()) == (first, 1)
 
 
+def test_a_look_at_sessions_is_a_look(store: Store) -> None:
+    looked, _ = add(store, calibration(evidence=evidence(sessions=20)), calibration())
+    assert store.calibrations.last_look() == looked
+
+
 def test_the_last_look_at_labels_is_told_from_changes_of_policy(store: Store) -> None:
     assert store.calibrations.last_look() is None
     looked, _ = add(store, calibration(evidence=evidence(seen=3), adopted=False), calibration())
@@ -87,6 +92,7 @@ def test_features_of_the_newest_finished_sessions_are_kept(store: Store) -> None
             ]
         )
     assert store.calibrations.history(2) == [(1.0,), (2.0,)]
+    assert (store.calibrations.finished(2), store.calibrations.finished(9)) == (2, 3)
 
 
 def test_a_row_of_another_version_is_passed_over(store: Store) -> None:

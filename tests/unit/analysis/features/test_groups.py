@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from grader_daemon.domain.session import Message
@@ -10,6 +11,12 @@ from tests.strategies import WORKED, answer, call, result, rounds, user
 
 ASK = user("What is it?")
 WORK = user("Fix the script in the repository")
+PROBED = (
+    calling("terminal", '{"command": "which node"}'),
+    msgspec.structs.replace(result('{"output": "", "exit_code": 1, "error": null}'), tool_call_id="1"),
+)
+"""A look at what may not be there."""
+
 WRITE = calling("write_file", '{"path": "a.py", "content": "x"}')
 
 
@@ -50,6 +57,11 @@ TROUBLE = [
     case("failures", 0.5, ASK, *rounds(FAILED, WORKED), because="one-of-two"),
     case("overcome", 0.7, ASK, because="no-failure"),
     case("overcome", 0.5, ASK, *rounds(FAILED, FAILED, WORKED), because="the-second-of-two"),
+    case("failures", 0, ASK, *PROBED, because="a-look-at-what-may-not-be-there"),
+    case("left", 0.3, ASK, *rounds(WORKED), because="no-error"),
+    case("left", 0.3, ASK, *PROBED, because="only-a-probe"),
+    case("left", 1, ASK, *rounds(FAILED, FAILED), because="nothing-was-made-good"),
+    case("left", 0, ASK, *rounds(FAILED, WORKED), because="made-good"),
     case("worse", 0.5, ASK, because="nothing-happened"),
     case("worse", 0.666, ASK, *rounds(WORKED, FAILED), because="error-in-the-later-half"),
     case("doubt", 1.099, ASK, answer("Hmm, that is wrong."), because="two-words"),
@@ -190,7 +202,7 @@ def test_a_feature_says(name: str, messages: tuple[Message, ...], expected: floa
     ],
 )
 def test_other_words_fall_into_other_buckets(place: str, one: tuple[Message, ...], other: tuple[Message, ...]) -> None:
-    names = [f"hash:{place}:{bucket}" for bucket in range(128)]
+    names = [f"hash:{place}:{bucket}" for bucket in range(256)]
     found = [tuple(value_of(name, *messages) for name in names) for messages in (one, other)]
     assert found[0] != found[1]
     assert all(0 < sum(bits) <= 2 for bits in found)

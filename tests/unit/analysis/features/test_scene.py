@@ -9,7 +9,7 @@ from tests.strategies import answer, result
 
 
 def _scene(trace: Trace, request: str | None = None) -> Scene:
-    return scene_of(trace, None, request=request, cut_off=False, claims=(), signals=())
+    return scene_of(trace, None, request=request, cut_off=False, failures=(), claims=(), signals=())
 
 
 def test_only_the_last_messages_are_kept() -> None:

@@ -1,0 +1,103 @@
+"""A trial of what labels teach: weights, the base rate alone, or nothing, each on labels that it has not seen.
+
+What is tried has to be better than the prior at the level of a person's sessions, which needs no labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+import xxhash
+
+from grader_daemon.calibration.crossvalidation import compare
+from grader_daemon.calibration.prior import Prior
+from grader_daemon.calibration.samples import Sample
+from grader_daemon.calibration.update import levelled, update
+from grader_daemon.domain.calibration import FEWEST_LABELS
+from grader_daemon.domain.completion_model import CompletionModel
+from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.verdict import learned_version, level_version
+
+_FEWEST_FOR_RATE: Final = 20
+_FEWEST_TASKS: Final = 5
+_SURE: Final = 1e-12
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """What labels were shown to teach.
+
+    `teacher` is the prior to learn from, as far as it may be left; None: nothing is better than the prior itself, at
+    the level of a person's sessions: `untaught`. `likely` and `verdicts` are of the best model, one for each label and
+    by a model that has not seen it; `gain` is how much lower its Brier score is than the prior's.
+    """
+
+    name: str
+    teacher: Prior | None
+    untaught: CompletionModel
+    likely: tuple[float, ...]
+    verdicts: tuple[bool, ...]
+    gain: Estimate
+
+
+def tried(prior: Prior, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]) -> Trial:
+    """See by cross-validation whether labels teach anything: weights if there are enough, else the base rate alone."""
+    untaught = _level_of(prior, history)
+    tasks = len({sample.task for sample in samples})
+    for name, fewest, teacher in (
+        ("base rate and weights", FEWEST_LABELS, prior),
+        ("the base rate", _FEWEST_FOR_RATE, _unmoved(prior)),
+    ):
+        if len(samples) >= fewest and tasks >= _FEWEST_TASKS:
+            found = compare(teacher, samples, history=history, current=untaught)
+            if found.is_better_model:
+                likely, verdicts = found.probabilities, found.verdicts
+                return Trial(
+                    name=name,
+                    teacher=teacher,
+                    untaught=untaught,
+                    likely=likely,
+                    verdicts=verdicts,
+                    gain=found.brier_gain,
+                )
+    guesses = [guess(untaught, sample) for sample in samples]
+    return Trial(
+        name="",
+        teacher=None,
+        untaught=untaught,
+        likely=tuple([p for p, _ in guesses]),
+        verdicts=tuple([verdict for _, verdict in guesses]),
+        gain=Estimate(sample=len(samples)),
+    )
+
+
+def taught(trial: Trial, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]) -> CompletionModel:
+    """Give the model of all labels, if they teach anything; its version is a digest of what it says."""
+    if trial.teacher is None:
+        return trial.untaught
+    made = update(trial.teacher, samples, history=history, version="")
+    return msgspec.structs.replace(made, version=learned_version(trial.teacher.version, _digest(made)))
+
+
+def guess(model: CompletionModel, sample: Sample) -> tuple[float, bool]:
+    """Give what a model says of a session: the probability, and the verdict; 0 where it has no idea."""
+    likely = model.predict(sample.features) or 0.0
+    return likely, likely >= model.threshold
+
+
+def _unmoved(prior: Prior) -> Prior:
+    """Give a prior so sure of its weights that labels teach the base rate alone."""
+    return msgspec.structs.replace(prior, variances=(_SURE,) * len(prior.names))
+
+
+def _level_of(prior: Prior, history: Sequence[tuple[float, ...]]) -> CompletionModel:
+    """Give the prior's model at the level of these sessions; as it is if they are too few."""
+    made = levelled(prior, history, version="")
+    if made.version:
+        return made
+    return msgspec.structs.replace(made, version=level_version(prior.version, _digest(made)))
+
+
+def _digest(model: CompletionModel) -> str:
+    return xxhash.xxh3_64_hexdigest(msgspec.json.encode(model))[:8]
