@@ -7,7 +7,6 @@ the arguments are decoded at the first question about them, and only the few tha
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from typing import Final, NamedTuple
 
 import msgspec
@@ -62,13 +61,18 @@ class Aim(NamedTuple):
     target: str | None = None
 
 
-class Deed:
-    """One call of `tool`; `arguments` is what it was given, None where the file does not say."""
+class Deed(msgspec.Struct, eq=False, gc=False):
+    """One call of `tool`, which its result may know by another name than the call; no call where the file has none."""
 
-    def __init__(self, tool: str | None, call: ToolCall | None) -> None:
-        self.tool = tool
-        self.call = call
-        self.arguments = call.arguments if call is not None else None
+    tool: str | None
+    call: ToolCall | None
+    _read: _Given | None = None
+    _written: str | None = None
+
+    @property
+    def arguments(self) -> str | dict[str, object] | None:
+        """What it was given; None where the file does not say."""
+        return self.call.arguments if self.call is not None else None
 
     @property
     def text(self) -> str:
@@ -81,7 +85,7 @@ class Deed:
         """Those of the tool's name."""
         return tool_of(self.tool or "").words
 
-    @cached_property
+    @property
     def purpose(self) -> Purpose:
         """What the tool is there to do in this call: an editor may only view, and a change of a file writes it."""
         named = tool_of(self.tool or "").purpose
@@ -104,7 +108,7 @@ class Deed:
             return Purpose.WRITE if holds_any(head, _INTO_FILES) else Purpose.RUN
         return named if named in _EFFECTS else Purpose.READ
 
-    @cached_property
+    @property
     def shell(self) -> str | None:
         """The shell command, also out of JSON that is broken; None when there is none."""
         arguments = self.arguments
@@ -137,7 +141,7 @@ class Deed:
         given = self._given
         return bool(given.code) and not (given.command or given.cmd)
 
-    @cached_property
+    @property
     def path(self) -> str | None:
         """The file or folder that the call names."""
         named = msgspec.structs.astuple(self._given)[_FIRST_PATH:]
@@ -151,19 +155,26 @@ class Deed:
             return Aim(actor, family)
         return Aim(verb, None, path.replace("\\", "/").rstrip("/").rpartition("/")[2])
 
-    @cached_property
+    @property
     def _encoded(self) -> str:
-        return msgspec.json.encode(self.arguments).decode()
+        if self._written is None:
+            self._written = msgspec.json.encode(self.arguments).decode()
+        return self._written
 
-    @cached_property
+    @property
     def _given(self) -> _Given:
-        arguments = self.arguments
-        try:
-            if isinstance(arguments, str):
-                return msgspec.json.decode(arguments, type=_Given)
-            return msgspec.convert(arguments, _Given) if arguments else _NOTHING_GIVEN
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            return _NOTHING_GIVEN
+        if self._read is None:
+            self._read = _given_in(self.arguments)
+        return self._read
+
+
+def _given_in(arguments: str | dict[str, object] | None) -> _Given:
+    try:
+        if isinstance(arguments, str):
+            return msgspec.json.decode(arguments, type=_Given)
+        return msgspec.convert(arguments, _Given) if arguments else _NOTHING_GIVEN
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return _NOTHING_GIVEN
 
 
 _EFFECTS: Final = frozenset({Purpose.RUN, Purpose.CHANGE})
