@@ -16,7 +16,7 @@ from operator import mul
 
 import msgspec
 
-from grader_daemon.calibration.algebra import Matrix, Vector, cholesky, dot, gram, inverse_diagonal, solve
+from grader_daemon.calibration.algebra import Matrix, Vector, approach, cholesky, dot, gram, inverse_diagonal
 from grader_daemon.domain.completion_model import probability
 
 _PRECISION = 1e-9
@@ -139,9 +139,7 @@ def _newton(step: _Step, kernel: Matrix, outcomes: Sequence[bool], start: list[f
         bend * (odds - first) + outcome - p
         for bend, odds, first, outcome, p in zip(bends, step.odds, start, outcomes, likely, strict=True)
     ]
-    inner = solve(
-        cholesky(_curved(kernel, roots)), [root * dot(row, wanted) for root, row in zip(roots, kernel, strict=True)]
-    )
+    inner = approach(_curved(kernel, roots), [root * dot(row, wanted) for root, row in zip(roots, kernel, strict=True)])
     return [value - root * part for value, root, part in zip(wanted, roots, inner, strict=True)]
 
 

@@ -18,7 +18,8 @@ from grader_daemon.reports.trust import calibration_lines
 @json_option
 def command(*, grader: CalibrationKeeper, dry_run: bool, as_json: bool) -> None:
     """Learn from labels; adopt what is shown to be better, and grade by it from then on."""
-    made = grader.try_calibration() if dry_run else grader.calibrate()
+    with output.busy("Learning from labels …"):
+        made = grader.try_calibration() if dry_run else grader.calibrate()
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, "dry_run": dry_run, **calibration_document(made)})
         return

@@ -124,7 +124,8 @@ def train(*, folder: Path, labels: Path, out: Path | None, data: str | None) -> 
     """Learn a prior from the labelled sessions below FOLDER, and measure it where it was not trained."""
     from grader_daemon.api.training import train as learn  # the other commands must not wait for it
 
-    trained = learn(read_settings(), folder, labels, data=data)
+    with output.busy("Reading sessions, and learning from them …"):
+        trained = learn(read_settings(), folder, labels, data=data)
     made, measured = trained.shipped, trained.shipped.validity
     output.facts(
         [

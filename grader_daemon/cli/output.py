@@ -247,6 +247,18 @@ def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
         yield lambda count: bar.advance(task, count)
 
 
+@contextmanager
+def busy(title: str) -> Iterator[None]:
+    """Show on standard error that something takes a while, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(title):
+        yield
+
+
 def verdict(grade: Grade) -> str:
     """Give completed or not, marked when a person says so, and while the session is still open."""
     mark = "*" if grade.verdict_by == _PERSON else ""

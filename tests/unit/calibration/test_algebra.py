@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.calibration.algebra import cholesky, dot, gram, inverse_diagonal, solve
+from grader_daemon.calibration.algebra import approach, cholesky, dot, gram, inverse_diagonal, solve
 
 NUMBERS = st.floats(-10, 10, allow_nan=False)
 ROWS = st.lists(st.lists(NUMBERS, min_size=3, max_size=3), min_size=1, max_size=6)
@@ -15,7 +15,9 @@ def test_the_triangle_of_a_matrix_known_by_heart() -> None:
 
 
 def test_products_of_all_pairs() -> None:
-    assert gram([[1.0, 2.0], [3.0, 4.0]]) == [[5.0, 11.0], [11.0, 25.0]]
+    first, second = gram([[1.0, 2.0], [3.0, 4.0]])
+    assert first == pytest.approx([5, 11])
+    assert second == pytest.approx([11, 25])
 
 
 def test_a_matrix_without_a_root_is_refused() -> None:
@@ -31,6 +33,15 @@ def test_what_is_solved_gives_back_the_right_side(rows: list[list[float]]) -> No
     right = [row[0] for row in rows]
     solution = solve(cholesky(matrix), right)
     assert [dot(row, solution) for row in matrix] == pytest.approx(right, abs=1e-6)
+
+
+@given(ROWS)
+def test_what_is_approached_is_what_is_solved(rows: list[list[float]]) -> None:
+    matrix = gram(rows)
+    for index, row in enumerate(matrix):
+        row[index] += 1
+    right = [row[0] for row in rows]
+    assert approach(matrix, right) == pytest.approx(solve(cholesky(matrix), right), abs=1e-5)
 
 
 @given(ROWS)

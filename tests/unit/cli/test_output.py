@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import UTC, datetime
+from io import StringIO
 
 import pytest
 
@@ -79,3 +81,27 @@ def test_the_ledger_shows_each_claim_with_its_evidence(capsys: pytest.CaptureFix
 def test_without_claims_there_is_no_ledger(capsys: pytest.CaptureFixture[str]) -> None:
     output.ledger([])
     assert capsys.readouterr().out == ""
+
+
+class Terminal(StringIO):
+    """What a terminal was sent."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_is_told_what_takes_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Terminal()
+    monkeypatch.setattr(sys, "stderr", told)
+
+    with output.busy("Learning"):
+        pass
+
+    assert "Learning" in told.getvalue()
+
+
+def test_a_pipe_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    with output.busy("Learning"):
+        pass
+
+    assert capsys.readouterr().err == ""
