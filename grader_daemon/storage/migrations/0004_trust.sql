@@ -1,16 +1,59 @@
 -- harmful | recovered | probe; only the first two are errors.
 ALTER TABLE session_failures ADD COLUMN kind TEXT NOT NULL DEFAULT 'harmful';
 
-ALTER TABLE session_details ADD COLUMN verdict_by TEXT NOT NULL DEFAULT 'rules';  -- rules | model | person
-ALTER TABLE session_details ADD COLUMN rules_completed INTEGER;      -- what the rules say, whoever decides
-ALTER TABLE session_details ADD COLUMN automatic_completed INTEGER;  -- where a person's word stands: what would stand otherwise
-ALTER TABLE session_details ADD COLUMN automatic_by TEXT;            -- rules | model
-ALTER TABLE session_details ADD COLUMN automatic_quality INTEGER;
-ALTER TABLE session_details ADD COLUMN features TEXT;                -- JSON array: numbers, and those that are 0 or 1 as bits in Base64
-ALTER TABLE session_details ADD COLUMN claims TEXT;                  -- JSON array of {kind, support, subject, index, evidence}
-ALTER TABLE session_details ADD COLUMN people TEXT;                  -- JSON array of {kind, index}
-ALTER TABLE session_details ADD COLUMN request INTEGER;              -- digest of what was asked for
-ALTER TABLE session_details ADD COLUMN asked_again TEXT;             -- the session in which it was asked for again
+-- Rows are longer than a quarter of a page since: WITHOUT ROWID each of them would fill a page of its own beside the tree.
+CREATE TABLE long_session_details (
+    session_id TEXT PRIMARY KEY NOT NULL,
+    state TEXT NOT NULL,           -- complete | interrupted | open
+    state_reason TEXT NOT NULL,
+    task_type TEXT NOT NULL,
+    format TEXT NOT NULL,
+    host TEXT NOT NULL,
+    ended_at TEXT,                 -- the session's last update, else the file's modification time
+    messages INTEGER NOT NULL,
+    tool_calls INTEGER NOT NULL,
+    had_user_refusal INTEGER NOT NULL,
+    had_user_interruption INTEGER NOT NULL,
+    digest TEXT NOT NULL,          -- XXH3-128 of the file
+    rules_version TEXT NOT NULL,
+    p_completed REAL,
+    reasons TEXT NOT NULL,         -- JSON array of {score, rule, effect, messages}
+    updated_at TEXT,
+    lineage INTEGER,               -- start in microseconds; shared by the links of a compression chain
+    opening INTEGER,               -- digest of the first message; shared by them too
+    conversation INTEGER,          -- shared by copies of one conversation
+    compacted INTEGER NOT NULL,
+    named_after_id INTEGER NOT NULL,
+    ended_on TEXT,                 -- the day of ended_at where the person lives
+    tools TEXT,                    -- JSON array of [tool, calls, failures]
+    loop_told INTEGER NOT NULL DEFAULT 0,           -- its loop risk was logged while it ran
+    watched INTEGER NOT NULL DEFAULT 0,             -- the watch on degradation has seen it
+    verdict_by TEXT NOT NULL DEFAULT 'rules',       -- rules | model | person
+    rules_completed INTEGER,       -- what the rules say, whoever decides
+    automatic_completed INTEGER,   -- where a person's word stands: what would stand otherwise
+    automatic_by TEXT,             -- rules | model
+    automatic_quality INTEGER,
+    features TEXT,                 -- JSON array: numbers, and those that are 0 or 1 as bits in Base64
+    claims TEXT,                   -- JSON array of {kind, support, subject, index, evidence}
+    people TEXT,                   -- JSON array of {kind, index}
+    request INTEGER,               -- digest of what was asked for
+    asked_again TEXT               -- the session in which it was asked for again
+);
+INSERT INTO long_session_details (
+    session_id, state, state_reason, task_type, format, host, ended_at, messages, tool_calls, had_user_refusal,
+    had_user_interruption, digest, rules_version, p_completed, reasons, updated_at, lineage, opening, conversation,
+    compacted, named_after_id, ended_on, tools, loop_told, watched
+)
+SELECT
+    session_id, state, state_reason, task_type, format, host, ended_at, messages, tool_calls, had_user_refusal,
+    had_user_interruption, digest, rules_version, p_completed, reasons, updated_at, lineage, opening, conversation,
+    compacted, named_after_id, ended_on, tools, loop_told, watched
+FROM session_details;
+DROP TABLE session_details;
+ALTER TABLE long_session_details RENAME TO session_details;
+CREATE INDEX session_details_ended_at ON session_details (ended_at);
+CREATE INDEX session_details_lineage ON session_details (lineage) WHERE lineage IS NOT NULL;
+CREATE INDEX session_details_conversation ON session_details (conversation) WHERE conversation IS NOT NULL;
 CREATE INDEX session_details_request ON session_details (request, ended_at) WHERE request IS NOT NULL;
 
 -- What people said of grades: rows are added, never changed.

@@ -85,6 +85,25 @@ def test_opening_twice_migrates_once(tmp_path: Path) -> None:
     assert versions == [(number,) for number, _, _ in migrations()]
 
 
+def test_what_an_earlier_version_knew_of_a_session_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "earlier.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT, applied_at TEXT)")
+        for number, name, sql in migrations()[:3]:
+            connection.executescript(sql)
+            connection.execute("INSERT INTO schema_migrations VALUES (?, ?, '')", (number, name))
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(session_details)")]
+        known = {name: f"{name} of it" for name in columns}
+        places = ", ".join("?" * len(columns))
+        connection.execute(f"INSERT INTO session_details VALUES ({places})", tuple(known.values()))
+
+    Store(path).close()
+
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute(f"SELECT {', '.join(columns)} FROM session_details").fetchall()
+    assert rows == [tuple(known.values())]
+
+
 def test_migrations_are_numbered_without_a_gap() -> None:
     assert [number for number, _, _ in migrations()] == list(range(1, len(migrations()) + 1))
 
