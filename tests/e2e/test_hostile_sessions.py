@@ -17,6 +17,7 @@ from tests.e2e.daemon_process import DATABASE, DaemonProcess, run_command
 from tests.e2e.session_files import content, path_of, write
 from tests.hostile import EVIL, Planted, leaky_conversation, write_evil_sessions
 from tests.strategies import json_answer, json_round, json_user
+from tests.waiting import wait_until
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -47,6 +48,9 @@ def leaky(tmp_path_factory: pytest.TempPathFactory, planted: Planted) -> Iterato
         daemon.wait_for_count(2)
         daemon.wait_for_ledger(path_of(sessions, "wrong"), "dead")
         daemon.wait_for_ledger(path_of(sessions, "cut"), "retry", "dead")
+        for told in ("session.quarantined", "session.retry_scheduled"):
+            daemon.wait_for_event(told)
+        wait_until(lambda: len(daemon.events("session.graded")) == 2, "a line for each grade")
         yield daemon
     finally:
         daemon.end()

@@ -46,7 +46,7 @@ def test_an_overflow_of_the_event_queue(start_daemon: StartDaemon, sessions: Pat
         load.wait_for_more()
         daemon.send(signal.SIGCONT)
 
-    assert daemon.events("watcher.gap_noticed", reason="the kernel's event queue overflowed")
+    daemon.wait_for_event("watcher.gap_noticed", reason="the kernel's event queue overflowed")
 
 
 # -- watches -----------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_a_session_that_needs_more_memory_than_there_is(start_daemon: StartDaemo
         row = daemon.wait_for_ledger(path, "dead")
 
     assert "memory" in row["last_error"]
-    (event,) = daemon.events("session.quarantined")
+    event = daemon.wait_for_event("session.quarantined")
     assert (event["path"], event["error"]) == (str(path), row["last_error"])
     assert daemon.troubles() == [event]
 
