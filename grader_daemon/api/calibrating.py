@@ -9,7 +9,7 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.api.labels import LabelKeeper
-from grader_daemon.calibration.prior import Provenance, Validity
+from grader_daemon.calibration.prior import FREE, Provenance, Validity
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.verdict import Policy, VerdictBy
@@ -35,7 +35,8 @@ class CalibrationState(msgspec.Struct, frozen=True, kw_only=True):
     `verdict_by` decides with the model `model`, which was learned from `prior` or is it; `why` says in words why it is
     they. `provenance` says what the prior was trained on, `validity` what it was worth where it was not. `look` is the
     last look at people's labels (None: nobody looked yet), `new_labels` says whether more was said since. `weights` are
-    those of the model, the largest first; `history` the newest records, adopted or not, the newest first.
+    those of the model for features with a meaning, the largest first; `history` the newest records, adopted or not, the
+    newest first.
     """
 
     policy: Policy
@@ -101,15 +102,21 @@ class CalibrationKeeper(LabelKeeper):
 
 
 def meaning_of(feature: str) -> str | None:
-    """Say what a feature is; None for one of another version."""
-    from grader_daemon.analysis.features import FEATURES  # which only those who ask for models need
+    """Say what a feature is, or all words of a place; None for one of another version."""
+    from grader_daemon.analysis.features import FEATURES, WORDS  # which only those who ask for models need
 
-    return FEATURES.get(feature)
+    return FEATURES.get(feature) or WORDS.get(feature)
+
+
+def told_as(feature: str) -> str:
+    """Give the name under which people are told of a feature: a single bucket of words is one of all of its place."""
+    return feature.rpartition(":")[0] if feature.startswith(FREE) else feature
 
 
 def _weights(model: CompletionModel, scales: Sequence[float]) -> tuple[Weight, ...]:
     weights = [
         Weight(name=name, weight=weight * scale, meaning=meaning_of(name))
         for name, weight, scale in zip(model.names, model.weights, scales, strict=True)
+        if told_as(name) == name
     ]
     return tuple(sorted(weights, key=lambda each: -abs(each.weight)))

@@ -14,7 +14,7 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.analysis.redaction import redactor_of
-from grader_daemon.api.calibrating import CalibrationKeeper, meaning_of
+from grader_daemon.api.calibrating import CalibrationKeeper, meaning_of, told_as
 from grader_daemon.api.excerpts import excerpt
 from grader_daemon.api.review import SPANS_DAYS, THRESHOLD, ReviewItem, review_item
 from grader_daemon.domain.difference import RegradeDiff
@@ -346,8 +346,14 @@ class SelfGrader(CalibrationKeeper):
         model = self.model_of(GradeVersion.read(grade.rules_version).model)
         if model is None or len(model.names) != len(grade.features):
             return ()
-        values = dict(zip(model.names, grade.features, strict=True))
-        moved = sorted(model.contributions(grade.features).items(), key=lambda item: -abs(item[1]))
+        values: dict[str, float] = {}
+        for name, value in zip(map(told_as, model.names), grade.features, strict=True):
+            values[name] = values.get(name, 0) + value
+        effects: dict[str, float] = {}
+        for feature, log_odds in model.contributions(grade.features).items():
+            name = told_as(feature)
+            effects[name] = effects.get(name, 0) + log_odds
+        moved = sorted(effects.items(), key=lambda item: -abs(item[1]))
         return tuple(
             FeatureEffect(name=name, value=values[name], log_odds=log_odds, meaning=meaning_of(name))
             for name, log_odds in moved[:_TOLD_EFFECTS]

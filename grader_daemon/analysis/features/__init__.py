@@ -19,13 +19,14 @@ from grader_daemon.analysis.features import (
     trouble,
     work,
 )
+from grader_daemon.analysis.features.hashes import WORDS
 from grader_daemon.analysis.features.scene import Trace, scene_of
 from grader_daemon.domain.analysis import Failure
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session import Message
 
-__all__ = ["DIRECTIONS", "FEATURES", "FEATURES_VERSION", "HIGHEST_VALUES", "Trace", "features_of"]
+__all__ = ["DIRECTIONS", "FEATURES", "FEATURES_VERSION", "HIGHEST_VALUES", "WORDS", "Trace", "features_of"]
 
 FEATURES_VERSION: Final = 2
 """Raised by one whenever a feature comes, goes or changes its meaning."""

@@ -14,6 +14,13 @@ from grader_daemon.analysis.features.words import BUCKETS, Buckets
 
 _PLACES: Final = {"answer": "The answer has", "result": "The last two results have", "call": "The last six calls have"}
 
+WORDS: Final = {
+    "hash:answer": "Words of the answer.",
+    "hash:result": "Words of the last two results.",
+    "hash:call": "Words of the last six calls.",
+}
+"""What people are told of all buckets of a place together: single ones say nothing."""
+
 FEATURES: Final = tuple(
     Feature(f"hash:{place}:{bucket}", f"{who} a word of bucket {bucket} of {BUCKETS}.")
     for place, who in _PLACES.items()

@@ -89,6 +89,17 @@ def test_why_tells_what_moved_the_probability(tmp_path: Path, settings: Settings
     assert effect.meaning == FEATURES["answered"]
 
 
+def test_words_are_told_together(tmp_path: Path, settings: Settings, write_session: SessionWriter) -> None:
+    prior = write_prior(tmp_path / "p.json", weights=tuple(0.5 * name.startswith("hash:answer:") for name in FEATURES))
+    with SelfGrader(settings=settings.model_copy(update={"calibration_prior": prior})) as grader:
+        graded = grader.grade_session_file(write_session([*TURN[:-1], json_answer("alpha beta gamma")]))
+        [effect] = grader.explain(graded.session_id).effects
+        weights = grader.calibration().weights
+    assert (effect.name, effect.value, effect.log_odds) == ("hash:answer", 3.0, 1.5)
+    assert effect.meaning == "Words of the answer."
+    assert not [each.name for each in weights if each.name.startswith("hash:")]
+
+
 @pytest.mark.parametrize(("version", "known"), [("p1", True), ("p0", False), (None, False)])
 def test_a_model_is_found_by_its_version(grader: SelfGrader, version: str | None, known: bool) -> None:
     assert (grader.model_of(version) is not None) == known
