@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from grader_daemon.analysis.commands import PLAIN_SPOKEN, read_line
+from grader_daemon.analysis.commands import PLAIN_SPOKEN
 from grader_daemon.analysis.deeds import Aim, Deed
 
 _MOST_NEEDLES = 16
@@ -68,7 +68,7 @@ class OpenErrors:
 
 def _others(tool: str, deed: Deed) -> list[Aim]:
     """Give what a command line does beside its main thing: in `git pull && git push`, the push."""
-    line = read_line(deed.shell) if deed.shell else None
+    line = deed.line
     if line is None:
         return []
     return [Aim(tool, run.family) for run in line.programs[:_MOST_NEEDLES] if run.family not in PLAIN_SPOKEN]

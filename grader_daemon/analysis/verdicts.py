@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from grader_daemon.analysis.commands import Line, Meaning, cried_out, printed_code, read_line
+from grader_daemon.analysis.commands import Line, Meaning, cried_out, printed_code
 from grader_daemon.analysis.deeds import Deed
 from grader_daemon.analysis.results import ResultReader
 from grader_daemon.domain.analysis import Category, Outcome
@@ -60,7 +60,7 @@ class VerdictReader:
 
     def _of_failure(self, text: str, category: Category, deed: Deed) -> Verdict:
         said, code = self._results.said(text)
-        line = _line_of(deed)
+        line = deed.line
         if line is None or not code:
             return Verdict(Outcome.FAILURE, category, said, line)
         meaning = line.meaning_of(code)
@@ -69,7 +69,7 @@ class VerdictReader:
         return _WORKED if meaning is Meaning.ANSWER else _failed(category, said, line, meaning)
 
     def _of_success(self, text: str, deed: Deed) -> Verdict:
-        line = _line_of(deed)
+        line = deed.line
         if line is None and '"code"' not in deed.text:
             return _WORKED
         said, code = self._results.said(text)
@@ -124,7 +124,3 @@ def _may_hide(text: str, written: str) -> bool:
 
 def _may_mask(written: str) -> bool:
     return "|" in written or ";" in written or "\\n" in written or "&" in written or "psql" in written
-
-
-def _line_of(deed: Deed) -> Line | None:
-    return read_line(deed.shell) if deed.shell else None

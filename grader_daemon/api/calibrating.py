@@ -9,7 +9,7 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.api.labels import LabelKeeper
-from grader_daemon.calibration.prior import FREE, Provenance, Validity
+from grader_daemon.calibration.prior import Provenance, Validity, is_free
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.verdict import Policy, VerdictBy
@@ -110,13 +110,13 @@ def meaning_of(feature: str) -> str | None:
 
 def told_as(feature: str) -> str:
     """Give the name under which people are told of a feature: a single bucket of words is one of all of its place."""
-    return feature.rpartition(":")[0] if feature.startswith(FREE) else feature
+    return feature.rpartition(":")[0] if is_free(feature) else feature
 
 
 def _weights(model: CompletionModel, scales: Sequence[float]) -> tuple[Weight, ...]:
     weights = [
         Weight(name=name, weight=weight * scale, meaning=meaning_of(name))
         for name, weight, scale in zip(model.names, model.weights, scales, strict=True)
-        if told_as(name) == name
+        if not is_free(name)
     ]
     return tuple(sorted(weights, key=lambda each: -abs(each.weight)))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from grader_daemon.analysis.redaction import Redactor, redactor_of
-from grader_daemon.domain.rules import RedactionRules
-from grader_daemon.domain.text import clean, storable
+from grader_daemon.analysis.redaction import Redactor
+from grader_daemon.domain.text import clean
 
 _EXCERPT_CHARACTERS = 160
 _MARGIN = 4
@@ -13,13 +12,13 @@ _MARGIN = 4
 
 def excerpt(text: str, redactor: Redactor) -> str:
     """Give the beginning of a text as one line."""
-    line = clean(" ".join(redactor.redact(text[: 10 * _EXCERPT_CHARACTERS]).split()))
+    line = one_line(text[: 10 * _EXCERPT_CHARACTERS], redactor)
     return line if len(line) <= _EXCERPT_CHARACTERS else line[: _EXCERPT_CHARACTERS - 1] + "…"
 
 
-def one_line(text: str, rules: RedactionRules) -> str:
+def one_line(text: str, redactor: Redactor) -> str:
     """Give a whole text as one line."""
-    return clean(" ".join(redactor_of(rules).redact(storable(text)).split()))
+    return clean(" ".join(redactor.redact(text).split()))
 
 
 def passage(text: str, redactor: Redactor, *, characters: int, lines: int) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from functools import partial
@@ -346,13 +346,8 @@ class SelfGrader(CalibrationKeeper):
         model = self.model_of(GradeVersion.read(grade.rules_version).model)
         if model is None or len(model.names) != len(grade.features):
             return ()
-        values: dict[str, float] = {}
-        for name, value in zip(map(told_as, model.names), grade.features, strict=True):
-            values[name] = values.get(name, 0) + value
-        effects: dict[str, float] = {}
-        for feature, log_odds in model.contributions(grade.features).items():
-            name = told_as(feature)
-            effects[name] = effects.get(name, 0) + log_odds
+        values = _told_together(zip(model.names, grade.features, strict=True))
+        effects = _told_together(model.contributions(grade.features).items())
         moved = sorted(effects.items(), key=lambda item: -abs(item[1]))
         return tuple(
             FeatureEffect(name=name, value=values[name], log_odds=log_odds, meaning=meaning_of(name))
@@ -384,6 +379,15 @@ def _files_of(paths: Sequence[str | os.PathLike[str]]) -> Iterator[str]:
             yield from sorted(file.path for file in Walk(path))
         else:
             yield path
+
+
+def _told_together(amounts: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Give what features amount to under the names that people are told."""
+    totals: dict[str, float] = {}
+    for feature, amount in amounts:
+        name = told_as(feature)
+        totals[name] = totals.get(name, 0) + amount
+    return totals
 
 
 def _sentences(reasons: Sequence[Reason]) -> dict[str, str]:

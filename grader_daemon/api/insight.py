@@ -6,6 +6,7 @@ import math
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,8 +17,7 @@ from grader_daemon.domain.calendar import ALWAYS, Span, day_of, last_days, read_
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns, WeeklyReport
 from grader_daemon.domain.rollup import Dimension
-from grader_daemon.domain.rules import RedactionRules
-from grader_daemon.domain.text import clean
+from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import InputError
 from grader_daemon.jobs.weekly import FIRST_WEEK, WeeklyReports
 from grader_daemon.patterns.checked import checked_completion
@@ -25,6 +25,9 @@ from grader_daemon.patterns.groups import plain_score
 from grader_daemon.patterns.issues import to_issue
 from grader_daemon.patterns.mining import find_patterns
 from grader_daemon.reports.numbers import COMPLETION, count, estimate_words
+
+if TYPE_CHECKING:
+    from grader_daemon.analysis.redaction import Redactor
 
 _LONGEST_SILENCE = timedelta(days=366)
 
@@ -210,16 +213,17 @@ class InsightReader(GradeReader):
         return until
 
     @cached_property
-    def _redaction(self) -> RedactionRules:
-        from grader_daemon.rules import load_rules  # which most questions do not need
+    def _redactor(self) -> Redactor:
+        from grader_daemon.analysis.redaction import redactor_of  # which most questions do not need
+        from grader_daemon.rules import load_rules
 
-        return load_rules(self.settings.rules_file).redaction
+        return redactor_of(load_rules(self.settings.rules_file).redaction)
 
     def _as_kept(self, note: str) -> str:
         """Give what a person wrote as it is kept: one line, without secrets."""
         from grader_daemon.api.excerpts import one_line  # which loads all that secrets are known by
 
-        return one_line(note, self._redaction)
+        return one_line(storable(note), self._redactor)
 
     def _span(self, days: float | None) -> Span:
         today = day_of(bootstrap.utc_now(), self.settings.zone)

@@ -19,7 +19,7 @@ import msgspec
 from grader_daemon.calibration.agreement import agreement, bins, calibration
 from grader_daemon.calibration.crossvalidation import matthews_gain
 from grader_daemon.calibration.judging import is_of, judge_in_force
-from grader_daemon.calibration.prior import FREE, Prior
+from grader_daemon.calibration.prior import Prior, is_free
 from grader_daemon.calibration.samples import Sample
 from grader_daemon.calibration.trial import Trial, guess, taught, tried
 from grader_daemon.calibration.update import FEWEST_SESSIONS, MOST_LABELS
@@ -252,7 +252,7 @@ def _weight_changes(
     changes = [
         WeightChange(name, old * scale, new * scale)
         for name, old, new, scale in zip(after.names, before.weights, after.weights, scales, strict=True)
-        if old != new and not name.startswith(FREE)
+        if old != new and not is_free(name)
     ]
     return tuple(sorted(changes, key=lambda change: -abs(change.after - change.before))[:_LISTED_WEIGHTS])
 

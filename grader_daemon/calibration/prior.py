@@ -39,7 +39,7 @@ _FREE_VARIANCE = 0.1
 the sessions have says more than one that few have."""
 
 FREE = "hash:"
-"""Features whose names begin so are words; what they mean is for each user's own labels to tell."""
+"""Features whose names begin so are words; see `is_free`."""
 
 _FLATNESS = 1e-4
 """Keeps the slope from growing without end where the scores separate."""
@@ -128,6 +128,11 @@ class ShippedPrior(msgspec.Struct, frozen=True, kw_only=True):
     validity: Validity
 
 
+def is_free(feature: str) -> bool:
+    """Is it one of the words, of which only each user's own labels can tell what they mean?"""
+    return feature.startswith(FREE)
+
+
 def unscaled(
     prior: Prior, scaling: Scaling, weights: Sequence[float], *, intercept: float, threshold: float, version: str
 ) -> CompletionModel:
@@ -163,7 +168,7 @@ def train_prior(
     whole = [sample for sample in samples if at is None or not sample.features[at]]
     sources = [each for each in by_source(whole).values() if 0 < _rate(each) < 1]
     scaling = scaling_of(sources)
-    known = [index for index, name in enumerate(directions) if not name.startswith(FREE)]
+    known = [index for index, name in enumerate(directions) if not is_free(name)]
     scaled = [[_pick(scaling.apply(sample.features), known) for sample in each] for each in sources]
     outcomes = [[sample.completed for sample in each] for each in sources]
     expected = _pick(list(directions.values()), known)
@@ -184,7 +189,7 @@ def train_prior(
         names=tuple(directions),
         scaling=scaling,
         weights=tuple(weights),
-        variances=tuple([_FREE_VARIANCE if name.startswith(FREE) else _VARIANCE for name in directions]),
+        variances=tuple([_FREE_VARIANCE if is_free(name) else _VARIANCE for name in directions]),
         intercept=intercept,
         base_rate=base_rate,
         threshold=_threshold(likely, outcomes),

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import msgspec
 
 from grader_daemon.calibration.fit import Gaussian, fit_logistic
-from grader_daemon.calibration.prior import FREE, Prior, unscaled
+from grader_daemon.calibration.prior import Prior, is_free, unscaled
 from grader_daemon.calibration.samples import Sample, Scaling
 from grader_daemon.domain.completion_model import CompletionModel
 
@@ -58,7 +58,7 @@ def update(
     start = Gaussian(
         means=(*prior.weights, math.log(rate / (1 - rate))),
         variances=(*_variances(prior, scaling), _INTERCEPT_VARIANCE),
-        in_doubt=(*map(_is_free, prior.names), False),
+        in_doubt=(*map(is_free, prior.names), False),
         factors=_WORD_FACTORS,
     )
     rows = [[*scaling.apply(sample.features), 1.0] for sample in learned]
@@ -96,10 +96,6 @@ def _threshold(model: CompletionModel, seen: Sequence[tuple[float, ...]], rate: 
 def _variances(prior: Prior, scaling: Scaling) -> list[float]:
     """Give the variances of weights for scaled features."""
     return [
-        variance * scale * scale if _is_free(name) else variance
+        variance * scale * scale if is_free(name) else variance
         for name, variance, scale in zip(prior.names, prior.variances, scaling.scales, strict=True)
     ]
-
-
-def _is_free(name: str) -> bool:
-    return name.startswith(FREE)

@@ -13,7 +13,7 @@ from typing import Final
 
 from grader_daemon.analysis.claims.looking import only_looks
 from grader_daemon.analysis.claims.subjects import basename
-from grader_daemon.analysis.deeds import HARMLESS, Deed, Purpose
+from grader_daemon.analysis.deeds import CHANGING, HARMLESS, Deed, Purpose
 from grader_daemon.domain.analysis import Outcome
 from grader_daemon.domain.session import Message
 
@@ -38,8 +38,6 @@ _WORKED: Final = {Outcome.SUCCESS: True, Outcome.FAILURE: False, Outcome.REFUSED
 
 Note = tuple[int, Deed, Outcome]
 """One tool result as the analysis saw it: its place, its call, how it went."""
-
-_CHANGES: Final = (Purpose.WRITE, Purpose.CHANGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +143,7 @@ class Record:
 
     def _worked(self, index: int, outcome: Outcome, purpose: Purpose) -> bool | None:
         worked = _WORKED.get(outcome)
-        if worked and purpose in _CHANGES:
+        if worked and purpose in CHANGING:
             head = self._messages[index].text[:_REFUSAL_REACH].lower()
             is_refused = not head.startswith("{") and any(word in head for word in _REFUSED)
             return None if is_refused else True
@@ -154,7 +152,7 @@ class Record:
 
 def _may_have_written(tried: Try) -> bool:
     """May it have? Of a command that was cut, what it did at its end is not known."""
-    if tried.changes_nothing or (tried.purpose in _CHANGES and tried.worked is False):
+    if tried.changes_nothing or (tried.purpose in CHANGING and tried.worked is False):
         return False
     is_whole = not tried.is_code and len(tried.command) < _EXAMINED_COMMAND
     return tried.purpose is not Purpose.RUN or not (is_whole and only_looks(tried.command))

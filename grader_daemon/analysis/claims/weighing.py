@@ -348,7 +348,7 @@ def _does(each: Try, words: tuple[str, ...]) -> bool:
         said = tuple(word for word in words if word in _ACTIONS)
     meant = {synonym for word in said for synonym in _SYNONYMS.get(word, ())}
     for word in each.words - _NO_VERBS:
-        if word in meant or any(each.startswith(word.removesuffix("e")) for each in said):
+        if word in meant or any(verb.startswith(word.removesuffix("e")) for verb in said):
             return True
     return False
 

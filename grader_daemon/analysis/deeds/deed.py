@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from grader_daemon.analysis.commands import as_command, broken_command, command_family
-from grader_daemon.analysis.deeds.tools import Purpose, tool_of
+from grader_daemon.analysis.commands import Line, as_command, broken_command, command_family, read_line
+from grader_daemon.analysis.deeds.tools import CHANGING, Purpose, tool_of
 from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.session import ToolCall
 
@@ -26,7 +26,6 @@ _TEXTS: Final = ('"content"', '"new_str', '"old_str', '"patch"')
 _COMMANDS: Final = ('"command"', '"cmd"', '"code"', '"script"')
 _SHELL_COMMANDS: Final = _COMMANDS[:2]
 _INTO_FILES: Final = ("<<", " > ", " >> ", "sed -i")
-_CHANGES_FILES: Final = (Purpose.WRITE, Purpose.CHANGE)
 _VERBS: Final = {Purpose.WRITE: "edit", Purpose.READ: "read"}
 
 
@@ -89,7 +88,7 @@ class Deed(msgspec.Struct, eq=False, gc=False):
     def purpose(self) -> Purpose:
         """What the tool is there to do in this call: an editor may only view, and a change of a file writes it."""
         named = tool_of(self.tool or "").purpose
-        if named not in _CHANGES_FILES or self.path is None:
+        if named not in CHANGING or self.path is None:
             return named
         command = self._given.command
         told = tool_of(command[:_LONGEST_WORD]).purpose if isinstance(command, str) else Purpose.WRITE
@@ -122,7 +121,14 @@ class Deed(msgspec.Struct, eq=False, gc=False):
     @property
     def family(self) -> str | None:
         """The program that the shell command runs, with its subcommand: "git push"; None without a command."""
-        return command_family(self.shell) if self.shell else None
+        shell = self.shell
+        return command_family(shell) if shell else None
+
+    @property
+    def line(self) -> Line | None:
+        """The shell command as the programs that it runs; None without a command."""
+        shell = self.shell
+        return read_line(shell) if shell else None
 
     @property
     def writes_in_shell(self) -> bool:

@@ -28,6 +28,9 @@ class Purpose(StrEnum):
 HARMLESS: Final = frozenset({Purpose.READ, Purpose.SEARCH, Purpose.HAND_IN})
 """Purposes of tools that change nothing."""
 
+CHANGING: Final = frozenset({Purpose.WRITE, Purpose.CHANGE})
+"""Purposes of tools that are there to change something."""
+
 
 class Tool(NamedTuple):
     """The words of a tool's name in lower case, without the server that it comes from, and what they say it is for."""
