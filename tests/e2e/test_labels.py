@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -140,7 +141,7 @@ def test_one_key_is_enough_on_a_terminal(home: Path, sessions: Path) -> None:
         shown = _read_until(ours, "q quit")
         os.write(ours, b"\x1b[1;5C")  # an arrow is no answer
         os.write(ours, b"4y")
-        shown += _read_until(ours, "2 of 5") + _read_until(ours, "q quit")
+        shown += _read_until(ours, "2 of 5", "q quit")
         os.write(ours, b"nq")
         shown += _read_until(ours, "2 done this week.")
         assert process.wait(timeout=PATIENCE_SECONDS) == 0
@@ -175,9 +176,10 @@ def test_a_backup_holds_what_people_said(graded_home: Path, sessions: Path) -> N
     assert "no, said by " in run_command(graded_home, "show", "20261121_100000_aaaaaa").stdout
 
 
-def _read_until(terminal: int, wanted: str) -> str:
-    shown = ""
-    while wanted not in shown:
+def _read_until(terminal: int, *wanted: str) -> str:
+    """Read until these stand there, in their order; one read may bring more than one of them."""
+    shown, pattern = "", re.compile(".*".join(map(re.escape, wanted)), re.DOTALL)
+    while not pattern.search(shown):
         ready, _, _ = select.select([terminal], [], [], PATIENCE_SECONDS)
         assert ready, f"waited in vain for {wanted!r} after {shown!r}"
         shown += os.read(terminal, 4096).decode(errors="replace")
