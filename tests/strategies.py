@@ -293,9 +293,11 @@ def json_answer(content: str = "Done, all tests pass now.") -> dict[str, Any]:
     return {"role": "assistant", "content": content, "reasoning": None, "finish_reason": "stop"}
 
 
-def json_round(content: str = WORKED, *, call_id: str = "call_1", tool: str = "terminal") -> list[dict[str, Any]]:
+def json_round(
+    content: str = WORKED, *, call_id: str = "call_1", tool: str = "terminal", arguments: str = "{}"
+) -> list[dict[str, Any]]:
     """A tool call and its result of a session file."""
-    function = {"name": tool, "arguments": "{}"}
+    function = {"name": tool, "arguments": arguments}
     tool_call = {"id": call_id, "call_id": call_id, "type": "function", "function": function}
     return [
         {"role": "assistant", "content": "", "finish_reason": "tool_calls", "tool_calls": [tool_call]},

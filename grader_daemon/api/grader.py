@@ -13,10 +13,10 @@ from random import Random
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.analysis.redaction import redactor_of
 from grader_daemon.api.calibrating import CalibrationKeeper, meaning_of, told_as
 from grader_daemon.api.excerpts import excerpt
 from grader_daemon.api.review import SPANS_DAYS, THRESHOLD, ReviewItem, review_item
+from grader_daemon.api.transcript import Transcript, transcript
 from grader_daemon.domain.difference import RegradeDiff
 from grader_daemon.domain.feedback import Sampling
 from grader_daemon.domain.grade import Grade, Reason
@@ -38,6 +38,7 @@ from grader_daemon.rules import load_rules
 from grader_daemon.storage.rows import StoredGrade
 
 _TOLD_EFFECTS = 8
+_CHANGED = "the file changed since it was graded; numbers of messages may mean others now"
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,9 +197,8 @@ class SelfGrader(CalibrationKeeper):
             InputError: no session id, or several, begin with `prefix`.
         """
         stored = self._store.find_grade(prefix)
-        session, note = self._read_again(stored.grade)
-        redactor = redactor_of(load_rules(self.settings.rules_file).redaction)
-        grade = stored.grade
+        session, note = self._read_again(stored)
+        grade, redactor = stored.grade, self._redactor
         wanted = {index for reason in grade.reasons for index in reason.messages}
         wanted |= {signal.index for signal in grade.signals_from_people}
         wanted |= {index for claim in grade.claims for index in (claim.index, *claim.evidence)}
@@ -216,6 +216,21 @@ class SelfGrader(CalibrationKeeper):
             note=note,
             effects=self._effects(grade),
         )
+
+    def transcript(self, prefix: str, *, around: int | None = None, reach: int = 3) -> Transcript:
+        """Give a session as text that people may read, with what its grade found beside each message.
+
+        Args:
+            prefix: the beginning of its id.
+            around: only this message and at most `reach` before and after it.
+            reach: how many.
+
+        Raises:
+            InputError: no session id, or several, begin with `prefix`; or there is no message `around`.
+        """
+        stored = self._store.find_grade(prefix)
+        session, note = self._read_again(stored)
+        return transcript(stored, session, note=note, redactor=self._redactor, around=around, reach=reach)
 
     def check_quality(self, scorer: QualityScorer | None = None, *, n: int = 10) -> list[QualityCheck]:
         """Have up to `n` finished sessions of the last four weeks judged, drawn at random among those not judged yet.
@@ -265,7 +280,7 @@ class SelfGrader(CalibrationKeeper):
 
     def _review_item(self, session_id: str, sampled: Sampling) -> ReviewItem:
         stored = self._store.find_grade(session_id)
-        session, note = self._read_again(stored.grade)
+        session, note = self._read_again(stored)
         return review_item(
             stored,
             sampled,
@@ -363,11 +378,13 @@ class SelfGrader(CalibrationKeeper):
         except StoreError:
             return bootstrap.make_judge(self.settings, None)
 
-    def _read_again(self, grade: Grade) -> tuple[Session | None, str | None]:
+    def _read_again(self, stored: StoredGrade) -> tuple[Session | None, str | None]:
+        """Give the session as it is now, and why it is not there or not what was graded."""
         try:
-            return read_again(grade, zone=self.settings.zone, limits=self.settings.limits).session, None
+            read = read_again(stored.grade, zone=self.settings.zone, limits=self.settings.limits)
         except GraderError as error:
             return None, f"the messages cannot be shown: {error}"
+        return read.session, None if read.digest == stored.digest else _CHANGED
 
 
 def _files_of(paths: Sequence[str | os.PathLike[str]]) -> Iterator[str]:

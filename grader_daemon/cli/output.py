@@ -70,7 +70,22 @@ def line(text: str = "") -> None:
 
 def styled_line(text: str, style: str) -> None:
     """Print one line of text that is ours, in a colour on a terminal."""
-    line(click.style(text, fg=style) if sys.stdout.isatty() else text)
+    line(styled(text, fg=style))
+
+
+def styled(text: str, *, fg: str | None = None, bold: bool | None = None) -> str:
+    """Give text that is ours or cleaned as a terminal shows it in a style, which NO_COLOR forbids; else as it is."""
+    is_plain = not sys.stdout.isatty() or os.environ.get("NO_COLOR")
+    return text if is_plain else click.style(text, fg=fg, bold=bold)
+
+
+def pages(lines: Iterable[str]) -> None:
+    """Print lines that are ours or cleaned: through the pager of a terminal, piped as they are."""
+    with _reader_may_leave():
+        if sys.stdout.isatty():
+            click.echo_via_pager(f"{line}\n" for line in lines)
+        else:
+            sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 def width() -> int:

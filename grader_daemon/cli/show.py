@@ -1,4 +1,4 @@
-"""``show``: everything that is known of one grade."""
+"""``show``: everything that is known of one grade, or the session itself."""
 
 from __future__ import annotations
 
@@ -20,9 +20,14 @@ from grader_daemon.domain.verdict import GradeVersion
 @click.command("show")
 @asks(LabelKeeper)
 @click.argument("session_id")
+@click.option("--transcript", is_flag=True, help="The session itself as text, with what was found in each message.")
+@click.option("--around", type=click.IntRange(min=0), help="Of the transcript, this message and those next to it.")
 @json_option
-def command(*, session_id: str, grader: LabelKeeper, as_json: bool) -> None:
+def command(*, session_id: str, grader: LabelKeeper, transcript: bool, around: int | None, as_json: bool) -> None:
     """Show the grade of a session; the beginning of its id is enough."""
+    if transcript or around is not None:
+        _show_transcript(grader, session_id, around, as_json=as_json)
+        return
     stored = grader.find_grade(session_id)
     check = grader.quality_check(stored.grade.session_id)
     if as_json:
@@ -35,6 +40,27 @@ def command(*, session_id: str, grader: LabelKeeper, as_json: bool) -> None:
         )
     else:
         _print(stored.grade, grader.said_of(stored.grade.session_id), digest=stored.digest, check=check)
+
+
+def _show_transcript(grader: LabelKeeper, session_id: str, around: int | None, *, as_json: bool) -> None:
+    from grader_daemon.api.grader import SelfGrader  # reads sessions, which a grade alone need not wait for
+    from grader_daemon.cli.transcript import transcript_lines
+
+    with SelfGrader(settings=grader.settings) as reader:
+        told = reader.transcript(session_id, around=around)
+    if as_json:
+        content = {
+            "session_id": told.stored.grade.session_id,
+            "total": told.total,
+            "note": told.note,
+            "messages": told.messages,
+        }
+        output.document({"schema_version": SCHEMA_VERSION, **content})
+    elif around is None:
+        output.pages(transcript_lines(told, unfolded=None))
+    else:
+        for line in transcript_lines(told, unfolded=around):
+            output.line(line)
 
 
 def _print(grade: Grade, said: Standing, *, digest: str | None, check: QualityCheck | None) -> None:

@@ -113,6 +113,8 @@ def _print_evidence(explanation: Explanation) -> None:
         output.line()
         for index, text in explanation.excerpts.items():
             output.line(f"[{index}] {text}")
+        told = output.cell(explanation.stored.grade.session_id)
+        output.line(f"More of message N: grader-daemon show {told} --around N")
 
 
 def _print_state(grade: Grade) -> None:

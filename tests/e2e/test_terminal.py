@@ -41,6 +41,8 @@ def hostile_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 COMMANDS = [
     ["list"],
     ["show", "hostile"],
+    ["show", "hostile", "--transcript"],
+    ["show", "hostile", "--around", "1"],
     ["why", "hostile"],
     ["summary"],
     ["status"],
@@ -77,6 +79,7 @@ def test_escapes_of_a_session_never_reach_a_terminal(hostile_home: Path, argumen
     [
         ["list", "--json"],
         ["show", "hostile", "--json"],
+        ["show", "hostile", "--transcript", "--json"],
         ["why", "hostile", "--json"],
         ["patterns", "-d", "1000", "--json"],
         ["errors", "show", "2", "--json"],
@@ -232,7 +235,13 @@ def _on_a_terminal(home: Path, arguments: list[str], *, columns: int = 120, **va
     try:
         process = subprocess.Popen(
             [sys.executable, "-m", "grader_daemon", *arguments],
-            env={**environment(home, {}), "TERM": "xterm-256color", "COLUMNS": str(columns), **variables},
+            env={
+                **environment(home, {}),
+                "TERM": "xterm-256color",
+                "PAGER": "cat",
+                "COLUMNS": str(columns),
+                **variables,
+            },
             cwd=home,
             stdin=follower,
             stdout=follower,

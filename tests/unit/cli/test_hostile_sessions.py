@@ -61,6 +61,8 @@ def leaky(tmp_path_factory: pytest.TempPathFactory, planted: Planted) -> Path:
         ["list", "--json"],
         ["show", "leaky"],
         ["show", "leaky", "--json"],
+        ["show", "leaky", "--transcript"],
+        ["show", "leaky", "--transcript", "--json"],
         ["why", "leaky"],
         ["why", "leaky", "--json"],
         ["summary", "-d", "1000"],
@@ -120,6 +122,8 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ["show", "one"],
         ["show", "one", "--json"],
+        ["show", "one", "--transcript"],
+        ["show", "one", "--transcript", "--json"],
         ["show", "two"],
         ["why", "one"],
         ["why", "one", "--json"],

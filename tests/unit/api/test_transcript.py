@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from grader_daemon import SelfGrader
+from grader_daemon.analysis.redaction import MARK
+from grader_daemon.api.transcript import Finding, FindingKind, Transcript
+from grader_daemon.errors import InputError
+from tests.e2e.session_files import ANSWER, PERMISSION_DENIED, replace, turns, write
+from tests.strategies import json_answer, json_round, json_user
+
+KEY = "sk-" + "A1b2C3d4" * 6
+HOSTILE = "\x1b[31m\u202e\x9b31m\x07"
+
+
+def transcript(home: Path, messages: list[dict[str, object]], *, around: int | None = None) -> Transcript:
+    write(home / "sessions", "told", messages)
+    with SelfGrader(db_path=home / "grades.db", watch_roots=[home / "sessions"]) as grader:
+        grader.grade_latest_sessions()
+        return grader.transcript("told", around=around)
+
+
+def test_every_message_bears_what_was_found_in_it(tmp_path: Path) -> None:
+    messages = [
+        json_user("Fix the tests"),
+        *json_round(PERMISSION_DENIED, arguments='{"command": "cp x y"}'),
+        json_answer("Done, all tests pass."),
+        json_user("No, that is wrong."),
+        json_answer(ANSWER),
+    ]
+
+    told = transcript(tmp_path, messages)
+
+    found = {message.index: message.findings for message in told.messages}
+    assert (told.total, told.note) == (6, None)
+    assert found[2] == (Finding(FindingKind.FAILURE, "permission denied, harmful"),)
+    assert [finding.kind for finding in found[4]] == [FindingKind.PERSON]
+    assert FindingKind.CLAIM in [finding.kind for finding in found[5]]
+    assert found[0] == found[1] == ()
+
+
+def test_calls_and_results_stand_in_lines_of_their_own(tmp_path: Path) -> None:
+    result = '{"output": "one\\ntwo", "exit_code": 0, "error": null}'
+    messages = [json_user("Look"), *json_round(result, arguments='{"command": "ls -l"}'), json_answer(ANSWER)]
+
+    told = transcript(tmp_path, messages).messages
+
+    assert [(call.tool, call.arguments) for call in told[1].calls] == [("terminal", "command: ls -l")]
+    assert (told[2].role, told[2].tool) == ("tool", "terminal")
+    assert told[2].text.splitlines() == ["output: ", "one", "two", "exit_code: 0", "error: null"]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        pytest.param("{not json", "{not json", id="broken-json-as-it-is"),
+        pytest.param("[1, 2]", "[1, 2]", id="no-object-as-it-is"),
+        pytest.param("plain\ntext", "plain\ntext", id="plain-text"),
+        pytest.param('{"a": {"b": [1]}}', 'a: {"b":[1]}', id="nested-as-json"),
+    ],
+)
+def test_what_is_no_json_object_stands_as_it_is(tmp_path: Path, written: str, shown: str) -> None:
+    messages = [json_user("Look"), *json_round(written), json_answer(ANSWER)]
+
+    assert transcript(tmp_path, messages).messages[2].text == shown
+
+
+def test_nothing_shown_is_a_secret_or_obeyed_by_a_terminal(tmp_path: Path) -> None:
+    hidden = f"first\nmysql -u root -pGh4tx9Qz {KEY} {HOSTILE}"
+    result = msgspec.json.encode({"output": hidden, "exit_code": 0}).decode()
+    call = msgspec.json.encode({"command": hidden}).decode()
+    messages = [json_user(hidden), *json_round(result, arguments=call), json_answer(hidden)]
+
+    told = transcript(tmp_path, messages)
+
+    shown = msgspec.json.encode(told.messages).decode()
+    assert "A1b2" not in shown
+    assert "Gh4tx9Qz" not in shown
+    assert MARK in shown
+    assert not any(character in message.text for message in told.messages for character in "\x1b\u202e\x9b\x07")
+
+
+def test_only_the_messages_around_one(tmp_path: Path) -> None:
+    told = transcript(tmp_path, turns(10), around=12)
+
+    assert [message.index for message in told.messages] == [9, 10, 11, 12, 13, 14, 15]
+    assert told.messages[3].tool == "terminal"
+    assert told.total == 22
+
+
+def test_a_message_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no message 22; the session has 22, from 0 on"):
+        transcript(tmp_path, turns(10), around=22)
+
+
+def test_a_file_that_changed_since_is_told(tmp_path: Path) -> None:
+    transcript(tmp_path, turns(1))
+    path = tmp_path / "sessions" / "session_told.json"
+    replace(path, path.read_bytes().replace(b"the date parser works", b"the date parser is fine"))
+
+    with SelfGrader(db_path=tmp_path / "grades.db", watch_roots=[tmp_path / "sessions"]) as grader:
+        told = grader.transcript("told")
+
+    assert "changed since it was graded" in (told.note or "")
+    assert told.total == 4
+
+
+def test_a_file_that_is_gone_is_told(tmp_path: Path) -> None:
+    transcript(tmp_path, turns(1))
+    (tmp_path / "sessions" / "session_told.json").unlink()
+
+    with SelfGrader(db_path=tmp_path / "grades.db", watch_roots=[tmp_path / "sessions"]) as grader:
+        told = grader.transcript("told", around=3)
+
+    assert (told.total, told.messages) == (0, ())
+    assert "cannot be shown" in (told.note or "")
