@@ -13,7 +13,6 @@ from grader_daemon.daemon.reconcile import plan
 from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.pipeline.discovery import FoundFile, Walk
 
-_LONGEST_INTERVAL_SECONDS = 3600.0
 _CHUNK = 200
 
 
@@ -83,8 +82,3 @@ class Scanner:
             seconds=monotonic() - self._started,
             cpu_seconds=self._cpu,
         )
-
-
-def next_interval(report: ScanReport, *, least_seconds: float, cpu_share: float) -> float:
-    """Give the pause after a scan that keeps scanning within `cpu_share` of one processor, in seconds."""
-    return min(max(least_seconds, report.cpu_seconds / cpu_share), _LONGEST_INTERVAL_SECONDS)

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from math import inf
 from time import monotonic
 
 import msgspec
@@ -26,7 +25,8 @@ from grader_daemon.daemon.judge_watch import JudgeWatch
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.daemon.reading_mark import ReadingMark
-from grader_daemon.daemon.scanner import ScanReport, next_interval
+from grader_daemon.daemon.scan_plan import BLIND_PAUSE_SECONDS, ScanPlan
+from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.daemon.scheduler import Scheduler
 from grader_daemon.daemon.watcher import WATCHED, OverflowListener, RootWatcher, count_watches
 from grader_daemon.daemon.worker import Worker
@@ -38,8 +38,6 @@ from grader_daemon.storage import DaemonStatus, Store
 from grader_daemon.storage.lock import DaemonLock
 
 _CHECK_SECONDS = 2.0
-_BLIND_SCAN_SECONDS = 2.0
-_BLIND_CPU_SHARE = 0.02
 _STOP_SECONDS = 4.5
 _TOO_MANY = "more changes than the queue holds"
 
@@ -104,8 +102,7 @@ class Service:
         self._gaps: set[str] = set()
         self._gaps_told: set[str] = set()
         self._stopping = False
-        self._next_scan = 0.0
-        self._scan_after_gap = inf
+        self._scan_plan = ScanPlan(scan_seconds=settings.scan_seconds, cpu_share=settings.scan_cpu_share)
         self._scans = 0
         self._unreadable: tuple[str, ...] = ()
         self._short_of_watches: str | None = None
@@ -207,26 +204,26 @@ class Service:
         with self._noticed:
             self._scans += 1
             self._gaps_told.clear()
-            self._compare_watches(watches, report)
-            if self._short_of_watches is None and all(watcher.state == WATCHED for watcher in self._watchers):
-                least, share = self._settings.scan_seconds, self._settings.scan_cpu_share
-            else:
-                least, share = min(_BLIND_SCAN_SECONDS, self._settings.scan_seconds), _BLIND_CPU_SHARE
-            self._next_scan = monotonic() + next_interval(report, least_seconds=least, cpu_share=share)
+            self._compare_watches(watches, report.folders)
+            is_blind = self._short_of_watches is not None or any(each.state != WATCHED for each in self._watchers)
+            self._scan_plan.end(monotonic(), cpu_seconds=report.cpu_seconds, is_blind=is_blind)
             self._next_check = 0.0
             self._noticed.notify()
 
-    def _compare_watches(self, watches: int | None, report: ScanReport) -> None:
-        """A limit that is reached below the root is told by nobody, but it shows in the numbers."""
+    def _compare_watches(self, watches: int | None, folders: int) -> None:
+        """A limit that is reached below the root is told by nobody, but it shows in the numbers.
+
+        `folders` are those that could be read: the others cannot be watched either.
+        """
         watched = any(watcher.state == WATCHED for watcher in self._watchers)
-        short = watched and watches is not None and watches < report.folders - len(report.unreadable)
+        short = watched and watches is not None and watches < folders
         before = self._short_of_watches
-        self._short_of_watches = f"{watches} of {report.folders} folders are watched" if short else None
+        self._short_of_watches = f"{watches} of {folders} folders are watched" if short else None
         if short and before is None:
             self._log.warning(
                 "watcher.degraded",
                 reason=f"{self._short_of_watches}; raise fs.inotify.max_user_watches",
-                scan_seconds=_BLIND_SCAN_SECONDS,
+                scan_seconds=BLIND_PAUSE_SECONDS,
             )
 
     # -- the loop --------------------------------------------------------------------------------------------------
@@ -267,28 +264,26 @@ class Service:
         with self._noticed:
             news = gaps - self._gaps_told
             self._gaps_told |= gaps
-            self._scan_after_gap = min(self._scan_after_gap, monotonic() + self._settings.quiet_seconds / 2)
+            self._scan_plan.ask(monotonic() + self._settings.quiet_seconds / 2)
         for reason in sorted(news):
             self._log.info("watcher.gap_noticed", reason=reason)
 
     def _start_scan_in_time(self) -> None:
         with self._noticed:
-            now = monotonic()
-            if now < min(self._next_scan, self._scan_after_gap):
-                return
-            self._next_scan, self._scan_after_gap = now + self._settings.scan_seconds, inf
-        self._backlog.request_scan()
-        self._queue.wake()
+            is_time = self._scan_plan.begin(monotonic())
+        if is_time:
+            self._backlog.request_scan()
+            self._queue.wake()
 
     def _is_all_done(self) -> bool:
         """Has a first scan ended, and everything that it found been worked off?"""
         with self._noticed:
-            waiting = len(self._debouncer) > 0 or bool(self._gaps) or self._scan_after_gap < inf
+            waiting = len(self._debouncer) > 0 or bool(self._gaps) or self._scan_plan.is_asked
         return self._scans > 0 and not waiting and not self._backlog.busy and self._queue.idle
 
     def _patience(self) -> float:
         """How long to wait for something to happen, in seconds. Called with `_noticed` held."""
-        moments = [self._next_check, self._next_scan, self._scan_after_gap]
+        moments = [self._next_check, self._scan_plan.next_due()]
         due = self._debouncer.next_due()
         if due is not None:
             moments.append(due)
@@ -305,7 +300,7 @@ class Service:
             if watcher.check():
                 self._tell_watching(watcher, before)
                 with self._noticed:
-                    self._scan_after_gap = 0.0
+                    self._scan_plan.ask(monotonic())
         self._check_database()
         self._publish()
 
@@ -323,7 +318,7 @@ class Service:
     def _tell_watching(self, watcher: RootWatcher, before: str) -> None:
         root = str(watcher.root)
         if watcher.state != WATCHED:
-            self._log.warning("watcher.degraded", root=root, reason=watcher.state, scan_seconds=_BLIND_SCAN_SECONDS)
+            self._log.warning("watcher.degraded", root=root, reason=watcher.state, scan_seconds=BLIND_PAUSE_SECONDS)
         elif before != "not started":
             self._log.warning("watcher.restarted", root=root, reason=before)
 

@@ -4,11 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.daemon.scanner import Scanner, ScanReport, next_interval
-
-
-def _report(cpu_seconds: float) -> ScanReport:
-    return ScanReport(folders=1, files=1, missing=0, unreadable=(), seconds=1.0, cpu_seconds=cpu_seconds)
+from grader_daemon.daemon.scanner import Scanner, ScanReport
 
 
 @pytest.fixture
@@ -46,16 +42,3 @@ def test_a_root_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 def test_without_a_start_there_is_nothing(root: Path) -> None:
     assert Scanner([root], lambda _: None).step(10, within_seconds=1) == ([], None)
-
-
-@pytest.mark.parametrize(
-    ("cpu_seconds", "pause"),
-    [
-        pytest.param(0.0, 60, id="a-cheap-scan-comes-every-minute"),
-        pytest.param(0.06, 60, id="as-long-as-it-keeps-within-its-share"),
-        pytest.param(0.5, 500, id="a-dear-one-pays-with-its-pause"),
-        pytest.param(100.0, 3600, id="but-once-an-hour-there-is-one"),
-    ],
-)
-def test_the_pause_grows_with_the_cost(cpu_seconds: float, pause: float) -> None:
-    assert next_interval(_report(cpu_seconds), least_seconds=60, cpu_share=0.001) == pytest.approx(pause)

@@ -13,7 +13,9 @@ from structlog.testing import capture_logs
 from grader_daemon.daemon import scanner
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.reconcile import plan
+from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.daemon.service import Service
+from grader_daemon.daemon.watcher import WATCHED
 from grader_daemon.settings import load_settings
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
@@ -89,3 +91,23 @@ def test_each_kind_of_gap_is_told_once_a_scan(service: Service, held: HeldScan, 
 
 def told(logs: Logs) -> list[str]:
     return [line["reason"] for line in logs if line["event"] == "watcher.gap_noticed"]
+
+
+@pytest.mark.parametrize(
+    ("watches", "told"),
+    [
+        pytest.param(3, [], id="each-that-can-be-read-is-watched"),
+        pytest.param(2, ["2 of 3 folders are watched; raise fs.inotify.max_user_watches"], id="one-is-not"),
+    ],
+)
+def test_folders_that_cannot_be_read_hide_no_watch_that_is_missing(
+    service: Service, monkeypatch: pytest.MonkeyPatch, logs: Logs, watches: int, told: list[str]
+) -> None:
+    """Three folders were read and one was not: no watch is to be expected of the fourth."""
+    wait_until(lambda: all(watcher.state == WATCHED for watcher in service._watchers), "the watcher")
+    monkeypatch.setattr("grader_daemon.daemon.service.count_watches", lambda: watches)
+    service._finish_scan(
+        ScanReport(folders=3, files=0, missing=0, unreadable=("/closed",), seconds=0.1, cpu_seconds=0.1)
+    )
+
+    assert [line["reason"] for line in logs if line["event"] == "watcher.degraded"] == told

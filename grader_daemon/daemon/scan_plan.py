@@ -1,0 +1,53 @@
+"""When is the next scan? Pure: time comes in as seconds of any monotonic clock."""
+
+from __future__ import annotations
+
+from math import inf
+
+_LONGEST_PAUSE_SECONDS = 3600.0
+BLIND_PAUSE_SECONDS = 2.0
+_BLIND_CPU_SHARE = 0.02
+"""While events cannot be relied on, scans find what is new, and may cost more for that."""
+
+
+class ScanPlan:
+    """Decides when a scan begins: at once, then after pauses that keep its cost small, or when one is asked for.
+
+    A pause begins where a scan ends. Not thread-safe: its owner guards it.
+    """
+
+    def __init__(self, *, scan_seconds: float, cpu_share: float) -> None:
+        """`scan_seconds` is the shortest pause, `cpu_share` the part of one processor that scans may take."""
+        self._scan_seconds = scan_seconds
+        self._cpu_share = cpu_share
+        self._regular_at = -inf
+        self._asked_at = inf
+        self._running = False
+
+    def ask(self, at: float) -> None:
+        """Have a scan begin by then, or after the one under way, which may have passed some places already."""
+        self._asked_at = min(self._asked_at, at)
+
+    @property
+    def is_asked(self) -> bool:
+        """Is a scan asked for that has not begun?"""
+        return self._asked_at < inf
+
+    def next_due(self) -> float:
+        """Give the time at which the next scan is due; `inf` while one is under way."""
+        return inf if self._running else min(self._regular_at, self._asked_at)
+
+    def begin(self, now: float) -> bool:
+        """Say whether a scan is due; then it is under way until `end`."""
+        if now < self.next_due():
+            return False
+        self._running, self._asked_at = True, inf
+        return True
+
+    def end(self, now: float, *, cpu_seconds: float, is_blind: bool) -> None:
+        """Note the end of a scan and what it cost; `is_blind` says that events cannot be relied on."""
+        least, share = self._scan_seconds, self._cpu_share
+        if is_blind:
+            least, share = min(BLIND_PAUSE_SECONDS, least), _BLIND_CPU_SHARE
+        self._running = False
+        self._regular_at = now + min(max(least, cpu_seconds / share), _LONGEST_PAUSE_SECONDS)

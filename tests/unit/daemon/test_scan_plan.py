@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from math import inf
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from grader_daemon.daemon.scan_plan import ScanPlan
+
+SCAN = 60.0
+SHARE = 0.001
+LONGEST = 3600.0
+STEPS = st.sampled_from([0.0, 1.0, 2.0, SCAN - 1, SCAN, SCAN + 1, 102.0, LONGEST])
+COSTS = st.sampled_from([0.0, 0.06, 0.102, 10.0])
+
+
+def _plan() -> ScanPlan:
+    return ScanPlan(scan_seconds=SCAN, cpu_share=SHARE)
+
+
+@pytest.mark.parametrize(
+    ("cpu_seconds", "pause"),
+    [
+        pytest.param(0.0, 60, id="a-cheap-scan-comes-every-minute"),
+        pytest.param(0.06, 60, id="as-long-as-it-keeps-within-its-share"),
+        pytest.param(0.5, 500, id="a-dear-one-pays-with-its-pause"),
+        pytest.param(100.0, 3600, id="but-once-an-hour-there-is-one"),
+    ],
+)
+def test_the_pause_grows_with_the_cost(cpu_seconds: float, pause: float) -> None:
+    plan = _plan()
+    plan.begin(0.0)
+    plan.end(7.0, cpu_seconds=cpu_seconds, is_blind=False)
+
+    assert plan.next_due() == pytest.approx(7 + pause)
+
+
+def test_a_scan_longer_than_its_pause_is_followed_by_the_pause() -> None:
+    plan = _plan()
+    assert plan.begin(0.0)
+    assert [plan.begin(at) for at in (SCAN, 2 * SCAN)] == [False, False]
+    plan.end(150.0, cpu_seconds=0.0, is_blind=False)
+
+    assert (plan.begin(209.0), plan.begin(210.0)) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("scan_seconds", "cpu_seconds", "pause"),
+    [
+        pytest.param(SCAN, 0.0, 2, id="two-seconds"),
+        pytest.param(SCAN, 1.0, 50, id="a-fiftieth-of-a-processor"),
+        pytest.param(0.5, 0.0, 0.5, id="a-shorter-pause-stays"),
+    ],
+)
+def test_scans_come_often_where_events_cannot_be_relied_on(
+    scan_seconds: float, cpu_seconds: float, pause: float
+) -> None:
+    plan = ScanPlan(scan_seconds=scan_seconds, cpu_share=SHARE)
+    plan.begin(0.0)
+    plan.end(0.0, cpu_seconds=cpu_seconds, is_blind=True)
+
+    assert plan.next_due() == pytest.approx(pause)
+
+
+class PlanAgainstItsPromises(RuleBasedStateMachine):
+    """What is asked for is never forgotten, and without being asked no scan comes before its pause is over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plan = _plan()
+        self.now = 0.0
+        self.running = False
+        self.earliest = 0.0  # when a scan may come that nobody asked for
+        self.wanted: list[float] = []  # the times by which scans were asked for since the last one began
+
+    @rule(seconds=STEPS)
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+    @rule(delay=st.sampled_from([0.0, 1.0]))
+    def ask(self, delay: float) -> None:
+        self.plan.ask(self.now + delay)
+        self.wanted.append(self.now + delay)
+
+    @rule()
+    def begin(self) -> None:
+        is_due = not self.running and self.now >= min([self.earliest, *self.wanted])
+        assert self.plan.begin(self.now) is is_due
+        if is_due:
+            self.running, self.wanted = True, []
+
+    @precondition(lambda self: self.running)
+    @rule(cost=COSTS, is_blind=st.booleans())
+    def end(self, cost: float, *, is_blind: bool) -> None:
+        self.plan.end(self.now, cpu_seconds=cost, is_blind=is_blind)
+        pause = max(2.0, 50 * cost) if is_blind else max(SCAN, 1000 * cost)
+        self.running, self.earliest = False, self.now + min(pause, LONGEST)
+
+    @invariant()
+    def it_is_known_when_to_wake(self) -> None:
+        assert self.plan.is_asked is bool(self.wanted)
+        if self.running:
+            assert self.plan.next_due() == inf
+        else:
+            assert (self.plan.next_due() <= self.now) is (self.now >= min([self.earliest, *self.wanted]))
+
+
+TestPlanAgainstItsPromises = PlanAgainstItsPromises.TestCase
