@@ -7,6 +7,7 @@ What went wrong *inside a graded session* is data (`domain.analysis.Failure`) an
     GraderError
     ├── ConfigurationError      a setting or a rule is wrong
     ├── InputError              what a caller named does not exist or is ambiguous
+    ├── OutputError             what a command has to say cannot be printed
     ├── UngradableError         a file that was to be graded has no grade of its own
     ├── ReadError               a session file cannot be read (worth another try)
     │   ├── VanishedFileError   it is gone
@@ -39,6 +40,10 @@ class ConfigurationError(GraderError):
 
 class InputError(GraderError):
     """A path, id or argument of the caller does not name what it should."""
+
+
+class OutputError(GraderError):
+    """Standard output takes no more: its disk is full, or it fails."""
 
 
 class UngradableError(GraderError):

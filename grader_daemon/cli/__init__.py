@@ -87,6 +87,6 @@ def call(command: click.Command, name: str) -> None:
         code = 130
     except OSError as error:
         output.abandon()
-        output.error(f"{name}: cannot print: {error.strerror}")
+        output.error(f"{name}: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}")
         code = 2
     sys.exit(code if isinstance(code, int) else 0)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader_daemon.domain.text import clean, escaped
-from grader_daemon.errors import InputError
+from grader_daemon.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from grader_daemon.domain.check import Check
@@ -58,13 +58,13 @@ def prepare() -> None:
 
 def flush() -> None:
     """Bring out what is buffered."""
-    with _reader_may_leave():
+    with _printing():
         sys.stdout.flush()
 
 
 def line(text: str = "") -> None:
     """Print one line of text that is ours or cleaned."""
-    with _reader_may_leave():
+    with _printing():
         print(text)
 
 
@@ -316,13 +316,20 @@ def abandon() -> None:
 
 
 @contextmanager
-def _reader_may_leave() -> Iterator[None]:
-    """End quietly when the reader of our output is gone (``list | head``)."""
+def _printing() -> Iterator[None]:
+    """End quietly when the reader of our output is gone (``list | head``).
+
+    Raises:
+        OutputError: it cannot be written for another reason.
+    """
     try:
         yield
     except BrokenPipeError:
         abandon()
         raise click.exceptions.Exit(0) from None
+    except OSError as error:
+        abandon()
+        raise OutputError(f"cannot print: {error.strerror}") from error
 
 
 def _by(given: Feedback) -> str:
@@ -368,7 +375,7 @@ def _wrapped_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Non
     shown.add_column(columns[-1], overflow="fold")
     for row in rows:
         shown.add_row(*(Text(text, style=_STYLES.get(text, "")) for text in row))
-    with _reader_may_leave():
+    with _printing():
         Console().print(shown)
 
 
@@ -425,5 +432,5 @@ def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Se
         )
     for row in rows:
         shown.add_row(*(Text(text, no_wrap=True) for text in row))
-    with _reader_may_leave():
+    with _printing():
         Console().print(shown)

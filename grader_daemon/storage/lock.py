@@ -5,9 +5,15 @@ from __future__ import annotations
 import fcntl
 import os
 from pathlib import Path
+from time import monotonic, sleep
 from types import TracebackType
 
-from grader_daemon.errors import AlreadyRunningError, StoreError
+from grader_daemon.errors import AlreadyRunningError, StoreBusyError, StoreError
+
+_ASKED_SECONDS = 5.0
+"""Who only asks holds the lock for a moment; whoever holds it for so long does something else."""
+
+_PAUSE_SECONDS = 0.001
 
 
 class DaemonLock:
@@ -19,29 +25,38 @@ class DaemonLock:
         self._descriptor: int | None = None
 
     def __enter__(self) -> DaemonLock:
-        """Take the lock.
+        """Take the lock; a process that asks at this moment whether a daemon runs is waited for.
 
         Raises:
             AlreadyRunningError: another daemon holds it.
-            StoreError: the lock file cannot be made.
+            StoreBusyError: a program that is no daemon holds it, and goes on to.
+            StoreError: the lock file cannot be made or written.
         """
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                self._take(descriptor)
+            except BaseException:
+                os.close(descriptor)
+                raise
         except OSError as error:
             raise StoreError(f"lock file {self._path}: {error.strerror}") from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(descriptor)
-            pid = holder_pid(self._db_path)
-            raise AlreadyRunningError(
-                f"another grader-daemon (pid {pid or 'unknown'}) is running on {self._db_path}"
-            ) from error
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, str(os.getpid()).encode())
         self._descriptor = descriptor
         return self
+
+    def _take(self, descriptor: int) -> None:
+        deadline = monotonic() + _ASKED_SECONDS
+        while not _locks(descriptor, fcntl.LOCK_EX):
+            if not _locks(descriptor, fcntl.LOCK_SH):  # only a daemon shuts out those who ask
+                pid = holder_pid(self._db_path) or "unknown"
+                raise AlreadyRunningError(f"another grader-daemon (pid {pid}) is running on {self._db_path}")
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+            if monotonic() > deadline:
+                raise StoreBusyError(f"lock file {self._path}: another program holds it")
+            sleep(_PAUSE_SECONDS)
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, str(os.getpid()).encode())
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -63,12 +78,9 @@ def is_running(db_path: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not _locks(descriptor, fcntl.LOCK_SH)
     finally:
         os.close(descriptor)
-    return False
 
 
 def holder_pid(db_path: Path) -> int | None:
@@ -78,3 +90,12 @@ def holder_pid(db_path: Path) -> int | None:
     except (OSError, UnicodeDecodeError):
         return None
     return int(pid) if pid.isdecimal() else None
+
+
+def _locks(descriptor: int, kind: int) -> bool:
+    """Take a lock of this kind (see flock(2)), unless it is held in a way that stands against it."""
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
