@@ -81,7 +81,7 @@ def styled(text: str, *, fg: str | None = None, bold: bool | None = None) -> str
 
 def pages(lines: Iterable[str]) -> None:
     """Print lines that are ours or cleaned: through the pager of a terminal, piped as they are."""
-    with _reader_may_leave():
+    with _printing():
         if sys.stdout.isatty():
             click.echo_via_pager(f"{line}\n" for line in lines)
         else:
