@@ -84,21 +84,19 @@ class Scheduler:
         history = self._store.job_runs.history(job.name)
         if not may_run(failures=history.failures, ended_at=history.ended_at, now=started_at):
             return
+        failures = history.failures + 1
+        trouble = {"job": job.name, "failures": failures, "retry_seconds": pause_after(failures).total_seconds()}
         try:
             did = job.run(started_at)
         except GraderError as error:
-            self._fail(job, started_at, history.failures + 1, str(error))
+            self._log.error("job.failed", error=str(error), **trouble)
+            self._save(job, started_at, str(error))
         except Exception as error:  # noqa: BLE001  a bug of ours: told with its traceback, the other jobs go on
-            self._log.exception("job.crashed", job=job.name)
-            self._fail(job, started_at, history.failures + 1, f"{type(error).__name__}: {error}")
+            self._log.exception("job.crashed", **trouble)
+            self._save(job, started_at, f"{type(error).__name__}: {error}")
         else:
             if did or history.failures:
                 self._save(job, started_at, None)
-
-    def _fail(self, job: Job, started_at: datetime, failures: int, error: str) -> None:
-        pause = pause_after(failures).total_seconds()
-        self._log.error("job.failed", job=job.name, error=error, failures=failures, retry_seconds=pause)
-        self._save(job, started_at, error)
 
     def _save(self, job: Job, started_at: datetime, error: str | None) -> None:
         with self._store.transaction():

@@ -100,6 +100,7 @@ class Worker:
                 while paths and not self._queue.closed:
                     paths = paths[self._work(paths) :]
             except StoreError as error:
+                self._queue.put(paths)  # the disk remembers what does not fit
                 self._wait_for_store(error)
             except Exception:  # noqa: BLE001  told with its traceback; the next scan finds what is left
                 self._log.exception("worker.failed", paths=len(paths))

@@ -128,27 +128,30 @@ def test_every_job_is_asked_in_each_round(hire: Hire) -> None:
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        pytest.param(DeliveryError("nobody there"), "nobody there", id="of-ours"),
-        pytest.param(StoreError("the disk is full"), "the disk is full", id="of-the-database"),
-        pytest.param(KeyError("x"), "KeyError: 'x'", id="a-bug"),
-        pytest.param(RecursionError("too deep"), "RecursionError: too deep", id="a-deep-bug"),
+        pytest.param(DeliveryError("nobody there"), ("job.failed", "nobody there"), id="of-ours"),
+        pytest.param(StoreError("the disk is full"), ("job.failed", "the disk is full"), id="of-the-database"),
+        pytest.param(KeyError("x"), ("job.crashed", "KeyError: 'x'"), id="a-bug"),
+        pytest.param(RecursionError("too deep"), ("job.crashed", "RecursionError: too deep"), id="a-deep-bug"),
     ],
 )
-def test_a_failing_job_stops_no_other(hire: Hire, store: Store, logs: Logs, error: Exception, told: str) -> None:
+def test_a_failing_job_is_told_once_and_stops_no_other(
+    hire: Hire, store: Store, logs: Logs, error: Exception, told: tuple[str, str]
+) -> None:
     other = Scripted(True, name="other")
     hire(Scripted(error), other).run_once()
     assert len(other.runs) == 1
-    assert job_rows(store) == [("scripted", "failed", told), ("other", "done", None)]
-    failed = events(logs, "job.failed")
-    assert [(line["job"], line["error"], line["failures"], line["retry_seconds"]) for line in failed] == [
-        ("scripted", told, 1, 60.0)
+    assert job_rows(store) == [("scripted", "failed", told[1]), ("other", "done", None)]
+    assert [(line["event"], line["job"], line["failures"], line["retry_seconds"]) for line in logs] == [
+        (told[0], "scripted", 1, 60.0)
     ]
 
 
 def test_only_a_bug_is_told_with_its_traceback(hire: Hire, logs: Logs) -> None:
     hire(Scripted(GraderError("as it happens"), name="poor"), Scripted(KeyError("x"), name="buggy")).run_once()
-    crashed = events(logs, "job.crashed")
-    assert [(line["job"], line["log_level"], bool(line["exc_info"])) for line in crashed] == [("buggy", "error", True)]
+    assert [(line["job"], line["log_level"], line.get("error"), line.get("exc_info")) for line in logs] == [
+        ("poor", "error", "as it happens", None),
+        ("buggy", "error", None, True),
+    ]
 
 
 def test_an_error_text_that_is_no_unicode_can_be_kept(hire: Hire, store: Store) -> None:

@@ -1,0 +1,90 @@
+"""What the thread does with paths in hand; what becomes of files is tested with the ingest, and from outside."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.daemon import worker as worker_module
+from grader_daemon.daemon.backlog import Backlog
+from grader_daemon.daemon.judge_watch import JudgeWatch
+from grader_daemon.daemon.pulse import Pulse
+from grader_daemon.daemon.queue import WorkQueue
+from grader_daemon.daemon.worker import Worker
+from grader_daemon.domain.verdict import Judge
+from grader_daemon.errors import StoreBusyError
+from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.storage import Store
+from tests.conftest import Clock, SessionWriter
+from tests.strategies import json_answer, json_user
+from tests.waiting import wait_until
+
+
+class BusyOnce(JudgeWatch):
+    """The database is busy when the worker looks for another judge, for as long as it is told to be."""
+
+    busy = True
+
+    def look(self) -> None:
+        if self.busy:
+            raise StoreBusyError("database: locked by another program")
+
+
+class World:
+    """A worker of its own over a queue; nothing is found on disk, so only what is queued is graded."""
+
+    def __init__(self, store: Store, ingest: Ingest, clock: Clock, root: Path) -> None:
+        self.queue = WorkQueue(9)
+        backlog = Backlog(
+            store=store,
+            roots=[root],
+            rules_version=ingest.examiner.rules_version,
+            quiet_seconds=2,
+            longest_pause=timedelta(hours=1),
+            clock=clock,
+            on_young=lambda _: None,
+            on_scanned=lambda _: None,
+        )
+        self.watch = BusyOnce(store=store, ingest=ingest, backlog=backlog, make_judge=Judge)
+        self.batches = threading.Semaphore(0)
+        self.worker = Worker(
+            queue=self.queue,
+            backlog=backlog,
+            ingest=ingest,
+            batch_sessions=9,
+            batch_seconds=0.1,
+            pulse=Pulse("worker", patience_seconds=180, clock=lambda: 0.0),
+            judge_watch=self.watch,
+            on_busy=lambda _: None,
+            on_batch=self.batches.release,
+        )
+
+
+@pytest.fixture
+def world(
+    store: Store, ingest: Ingest, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[World]:
+    monkeypatch.setattr(worker_module, "_FIRST_PAUSE_SECONDS", 0.01)
+    made = World(store, ingest, clock, tmp_path)
+    made.worker.start(suspect=None)
+    yield made
+    assert made.worker.stop(60)
+
+
+def test_what_was_in_hand_when_the_database_was_busy_is_graded_as_soon_as_it_is_not(
+    world: World, store: Store, write_session: SessionWriter
+) -> None:
+    """Without a word to the next scan, which may be an hour away."""
+    path = write_session([json_user(), json_answer()])
+    world.queue.put([path])
+    for _ in range(3):
+        world.batches.acquire()
+    assert store.file_stamp(path) is None
+
+    world.watch.busy = False
+
+    wait_until(lambda: store.file_stamp(path), "the grade")
