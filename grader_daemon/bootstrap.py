@@ -109,8 +109,14 @@ def open_store(settings: Settings, *, read_only: bool = False) -> Store:
     return Store(settings.db_path, host=socket.gethostname(), read_only=read_only)
 
 
-def make_ingest(settings: Settings, store: Store, *, on_file: Callable[[str], None] = lambda _: None) -> Ingest:
-    """Everything between a path and its row. For `on_file` see `Ingest`.
+def make_ingest(
+    settings: Settings,
+    store: Store,
+    *,
+    on_file: Callable[[str], None] = lambda _: None,
+    on_bug: Callable[[str, Exception], None] = lambda _, __: None,
+) -> Ingest:
+    """Everything between a path and its row. For `on_file` and `on_bug` see `Ingest`.
 
     Raises:
         ConfigurationError: the rules file is wrong.
@@ -129,6 +135,7 @@ def make_ingest(settings: Settings, store: Store, *, on_file: Callable[[str], No
         store=store,
         clock=utc_now,
         on_file=on_file,
+        on_bug=on_bug,
     )
 
 

@@ -20,6 +20,7 @@ What went wrong *inside a graded session* is data (`domain.analysis.Failure`) an
     │   └── ScorerUnavailableError  it cannot be asked now, whatever the session (worth another try in minutes)
     │       └── ScorerBusyError     it may answer in seconds
     ├── ServiceError            the service manager is missing, or did not do what it was asked
+    ├── UnstorableError         the database does not take a value (a bug of ours: the others of a batch go on)
     └── StoreError              the database cannot be used
         ├── StoreBusyError      another program holds it (worth another try)
         ├── StoreDamagedError   it is damaged, or no database
@@ -92,6 +93,10 @@ class ScorerBusyError(ScorerUnavailableError):
 
 class ServiceError(GraderError):
     """There is no service manager for this user, or it did not do what it was asked."""
+
+
+class UnstorableError(GraderError):
+    """The database works, and does not take this row."""
 
 
 class StoreError(GraderError):

@@ -77,13 +77,20 @@ def examiner(rules: Rules) -> Examiner:
 
 
 @pytest.fixture
-def ingest(examiner: Examiner, store: Store, clock: Clock) -> Ingest:
+def bugs() -> list[tuple[str, Exception]]:
+    """The files that `ingest` failed on, and how."""
+    return []
+
+
+@pytest.fixture
+def ingest(examiner: Examiner, store: Store, clock: Clock, bugs: list[tuple[str, Exception]]) -> Ingest:
     """From path to row."""
     return Ingest(
         examiner=examiner,
         recorder=Recorder(store, retry_pauses=PAUSES, asked_again_within=timedelta(2)),
         store=store,
         clock=clock,
+        on_bug=lambda path, error: bugs.append((path, error)),
     )
 
 

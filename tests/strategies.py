@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -76,6 +78,13 @@ CREATE TABLE weekly_reports (
 )"""
 
 # -- builders ------------------------------------------------------------------------------------------------------
+
+
+def status(*, device: int = 0, inode: int = 0, size: int = 0, mtime_ns: int = 0, ctime_ns: int = 0) -> os.stat_result:
+    """What a file system says of a regular file."""
+    return os.stat_result(
+        (stat.S_IFREG, inode, device, 1, 0, 0, size, 0, 0, 0), {"st_mtime_ns": mtime_ns, "st_ctime_ns": ctime_ns}
+    )
 
 
 def user(content: str) -> Message:

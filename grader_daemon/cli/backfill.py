@@ -55,4 +55,4 @@ def command(
     output.line(
         ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in sorted(counts.items())) or "Nothing to do."
     )
-    return 1 if counts["quarantined"] or counts["retry_scheduled"] else 0
+    return 1 if counts.keys() & {"quarantined", "retry_scheduled", "unrecorded"} else 0

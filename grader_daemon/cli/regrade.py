@@ -70,7 +70,7 @@ def _regrade(grader: SelfGrader, paths: list[str], *, jobs: int, as_json: bool) 
         output.line(
             ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in sorted(counts.items())) or "Nothing to do."
         )
-    return 1 if counts["quarantined"] or counts["retry_scheduled"] else 0
+    return 1 if counts.keys() & {"quarantined", "retry_scheduled", "unrecorded"} else 0
 
 
 def _show_diff(grader: SelfGrader, since: datetime | None, rules: Path | None, *, as_json: bool) -> None:

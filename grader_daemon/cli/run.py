@@ -37,8 +37,11 @@ def command(
     quiet_seconds: float | None,
     log_level: str | None,
     log_format: str | None,
-) -> None:
-    """Watch the folders and grade sessions as they finish, until SIGTERM or Ctrl-C."""
+) -> int:
+    """Watch the folders and grade sessions as they finish, until SIGTERM or Ctrl-C.
+
+    With --once, exit code 1 if a file could not be graded.
+    """
     try:
         settings = read_settings(
             watch_roots=watch_roots,
@@ -63,7 +66,7 @@ def command(
     signal.signal(signal.SIGINT, stop)
     faulthandler.enable()
     try:
-        supervisor.run(once=once)
+        return 1 if supervisor.run(once=once) else 0
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_IGN)  # it ends already: asked again, it need not end worse

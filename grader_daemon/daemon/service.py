@@ -30,9 +30,11 @@ from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.daemon.scheduler import Scheduler
 from grader_daemon.daemon.watcher import WATCHED, OverflowListener, RootWatcher, count_watches
 from grader_daemon.daemon.worker import Worker
+from grader_daemon.domain.ledger import ledger_path
 from grader_daemon.errors import StoreError
 from grader_daemon.jobs import Job
 from grader_daemon.parsing import recognise
+from grader_daemon.pipeline.discovery import Walk
 from grader_daemon.settings import Settings
 from grader_daemon.storage import DaemonStatus, Store
 from grader_daemon.storage.lock import DaemonLock
@@ -57,7 +59,7 @@ class Service:
         self._store = bootstrap.open_store(settings)
         self._store.check()
         self._mark = ReadingMark(settings.db_path)
-        ingest = bootstrap.make_ingest(settings, self._store, on_file=self._begin_file)
+        ingest = bootstrap.make_ingest(settings, self._store, on_file=self._begin_file, on_bug=self._tell_bug)
         self._rules_version = ingest.examiner.rules_version
         self._queue = WorkQueue(settings.queue_size)
         self._backlog = Backlog(
@@ -94,6 +96,8 @@ class Service:
             RootWatcher(root, on_path=self._notice_path, on_gap=self._notice_gap) for root in settings.watch_roots
         ]
         self._started_at = bootstrap.utc_now()
+        self.left = 0
+        """Files that a run with `once` could not grade."""
         # Guarded by _noticed, because watchdog's threads and the worker write to them.
         self._noticed = threading.Condition()
         self._debouncer = Debouncer(
@@ -145,6 +149,7 @@ class Service:
             with OverflowListener(self._notice_gap):
                 if once:
                     self._loop(once=True)
+                    self._tell_left()
                     self._run_jobs()
                 else:
                     self._start_jobs()
@@ -178,6 +183,9 @@ class Service:
         """The worker is about to read a file, or none any more."""
         self._worker_pulse.beat()
         self._mark.set(path)
+
+    def _tell_bug(self, path: str, error: Exception) -> None:
+        self._log.error("worker.failed", path=path, exc_info=error)
 
     def _notice_gap(self, reason: str) -> None:
         """Events may be missing: scan soon."""
@@ -280,6 +288,15 @@ class Service:
         with self._noticed:
             waiting = len(self._debouncer) > 0 or bool(self._gaps) or self._scan_plan.is_asked
         return self._scans > 0 and not waiting and not self._backlog.busy and self._queue.idle
+
+    def _tell_left(self) -> None:
+        """Count the files in the watched folders that could not be graded, in this run or an earlier one."""
+        troubled = {entry.path for entry in self._store.troubled_entries()} | self._worker.unrecorded
+        if troubled:
+            found = {ledger_path(file.path) for root in self._settings.watch_roots for file in Walk(str(root))}
+            self.left = len(troubled & found)
+        if self.left:
+            self._log.error("service.incomplete", files=self.left, help="grader-daemon status names them")
 
     def _patience(self) -> float:
         """How long to wait for something to happen, in seconds. Called with `_noticed` held."""

@@ -31,8 +31,11 @@ class Supervisor:
             self._stopping = True
             self._service.stop()
 
-    def run(self, *, once: bool = False) -> None:
+    def run(self, *, once: bool = False) -> int:
         """Work until `stop`; see `Service.run`.
+
+        Returns:
+            how many files a run with `once` could not grade.
 
         Raises:
             GraderError: another daemon works on this database, or a new database cannot be made.
@@ -40,5 +43,6 @@ class Supervisor:
         while self._service.run(once=once):
             with self._changing:
                 if self._stopping:
-                    return
+                    return 0
                 self._service = Service(self._settings, self._notifier)
+        return self._service.left

@@ -69,6 +69,8 @@ class Worker:
         self._resumed_at = float("-inf")
         self._tries = 0
         self._told = False
+        self.unrecorded: set[str] = set()
+        """Files that a bug of ours keeps out of the ledger."""
 
     def start(self, *, suspect: str | None) -> None:
         """Begin to work; `suspect` is the file that was read when the daemon before died."""
@@ -115,8 +117,6 @@ class Worker:
         except StoreError as error:
             self._wait_for_store(error)
             return 0
-        except Exception:  # noqa: BLE001  a bug of ours; found, told and put aside one file at a time
-            return self._work_singly(paths)
         self._tell_resumed()
         for each in recorded:
             self._tell(each)
@@ -153,20 +153,6 @@ class Worker:
         if self._told:
             self._log.info("intake.resumed", level="notice", seconds=round(seconds, 1), tries=self._tries)
 
-    def _work_singly(self, paths: list[str]) -> int:
-        """A bug of ours in one of many files: find the one, put it aside, go on with the others."""
-        path = paths[0]
-        try:
-            recorded, _ = self._ingest.ingest([path], within_seconds=0)
-        except StoreError:
-            return 0
-        except Exception as error:  # noqa: BLE001  told with its traceback
-            self._log.exception("worker.failed", path=path)
-            recorded = [self._ingest.quarantine(path, f"internal error: {type(error).__name__}: {error}")]
-        for each in recorded:
-            self._tell(each)
-        return 1
-
     def _tell(self, recorded: Recorded) -> None:
         log, path = self._log, recorded.path
         match recorded.happened:
@@ -186,6 +172,8 @@ class Worker:
                 log.error("session.quarantined", path=path, error=recorded.reason, attempts=recorded.attempts)
             case Happened.BUSY:
                 self._on_busy(path)
+            case Happened.UNRECORDED:  # told by `worker.failed`
+                self.unrecorded.add(path)
             case Happened.UNCHANGED | Happened.VANISHED:
                 log.debug("session.unchanged", path=path, happened=recorded.happened)
 

@@ -17,7 +17,7 @@ import msgspec
 
 from grader_daemon.errors import UngradableError
 from grader_daemon.pipeline.examine import Examined, Examiner
-from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.ingest import Ingest, examine_any
 from grader_daemon.pipeline.record import Recorded
 
 _DIED = (
@@ -60,7 +60,7 @@ def backfill_in_processes(
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_helper, initargs=(make_examiner, clock))
     try:
         for done in as_completed([pool.submit(_examine_all, some) for some in chunks]):
-            yield ingest.save([(examined, None) for examined in _decode(done.result())])
+            yield ingest.save_examined(_decode(done.result()))
     except BrokenProcessPool as error:
         raise UngradableError(_DIED) from error
     finally:
@@ -72,7 +72,7 @@ def _start_helper(make_examiner: Callable[[], Examiner], clock: Callable[[], dat
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     examiner = make_examiner()
     global _examine  # noqa: PLW0603  a pool hands its helpers nothing else
-    _examine = lambda path: examiner.examine(path, now=clock())  # noqa: E731
+    _examine = lambda path: examine_any(examiner, path, now=clock())  # noqa: E731
 
 
 def _examine_all(paths: Sequence[str]) -> bytes:

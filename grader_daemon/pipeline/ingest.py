@@ -9,18 +9,26 @@ from time import monotonic
 import tenacity
 
 from grader_daemon.domain.ledger import NOWHERE, LedgerEntry, ledger_path
-from grader_daemon.errors import ReadError, StoreBusyError
+from grader_daemon.domain.text import storable
+from grader_daemon.errors import ReadError, StoreBusyError, StoreError
 from grader_daemon.pipeline.examine import Examined, Examiner, TroubledFile
 from grader_daemon.pipeline.reading import look_at, stamp_of
-from grader_daemon.pipeline.record import Recorded, Recorder
+from grader_daemon.pipeline.record import Happened, Recorded, Recorder
 from grader_daemon.storage import Store
 
 _BUSY_PATIENCE_SECONDS = 90
 _LOOKUP = 100
 
 
+Gathered = tuple[Examined, LedgerEntry | None]
+"""What a file is found to be, and its ledger row before."""
+
+
 class Ingest:
-    """Examines files and records what came of it. Only one thread uses one."""
+    """Examines files and records what came of it. Only one thread uses one.
+
+    A file that we fail on by a bug of ours is put aside alone: the others of its batch do not notice.
+    """
 
     def __init__(
         self,
@@ -30,13 +38,19 @@ class Ingest:
         store: Store,
         clock: Callable[[], datetime],
         on_file: Callable[[str], None] = lambda _: None,
+        on_bug: Callable[[str, Exception], None] = lambda _, __: None,
     ) -> None:
-        """Set up. `on_file` is told the path of each file before it is examined, and "" when none is any more."""
+        """Set up.
+
+        `on_file` is told the path of each file before it is examined, and "" when none is any more; `on_bug` the path
+        of one that we fail on, and how.
+        """
         self.examiner = examiner
         self._recorder = recorder
         self._store = store
         self._clock = clock
         self._on_file = on_file
+        self._on_bug = on_bug
 
     def ingest(self, paths: Sequence[str], *, within_seconds: float) -> tuple[list[Recorded], int]:
         """Ingest from the front of `paths` for as long as `within_seconds` allows, then save in one transaction.
@@ -48,8 +62,8 @@ class Ingest:
         self._on_file("")
         return self.save(gathered), len(gathered)
 
-    def _gather(self, paths: Sequence[str], deadline: float) -> list[tuple[Examined, LedgerEntry | None]]:
-        gathered: list[tuple[Examined, LedgerEntry | None]] = []
+    def _gather(self, paths: Sequence[str], deadline: float) -> list[Gathered]:
+        gathered: list[Gathered] = []
         for start in range(0, len(paths), _LOOKUP):
             some = paths[start : start + _LOOKUP]
             known = self._store.ledger_entries([ledger_path(path) for path in some])
@@ -57,35 +71,57 @@ class Ingest:
             for path in some:
                 entry = known.get(ledger_path(path))
                 self._on_file(path)
-                gathered.append((self.examiner.examine(path, now=now, known=entry), entry))
+                gathered.append((examine_any(self.examiner, path, now=now, known=entry, on_bug=self._on_bug), entry))
                 if monotonic() >= deadline:
                     return gathered
         return gathered
 
-    def quarantine(self, path: str, error: str) -> Recorded:
-        """Put a file aside that we failed on by a bug of ours; it comes back when its content changes."""
-        return self._put_aside(path, error, hope=False)
-
     def suspect(self, path: str) -> Recorded:
         """Count a failed attempt for a file: we died while we read it."""
-        recorded = self._put_aside(path, "the daemon ended while it read this file", hope=True)
+        trouble = _trouble(path, "the daemon ended while it read this file", hope=True)
+        recorded = self.save_examined([trouble])[0]
         self._on_file("")
         return recorded
 
-    def _put_aside(self, path: str, error: str, *, hope: bool) -> Recorded:
-        known = self._store.ledger_entry(ledger_path(path))
-        try:
-            stamp = stamp_of(look_at(path))
-        except ReadError:
-            stamp = NOWHERE
-        return self.save([(TroubledFile(path=ledger_path(path), stamp=stamp, error=error, hope=hope), known)])[0]
+    def save_examined(self, examined: Sequence[Examined]) -> list[Recorded]:
+        """Write what others have examined; see `save`."""
+        known = self._store.ledger_entries([each.path for each in examined])
+        return self.save([(each, known.get(each.path)) for each in examined])
 
-    def save(self, gathered: Sequence[tuple[Examined, LedgerEntry | None]]) -> list[Recorded]:
-        """Write many in one transaction; a database that another program holds is waited for.
+    def save(self, gathered: Sequence[Gathered]) -> list[Recorded]:
+        """Write many in one transaction, and each in its own if one of them cannot be written.
+
+        A database that another program holds is waited for.
 
         Raises:
-            StoreError: it cannot be written; nothing of the batch was.
+            StoreError: it cannot be written.
         """
+        try:
+            return self._save_patiently(gathered)
+        except StoreError:
+            raise
+        except Exception:  # noqa: BLE001  whose fault it is shows when each is saved alone, and is told then
+            return [self._save_alone(examined, known) for examined, known in gathered]
+
+    def _save_alone(self, examined: Examined, known: LedgerEntry | None) -> Recorded:
+        try:
+            return self._save_patiently([(examined, known)])[0]
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001  told with its traceback
+            self._on_bug(examined.path, error)
+            return self._put_aside(_bug(examined.path, error), known)
+
+    def _put_aside(self, trouble: TroubledFile, known: LedgerEntry | None) -> Recorded:
+        try:
+            return self._save_patiently([(trouble, known)])[0]
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001  told with its traceback
+            self._on_bug(trouble.path, error)
+            return Recorded(path=trouble.path, happened=Happened.UNRECORDED, reason=trouble.error)
+
+    def _save_patiently(self, gathered: Sequence[Gathered]) -> list[Recorded]:
         patiently = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(StoreBusyError),
             stop=tenacity.stop_after_delay(_BUSY_PATIENCE_SECONDS),
@@ -94,7 +130,35 @@ class Ingest:
         )
         return patiently(self._save_once, gathered)
 
-    def _save_once(self, gathered: Sequence[tuple[Examined, LedgerEntry | None]]) -> list[Recorded]:
+    def _save_once(self, gathered: Sequence[Gathered]) -> list[Recorded]:
         now = self._clock()
         with self._store.transaction():
             return self._recorder.record(gathered, now=now, rejudge=self.examiner.rejudge)
+
+
+def examine_any(
+    examiner: Examiner,
+    path: str,
+    *,
+    now: datetime,
+    known: LedgerEntry | None = None,
+    on_bug: Callable[[str, Exception], None] = lambda _, __: None,
+) -> Examined:
+    """Examine a file whatever happens: one that we fail on by a bug of ours is told to `on_bug`, and in trouble."""
+    try:
+        return examiner.examine(path, now=now, known=known)
+    except Exception as error:  # noqa: BLE001  told with its traceback
+        on_bug(path, error)
+        return _bug(path, error)
+
+
+def _bug(path: str, error: Exception) -> TroubledFile:
+    return _trouble(path, f"internal error: {type(error).__name__}: {error}", hope=False)
+
+
+def _trouble(path: str, error: str, *, hope: bool) -> TroubledFile:
+    try:
+        stamp = stamp_of(look_at(path))
+    except ReadError:
+        stamp = NOWHERE
+    return TroubledFile(path=ledger_path(path), stamp=stamp, error=storable(error), hope=hope)

@@ -11,6 +11,9 @@ from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
 
+_EDGE = 1 << 63
+"""The ledger keeps integers of 64 bits with a sign, as SQLite does."""
+
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -59,16 +62,31 @@ def read_file(path: str, found: os.stat_result, *, limits: Limits) -> bytes:
 
 
 def stamp_of(status: os.stat_result) -> FileStamp:
-    """What the ledger keeps of a file's status."""
-    return FileStamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    """What the ledger keeps of a file's status, whatever numbers the file system gives.
+
+    Numbers of devices and inodes (mergerfs hashes these to 64 bits without a sign) are folded and stay distinct. Times
+    before 1677 or after 2262 are the nearest in between: a change still shows in the change time.
+    """
+    return FileStamp(
+        _folded(status.st_dev),
+        _folded(status.st_ino),
+        _bounded(status.st_size),
+        _bounded(status.st_mtime_ns),
+        _bounded(status.st_ctime_ns),
+    )
 
 
 def written_at(stamp: FileStamp) -> datetime:
-    """Modification time as aware UTC; a time that no calendar has is the nearest it has."""
-    try:
-        return datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC)
-    except (OverflowError, ValueError, OSError):
-        return datetime.fromtimestamp(0, UTC)
+    """Modification time as aware UTC."""
+    return datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC)
+
+
+def _folded(number: int) -> int:
+    return (number + _EDGE) % (2 * _EDGE) - _EDGE
+
+
+def _bounded(number: int) -> int:
+    return max(-_EDGE, min(number, _EDGE - 1))
 
 
 def _read_all(descriptor: int, size: int) -> bytes:

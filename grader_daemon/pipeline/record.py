@@ -40,11 +40,13 @@ class Happened(StrEnum):
     UNCHANGED = "unchanged"
     VANISHED = "vanished"
     BUSY = "busy"
+    UNRECORDED = "unrecorded"
 
 
 class Recorded(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One ingest as it is told to people.
 
+    An `UNRECORDED` file could not even be put aside, by a bug of ours: the next scan finds it again.
     `reason` says why there is no grade, `superseded` names the sessions whose grade it took back.
     `loop_risk` is set once a session: when it runs and is first seen to look like a loop.
     """

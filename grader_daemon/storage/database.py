@@ -17,7 +17,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from grader_daemon.errors import StoreBusyError, StoreDamagedError, StoreError, StoreReplacedError
+from grader_daemon.errors import StoreBusyError, StoreDamagedError, StoreError, StoreReplacedError, UnstorableError
 from grader_daemon.storage.schema import migrate
 
 _BUSY_SECONDS = 5.0
@@ -125,6 +125,7 @@ class Database:
         Raises:
             StoreReplacedError: the file was deleted, moved or replaced.
             StoreBusyError: another program keeps the database locked.
+            UnstorableError: it does not take what was to be written.
             StoreError: it cannot be written (full disk, I/O error, damage).
         """
         with self.lock, translated(self.path):
@@ -213,6 +214,8 @@ def translated(path: Path) -> Iterator[None]:
     except (apsw.FullError, apsw.IOError) as error:
         is_full = isinstance(error, apsw.FullError) or _is_full(path)
         raise StoreError(f"database {path}: {'the disk is full' if is_full else error}") from error
+    except (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError) as error:
+        raise UnstorableError(f"database {path}: it does not take a value ({error})") from error
     except apsw.Error as error:
         raise StoreError(f"database {path}: {error}") from error
 

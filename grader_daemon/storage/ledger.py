@@ -105,12 +105,12 @@ class Ledger(Database):
             )
         )
 
-    def troubled_entries(self, *, limit: int) -> list[LedgerEntry]:
+    def troubled_entries(self, *, limit: int | None = None) -> list[LedgerEntry]:
         """Files that could not be graded, newest first."""
         rows = self.rows(
             f"SELECT {_LEDGER} FROM session_files WHERE state <> 'graded' AND state IN ('dead', 'retry')"
             " ORDER BY seen_at DESC LIMIT ?",
-            (limit,),
+            (-1 if limit is None else limit,),
         )
         return [_to_entry(row) for row in rows]
 

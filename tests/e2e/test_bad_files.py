@@ -15,7 +15,7 @@ from typing import cast
 import pytest
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DaemonProcess, Event, Row, run_command
+from tests.e2e.daemon_process import DATABASE, DaemonProcess, Event, Row, query, run_command
 from tests.e2e.session_files import content, path_of, replace, turns, write
 from tests.strategies import json_answer, json_user
 from tests.waiting import wait_until
@@ -260,6 +260,41 @@ def test_a_dead_file_lives_again_when_its_content_changes(start_daemon: StartDae
 
     daemon.wait_for_grade("lazarus")
     assert daemon.wait_for_ledger(path, "graded")["last_error"] is None
+
+
+def test_a_time_that_no_ledger_can_hold_keeps_nobody_from_their_grade(home: Path, sessions: Path) -> None:
+    names = [f"s{number}" for number in range(4)]
+    for name in names:
+        write(sessions, name, age=60)
+    far = path_of(sessions, "s1")
+    os.utime(far, (2**34 - 1, 2**34 - 1))
+    if os.stat(far).st_mtime_ns < 2**63:
+        pytest.skip("this file system cuts such times itself")
+
+    ended = run_command(home, "run", "--once")
+
+    graded = query(home / DATABASE, "SELECT session_id FROM session_grades ORDER BY session_id")
+    assert (ended.returncode, [row["session_id"] for row in graded]) == (0, names)
+
+
+def test_a_run_that_leaves_files_ungraded_says_how_many_until_they_are_gone(home: Path, sessions: Path) -> None:
+    write(sessions, "good", age=60)
+    bad = [path_of(sessions, "cut"), path_of(sessions, "no-json")]
+    for path, whole in zip(bad, (b'{"messages": [', b"Dear diary"), strict=True):
+        path.write_bytes(whole)
+        os.utime(path, (1, 1))
+
+    first = run_command(home, "run", "--once", retry_seconds=[3600])
+    again = run_command(home, "run", "--once", retry_seconds=[3600])
+    for path in bad:
+        path.unlink()
+    last = run_command(home, "run", "--once", retry_seconds=[3600])
+
+    assert [ended.returncode for ended in (first, again, last)] == [1, 1, 0]
+    for ended in (first, again):
+        [said] = [json.loads(line) for line in ended.stderr.splitlines() if "service.incomplete" in line]
+        assert (said["level"], said["files"]) == ("error", 2)
+    assert "service.incomplete" not in last.stderr
 
 
 def test_a_dead_file_stays_dead_over_a_restart(start_daemon: StartDaemon, sessions: Path) -> None:

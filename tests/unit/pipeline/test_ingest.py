@@ -1,14 +1,38 @@
 from __future__ import annotations
 
-import pytest
+import os
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
 
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from grader_daemon.domain.ledger import FileState, LedgerEntry, ledger_path
+from grader_daemon.domain.limits import Limits
+from grader_daemon.domain.verdict import Judge
 from grader_daemon.errors import StoreError
+from grader_daemon.pipeline.backfill import backfill
+from grader_daemon.pipeline.examine import BusyFile, Examiner, GradedFile, VanishedFile
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.storage import GradeFilter, Store
-from tests.conftest import SessionWriter
-from tests.strategies import json_answer, json_user
+from grader_daemon.pipeline.reading import stamp_of
+from grader_daemon.pipeline.record import Happened
+from grader_daemon.storage import GradeFilter, NewGrade, Store
+from tests.any_file import broken_files, session_files
+from tests.conftest import PAUSES, Clock, SessionWriter
+from tests.strategies import NOW, file_contents, json_answer, json_user, status
 
 TURN = [json_user(), json_answer()]
+BUG = "integer overflow"
+any_number = st.integers() | st.sampled_from(
+    [sign * 2**power + off for power in (63, 64) for sign in (1, -1) for off in (-1, 0, 1)]
+)
+any_status = st.builds(
+    status, device=any_number, inode=any_number, size=any_number, mtime_ns=any_number, ctime_ns=any_number
+)
+any_name = st.binary(max_size=200).map(lambda name: name.replace(b"/", b"").replace(b"\0", b""))
 
 
 def test_a_batch_is_saved_together(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
@@ -41,3 +65,134 @@ def test_a_batch_that_cannot_be_saved_is_an_error_of_ours(
     store.close()
     with pytest.raises(StoreError):
         ingest.ingest([path], within_seconds=60)
+
+
+# -- whatever is on disk -----------------------------------------------------------------------------------------------
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(file=st.tuples(any_name, session_files() | broken_files() | file_contents, any_status))
+def test_any_file_has_its_row(
+    ingest: Ingest,
+    store: Store,
+    bugs: list[tuple[str, Exception]],
+    tmp_path: Path,
+    file: tuple[bytes, bytes, os.stat_result],
+) -> None:
+    bugs.clear()
+    name, content, found = file
+    path = os.fsdecode(os.path.join(os.fsencode(tmp_path), b"session_" + name + b".json"))
+    Path(path).write_bytes(content)
+    examined = ingest.examiner.examine(path, now=NOW)
+    assert not isinstance(examined, VanishedFile | BusyFile)
+    examined = msgspec.structs.replace(examined, stamp=stamp_of(found))
+
+    ingest.save([(examined, None)])
+
+    entry = store.ledger_entry(ledger_path(path))
+    assert entry is not None
+    assert (bugs, entry.stamp) == ([], stamp_of(found))
+    assert store.file_stamp(path) == stamp_of(found)
+    if entry.state is FileState.GRADED:
+        assert isinstance(examined, GradedFile)
+        assert store.stored([examined.grade.session_id])
+
+
+class Choosy(Store):
+    """A store with a bug: it fails on the sessions and files of these names."""
+
+    sessions = ""
+    files = ""
+
+    def save_grades(self, grades: Sequence[NewGrade], *, asked_again_within: timedelta | None = None) -> None:
+        if any(new.grade.session_id == self.sessions for new in grades):
+            raise OverflowError(BUG)
+        super().save_grades(grades, asked_again_within=asked_again_within)
+
+    def save_entries(self, entries: Sequence[LedgerEntry], *, now: datetime) -> None:
+        if any(entry.path == self.files for entry in entries):
+            raise OverflowError(BUG)
+        super().save_entries(entries, now=now)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Choosy]:
+    opened = Choosy(tmp_path / "database" / "session_grades.db", host="here")
+    yield opened
+    opened.close()
+
+
+GRADED, QUARANTINED, UNRECORDED = Happened.GRADED, Happened.QUARANTINED, Happened.UNRECORDED
+
+
+def test_a_session_that_cannot_be_saved_is_put_aside_alone(
+    ingest: Ingest, store: Choosy, bugs: list[tuple[str, Exception]], write_session: SessionWriter
+) -> None:
+    paths = [write_session(TURN, session_id=f"s{number}") for number in range(3)]
+    store.sessions = "s1"
+    recorded, taken = ingest.ingest(paths, within_seconds=60)
+    assert (taken, [one.happened for one in recorded]) == (3, [GRADED, QUARANTINED, GRADED])
+    assert recorded[1].reason == f"internal error: OverflowError: {BUG}"
+    assert [path for path, _ in bugs] == [paths[1]]
+    assert store.file_counts() == {"graded": 2, "dead": 1}
+
+
+def test_a_file_that_has_no_row_whatever_is_tried_is_told_and_the_others_have_theirs(
+    ingest: Ingest, store: Choosy, bugs: list[tuple[str, Exception]], write_session: SessionWriter
+) -> None:
+    paths = [write_session(TURN, session_id=f"s{number}") for number in range(3)]
+    store.files = paths[1]
+    recorded, taken = ingest.ingest(paths, within_seconds=60)
+    assert (taken, [one.happened for one in recorded]) == (3, [GRADED, UNRECORDED, GRADED])
+    assert {path for path, _ in bugs} == {paths[1]}
+    assert store.file_counts() == {"graded": 2}
+
+
+def test_a_backfill_goes_on_after_a_file_that_cannot_be_saved(
+    ingest: Ingest, store: Choosy, write_session: SessionWriter
+) -> None:
+    paths = [write_session(TURN, session_id=f"s{number}") for number in range(5)]
+    store.sessions = "s0"
+    recorded = [one for some in backfill(paths, ingest, batch=2) for one in some]
+    assert [one.happened for one in recorded] == [QUARANTINED, *[GRADED] * 4]
+
+
+def test_a_value_that_the_database_refuses_is_the_bug_of_one_file(
+    ingest: Ingest, store: Choosy, write_session: SessionWriter
+) -> None:
+    """Not a database that cannot be written, for which the daemon would wait."""
+    paths = [write_session(TURN, session_id=f"s{number}") for number in range(2)]
+    store.connection.execute(
+        "CREATE TRIGGER refuse BEFORE INSERT ON session_details WHEN new.session_id = 's0'"
+        " BEGIN SELECT raise(ABORT, 'no'); END"
+    )
+    recorded, _ = ingest.ingest(paths, within_seconds=60)
+    assert [one.happened for one in recorded] == [QUARANTINED, GRADED]
+
+
+class Clumsy(Examiner):
+    """An examiner with a bug: it fails on every file."""
+
+    def examine(self, *_: object, **__: object) -> GradedFile:
+        raise ZeroDivisionError(BUG)
+
+
+def test_a_file_that_cannot_be_examined_is_put_aside(
+    ingest: Ingest, examiner: Examiner, store: Choosy, write_session: SessionWriter
+) -> None:
+    path = write_session(TURN)
+    ingest.examiner = Clumsy(examiner.rules, Judge(), zone=None, idle=timedelta(1), limits=Limits())
+    [recorded], _ = ingest.ingest([path], within_seconds=60)
+    assert (recorded.happened, recorded.reason) == (QUARANTINED, f"internal error: ZeroDivisionError: {BUG}")
+    assert store.file_stamp(path) == stamp_of(os.lstat(path))
+
+
+def test_tries_are_counted_on_where_others_examine(ingest: Ingest, clock: Clock, write_session: SessionWriter) -> None:
+    """As `backfill --jobs` does; three tries are what `PAUSES` allow."""
+    path = write_session(content=b"")
+    seen = []
+    for _ in range(3):
+        [recorded] = ingest.save_examined([ingest.examiner.examine(path, now=clock.now)])
+        seen.append((recorded.happened, recorded.attempts))
+    assert len(PAUSES) == 2
+    assert seen == [(Happened.RETRY_SCHEDULED, 1), (Happened.RETRY_SCHEDULED, 2), (QUARANTINED, 3)]

@@ -11,7 +11,8 @@ import pytest
 from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
-from grader_daemon.pipeline.reading import look_at, read_file, written_at
+from grader_daemon.pipeline.reading import look_at, read_file, stamp_of, written_at
+from tests.strategies import status
 
 
 @pytest.mark.parametrize(
@@ -116,8 +117,22 @@ def test_a_name_that_no_file_can_have_is_told(tmp_path: Path) -> None:
         pytest.param(1_763_762_400_500_000_000, datetime(2025, 11, 21, 22, 0, 0, 500_000, UTC), id="now"),
         pytest.param(-1_000_000_000, datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC), id="before-1970"),
         pytest.param(2**62, datetime(2116, 2, 20, 23, 53, 38, 427388, UTC), id="far"),
-        pytest.param(10**21, datetime(1970, 1, 1, tzinfo=UTC), id="beyond-any-calendar"),
+        pytest.param(15_032_385_535 * 10**9, datetime(2262, 4, 11, 23, 47, 16, 854776, UTC), id="2446-is-cut-to-2262"),
+        pytest.param(10**21, datetime(2262, 4, 11, 23, 47, 16, 854776, UTC), id="beyond-any-calendar"),
+        pytest.param(-(10**21), datetime(1677, 9, 21, 0, 12, 43, 145224, UTC), id="before-any-calendar"),
     ],
 )
-def test_modification_times_are_utc(mtime_ns: int, moment: datetime) -> None:
-    assert written_at(FileStamp(0, 0, 0, mtime_ns, 0)) == moment
+def test_modification_times_are_utc_and_the_nearest_that_can_be_kept(mtime_ns: int, moment: datetime) -> None:
+    """2**63 ns are 9,223,372,036.854775808 s: from 1677-09-21T00:12:43.145 to 2262-04-11T23:47:16.855."""
+    assert written_at(stamp_of(status(mtime_ns=mtime_ns))) == moment
+
+
+def test_inodes_of_64_bits_stay_distinct() -> None:
+    inodes = (0, 1, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1)
+    assert len({stamp_of(status(inode=inode)).inode for inode in inodes}) == len(inodes)
+
+
+@pytest.mark.parametrize("inode", [0, 1, 2**63 - 1])
+def test_numbers_that_fit_are_kept_as_they_are(inode: int) -> None:
+    """So that what a ledger of an earlier version remembers still holds."""
+    assert stamp_of(status(inode=inode, mtime_ns=-5)) == FileStamp(0, inode, 0, -5, 0)
