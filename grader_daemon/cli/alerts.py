@@ -60,7 +60,7 @@ def show(*, grader: InsightReader, number: int, as_json: bool) -> None:
         output.document({"schema_version": SCHEMA_VERSION, "alert": msgspec.to_builtins(alert)})
         return
     for words in (alert_title(alert), *alert_lines(alert)):
-        output.line(plain(words))
+        output.paragraph("", plain(words))
 
 
 @command.command("ack")

@@ -14,8 +14,6 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.quoting import plain
 from grader_daemon.reports.wording import issue_lines, issue_title
 
-_SIGNAL_CHARACTERS = 70
-
 
 @click.group("errors", cls=ListedByDefault)
 def command() -> None:
@@ -104,15 +102,16 @@ def _table(issues: list[ErrorIssue]) -> None:
                 issue.recovered,
                 day_of(issue.last_seen, None),
                 output.called(issue.tool, issue.command),
-                issue.signal[:_SIGNAL_CHARACTERS],
+                issue.signal,
             )
             for issue in issues
         ],
+        may_drop=("recovered", "sessions", "state", "last seen"),
     )
 
 
 def _print(issue: ErrorIssue) -> None:
-    output.line(f"{issue.fingerprint}: {plain(issue_title(issue))}")
+    output.paragraph(f"{issue.fingerprint}: ", plain(issue_title(issue)))
     output.facts(
         [
             ("state", issue.state),
@@ -122,7 +121,7 @@ def _print(issue: ErrorIssue) -> None:
         ]
     )
     for words in issue_lines(issue):
-        output.line(plain(words))
+        output.paragraph("", plain(words))
     if issue.steps:
         output.line()
         output.table(

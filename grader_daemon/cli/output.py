@@ -29,20 +29,12 @@ if TYPE_CHECKING:
     from grader_daemon.domain.grade import Grade
     from grader_daemon.domain.insight import StepCount
 
-_TASK_CHARACTERS = 60
 _TOLD_BY_JOURNAL = {"timestamp", "level"}
 _PIPED_COLUMNS = 100
 _FEWEST_COLUMNS = 20
 _PERSON = "person"
-_NEVER_CUT = 16
-"""A column of at most so many characters is shown whole on a terminal; wider ones make room, but for the first."""
-
-_GAP = 3
-_INDENT = 4
-
 _TOLD_VERDICTS = (("verified", "ok"), ("contradicted", "contradicted"))
-_CHECK_COLUMNS = ("check", "state", "found")
-_STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red", "unknown": "magenta", "fix": "bold"}
+_COLOURS = {"ok": "green", "warning": "yellow", "problem": "bright_red", "unknown": "magenta", "fix": "cyan"}
 
 
 def prepare() -> None:
@@ -139,33 +131,50 @@ def log_line(at: datetime, level: str, message: str) -> None:
     line(f"{at.astimezone():%Y-%m-%d %H:%M:%S}  {level:7}  {lines}")
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print rows under their headings; numbers are set to the right."""
+def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, may_drop: Sequence[str] = ()) -> None:
+    """Print rows under their headings; numbers are set to the right. What is piped is never cut.
+
+    On a terminal that is too narrow, the columns of `may_drop` are left out, the first one first, and named below.
+    """
+    from grader_daemon.cli import layout  # `--help` must not wait for it
+
     texts = [[cell(value) for value in row] for row in rows]
-    right = [bool(texts) and all(_is_number(row[column]) for row in texts) for column in range(len(columns))]
-    if not sys.stdout.isatty():
-        _plain_table(columns, texts, right)
-    elif _least_width(columns, texts) <= width():
-        _rich_table(columns, texts, right)
-    else:
-        _banded_table(columns, texts, right)
+    room = _room()
+    dropped = layout.left_out(headings, texts, room=room, may_drop=may_drop)
+    heads, shown = layout.table_lines(*layout.without(headings, texts, dropped), room=room)
+    for head in heads:
+        line(styled(head, bold=True))
+    if room is not None:
+        line("\u2500" * min(room, max(map(len, heads + shown))))
+    for row in shown:
+        line(row)
+    if dropped:
+        paragraph("", f"(too narrow for: {', '.join(dropped)})")
+
+
+def paragraph(head: str, text: str) -> None:
+    """Print a text that is ours or cleaned behind a head; a terminal has its further lines below the first."""
+    from grader_daemon.cli.layout import paragraph_lines  # `--help` must not wait for it
+
+    for piece in paragraph_lines(head, text, room=_room()):
+        line(piece)
 
 
 def checks(made: Iterable[Check]) -> None:
     """Print checks with their fixes, one below the other; nothing is cut, on a terminal long lines are wrapped."""
     rows = [row for check in made for row in _check_rows(check)]
-    if sys.stdout.isatty():
-        _wrapped_table(_CHECK_COLUMNS, rows)
-    else:
-        _plain_table(_CHECK_COLUMNS, rows, [False] * len(_CHECK_COLUMNS))
+    first, second = (max(len(row[place]) for row in rows) if rows else 0 for place in (0, 1))
+    for name, state, found in rows:
+        said = styled(state, fg=_COLOURS.get(state)) + " " * (second - len(state))
+        paragraph(f"{name.ljust(first)}  {said}  ", found)
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> None:
-    """Print names and values, one pair a line."""
+    """Print names and values, one pair a line; on a terminal long values are wrapped."""
     known = [(name, cell(value)) for name, value in pairs]
     width = max((len(name) for name, _ in known), default=0)
     for name, value in known:
-        line(f"{name.ljust(width)}  {value}".rstrip())
+        paragraph(f"{name.ljust(width)}  ", value)
 
 
 def cell(value: Any) -> str:
@@ -217,11 +226,11 @@ def grade_table(grades: Iterable[Grade]) -> None:
             grade.response_quality,
             grade.total_errors,
             borne_out(grade.claims),
-            (grade.task_summary or "")[:_TASK_CHARACTERS],
+            grade.task_summary,
         )
         for grade in grades
     )
-    table(columns, rows)
+    table(columns, rows, may_drop=("claims", "failures", "quality", "tools", "task type"))
     if any(grade.verdict_by == _PERSON for grade in grades):
         line("* said by a person")
 
@@ -336,8 +345,9 @@ def _by(given: Feedback) -> str:
     return f"by {clean(given.given_by)} on {cell(given.given_at)}"
 
 
-def _is_number(text: str) -> bool:
-    return text == "-" or text.replace(".", "", 1).replace("-", "", 1).replace("%", "", 1).isdecimal()
+def _room() -> int | None:
+    """How many columns there are to fill; None where nothing is too long."""
+    return width() if sys.stdout.isatty() else None
 
 
 def _check_rows(check: Check) -> Iterator[tuple[str, str, str]]:
@@ -350,87 +360,3 @@ def _from_home(text: str) -> str:
     """Shorten paths below the home folder as a shell takes them, which it does not within quotes."""
     home = os.path.expanduser("~").rstrip("/")
     return re.sub(rf"(?<![^\s(]){re.escape(home)}(?=/)", "~", text) if home.startswith("/") else text
-
-
-def _plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> None:
-    widths = _widths(columns, rows)
-    for row in ([*columns], *rows):
-        cells = (
-            text.rjust(width) if aligned else text.ljust(width)
-            for text, width, aligned in zip(row, widths, right, strict=True)
-        )
-        line("  ".join(cells).rstrip())
-
-
-def _wrapped_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table whose last column takes as many lines as it needs."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns[:-1]:
-        shown.add_column(column, no_wrap=True)
-    shown.add_column(columns[-1], overflow="fold")
-    for row in rows:
-        shown.add_row(*(Text(text, style=_STYLES.get(text, "")) for text in row))
-    with _printing():
-        Console().print(shown)
-
-
-def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-
-
-def _least_width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """Give how many columns of a terminal a table takes when all that may be cut is cut."""
-    first, *others = _widths(columns, rows)
-    return first + sum(_GAP + min(width, _NEVER_CUT) for width in others)
-
-
-def _banded_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> None:
-    """Print a table that is too wide for the terminal: what does not fit stands in lines of its own, below each row."""
-    places = list(_places(_widths(columns, rows), width()))
-    for row in ([*columns], *rows):
-        shown = ""
-        for text, aligned, (begins_line, most) in zip(row, right, places, strict=True):
-            if begins_line:
-                line(shown.rstrip())
-                shown = " " * _INDENT
-            cut = text if len(text) <= most else text[: most - 1] + "…"
-            shown += (cut.rjust(most) if aligned else cut.ljust(most)) + "  "
-        line(shown.rstrip())
-
-
-def _places(widths: Sequence[int], room: int) -> Iterator[tuple[bool, int]]:
-    """Say of each column whether it begins a line, and how wide it is; the last one may be cut to what is left."""
-    used = 0
-    for number, most in enumerate(widths):
-        least = min(most, _NEVER_CUT) if number == len(widths) - 1 else most
-        begins_line = used > 0 and used + least > room
-        used = _INDENT if begins_line else used
-        shown = min(most, room - used)
-        used += shown + 2
-        yield begins_line, shown
-
-
-def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for number, (column, aligned) in enumerate(zip(columns, right, strict=True)):
-        longest = max(len(text) for text in (column, *(row[number] for row in rows)))
-        shown.add_column(
-            column,
-            justify="right" if aligned else "left",
-            overflow="fold" if aligned else "ellipsis",
-            min_width=longest if longest <= _NEVER_CUT or not number else None,
-        )
-    for row in rows:
-        shown.add_row(*(Text(text, no_wrap=True) for text in row))
-    with _printing():
-        Console().print(shown)

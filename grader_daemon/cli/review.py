@@ -13,13 +13,11 @@ from grader_daemon.cli.keys import keys
 from grader_daemon.cli.options import asks
 from grader_daemon.domain.feedback import FeedbackSource
 from grader_daemon.domain.text import clean
-from grader_daemon.reports.quoting import columns, wrap
 
 _KEYS = "y completed, n not, 1-5 quality first, s skip, u undo the last, o open, q quit"
 _ENDS = frozenset({"", "\x04"})
 """What stands for the end of the input: none, Ctrl-D."""
 _QUALITIES = frozenset("12345")
-_NARROWEST = 20
 
 
 @click.command("review")
@@ -142,7 +140,7 @@ def _show_verdict(item: ReviewItem) -> None:
     output.line(f"The grader says: {verdict}, quality {grade.response_quality} of 5 (by {grade.verdict_by}{likely}).")
     for reason in grade.reasons:
         if reason.score in ("task_completed", "response_quality"):
-            _indented(f"{reason.rule}: {item.sentences[reason.rule]}")
+            output.paragraph("  ", f"{reason.rule}: {item.sentences[reason.rule]}")
 
 
 def _part(title: str, lines: Sequence[str]) -> None:
@@ -150,10 +148,4 @@ def _part(title: str, lines: Sequence[str]) -> None:
         output.line()
         output.line(f"{title}:")
         for line in lines:
-            _indented(line)
-
-
-def _indented(line: str) -> None:
-    most = max(_NARROWEST, output.width() - 2)
-    for piece in [line] if columns(line) <= most else wrap(line, most):
-        output.line(f"  {piece}")
+            output.paragraph("  ", line)

@@ -63,17 +63,18 @@ def _document(explanation: Explanation) -> dict[str, object]:
 
 def _print(explanation: Explanation, said: Standing) -> None:
     grade = explanation.stored.grade
-    output.line(f"{output.cell(grade.session_id)}: {output.cell(grade.task_summary)}")
+    output.paragraph(f"{output.cell(grade.session_id)}: ", output.cell(grade.task_summary))
     _print_unexplained(explanation, said)
     for score, reasons in groupby(grade.reasons, key=lambda reason: reason.score):
         output.line()
         output.line(f"{score} = {_value(explanation, said, score)}")
         for reason in reasons:
-            output.line(f"  {_effect(reason)}  {reason.rule}: {explanation.sentences[reason.rule]}{_where(reason)}")
+            meaning = f"{reason.rule}: {explanation.sentences[reason.rule]}{_where(reason)}"
+            output.paragraph(f"  {_effect(reason)}  ", meaning)
     _print_likely(explanation)
     if people := people_words(grade):
         output.line()
-        output.line(f"people: {clean(', '.join(people))}")
+        output.paragraph("people: ", clean(", ".join(people)))
     if not grade.reasons:
         output.line("Graded by another program, which kept no reasons.")
     output.ledger(grade.claims)
@@ -93,7 +94,7 @@ def _print_likely(explanation: Explanation) -> None:
     output.line(f"p_completed = {likely:.2f}")
     for effect in explanation.effects:
         meaning = f": {effect.meaning}" if effect.meaning is not None else ""
-        output.line(f"  {effect.log_odds:>+5.2f}  {output.cell(effect.name)} = {effect.value:g}{meaning}")
+        output.paragraph(f"  {effect.log_odds:>+5.2f}  ", f"{output.cell(effect.name)} = {effect.value:g}{meaning}")
 
 
 def _print_unexplained(explanation: Explanation, said: Standing) -> None:
@@ -112,7 +113,7 @@ def _print_evidence(explanation: Explanation) -> None:
     if explanation.excerpts:
         output.line()
         for index, text in explanation.excerpts.items():
-            output.line(f"[{index}] {text}")
+            output.paragraph(f"[{index}] ", text)
         told = output.cell(explanation.stored.grade.session_id)
         output.line(f"More of message N: grader-daemon show {told} --around N")
 
