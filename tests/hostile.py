@@ -291,6 +291,54 @@ STRUCTURES: dict[str, Kind] = {
 }
 """What is many, long or deep, by its name."""
 
+# -- files cut short ---------------------------------------------------------------------------------------------------
+
+_BEFORE = {
+    "outside": b"",
+    "in-a-list": b'{"messages": [',
+    "in-a-key": b'{"',
+    "after-a-key": b'{"messages"',
+    "in-a-text": b'{"messages": [{"role": "user", "content": "',
+    "after-a-text": b'{"messages": [{"role": "user", "content": ""',
+    "after-a-backslash": b'{"messages": [{"role": "user", "content": "\\',
+    "in-an-escape": b'{"messages": [{"role": "user", "content": "\\u00',
+    "in-a-surrogate-pair": b'{"messages": [{"role": "user", "content": "\\ud83d\\u',
+    "in-a-character": b'{"messages": [{"role": "user", "content": "\xe6\xbc',
+    "in-a-number": b'{"messages": [{"role": 1',
+    "in-a-word": b'{"messages": [{"role": nul',
+}
+"""Where a reader of JSON stands when the rest comes."""
+
+_REST = (
+    *(
+        b'"',
+        b'\\"',
+        b"\\\\",
+        b"\\",
+        b"\\u0041",
+        b"\\u",
+        b"\\ud83d",
+        b'""',
+        b'"a',
+        b'"\\"',
+        b'"\\"a"',
+        b'","',
+        b'":"',
+        b"'",
+    ),
+    *(b",", b"[", b"]", b"{", b'{"a":', b"[[]", b":", b" ", b"0", b"1e", b"\xe6\xbc\xa2", b"\xe6", b"\0", b"\n"),
+)
+
+
+def cuts() -> Iterator[tuple[str, Kind]]:
+    """Yield files that stop somewhere: one of these pieces again and again from each place, and no end."""
+    for place, before in _BEFORE.items():
+        yield from ((f"{place}-{piece!a}", _from(before, piece)) for piece in _REST)
+
+
+def _from(before: bytes, piece: bytes) -> Kind:
+    return lambda size: before + piece * (size // len(piece))
+
 
 # -- names -------------------------------------------------------------------------------------------------------------
 

@@ -14,8 +14,9 @@ from grader_daemon.errors import ParseError, UnfinishedFileError
 from grader_daemon.parsing.formats import FORMATS, SessionFormat
 
 _LIMITS = Limits()
-_STRING_OR_VALUE = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[,\[{]', re.DOTALL)
-"""A string, or one of the bytes that announce another value."""
+_TO_NEXT_VALUE = re.compile(rb'(?:[^",\[{]++|"(?:[^"\\]++|\\.)*+"?)*+([,\[{])?', re.DOTALL)
+"""All up to and with the next byte that announces a value. A string without an end reaches to the end of the file, and
+the pattern matches everywhere, so no byte is looked at twice."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BOM = b"\xef\xbb\xbf"
@@ -77,8 +78,8 @@ def _check_values(content: bytes, limits: Limits) -> None:
     if len(content) <= 2 * limits.values or sum(map(content.count, (b",", b"[", b"{"))) < limits.values:
         return
     values = 0
-    for token in _STRING_OR_VALUE.finditer(content):
-        values += token.end() - token.start() == 1
+    for found in _TO_NEXT_VALUE.finditer(content):
+        values += found.lastindex is not None
         if values >= limits.values:
             raise ParseError(f"more than max_values = {limits.values:,} JSON values")
 

@@ -10,8 +10,11 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.errors import ParseError, UnfinishedFileError
 from grader_daemon.parsing import companion, parse, recognise
+from tests.hostile import cuts
 from tests.strategies import SESSION_ID, document, file_contents, json_answer, json_round, json_user
+from tests.timing import is_done_within
 
+CUTS = dict(cuts())
 PATH = f"/s/sessions/session_{SESSION_ID}.json"
 WHOLE = document([json_user(), *json_round(), json_answer("Größe 漢字 is done.")])
 
@@ -229,6 +232,26 @@ def test_more_values_than_allowed_are_refused_before_they_are_decoded(value: str
     assert parse(many(400, value), PATH, limits=limits)
     with pytest.raises(ParseError, match="more than max_values = 1,000 JSON values"):
         parse(many(1100, value), PATH, limits=limits)
+
+
+@pytest.mark.parametrize("kind", CUTS)
+def test_values_are_counted_in_linear_time_wherever_a_file_is_cut(kind: str) -> None:
+    content = b'{"x": "' + b"," * 1000 + b'", "y": ' + CUTS[kind](40_000)
+
+    def read() -> None:
+        with pytest.raises(ParseError):
+            parse(content, PATH, limits=Limits(values=1000))
+
+    assert is_done_within(0.1, read)
+
+
+@pytest.mark.parametrize("values", [pytest.param(999, id="few-enough"), pytest.param(1000, id="too-many")])
+def test_what_stands_in_a_text_without_an_end_is_no_value(values: int) -> None:
+    content = b'{"x": [' + b"0," * (values - 2) + b'"' + b",[{" * 1000
+    refused = "more than max_values" if values == 1000 else "stops before its end"
+
+    with pytest.raises(ParseError, match=refused):
+        parse(content, PATH, limits=Limits(values=1000))
 
 
 def test_commas_in_texts_are_no_values() -> None:

@@ -17,7 +17,7 @@ from tests.conftest import SessionWriter
 from tests.fuzz.examine import examine
 from tests.fuzz.mutation import mutate_json
 from tests.fuzz.seeds import seeds
-from tests.hostile import STRUCTURES, Kind, texts
+from tests.hostile import STRUCTURES, Kind, cuts, texts
 from tests.strategies import file_contents
 from tests.timing import cpu_seconds, is_done_within
 
@@ -31,6 +31,7 @@ BESIDES = 1_000_000
 """Memory that does not depend on the file."""
 
 TEXTS = dict(texts())
+CUTS = dict(cuts())
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -111,6 +112,11 @@ def test_many_long_and_deep_things_take_linear_time(kind: str) -> None:
 @pytest.mark.parametrize("kind", TEXTS)
 def test_texts_against_patterns_take_linear_time(kind: str) -> None:
     _assert_linear(TEXTS[kind], 4_000)
+
+
+@pytest.mark.parametrize("kind", CUTS)
+def test_files_cut_short_take_linear_time(kind: str) -> None:
+    _assert_linear(CUTS[kind], 8_000)
 
 
 @pytest.mark.parametrize("kind", STRUCTURES)
