@@ -17,10 +17,11 @@ from grader_daemon import bootstrap
 from grader_daemon.domain.calendar import day_of, end_of, start_of
 from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.domain.quality import QualityCheck
+from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import InputError
 from grader_daemon.integrations.scorers import name_of
 from grader_daemon.settings import Settings, load_settings
-from grader_daemon.storage import DaemonStatus, GradeFilter, Store
+from grader_daemon.storage import DaemonStatus, GradeFilter, Page, Store
 from grader_daemon.storage.lock import holder_pid, is_running
 from grader_daemon.storage.rows import StoredGrade
 
@@ -124,6 +125,18 @@ class GradeReader:
             since=_since(days), state=state, task_type=task_type, model=model, completed=completed, limit=limit
         )
         return self._store.grades(which)
+
+    def page(self, which: GradeFilter) -> Page:
+        """List the grades that a filter asks for, up to its limit, and say where the list goes on.
+
+        Raises:
+            InputError: its text has no word to search for.
+        """
+        return self._store.page(which)
+
+    def known_names(self, dimension: Dimension) -> list[str]:
+        """Name the models (or tools, task types, …) of finished sessions, the commonest first."""
+        return self._store.rollups.names(dimension)
 
     def find_grade(self, prefix: str) -> StoredGrade:
         """Give the grade of the one session whose id begins with `prefix`.

@@ -15,6 +15,7 @@ import apsw
 
 from grader_daemon.domain.rollup import SUM_NAMES
 from grader_daemon.storage.database import translated
+from grader_daemon.storage.listing import LIST_AS_GRADED, LIST_AS_KEPT
 from grader_daemon.storage.schema import applied_version, has_table, own_tables
 
 _WAL_RESET_FIXED = (3, 51, 3)
@@ -50,6 +51,7 @@ _TWICE = (
     ("days", _SUMS_OF_ROWS, _SUMS_OF_DAYS),
     ("months", _DAYS_BY_MONTH, _MONTHS),
     ("error issues", _FAILURES_OF_ROWS, _FAILURES_OF_DAYS),
+    ("listed sessions", LIST_AS_GRADED, LIST_AS_KEPT),
 )
 """What is counted in two ways: its name, and the two queries that must give the same rows."""
 

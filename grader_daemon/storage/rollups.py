@@ -84,6 +84,15 @@ class Rollups:
         row = self._database.rows(f"SELECT {_TOTALS} FROM {where} WHERE name = ?", (*values, name))[0]
         return Sums() if row[0] is None else _to_sums(row)
 
+    def names(self, dimension: Dimension) -> list[str]:
+        """Name the groups of a dimension that have finished sessions, those with most sessions first."""
+        rows = self._database.rows(
+            "SELECT name FROM monthly_rollups WHERE dimension = ? AND sessions > 0"
+            " GROUP BY name ORDER BY sum(sessions) DESC, name",
+            (dimension,),
+        )
+        return [row[0] for row in rows]
+
     def tool_steps(self, span: Span) -> list[ToolStep]:
         """Sum what was tried next after failures of each tool, over the days of a span."""
         where, values = _within(span, "", "steps")

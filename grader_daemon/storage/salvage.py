@@ -26,12 +26,13 @@ from grader_daemon.domain.quality import CheckOutcome
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import StoreError
 from grader_daemon.storage.damaged import DAMAGE, DamagedTable
+from grader_daemon.storage.listing import LISTING
 from grader_daemon.storage.placing import temporary_beside
 from grader_daemon.storage.rollups import DERIVED
 from grader_daemon.storage.schema import has_table, newest_version
 from grader_daemon.storage.sqlite import Store
 
-_NOT_COPIED = frozenset({*DERIVED, "daemon_status", "schema_migrations"})
+_NOT_COPIED = frozenset({*DERIVED, *LISTING, "daemon_status", "schema_migrations"})
 _OF_THE_ORIGINAL = frozenset({"session_grades", "weekly_reports"})
 """Tables whose times another program may have written in its own way; they are read with patience."""
 _Pieces = Mapping[int, bytes]
@@ -188,7 +189,8 @@ def _tables(fresh: apsw.Connection) -> list[str]:
     names = [
         row[0]
         for row in fresh.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
+            " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
             " ORDER BY name <> 'session_grades', name"
         )
     ]

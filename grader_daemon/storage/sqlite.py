@@ -25,6 +25,7 @@ from grader_daemon.storage.feedback import Feedbacks
 from grader_daemon.storage.issues import Issues
 from grader_daemon.storage.jobs import JobRuns
 from grader_daemon.storage.ledger import Ledger
+from grader_daemon.storage.listing import GradeFilter, PageKey, SessionList
 from grader_daemon.storage.outbox import Outbox
 from grader_daemon.storage.quality import QualityChecks
 from grader_daemon.storage.reports import Reports
@@ -75,16 +76,11 @@ _SELECT_RIVALS = (
 )
 
 
-class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which grades to list. `since` is exclusive of nothing: sessions that ended at or after it."""
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """Some grades of a list; `next` is `GradeFilter.before` of the page behind it, None on the last."""
 
-    since: datetime | None = None
-    until: datetime | None = None
-    state: str | None = None
-    task_type: str | None = None
-    model: str | None = None
-    completed: bool | None = None
-    limit: int | None = None
+    grades: list[StoredGrade]
+    next: PageKey | None
 
 
 class NewGrade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -117,6 +113,7 @@ class Store(Ledger):
         """See `Database`. `host` is kept with every grade."""
         super().__init__(path, read_only=read_only)
         self._host = host
+        self.list = SessionList(self)
         self.rollups = Rollups(self)
         self.feedback = Feedbacks(self)
         self.issues = Issues(self)
@@ -154,10 +151,12 @@ class Store(Ledger):
         """
         many = self.connection.executemany
         grades = self._under_what_was_said(list({new.grade.session_id: new for new in grades}.values()))
-        replaced = self.stored([new.grade.session_id for new in grades])
+        session_ids = [new.grade.session_id for new in grades]
+        replaced = self.stored(session_ids)
         told = {session_id for session_id, old in replaced.items() if old.loop_told}
         watched = {session_id for session_id, old in replaced.items() if old.watched}
         self._count(added=[new.grade for new in grades], removed=[old.grade for old in replaced.values()])
+        self.list.forget(list(replaced))
         many(_UPSERT_GRADE, [grade_row(new.grade) for new in grades])
         many(
             _REPLACE_DETAILS,
@@ -178,6 +177,7 @@ class Store(Ledger):
             [(old.grade.session_id,) for old in replaced.values() if old.grade.failures],
         )
         many(_INSERT_FAILURES, [row for new in grades for row in failure_rows(new.grade)])
+        self.list.add(session_ids)
         self.issues.save_signs([sign for new in grades for sign in new.signs])
         if asked_again_within is not None:
             moved = [old.grade for old in replaced.values()]
@@ -203,6 +203,7 @@ class Store(Ledger):
             "UPDATE session_files SET rules_version = ? WHERE path = ? AND state = 'graded'",
             [(new.rules_version, new.session_file) for _, new in changes],
         )
+        self.list.judge([new.session_id for _, new in changes])
 
     def give(self, said: Sequence[Said], *, now: datetime) -> list[Feedback]:
         """Keep what people say of graded sessions, of each once, and let it stand; call it inside a transaction.
@@ -241,7 +242,8 @@ class Store(Ledger):
         )
 
     def recount(self) -> None:
-        """Make the roll-ups anew from the grades; call it inside a transaction."""
+        """Make the list of sessions and the roll-ups anew from the grades; call it inside a transaction."""
+        self.list.rebuild()
         self.rollups.clear()
         after = 0
         while rows := self.rows(f"{_SELECT_GRADES} WHERE g.id > ? ORDER BY g.id LIMIT {_PAGE}", (after,)):
@@ -259,6 +261,7 @@ class Store(Ledger):
         """
         removed = [old.grade for old in self.stored([session_id]).values()]
         self._count(added=[], removed=removed)
+        self.list.forget([session_id])
         self._delete_grade(session_id)
         if asked_again_within is not None:
             self.asking.settle(places_of(removed), within=asked_again_within)
@@ -277,13 +280,24 @@ class Store(Ledger):
         )
 
     def grades(self, which: GradeFilter) -> list[StoredGrade]:
-        """List grades, the session that ended last first."""
-        conditions, values = _conditions(which)
-        limit = "" if which.limit is None else f" LIMIT {int(which.limit)}"
-        rows = self.rows(
-            f"{_SELECT_GRADES}{conditions} ORDER BY coalesce(d.ended_at, g.graded_at) DESC, g.id DESC{limit}", values
+        """List grades; see `GradeFilter`."""
+        return self.page(which).grades
+
+    def page(self, which: GradeFilter) -> Page:
+        """List up to `which.limit` grades, and say where the list goes on.
+
+        Raises:
+            InputError: there is no word to look for in `which.text`.
+        """
+        limit = which.limit
+        found = self.list.find(which if limit is None else msgspec.structs.replace(which, limit=limit + 1))
+        listing = found[:limit]
+        rows = self.rows(f"{_SELECT_GRADES} WHERE g.id IN {LISTED}", (listed([number for number, _ in listing]),))
+        grades = {stored.id: stored for stored in self._to_grades(rows)}
+        return Page(
+            grades=[grades[number] for number, _ in listing if number in grades],
+            next=listing[-1][1] if listing and len(found) > len(listing) else None,
         )
-        return self._to_grades(rows)
 
     def stored(self, session_ids: Sequence[str]) -> dict[str, StoredGrade]:
         """Give the grades of those of `session_ids` that have one."""
@@ -377,18 +391,3 @@ class Store(Ledger):
             ):
                 failures.setdefault(row[0], []).append(to_failure(row))
         return [to_grade(row, tuple(failures.get(row[1], ()))) for row in rows]
-
-
-def _conditions(which: GradeFilter) -> tuple[str, list[Any]]:
-    wanted = (
-        ("coalesce(d.ended_at, g.graded_at) >= ?", to_text(which.since)),
-        ("coalesce(d.ended_at, g.graded_at) < ?", to_text(which.until)),
-        ("d.state = ?", which.state),
-        ("d.task_type = ?", which.task_type),
-        ("g.model = ?", which.model),
-        ("g.task_completed = ?", which.completed),
-    )
-    given = [(condition, value) for condition, value in wanted if value is not None]
-    if not given:
-        return "", []
-    return " WHERE " + " AND ".join(condition for condition, _ in given), [value for _, value in given]

@@ -114,7 +114,7 @@ def sums(case: Case) -> Finding:
     if wrong:
         said = ", ".join(f"{number:,} {name}" for name, number in wrong.items())
         return problem(f"they differ from the grades: {said}", _REPAIR)
-    return ok(f"days, months and error issues agree with {count(case.inspection.grades(), 'grade')}")
+    return ok(f"days, months, error issues and the list agree with {count(case.inspection.grades(), 'grade')}")
 
 
 def ledger(case: Case) -> Finding:

@@ -172,7 +172,7 @@ def test_a_sound_machine_has_no_problem(run: Run, home: Path, database: Path) ->
     assert not {check["name"] for check in made.values() if check["state"] == "problem"}
     assert made["database"]["found"].startswith("3 grades, schema ")
     assert str(database) in made["database"]["found"]
-    assert made["sums"]["found"] == "days, months and error issues agree with 3 grades"
+    assert made["sums"]["found"] == "days, months, error issues and the list agree with 3 grades"
 
 
 def test_an_original_database_is_no_problem(run: Run, home: Path, root: Path) -> None:

@@ -42,6 +42,15 @@ def test_each_sum_of_a_day_is_compared(tmp_path: Path, column: str) -> None:
         assert inspection.miscounted() == {"days": 1, "months": 1}
 
 
+def test_the_list_of_sessions_is_compared(tmp_path: Path) -> None:
+    make_database(tmp_path / "a.db", sessions=3)
+    with closing(apsw.Connection(str(tmp_path / "a.db"))) as connection:
+        connection.execute("UPDATE session_list SET completed = NOT completed WHERE id = 2")
+
+    with Inspection(tmp_path / "a.db") as inspection:
+        assert inspection.miscounted() == {"listed sessions": 1}
+
+
 def test_an_inspection_of_damage_holds_nothing_open(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     make_database(path, sessions=300)

@@ -175,6 +175,17 @@ def test_a_day_that_changes_has_another_revision(store: Store, changed: str) -> 
     assert {day.isoformat() for day in after if after[day] != before[day]} == {changed}
 
 
+def test_groups_are_named_commonest_first(store: Store) -> None:
+    save(
+        store,
+        grade(session_id="a", model="rare", ended_on="2026-11-21"),
+        grade(session_id="b", model="often", ended_on="2026-11-21"),
+        grade(session_id="c", model="often", ended_on="2026-10-21"),
+        grade(session_id="d", model="only open", state=SessionState.OPEN),
+    )
+    assert store.rollups.names(Dimension.MODEL) == ["often", "rare"]
+
+
 def test_a_group_without_sessions_sums_to_nothing(store: Store) -> None:
     assert store.rollups.group(Dimension.TOOL, "x", BOTH) == Sums()
 

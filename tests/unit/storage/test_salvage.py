@@ -60,11 +60,11 @@ def damaged(made: Path, tmp_path: Path) -> Path:
 
 def everything(path: Path) -> dict[str, list[object]]:
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
-        tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        tables = [row[0] for row in connection.execute("SELECT name FROM pragma_table_list WHERE type = 'table'")]
         return {
             str(table): list(connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2"))
             for table in tables
-            if table not in ("rollup_days", "sqlite_stat1", "sqlite_stat4")
+            if table not in ("rollup_days", "sqlite_schema", "sqlite_temp_schema", "sqlite_stat1", "sqlite_stat4")
         }
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
-from datetime import timedelta, timezone
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
@@ -229,37 +228,6 @@ def test_an_id_that_names_not_one_session_is_an_error(store: Store, prefix: str,
         store.find_grade(prefix)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("which", "expected"),
-    [
-        pytest.param(GradeFilter(), ["d", "c", "b", "a"], id="all-newest-first"),
-        pytest.param(GradeFilter(limit=2), ["d", "c"], id="limit"),
-        pytest.param(GradeFilter(limit=0), [], id="limit-zero"),
-        pytest.param(GradeFilter(since=NOW + timedelta(hours=1)), ["d", "c", "b"], id="since-is-inclusive"),
-        pytest.param(GradeFilter(until=NOW + timedelta(hours=1)), ["a"], id="until-is-exclusive"),
-        pytest.param(
-            GradeFilter(since=(NOW + timedelta(hours=1)).astimezone(timezone(timedelta(hours=5)))),
-            ["d", "c", "b"],
-            id="since-in-another-zone",
-        ),
-        pytest.param(GradeFilter(state="open"), ["d"], id="state"),
-        pytest.param(GradeFilter(task_type="testing"), ["b"], id="task-type"),
-        pytest.param(GradeFilter(model="n"), ["c"], id="model"),
-        pytest.param(GradeFilter(completed=False), ["d", "a"], id="not-completed"),
-        pytest.param(GradeFilter(completed=True, model="n"), ["c"], id="several"),
-    ],
-)
-def test_grades_are_filtered(store: Store, which: GradeFilter, expected: list[str]) -> None:
-    save(
-        store,
-        grade(session_id="b", ended_at=NOW + timedelta(hours=1), task_type="testing"),
-        grade(session_id="a", ended_at=NOW, task_completed=False),
-        grade(session_id="d", ended_at=NOW + timedelta(hours=3), state=SessionState.OPEN, task_completed=False),
-        grade(session_id="c", ended_at=NOW + timedelta(hours=2), model="n"),
-    )
-    assert ids(store, which) == expected
 
 
 def test_a_retracted_grade_is_gone_and_its_file_says_why(store: Store) -> None:
