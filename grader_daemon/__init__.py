@@ -8,6 +8,7 @@ Layers, each importing only what stands below it (checked by import-linter)::
     jobs                             what is done from time to time: reports, the watch on quality, delivery
     settings | log | pipeline        one file's way: read, parse, analyze, grade, save
     storage | rules | integrations   the only SQL; the rules and their file; what is told to the outside
+    sources                          where settings come from: flags, environment, file
     parsing | analysis | grading     pure stages, each a function of values
     patterns | alerts | reports      pure too: many grades in, insight out
     domain                           the nouns

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
-from collections.abc import Collection
+import shutil
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -15,77 +17,111 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import (
-    BaseSettings,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    TomlConfigSettingsSource,
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
 )
 
 from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ConfigurationError
+from grader_daemon.sources import (
+    CONFIG_VARIABLE,
+    ENVIRONMENT_PREFIX,
+    Given,
+    Source,
+    absolute,
+    gather,
+    meant,
+    unknown_variables,
+)
 
-ENVIRONMENT_PREFIX = "GRADER_"
-CONFIG_VARIABLE = "GRADER_CONFIG"
 _PLAIN_HTTP = "quality_judge_plain_http"
+_JSON_BEGINS = ("[", "{", '"')
 
 
-def _split_paths(value: Any) -> Any:
-    """Several paths in one environment variable are separated as in PATH."""
-    return [path for path in value.split(os.pathsep) if path] if isinstance(value, str) else value
+def _listed(value: Any) -> Any:
+    """Give a list: one text is its only item, unless it is written as a list, which in the environment is JSON."""
+    if not isinstance(value, str | os.PathLike):
+        return value
+    if not str(value).lstrip().startswith("["):
+        return [value]
+    try:
+        return json.loads(str(value))
+    except (ValueError, RecursionError):
+        raise ValueError('it begins as a list, and is none; write one as ["a", "b"]') from None
 
 
-def _split_numbers(value: Any) -> Any:
-    """Several numbers in one environment variable are separated by commas; brackets around them do no harm."""
-    return value.strip("[] ").split(",") if isinstance(value, str) else value
+def _paths(value: Any) -> Any:
+    paths = _listed(value)
+    if isinstance(value, str) and paths == [value] and os.pathsep in value:
+        raise ValueError('several folders, or one with a colon in its name, are written as ["/a", "/b"]')
+    return [_path(path) for path in paths] if isinstance(paths, list | tuple) else paths
 
 
-def _split_words(value: Any) -> Any:
-    """A command in one environment variable is split as a shell does, and not expanded."""
-    return shlex.split(value) if isinstance(value, str) else value
+def _path(value: Any) -> Any:
+    """Refuse what would silently be the folder that one happens to be in."""
+    if value == "":
+        raise ValueError("a path is expected, not an empty text")
+    return value
 
 
-_Pause = Annotated[float, Field(ge=0, le=2_592_000, allow_inf_nan=False)]
+def _words(value: Any) -> Any:
+    words = _listed(value)
+    if isinstance(value, str) and words == [value] and shlex.quote(value) != value:
+        raise ValueError('a program and its arguments are written as ["notify-send", "Alert"]')
+    return words
 
 
-class Settings(BaseSettings):
-    """Everything that can be set. Paths may begin with ``~``."""
+_Seconds = Annotated[float, Field(allow_inf_nan=False)]
+_Pause = Annotated[_Seconds, Field(ge=0, le=2_592_000)]
+_File = Annotated[Path, BeforeValidator(_path)]
+_Paths = Annotated[tuple[Path, ...], BeforeValidator(_paths)]
+_Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 
-    model_config = SettingsConfigDict(
-        env_prefix=ENVIRONMENT_PREFIX, extra="forbid", validate_default=True, frozen=True, hide_input_in_errors=True
-    )
 
-    watch_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split_paths)] = Field(
+class Settings(BaseModel):
+    """Everything that can be set. Paths may begin with ``~``; `load_settings` reads them from their sources."""
+
+    model_config = ConfigDict(extra="forbid", validate_default=True, frozen=True, hide_input_in_errors=True)
+
+    _given: Given | None = PrivateAttr(default=None)
+
+    watch_roots: _Paths = Field(
         (Path("~/.timmy"),), min_length=1, description="Folders in which session files are looked for, at any depth."
     )
-    db_path: Path = Field(
+    db_path: _File = Field(
         Path("~/.timmy/uniwizard/session_grades.db"), description="The database of grades; made if it does not exist."
     )
-    rules_file: Path | None = Field(
+    rules_file: _File | None = Field(
         None, description="Rules of your own that overlay the shipped ones; see grader_daemon/rules/rules.toml."
     )
-    calibration_prior: Path | None = Field(
+    calibration_prior: _File | None = Field(
         None, description="A prior of `calibration train` in place of the shipped one."
     )
     verdict: Literal["auto", "rules", "model"] = Field(
         "auto",
         description="Who says whether a task was completed; auto: whichever of rules and model is known to be better.",
     )
-    quiet_seconds: float = Field(
+    quiet_seconds: _Seconds = Field(
         2.0, ge=0, le=3600, description="A session is graded when its file was not written to for so long."
     )
-    max_wait_seconds: float = Field(
+    max_wait_seconds: _Seconds = Field(
         30.0, ge=0, le=86400, description="It is graded at the latest so long after a write, while more writes come."
     )
-    idle_minutes: float = Field(
+    idle_minutes: _Seconds = Field(
         30.0, gt=0, le=10080, description="An unfinished session counts as interrupted after so long without a write."
     )
-    scan_seconds: float = Field(
+    scan_seconds: _Seconds = Field(
         60.0, ge=1, le=86400, description="How often all folders are compared with the database, at the most."
     )
-    scan_cpu_share: float = Field(
+    scan_cpu_share: _Seconds = Field(
         0.001, gt=0, le=1, description="The part of one processor that these comparisons may use while watching works."
     )
     queue_size: int = Field(
@@ -94,7 +130,9 @@ class Settings(BaseSettings):
     batch_sessions: int = Field(
         500, ge=1, le=10_000, description="At most so many sessions are saved in one transaction."
     )
-    batch_milliseconds: float = Field(50.0, ge=0, le=10_000, description="A transaction gathers sessions for so long.")
+    batch_milliseconds: _Seconds = Field(
+        50.0, ge=0, le=10_000, description="A transaction gathers sessions for so long."
+    )
     max_file_bytes: int = Field(
         268_435_456, ge=1024, description="Larger files are not read; grading one takes up to 3.5 times its size."
     )
@@ -102,7 +140,7 @@ class Settings(BaseSettings):
     max_values: int = Field(
         1_000_000, ge=1000, description="Nor one with more JSON values; each takes up to 130 bytes of memory."
     )
-    retry_seconds: Annotated[tuple[_Pause, ...], NoDecode, BeforeValidator(_split_numbers)] = Field(
+    retry_seconds: Annotated[tuple[_Pause, ...], BeforeValidator(_listed)] = Field(
         (5.0, 30.0, 120.0, 600.0, 3600.0),
         min_length=1,
         description="Pauses before a file that could not be graded is tried again; after the last it is given up.",
@@ -111,7 +149,7 @@ class Settings(BaseSettings):
         None,
         description="Zone of times in session files that name none, and of days and weeks; default: the machine's.",
     )
-    job_seconds: float = Field(
+    job_seconds: _Seconds = Field(
         60.0,
         ge=1,
         le=86400,
@@ -123,21 +161,25 @@ class Settings(BaseSettings):
     alert_webhook_secret: SecretStr | None = Field(
         None, min_length=16, description="Signs what is posted, with HMAC-SHA256; at least 16 characters."
     )
-    alert_command: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_words)] = Field(
+    alert_command: _Words = Field(
         (), description="A program and its arguments, run for each alert with the JSON as its input; no shell."
     )
-    alert_timeout_seconds: float = Field(10.0, gt=0, le=300, description="The webhook or the program may take so long.")
+    alert_timeout_seconds: _Seconds = Field(
+        10.0, gt=0, le=300, description="The webhook or the program may take so long."
+    )
     quality_checks_per_day: int = Field(
         0, ge=0, le=1000, description="The daemon asks a scorer of quality at most so many times a day; 0: never."
     )
-    quality_discrepancy: float = Field(
+    quality_discrepancy: _Seconds = Field(
         1.5,
         gt=0,
         le=4,
         description="People are asked to look where it lies so far from `response_quality`, or further.",
     )
-    quality_timeout_seconds: float = Field(60.0, gt=0, le=240, description="One call of the scorer may take so long.")
-    quality_command: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_words)] = Field(
+    quality_timeout_seconds: _Seconds = Field(
+        60.0, gt=0, le=240, description="One call of the scorer may take so long."
+    )
+    quality_command: _Words = Field(
         (), description="A program and its arguments as scorer, with the redacted session as its input; no shell."
     )
     quality_judge_model: str | None = Field(
@@ -166,8 +208,8 @@ class Settings(BaseSettings):
     @classmethod
     def _expand(cls, value: Any) -> Any:
         if isinstance(value, tuple):
-            return tuple(_absolute(path) for path in value)
-        return None if value is None else _absolute(value)
+            return tuple(absolute(path) for path in value)
+        return None if value is None else absolute(value)
 
     @field_validator("timezone")
     @classmethod
@@ -250,76 +292,98 @@ class Settings(BaseSettings):
         """`timezone` as a zone; None means the machine's."""
         return None if self.timezone is None else ZoneInfo(self.timezone)
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003  pydantic's signature
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Flags, environment, TOML file; in this order."""
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
+    @property
+    def given(self) -> Given:
+        """What was given, by flag, environment and file.
+
+        Raises:
+            ValueError: these settings were not read from there.
+        """
+        if self._given is None:
+            raise ValueError("only settings of load_settings know where they come from")
+        return self._given
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is probably not meant, though it can be worked with; one line each."""
+        commands = ("alert_command", "quality_command")
+        programs = {name: getattr(self, name)[0] for name in commands if getattr(self, name)}
+        missing = [
+            f"setting {name} ({self.given.said_by(name)}): there is no program {program!r} to run"
+            for name, program in programs.items()
+            if shutil.which(program) is None
+        ]
+        return [*unknown_variables(Settings.model_fields), *missing]
 
 
-def config_file() -> Path:
-    """Where the TOML file is looked for.
-
-    Raises:
-        ConfigurationError: it would be in a home folder that nobody knows.
-    """
-    named = os.environ.get(CONFIG_VARIABLE)
-    try:
-        return _absolute(Path(named or "~/.config/grader-daemon/config.toml"))
-    except ValueError as error:
-        raise ConfigurationError(f"settings file: {error}; set HOME") from error
-
-
-def load_settings(**flags: Any) -> Settings:
-    """Read the settings; `flags` that are None are taken as not given.
+def load_settings(*, config: str | os.PathLike[str] | None = None, **flags: Any) -> Settings:
+    """Read the settings; `flags` that are None are taken as not given. `config` is the TOML file to read.
 
     Raises:
         ConfigurationError: one is wrong; the text names it, its source, what was given and what is allowed.
     """
-    given = {name: value for name, value in flags.items() if value is not None}
-    path = config_file()
-    if os.environ.get(CONFIG_VARIABLE) and not path.is_file():
-        raise ConfigurationError(f"{CONFIG_VARIABLE} names {path}, which is not a file")
+    by_flag = {name: value for name, value in flags.items() if value is not None}
+    given = gather(by_flag, config=config, names=Settings.model_fields)
+    _refuse_json_of_no_list(given)
+    settings = checked(given.values, given)
+    settings._given = given  # noqa: SLF001  what pydantic calls private is ours
+    return settings
+
+
+def checked(values: Mapping[str, Any], given: Given) -> Settings:
+    """Give settings of these values, each from its source in `given`.
+
+    Raises:
+        ConfigurationError: one is wrong; see `load_settings`.
+    """
     try:
-        return Settings(**given)
+        return Settings.model_validate(values)
     except ValidationError as error:
         raise ConfigurationError(_explain(error, given)) from error
-    except ValueError as error:
-        raise ConfigurationError(f"{path}: {error}") from error
-    except OSError as error:
-        raise ConfigurationError(f"{path}: {error.strerror}") from error
 
 
 def environment_for_others(settings: Settings, *, but: Collection[str] = ()) -> dict[str, str]:
-    """Give what the environment says of the settings, for a process that starts elsewhere: its paths are absolute.
+    """Give what flags and environment say, as an environment for a process that starts elsewhere: paths are absolute.
 
     `but` are settings to leave out.
 
     Raises:
         ConfigurationError: a secret is among them; what is passed on can be read.
     """
-    passed_on = {CONFIG_VARIABLE: str(config_file())} if os.environ.get(CONFIG_VARIABLE) else {}
-    names = {ENVIRONMENT_PREFIX + name.upper(): name for name in Settings.model_fields if name not in but}
-    for variable, value in os.environ.items():
-        name = names.get(variable.upper())
-        if name is None:
+    given = settings.given
+    passed_on = {CONFIG_VARIABLE: str(given.file)} if given.is_file_named else {}
+    for name, source in given.sources.items():
+        if name in but or source not in (Source.FLAG, Source.ENVIRONMENT):
             continue
+        variable = given.variables.get(name, ENVIRONMENT_PREFIX + name.upper())
         match getattr(settings, name):
             case SecretStr():
-                raise ConfigurationError(f"{variable} cannot be passed on; put {name} into {config_file()}")
-            case Path() as path:
-                passed_on[variable] = str(path)
-            case (Path(), *_) as paths:
-                passed_on[variable] = os.pathsep.join(map(str, paths))
-            case _:
-                passed_on[variable] = value
+                raise ConfigurationError(f"{variable} cannot be passed on; put {name} into {given.file}")
+            case tuple() as items:
+                passed_on[variable] = json.dumps([item if isinstance(item, float) else str(item) for item in items])
+            case bool() as is_so:
+                passed_on[variable] = str(is_so).lower()
+            case value:
+                passed_on[variable] = str(value)
     return passed_on
+
+
+def is_list(name: str) -> bool:
+    """Does a setting hold several values?"""
+    return isinstance(Settings.model_fields[name].default, tuple)
+
+
+def is_secret(name: str) -> bool:
+    """May a setting not be shown?"""
+    return name.endswith(("_secret", "_key"))
+
+
+def _refuse_json_of_no_list(given: Given) -> None:
+    """Refuse JSON in the environment where one plain value is expected: its brackets and quotes would be kept."""
+    for name, variable in given.variables.items():
+        written = os.environ[variable].lstrip()
+        if written.startswith(_JSON_BEGINS) and not is_list(name) and not is_secret(name):
+            raise ConfigurationError(f"setting {name} (environment {variable}): one plain value is expected, not JSON")
 
 
 def _checked_url(value: str) -> str:
@@ -337,26 +401,13 @@ def _is_this_machine(host: str) -> bool:
         return False
 
 
-def _absolute(path: Path) -> Path:
-    try:
-        return Path(os.path.abspath(path.expanduser()))
-    except RuntimeError as error:
-        raise ValueError("the home folder that it names is not known") from error
-
-
-def _explain(error: ValidationError, given: dict[str, Any]) -> str:
+def _explain(error: ValidationError, given: Given) -> str:
     """One line about the first thing that is wrong."""
     first = error.errors()[0]
     name = str(first["loc"][0])
-    variable = ENVIRONMENT_PREFIX + name.upper()
-    if name in given:
-        source = f"flag --{name.replace('_', '-').replace('-roots', '-root')}"
-    elif variable in {key.upper() for key in os.environ}:
-        source = f"environment {variable}"
-    else:
-        source = str(config_file())
+    source = given.said_by(name)
     if first["type"] == "extra_forbidden":
-        return f"{source}: there is no setting {name!r}; config/grader.toml lists them all"
+        return f"{source}: there is no setting {name!r}{meant(name, Settings.model_fields)}"
     allowed = first["msg"].removeprefix("Value error, ")
-    given_value = "what is given" if name.endswith(("_secret", "_key")) else repr(first["input"])
+    given_value = "what is given" if is_secret(name) else repr(first["input"])
     return f"setting {name} ({source}): {given_value} is wrong: {allowed}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.domain.calendar import day_of, end_of, start_of
+from grader_daemon.domain.calendar import beginning, day_of, end_of, last_days, start_of
 from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.rollup import Dimension
@@ -114,15 +114,21 @@ class GradeReader:
         self,
         *,
         days: float | None = None,
+        since: datetime | None = None,
         state: str | None = None,
         task_type: str | None = None,
         model: str | None = None,
         completed: bool | None = None,
         limit: int | None = None,
     ) -> list[StoredGrade]:
-        """List grades, the session that ended last first."""
+        """List grades, the session that ended last first; of the last `days` days, or that ended from `since` on."""
         which = GradeFilter(
-            since=_since(days), state=state, task_type=task_type, model=model, completed=completed, limit=limit
+            since=self.begin_of(days) if days is not None else since,
+            state=state,
+            task_type=task_type,
+            model=model,
+            completed=completed,
+            limit=limit,
         )
         return self._store.grades(which)
 
@@ -137,6 +143,19 @@ class GradeReader:
     def known_names(self, dimension: Dimension) -> list[str]:
         """Name the models (or tools, task types, …) of finished sessions, the commonest first."""
         return self._store.rollups.names(dimension)
+
+    def begin_of(self, span: float | timedelta | datetime) -> datetime:
+        """Give when a span begins: of days up to and with today, of time up to now; or a moment, in UTC.
+
+        Days begin at midnight where the person lives (setting `timezone`), and a moment without a zone is meant there.
+
+        Raises:
+            InputError: it is no number of days.
+        """
+        now, zone = bootstrap.utc_now(), self.settings.zone
+        if isinstance(span, timedelta | datetime):
+            return beginning(span, now, zone)
+        return start_of(last_days(math.ceil(check_days(span)), day_of(now, zone)).first, zone)
 
     def find_grade(self, prefix: str) -> StoredGrade:
         """Give the grade of the one session whose id begins with `prefix`.
@@ -217,18 +236,6 @@ def quality_status(settings: Settings, store: Store, now: datetime) -> QualitySt
         last_at=None if last is None else last.checked_at,
         error=None if last is None else last.error,
     )
-
-
-def _since(days: float | None) -> datetime | None:
-    """Give the moment so many days ago; as far as days go back.
-
-    Raises:
-        InputError: it is no number of days.
-    """
-    if days is None:
-        return None
-    now = bootstrap.utc_now()
-    return now - timedelta(days=min(check_days(days), now.toordinal() - 1))
 
 
 def check_days(days: float) -> float:

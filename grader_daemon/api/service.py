@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -20,7 +20,8 @@ from grader_daemon.errors import AlreadyRunningError, ServiceError
 from grader_daemon.integrations.files import replace_file
 from grader_daemon.integrations.systemd import LogEntry, UnitState, UserManager
 from grader_daemon.integrations.unit import UNIT, Fit, directives, fitted_unit
-from grader_daemon.settings import Settings, config_file, environment_for_others, load_settings
+from grader_daemon.settings import Settings, environment_for_others
+from grader_daemon.sources import Source
 from grader_daemon.storage.lock import holder_pid, is_running
 
 _EXIT_CODES = {
@@ -82,21 +83,18 @@ class UserService:
         self._manager = UserManager()
         self._path = self._manager.units / UNIT
 
-    def install(self, *, watch_roots: Sequence[Path] = (), db_path: Path | None = None) -> Installation:
+    def install(self, settings: Settings) -> Installation:
         """Write the unit, enable it, and have it run as written; wait until the daemon is ready.
 
-        What is given here or in the environment is passed on to the daemon.
+        What flags and environment say of `settings` is passed on to the daemon.
 
         Raises:
-            ConfigurationError: a setting or rule is wrong; nothing was changed.
+            ConfigurationError: a rule is wrong; nothing was changed.
             AlreadyRunningError: a daemon that is no service works on the database; nothing was changed.
             ServiceError: systemd did not do it, or the daemon did not get ready.
         """
-        settings = load_settings(watch_roots=watch_roots or None, db_path=db_path)
         bootstrap.make_examiner(settings, bootstrap.make_judge(settings, None))
-        fit = _fit(
-            settings, runtime=self._manager.runtime, has_roots=bool(watch_roots), has_database=db_path is not None
-        )
+        fit = _fit(settings, runtime=self._manager.runtime)
         unit = fitted_unit(fit, version=grader_daemon.__version__)
         before = self._manager.state(UNIT)
         _refuse_what_is_in_the_way(before, settings.db_path)
@@ -214,19 +212,17 @@ def _tells(entry: LogEntry) -> bool:
     return entry.source != "systemd" and not entry.message.startswith("{")
 
 
-def _fit(settings: Settings, *, runtime: Path, has_roots: bool, has_database: bool) -> Fit:
+def _fit(settings: Settings, *, runtime: Path) -> Fit:
     """Say what the service needs under these settings; of what was given by flag, the environment has no say."""
     command = [sys.executable, "-P", "-m", "grader_daemon", "run"]
-    by_flag: list[str] = []
-    if has_roots:
+    by_flag = [name for name in ("watch_roots", "db_path") if settings.given.sources.get(name) is Source.FLAG]
+    if "watch_roots" in by_flag:
         command += [part for root in settings.watch_roots for part in ("--watch-root", str(root))]
-        by_flag.append("watch_roots")
-    if has_database:
+    if "db_path" in by_flag:
         command += ["--db-path", str(settings.db_path)]
-        by_flag.append("db_path")
     program = map(Path, (sys.executable, sys.prefix, sys.base_prefix, grader_daemon.__file__))
     given = [
-        config_file(),
+        settings.given.file,
         settings.rules_file,
         *(Path(word) for word in (*settings.alert_command, *settings.quality_command) if os.path.isabs(word)),
     ]

@@ -12,6 +12,7 @@ import click
 
 from grader_daemon import __version__
 from grader_daemon.cli import output
+from grader_daemon.cli.options import settings_options
 from grader_daemon.errors import GraderError
 
 _COMMANDS = {
@@ -59,6 +60,7 @@ class _Commands(click.Group):
 
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@settings_options
 @click.version_option(__version__, prog_name="grader-daemon")
 def _cli() -> None:
     """Grade the sessions that LLM agents leave on this machine, without calling a model."""

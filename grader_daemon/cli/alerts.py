@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 
 import click
@@ -12,20 +11,20 @@ from grader_daemon.api.insight import InsightReader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, asks, json_option
 from grader_daemon.domain.alert import Alert
+from grader_daemon.domain.calendar import read_span
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.quoting import plain
 from grader_daemon.reports.wording import alert_lines, alert_title
 
 _FINDINGS = 1
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def _read_span(ctx: click.Context, param: click.Parameter, value: str) -> timedelta:
     """Read a span of time: 30m, 12h, 7d, 2w."""
-    given = re.fullmatch(r"([0-9]{1,6})([mhdw])", value)
-    if given is None:
-        raise click.BadParameter(f"{value!r} is no span of time; write one as 30m, 12h, 7d or 2w", ctx, param)
-    return timedelta(**{_UNITS[given.group(2)]: int(given.group(1))})
+    try:
+        return read_span(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
 
 
 @click.group("alerts", cls=ListedByDefault)

@@ -8,14 +8,14 @@ import click
 
 from grader_daemon.api.keeping import back_up
 from grader_daemon.cli import output
-from grader_daemon.cli.options import read_settings
+from grader_daemon.cli.options import read_settings, settings_options
 from grader_daemon.domain.text import clean
 
 
 @click.command("backup")
-@click.option("--db-path", type=click.Path(path_type=Path), help="The database of grades.")
+@settings_options
 @click.argument("file", type=click.Path(path_type=Path))
-def command(*, db_path: Path | None, file: Path) -> None:
+def command(*, file: Path) -> None:
     """Copy the database to FILE while the daemon goes on; an older backup there is replaced."""
-    made = back_up(read_settings(db_path=db_path), file)
+    made = back_up(read_settings(), file)
     output.line(clean(f"{made.path}: {made.grades:,} grades, {made.bytes:,} bytes, checked."))

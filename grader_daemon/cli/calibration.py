@@ -12,7 +12,7 @@ from grader_daemon.api.calibrating import CalibrationKeeper, CalibrationState, W
 from grader_daemon.api.documents import calibration_document
 from grader_daemon.calibration.prior import Provenance, Validity
 from grader_daemon.cli import output
-from grader_daemon.cli.options import asks, json_option, read_settings
+from grader_daemon.cli.options import asks, json_option, read_settings, settings_options
 from grader_daemon.domain.calibration import Calibration, LabelCounts
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
@@ -114,6 +114,7 @@ def _matthews(validity: Validity) -> str:
 
 
 @command.command("train")
+@settings_options
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
     "--labels", required=True, type=click.Path(path_type=Path), help="A table: session_id, completed, source, task_id."

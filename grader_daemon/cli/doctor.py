@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
 
 import click
 import msgspec
 
 from grader_daemon.api.doctor import Repair, examine, repair
 from grader_daemon.cli import output
-from grader_daemon.cli.options import json_option, read_settings, settings_options
+from grader_daemon.cli.options import json_option, quietly_read_settings, settings_options
 from grader_daemon.domain.check import Check, CheckState
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
@@ -24,11 +22,10 @@ _FINDINGS = 1
 @settings_options
 @click.option("--repair", "repairs_wanted", is_flag=True, help="Do what is safe, and say so.")
 @json_option
-def command(*, watch_roots: tuple[Path, ...], db_path: Path | None, repairs_wanted: bool, as_json: bool) -> int:
+def command(*, repairs_wanted: bool, as_json: bool) -> int:
     """Check the machine and the set-up. Exit code 1 if something is a problem; warnings are none."""
-    settings = partial(read_settings, watch_roots=watch_roots, db_path=db_path)
-    repairs = repair(settings) if repairs_wanted else []
-    checks = examine(settings)
+    repairs = repair(quietly_read_settings) if repairs_wanted else []
+    checks = examine(quietly_read_settings)
     if as_json:
         done = {"repairs": msgspec.to_builtins(repairs)} if repairs_wanted else {}
         output.document({"schema_version": SCHEMA_VERSION, **done, "checks": msgspec.to_builtins(checks)})

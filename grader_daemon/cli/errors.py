@@ -7,8 +7,8 @@ import msgspec
 
 from grader_daemon.api.insight import InsightReader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import DAYS, ListedByDefault, asks, json_option
-from grader_daemon.domain.calendar import day_of
+from grader_daemon.cli.options import ListedByDefault, asks, days_option, json_option
+from grader_daemon.cli.times import here
 from grader_daemon.domain.insight import ErrorIssue, IssueState
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.quoting import plain
@@ -22,7 +22,7 @@ def command() -> None:
 
 @command.command("list")
 @asks(InsightReader)
-@click.option("-d", "--days", type=DAYS, default=30.0, show_default=True)
+@days_option(30)
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most so many.")
 @click.option("--all", "every", is_flag=True, help="Of all time.")
 @click.option(
@@ -32,7 +32,7 @@ def command() -> None:
 def list_issues(
     *,
     grader: InsightReader,
-    days: float,
+    days: int,
     limit: int,
     every: bool,
     states: tuple[str, ...],
@@ -100,7 +100,7 @@ def _table(issues: list[ErrorIssue]) -> None:
                 issue.failures,
                 issue.sessions,
                 issue.recovered,
-                day_of(issue.last_seen, None),
+                here(issue.last_seen).date(),
                 output.called(issue.tool, issue.command),
                 issue.signal,
             )

@@ -18,11 +18,9 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
 @json_option
 @click.option("--dry-run", is_flag=True, help="Store nothing.")
-def command(
-    *, paths: tuple[Path, ...], watch_roots: tuple[Path, ...], db_path: Path | None, as_json: bool, dry_run: bool
-) -> int:
+def command(*, paths: tuple[Path, ...], as_json: bool, dry_run: bool) -> int:
     """Grade session files, or all of those in folders. Exit code 1 if one cannot be graded."""
-    with SelfGrader(settings=read_settings(watch_roots=watch_roots, db_path=db_path)) as grader:
+    with SelfGrader(settings=read_settings()) as grader:
         outcomes = grader.grade_paths(paths, dry_run=dry_run)
     if as_json:
         output.document(_document(outcomes))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import click
 
 from grader_daemon.api.documents import grade_document
 from grader_daemon.api.reader import GradeReader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import DAYS, asks, json_option
+from grader_daemon.cli.options import asks, json_option, since_options
 from grader_daemon.domain.schema import SCHEMA_VERSION
 
 
 @click.command("list")
 @asks(GradeReader)
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
-@click.option("-d", "--days", type=DAYS, help="Of the last days only.")
+@since_options
 @click.option("--state", type=click.Choice(["complete", "interrupted", "open"]), help="In this state only.")
 @click.option("--task-type", help="Of this task type only.")
 @click.option("--model", help="By this model only.")
@@ -24,7 +26,7 @@ def command(
     *,
     grader: GradeReader,
     limit: int,
-    days: float | None,
+    since: datetime | None,
     state: str | None,
     task_type: str | None,
     model: str | None,
@@ -32,7 +34,7 @@ def command(
     as_json: bool,
 ) -> None:
     """List grades, the session that ended last first."""
-    grades = grader.grades(days=days, state=state, task_type=task_type, model=model, completed=completed, limit=limit)
+    grades = grader.grades(since=since, state=state, task_type=task_type, model=model, completed=completed, limit=limit)
     if as_json:
         documents = [grade_document(stored.grade, stored.id) for stored in grades]
         output.document({"schema_version": SCHEMA_VERSION, "grades": documents})

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from functools import wraps
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader_daemon.api.reader import GradeReader
-from grader_daemon.settings import Settings, load_settings
+from grader_daemon.cli import output
+from grader_daemon.sources import unknown_zone
+
+if TYPE_CHECKING:
+    from grader_daemon.api.reader import GradeReader
+    from grader_daemon.settings import Settings
+
+_FLAGS = "grader_daemon.flags"
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Keep a flag for `read_settings`; one that stands behind a command counts more than before it."""
+    if value not in (None, ()):
+        ctx.meta.setdefault(_FLAGS, {})[param.name] = value
 
 
 def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--watch-root`` and ``--db-path``, which stand above environment and configuration file."""
-    for option in (
-        click.option("--db-path", type=click.Path(path_type=Path), help="The database of grades."),
-        click.option(
-            "--watch-root",
-            "watch_roots",
-            multiple=True,
-            type=click.Path(path_type=Path),
-            help="A folder with sessions; may be given several times.",
+    """Add the flags that stand above environment and configuration file; `read_settings` knows what they say."""
+    for names, more in (
+        (("--timezone",), {"metavar": "ZONE", "help": "The zone of days, weeks and times, as in Europe/Berlin."}),
+        (("--config",), {"type": click.Path(), "metavar": "FILE", "help": "The file of settings."}),
+        (("--db-path",), {"type": click.Path(), "metavar": "FILE", "help": "The database of grades."}),
+        (
+            ("--watch-root", "watch_roots"),
+            {
+                "type": click.Path(),
+                "metavar": "FOLDER",
+                "multiple": True,
+                "help": "A folder with sessions; may be given several times.",
+            },
         ),
     ):
-        command = option(command)
+        command = click.option(*names, **more, expose_value=False, callback=_keep)(command)
     return command
 
 
@@ -36,8 +51,8 @@ def asks(reader: type[GradeReader]) -> Callable[[Callable[..., Any]], Callable[.
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @settings_options
         @wraps(command)
-        def ask(*, watch_roots: tuple[Path, ...], db_path: Path | None, **arguments: Any) -> Any:
-            with reader(settings=read_settings(watch_roots=watch_roots, db_path=db_path)) as grader:
+        def ask(**arguments: Any) -> Any:
+            with reader(settings=read_settings()) as grader:
                 return command(grader=grader, **arguments)
 
         return ask
@@ -45,13 +60,31 @@ def asks(reader: type[GradeReader]) -> Callable[[Callable[..., Any]], Callable[.
     return decorate
 
 
-def read_settings(*, watch_roots: tuple[Path, ...] = (), **flags: Any) -> Settings:
-    """Read the settings under what was given as flags.
+def read_settings(**flags: Any) -> Settings:
+    """Read the settings under `flags` and what `settings_options` took, and say what is probably not meant by them.
 
     Raises:
         ConfigurationError: one is wrong.
     """
-    return load_settings(watch_roots=watch_roots or None, **flags)
+    settings = quietly_read_settings(**flags)
+    for words in (*settings.warnings, *(unknown_zone() if settings.zone is None else ())):
+        output.warning(words)
+    return settings
+
+
+def quietly_read_settings(**flags: Any) -> Settings:
+    """Do the same, and say nothing. From then on times are shown in the zone that is set.
+
+    Raises:
+        ConfigurationError: one is wrong.
+    """
+    from grader_daemon.cli.times import show_times_in  # `--help` must not wait for it
+    from grader_daemon.settings import load_settings
+
+    given = click.get_current_context().meta.get(_FLAGS, {})
+    settings = load_settings(**{**given, **flags})
+    show_times_in(settings.zone)
+    return settings
 
 
 class ListedByDefault(click.Group):
@@ -64,28 +97,41 @@ class ListedByDefault(click.Group):
         return super().parse_args(ctx, args)
 
 
-class _Days(click.FloatRange):
-    """A number of days that is one: neither NaN nor without end."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        days: float = super().convert(value, param, ctx)
-        if not math.isfinite(days):
-            self.fail(f"{value!r} is no number of days", param, ctx)
-        return days
+DAYS = click.IntRange(min=1)
+"""The type of a number of days: calendar days where the person lives, up to and with today."""
 
 
-DAYS = _Days(min=0, min_open=True)
-"""The type of a number of days."""
+def since_of(ctx: click.Context, param: click.Parameter, value: str | None) -> timedelta | datetime | None:
+    """Read what ``--since`` says; `GradeReader.begin_of` makes a moment of it. A callback of an option."""
+    from grader_daemon.domain.calendar import read_since  # `--help` must not wait for it
 
-days_option = click.option(
-    "-d",
-    "--days",
-    type=DAYS,
-    default=7.0,
-    show_default=True,
-    help="Up to and with today.",
-)
-"""``-d DAYS``, for commands about the last days."""
+    try:
+        return None if value is None else read_since(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+
+
+def days_option(default: int) -> Callable[..., Any]:
+    """Add ``-d DAYS``, for commands about the last days."""
+    return click.option(
+        "-d", "--days", type=DAYS, metavar="DAYS", default=default, show_default=True, help="Up to and with today."
+    )
+
+
+def since_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``-d DAYS`` and ``--since``; the command, which has a `grader`, is given the moment as `since`, or None."""
+
+    @click.option("-d", "--days", type=DAYS, metavar="DAYS", help="Only of the last days, up to and with today.")
+    @click.option("--since", "given", callback=since_of, metavar="SINCE", help="Only since: 12h, 7d, 2w or 2026-11-01.")
+    @wraps(command)
+    def resolved(*, grader: GradeReader, days: int | None, given: timedelta | datetime | None, **arguments: Any) -> Any:
+        if days is not None and given is not None:
+            raise click.UsageError("give -d or --since, not both")
+        span = days if days is not None else given
+        return command(grader=grader, since=None if span is None else grader.begin_of(span), **arguments)
+
+    return resolved
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 """``--json``, the same for every command that has it."""

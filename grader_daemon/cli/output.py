@@ -108,6 +108,13 @@ def error(text: str) -> None:
     print(("<3>" if is_journal(sys.stderr) else "") + clean(text), file=sys.stderr)
 
 
+def warning(text: str) -> None:
+    """Print one line on standard error about what is probably not meant; what was asked for goes on."""
+    from grader_daemon.log import is_journal  # `--help` must not wait for it
+
+    print(("<4>" if is_journal(sys.stderr) else "") + clean(f"grader-daemon: warning: {text}"), file=sys.stderr)
+
+
 def document(content: Any) -> None:
     """Print one JSON document, indented, with times in ISO 8601."""
     import msgspec  # `--help` must not wait for it
@@ -120,6 +127,8 @@ def log_line(at: datetime, level: str, message: str) -> None:
     """Print a line of the log for people: what is JSON as its event and values, anything else as it is."""
     import msgspec  # `--help` must not wait for it
 
+    from grader_daemon.cli.times import here
+
     try:
         event = msgspec.json.decode(message, type=dict[str, Any])
         name = event.pop("event")
@@ -128,17 +137,21 @@ def log_line(at: datetime, level: str, message: str) -> None:
     else:
         said = "  ".join([name, *(f"{key}={value}" for key, value in event.items() if key not in _TOLD_BY_JOURNAL)])
     lines = "\n    ".join(map(clean, said.split("\n")))  # a traceback has several
-    line(f"{at.astimezone():%Y-%m-%d %H:%M:%S}  {level:7}  {lines}")
+    line(f"{here(at):%Y-%m-%d %H:%M:%S %Z}  {level:7}  {lines}")
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, may_drop: Sequence[str] = ()) -> None:
-    """Print rows under their headings; numbers are set to the right. What is piped is never cut.
+    """Print rows under their headings, which name the zone of times; numbers are set to the right.
 
+    What is piped is never cut.
     On a terminal that is too narrow, the columns of `may_drop` are left out, the first one first, and named below.
     """
     from grader_daemon.cli import layout  # `--help` must not wait for it
+    from grader_daemon.cli.times import with_one_zone
 
-    texts = [[cell(value) for value in row] for row in rows]
+    named, dated = with_one_zone(headings, list(rows))
+    may_drop = [named[headings.index(heading)] for heading in may_drop]
+    headings, texts = named, [[cell(value) for value in row] for row in dated]
     room = _room()
     dropped = layout.left_out(headings, texts, room=room, may_drop=may_drop)
     heads, shown = layout.table_lines(*layout.without(headings, texts, dropped), room=room)
@@ -184,9 +197,9 @@ def cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, datetime):
-        from grader_daemon.domain.calendar import local  # `--help` must not wait for it
+        from grader_daemon.cli.times import minute  # `--help` must not wait for it
 
-        return f"{local(value, None):%Y-%m-%d %H:%M}"
+        return minute(value)
     if isinstance(value, float):
         return f"{value:.2f}"
     return clean(str(value))

@@ -26,9 +26,9 @@ _TITLES = {
 
 @click.command("patterns")
 @asks(InsightReader)
-@days_option
+@days_option(7)
 @json_option
-def command(*, grader: InsightReader, days: float, as_json: bool) -> None:
+def command(*, grader: InsightReader, days: int, as_json: bool) -> None:
     """Show what sessions of the last days have in common, with 95 % intervals, beside the days before."""
     patterns = grader.identify_patterns(days)
     if as_json:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 import click
 import msgspec
 
-from grader_daemon import bootstrap
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import DAYS, asks, json_option
+from grader_daemon.cli.options import asks, json_option, since_options
 from grader_daemon.domain.difference import ColumnChange, GradeChange, RegradeDiff
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
@@ -29,7 +28,7 @@ _TASK_CHARACTERS = 60
 
 @click.command("regrade")
 @asks(SelfGrader)
-@click.option("-d", "--since", "days", type=DAYS, help="Only sessions that ended in so many last days.")
+@since_options
 @click.option("--all", "everything", is_flag=True, help="Also what this version graded.")
 @click.option("--diff", is_flag=True, help="Write nothing; say what would change.")
 @click.option(
@@ -40,7 +39,7 @@ _TASK_CHARACTERS = 60
 def command(
     *,
     grader: SelfGrader,
-    days: float | None,
+    since: datetime | None,
     everything: bool,
     diff: bool,
     rules: Path | None,
@@ -48,7 +47,6 @@ def command(
     as_json: bool,
 ) -> int:
     """Grade again what other rules, another model, or another verdict graded; the daemon does so by itself."""
-    since = None if days is None else bootstrap.utc_now() - timedelta(days=days)
     if diff:
         _show_diff(grader, since, rules, as_json=as_json)
         return 0

@@ -8,16 +8,16 @@ import click
 
 from grader_daemon.api.keeping import restore
 from grader_daemon.cli import output
-from grader_daemon.cli.options import read_settings
+from grader_daemon.cli.options import read_settings, settings_options
 from grader_daemon.domain.text import clean
 
 
 @click.command("restore")
-@click.option("--db-path", type=click.Path(path_type=Path), help="The database of grades.")
+@settings_options
 @click.argument("file", type=click.Path(path_type=Path))
-def command(*, db_path: Path | None, file: Path) -> None:
+def command(*, file: Path) -> None:
     """Put the backup FILE in the place of the database; the daemon must not run."""
-    done = restore(read_settings(db_path=db_path), file)
+    done = restore(read_settings(), file)
     output.line(clean(f"{done.path}: {done.grades:,} grades again."))
     if done.kept is not None:
         output.line(clean(f"The database that was there is kept as {done.kept}"))

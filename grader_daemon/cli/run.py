@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import threading
-from pathlib import Path
 from types import FrameType
 
 import click
@@ -31,8 +30,6 @@ _EX_CONFIG = 78
 @click.option("--log-format", help="auto, console or json.")
 def command(
     *,
-    watch_roots: tuple[Path, ...],
-    db_path: Path | None,
     once: bool,
     quiet_seconds: float | None,
     log_level: str | None,
@@ -44,8 +41,6 @@ def command(
     """
     try:
         settings = read_settings(
-            watch_roots=watch_roots,
-            db_path=db_path,
             quiet_seconds=quiet_seconds,
             log_level=log_level,
             log_format=log_format,

@@ -9,7 +9,7 @@ import click
 from grader_daemon import cli
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import DAYS, read_settings, settings_options
+from grader_daemon.cli.options import days_option, read_settings, settings_options
 from grader_daemon.reports.text import render_text
 
 
@@ -17,18 +17,16 @@ from grader_daemon.reports.text import render_text
 @settings_options
 @click.option("-g", "--grade", "grade_count", type=click.IntRange(min=1), help="Grade the latest N ungraded sessions.")
 @click.option("-s", "--summary", is_flag=True, help="Show a summary of the last 7 days.")
-@click.option("-d", "--days", type=DAYS, default=7.0, help="Days for --summary.")
+@days_option(7)
 @click.option("-r", "--report", is_flag=True, help="Make the weekly report.")
 @click.option("-f", "--file", "file", type=click.Path(path_type=Path, readable=False), help="Grade one session file.")
 @click.pass_context
 def command(
     ctx: click.Context,
     *,
-    watch_roots: tuple[Path, ...],
-    db_path: Path | None,
     grade_count: int | None,
     summary: bool,
-    days: float,
+    days: int,
     report: bool,
     file: Path | None,
 ) -> int:
@@ -36,7 +34,7 @@ def command(
     if not (grade_count or summary or report or file):
         output.line(ctx.get_help())
         return 0
-    with SelfGrader(settings=read_settings(watch_roots=watch_roots, db_path=db_path)) as grader:
+    with SelfGrader(settings=read_settings()) as grader:
         if file is not None:
             output.grade_table([grader.grade_session_file(file)])
         if grade_count is not None:

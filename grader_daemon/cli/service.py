@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 import msgspec
 
@@ -24,12 +22,12 @@ def command() -> None:
 
 @command.command("install")
 @settings_options
-def install(*, watch_roots: tuple[Path, ...], db_path: Path | None) -> None:
+def install() -> None:
     """Write the unit, enable it, and start the daemon; run it again after a change of settings or an upgrade.
 
-    Folders and database that are given here, and GRADER_… variables, are passed on to the daemon.
+    Settings that are given here, and GRADER_… variables, are passed on to the daemon.
     """
-    _print_installation(UserService().install(watch_roots=watch_roots, db_path=db_path))
+    _print_installation(UserService().install(read_settings()))
 
 
 @command.command("uninstall")
@@ -46,9 +44,9 @@ def uninstall() -> None:
 @command.command("status")
 @settings_options
 @json_option
-def status(*, watch_roots: tuple[Path, ...], db_path: Path | None, as_json: bool) -> int:
+def status(*, as_json: bool) -> int:
     """Show how the service is. Exit code 3 if it does not run."""
-    service = UserService().status(read_settings(watch_roots=watch_roots, db_path=db_path))
+    service = UserService().status(read_settings())
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(service)})
     else:
@@ -57,11 +55,13 @@ def status(*, watch_roots: tuple[Path, ...], db_path: Path | None, as_json: bool
 
 
 @command.command("logs")
+@settings_options
 @click.option("-f", "--follow", is_flag=True, help="Go on with new lines, until Ctrl-C.")
 @click.option("-n", "--lines", type=click.IntRange(min=1), default=50, show_default=True, help="The last so many.")
 @click.option("-p", "--priority", type=click.Choice(_PRIORITIES), help="Only lines of this priority, and worse ones.")
 def logs(*, follow: bool, lines: int, priority: str | None) -> None:
     """Show the service's log: `-p warning` is the alerts and the troubles."""
+    read_settings()  # for the zone of its times
     for entry in UserService().log(lines=lines, priority=priority, follow=follow):
         output.log_line(entry.at, _PRIORITIES[entry.priority], entry.message)
         output.flush()

@@ -13,9 +13,9 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
 
 @click.command("summary")
 @asks(InsightReader)
-@days_option
+@days_option(7)
 @json_option
-def command(*, grader: InsightReader, days: float, as_json: bool) -> None:
+def command(*, grader: InsightReader, days: int, as_json: bool) -> None:
     """Show counts, means and what failed most in the last days."""
     if as_json:
         content = {

@@ -7,6 +7,8 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 import msgspec
 
+_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+
 
 def day_of(moment: datetime, zone: tzinfo | None) -> date:
     """Give the day of an aware moment in `zone` (None: the machine's)."""
@@ -39,6 +41,42 @@ def read_week(name: str) -> date:
         return date.fromisocalendar(year, week, 1)
     except ValueError:
         raise ValueError(f"{name!r} is no week; write one as 2026-W47") from None
+
+
+def read_span(text: str) -> timedelta:
+    """Read a span of time: 30m, 12h, 7d, 2w.
+
+    Raises:
+        ValueError: it is none; the text says what is expected.
+    """
+    given = re.fullmatch(r"(\d{1,6})([mhdw])", text, re.ASCII)
+    if given is None:
+        raise ValueError(f"{text!r} is no span of time; write one as 30m, 12h, 7d or 2w")
+    return int(given[1]) * _UNITS[given[2]]
+
+
+def read_since(text: str) -> timedelta | datetime:
+    """Read since when: a span back from now, a day, or a moment; one without a zone is naive, a day its midnight.
+
+    Raises:
+        ValueError: it is none; the text says what is expected.
+    """
+    try:
+        return datetime.fromisoformat(text) if "-" in text else read_span(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no beginning; write a span as 12h, 7d or 2w, or a day as 2026-11-01") from None
+
+
+def beginning(since: timedelta | datetime, now: datetime, zone: tzinfo | None) -> datetime:
+    """Give the moment that `read_since` read; without a zone of its own it is in `zone` (None: the machine's)."""
+    try:
+        if isinstance(since, timedelta):
+            return now - since
+        if since.tzinfo is not None or zone is None:
+            return since.astimezone(UTC)
+        return since.replace(tzinfo=zone).astimezone(UTC)
+    except (OverflowError, ValueError, OSError):
+        return datetime.min.replace(tzinfo=UTC)
 
 
 class Span(msgspec.Struct, frozen=True):

@@ -62,7 +62,7 @@ def environment(home: Path, settings: Mapping[str, object]) -> dict[str, str]:
     """Nothing of the tester's own environment but the way to programs; the rules decide unless a test says else."""
     base = {"PATH": os.environ["PATH"], "HOME": str(home), "TZ": "UTC", "LANG": "C.UTF-8", "GRADER_VERDICT": "rules"}
     return base | {
-        f"GRADER_{name.upper()}": value if isinstance(value, str) else json.dumps(value)
+        f"GRADER_{name.upper()}": value if isinstance(value, str) else json.dumps(value, default=str)
         for name, value in settings.items()
     }
 
@@ -111,7 +111,7 @@ class DaemonProcess:
         home.mkdir(parents=True, exist_ok=True)
         chosen = {**QUICK, **(settings or {})}
         if roots:
-            chosen["watch_roots"] = os.pathsep.join(map(str, roots))
+            chosen["watch_roots"] = list(map(str, roots))
         self.home = home
         self.database = Path(str(chosen.get("db_path", home / DATABASE)))
         self.killed = False

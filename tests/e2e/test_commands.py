@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from datetime import datetime
@@ -215,7 +214,7 @@ def test_status_shows_the_running_daemon_and_its_roots(
 ) -> None:
     missing = tmp_path / "missing"
     root = home / ".timmy"
-    roots = f"{root}{os.pathsep}{missing}"
+    roots = [root, missing]
     write(sessions, "seen")
     path_of(sessions, "dead").write_bytes(b"\xef\xbb\xbf")
     daemon = start_daemon(root, missing)

@@ -66,7 +66,7 @@ def test_a_program_is_asked(sessions: Path, start_daemon: StartDaemon, tmp_path:
     program = tmp_path / "judge.py"
     program.write_text("import json, sys\nprint(json.load(sys.stdin)['grade']['response_quality'])\n")
 
-    daemon = start_daemon(**QUICK, quality_checks_per_day=5, quality_command=f"{sys.executable} {program}")
+    daemon = start_daemon(**QUICK, quality_checks_per_day=5, quality_command=[sys.executable, program])
     checked = daemon.wait_for_event("quality.checked")
     daemon.stop()
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import traceback
 from pathlib import Path
 from typing import Any
@@ -161,9 +162,59 @@ def test_the_config_file_may_be_elsewhere(tmp_path: Path, monkeypatch: pytest.Mo
     assert load_settings().quiet_seconds == 9
 
 
-def test_an_empty_config_variable_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRADER_CONFIG", "")
-    assert load_settings().quiet_seconds == 2.0
+@pytest.mark.parametrize("variable", ["GRADER_CONFIG", "GRADER_DB_PATH", "GRADER_WATCH_ROOTS", "GRADER_TIMEZONE"])
+def test_nothing_is_guessed_from_an_empty_variable(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "")
+    with pytest.raises(ConfigurationError, match=rf"{variable} is empty.*unset it"):
+        load_settings()
+
+
+@pytest.mark.parametrize("flags", [{"db_path": ""}, {"watch_roots": ("",)}, {"watch_roots": ""}, {"rules_file": ""}])
+def test_nothing_is_guessed_from_an_empty_path(flags: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match="not an empty text"):
+        load_settings(**flags)
+
+
+def test_a_file_that_a_flag_names_stands_above_the_one_of_the_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.toml").write_text("quiet_seconds = 1")
+    (tmp_path / "b.toml").write_text("quiet_seconds = 2.5")
+    monkeypatch.setenv("GRADER_CONFIG", str(tmp_path / "a.toml"))
+    assert load_settings(config=tmp_path / "b.toml").quiet_seconds == 2.5
+    with pytest.raises(ConfigurationError, match=r"--config names .*none\.toml, which is not a file"):
+        load_settings(config=tmp_path / "none.toml")
+
+
+def test_every_value_knows_its_source(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = configure(home, "quiet_seconds = 3\nqueue_size = 5\nscan_seconds = 7")
+    monkeypatch.setenv("GRADER_QUEUE_SIZE", "6")
+    monkeypatch.setenv("GRADER_SCAN_SECONDS", "8")
+    given = load_settings(scan_seconds=9).given
+    names = ("scan_seconds", "queue_size", "quiet_seconds", "job_seconds")
+    assert [given.said_by(name) for name in names] == [
+        "flag --scan-seconds",
+        "environment GRADER_QUEUE_SIZE",
+        str(file),
+        "default",
+    ]
+
+
+def test_a_variable_that_nobody_reads_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("GRADER_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("GRADER_QUITE_SECONDS", "3")
+    monkeypatch.setenv("GRADER_XYZZY", "3")
+    monkeypatch.setenv("GRADER_DELIVERY", "3")
+    assert load_settings().warnings == [
+        "environment GRADER_QUITE_SECONDS is no setting and was not read; did you mean GRADER_QUIET_SECONDS?",
+        "environment GRADER_XYZZY is no setting and was not read",
+    ]
+
+
+def test_a_program_that_is_not_there_is_told() -> None:
+    warnings = load_settings(alert_command=["no-such-program-anywhere", "x"]).warnings
+    assert any("alert_command" in each and "'no-such-program-anywhere'" in each for each in warnings)
 
 
 def test_a_missing_file_at_the_usual_place_is_fine() -> None:
@@ -174,11 +225,12 @@ def test_a_missing_file_at_the_usual_place_is_fine() -> None:
     ("value", "roots"),
     [
         pytest.param("/a", ("/a",), id="one"),
-        pytest.param("/a:/b/c", ("/a", "/b/c"), id="several"),
+        pytest.param('["/a", "/b/c"]', ("/a", "/b/c"), id="several"),
+        pytest.param('["/a:b"]', ("/a:b",), id="colon-in-a-name"),
         pytest.param("/a/../b", ("/b",), id="normalised"),
     ],
 )
-def test_roots_in_the_environment_are_separated_as_in_path(
+def test_roots_in_the_environment_are_one_or_a_list(
     value: str, roots: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GRADER_WATCH_ROOTS", value)
@@ -248,13 +300,13 @@ def test_a_wrong_webhook_is_told_in_one_line(url: str) -> None:
 @pytest.mark.parametrize(
     ("given", "command"),
     [
-        pytest.param("notify-send Alert", ("notify-send", "Alert"), id="words"),
-        pytest.param("/opt/my\\ tool 'a b' \"c\"", ("/opt/my tool", "a b", "c"), id="quotes"),
-        pytest.param("run $HOME *.txt ; rm x | y", ("run", "$HOME", "*.txt", ";", "rm", "x", "|", "y"), id="no-shell"),
-        pytest.param("", (), id="empty"),
+        pytest.param("/opt/on-alert", ("/opt/on-alert",), id="program"),
+        pytest.param('["notify-send", "Alert"]', ("notify-send", "Alert"), id="words"),
+        pytest.param('["/opt/my tool", "$HOME", "; rm x"]', ("/opt/my tool", "$HOME", "; rm x"), id="no-shell"),
+        pytest.param("[]", (), id="none"),
     ],
 )
-def test_a_command_in_the_environment_is_split_into_words(
+def test_a_command_in_the_environment_is_a_program_or_a_list(
     given: str, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GRADER_ALERT_COMMAND", given)
@@ -269,9 +321,14 @@ def test_a_command_in_the_file_is_a_list(home: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        pytest.param({"GRADER_ALERT_COMMAND": "say 'hello"}, ("alert_command", "quotation"), id="open-quote"),
+        pytest.param({"GRADER_ALERT_COMMAND": "say hello"}, ("alert_command", '["notify-send", "Alert"]'), id="words"),
+        pytest.param({"GRADER_ALERT_COMMAND": '["say", hello]'}, ("alert_command", "begins as a list"), id="no-JSON"),
+        pytest.param({"GRADER_ALERT_COMMAND": "[" * 100_000}, ("alert_command", "begins as a list"), id="depth"),
+        pytest.param({"GRADER_WATCH_ROOTS": "/a:/b"}, ("watch_roots", '["/a", "/b"]'), id="colons"),
+        pytest.param({"GRADER_DB_PATH": '"/x.db"'}, ("db_path", "not JSON"), id="quoted-path"),
+        pytest.param({"GRADER_DB_PATH": '["/x.db"]'}, ("db_path", "not JSON"), id="list-of-one"),
         pytest.param({"GRADER_JOB_SECONDS": "0"}, ("job_seconds", "greater than or equal to 1"), id="no-pause"),
-        pytest.param({"GRADER_JOB_SECONDS": "inf"}, ("job_seconds", "86400"), id="never"),
+        pytest.param({"GRADER_JOB_SECONDS": "inf"}, ("job_seconds", "finite"), id="never"),
         pytest.param({"GRADER_ALERT_TIMEOUT_SECONDS": "0"}, ("alert_timeout_seconds", "greater than 0"), id="no-time"),
         pytest.param({"GRADER_ALERT_TIMEOUT_SECONDS": "301"}, ("alert_timeout_seconds", "300"), id="too-much-time"),
         pytest.param({"GRADER_ALERT_WEBHOOK_SECRET": "x" * 15}, ("alert_webhook_secret", "at least 16"), id="short"),
@@ -430,18 +487,19 @@ def test_another_process_gets_what_the_environment_says_with_absolute_paths(
     (home / "mine.toml").write_text("quiet_seconds = 7")
     for name, value in {
         "GRADER_CONFIG": "mine.toml",
-        "GRADER_WATCH_ROOTS": "one:~/two",
+        "GRADER_WATCH_ROOTS": '["one", "~/two"]',
         "grader_rules_file": "rules.toml",
-        "GRADER_RETRY_SECONDS": "1,2",
+        "GRADER_RETRY_SECONDS": "[1, 2]",
         "GRADER_OF_ANOTHER_PROGRAM": "x",
     }.items():
         monkeypatch.setenv(name, value)
-    given = environment_for_others(load_settings())
+    given = environment_for_others(load_settings(timezone="Asia/Tokyo"))
     assert given == {
         "GRADER_CONFIG": f"{home}/mine.toml",
-        "GRADER_WATCH_ROOTS": f"{home}/one:{home}/two",
+        "GRADER_WATCH_ROOTS": f'["{home}/one", "{home}/two"]',
+        "GRADER_TIMEZONE": "Asia/Tokyo",
         "grader_rules_file": f"{home}/rules.toml",
-        "GRADER_RETRY_SECONDS": "1,2",
+        "GRADER_RETRY_SECONDS": "[1.0, 2.0]",
     }
 
 

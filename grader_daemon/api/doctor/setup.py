@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from datetime import timedelta
-from pathlib import Path
-from zoneinfo import ZoneInfo
 
 from grader_daemon.api.doctor.case import Case
 from grader_daemon.domain.calendar import local
 from grader_daemon.domain.check import Finding, ok, problem, warning
 from grader_daemon.errors import ConfigurationError, GraderError
 from grader_daemon.rules import load_rules
-from grader_daemon.settings import config_file
+from grader_daemon.sources import unknown_zone
 from grader_daemon.storage.inspection import is_wal_reset_fixed, sqlite_version
 from grader_daemon.storage.rows import to_moment
 
@@ -27,10 +24,12 @@ def settings(case: Case) -> Finding:
     try:
         given = case.settings
     except ConfigurationError as error:
-        return problem(str(error), "correct it where it stands; config/grader.toml shows every setting")
-    file = config_file()
+        return problem(str(error), "correct it where it stands; grader-daemon config show lists every setting")
+    file = given.given.file
     source = f"{file} is read" if file.is_file() else f"there is no {file}"
-    changed = len(given.model_fields_set)
+    if given.warnings:
+        return warning("; ".join(given.warnings), "correct it where it stands")
+    changed = len(given.given.sources)
     return ok(f"{changed or 'none'} of {len(type(given).model_fields)} set, the others by default; {source}")
 
 
@@ -64,9 +63,8 @@ def time_zone(case: Case) -> Finding:
     offset = f"{local(case.now, zone):%H:%M} there now"
     if zone is not None:
         return ok(f"{case.settings.timezone}, by the setting timezone; {offset}")
-    named = os.environ.get("TZ", "")
-    if named and not _is_zone(named):
-        return warning(f"TZ is {named}, which is no zone here: UTC is used", "set timezone, or correct TZ")
+    for words in unknown_zone():
+        return warning(words, "set timezone, or correct TZ")
     return ok(f"{local(case.now, None):%Z}, the machine's; {offset}")
 
 
@@ -77,17 +75,3 @@ def sqlite(_: Case) -> Finding:
     if not is_wal_reset_fixed(version):
         return problem(f"{version} has {flaw}", "python -m pip install --upgrade 'apsw>=3.51.3'")
     return ok(f"{version}, brought by apsw, without {flaw}")
-
-
-def _is_zone(named: str) -> bool:
-    """Does the C library know a zone by this value of TZ? See tzset(3)."""
-    name = named.removeprefix(":")
-    if any(character in name for character in "0123456789<,"):
-        return True  # spelled out, such as CET-1CEST
-    if name.startswith("/"):
-        return Path(name).is_file()
-    try:
-        ZoneInfo(name)
-    except (ValueError, OSError, LookupError):
-        return False
-    return True

@@ -322,22 +322,18 @@ def test_an_unknown_state_gets_one_line(asked: Path, run: Run) -> None:
 WITH_DAYS = [["patterns"], ["errors", "list"], ["summary"], ["list"]]
 
 
-@pytest.mark.parametrize("days", ["nan", "0", "-1", "soon", f"1{RED}"])
+@pytest.mark.parametrize("days", ["nan", "0", "-1", "0.5", "inf", "soon", f"1{RED}"])
 @pytest.mark.parametrize("command", WITH_DAYS, ids=" ".join)
 def test_days_that_are_none_get_one_line(asked: Path, command: list[str], days: str, run: Run) -> None:
     line = _refused(run(asked, *command, "-d", days))
     assert line.isprintable()
 
 
-@pytest.mark.parametrize("days", ["inf", "1e300", "1e9", "800000", "0.0001"])
+@pytest.mark.parametrize("days", ["1", "800000", f"1{'0' * 300}"])
 @pytest.mark.parametrize("command", WITH_DAYS, ids=" ".join)
-def test_any_number_of_days_gets_an_answer_or_one_line(asked: Path, command: list[str], days: str, run: Run) -> None:
+def test_any_number_of_days_gets_an_answer(asked: Path, command: list[str], days: str, run: Run) -> None:
     ended = run(asked, *command, "-d", days, "--json")
-    if ended.returncode:
-        _refused(ended)
-        assert days in ("inf", "1e300")
-        return
-    assert ended.stderr == ""
+    assert (ended.returncode, ended.stderr) == (0, "")
     found = _document(ended)
     if command == ["errors", "list"]:
         assert [issue["failures"] for issue in found["issues"]] == [4]

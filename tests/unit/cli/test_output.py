@@ -38,7 +38,7 @@ AT = datetime(2026, 11, 22, 6, 7, 20, tzinfo=UTC)
 def test_a_line_of_the_log_is_for_people(capsys: pytest.CaptureFixture[str], message: str, shown: str) -> None:
     output.log_line(AT, "info", message)
     printed = capsys.readouterr().out
-    assert printed == f"{AT.astimezone():%Y-%m-%d %H:%M:%S}  info     {shown}\n"
+    assert printed == f"{AT.astimezone():%Y-%m-%d %H:%M:%S %Z}  info     {shown}\n"
 
 
 def test_failures_are_shown_with_their_kind(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 from grader_daemon.domain.calendar import (
     ALWAYS,
     Span,
+    beginning,
     day_of,
     end_of,
     last_days,
+    read_since,
+    read_span,
     read_week,
     start_of,
     week_name,
@@ -326,3 +329,57 @@ def test_whole_months_and_the_days_around_them_are_the_span(span: Span) -> None:
     assert days_in(*around, *inner) == days_in(span)
     for each in inner:
         assert (each.first.day, each.last == date.max or (each.last + DAY).day == 1) == (1, True)
+
+
+# -- since when ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("30m", timedelta(minutes=30)),
+        ("12h", timedelta(hours=12)),
+        ("7d", timedelta(days=7)),
+        ("2w", timedelta(days=14)),
+        ("0d", timedelta()),
+    ],
+)
+def test_a_span_is_a_number_and_a_unit(text: str, span: timedelta) -> None:
+    assert (read_span(text), read_since(text)) == (span, span)
+
+
+@pytest.mark.parametrize("text", ["", "7", "d", "7 d", "-7d", "7y", "1.5h", "1234567d", "٧d", "7d\n"])
+def test_what_is_no_span_is_told_with_examples(text: str) -> None:
+    with pytest.raises(ValueError, match="12h, 7d or 2w"):
+        read_span(text)
+    with pytest.raises(ValueError, match="12h, 7d or 2w, or a day as 2026-11-01"):
+        read_since(text)
+
+
+@pytest.mark.parametrize("text", ["2026-13-01", "2026-11-31", "yester-day", "2026-11-01T25:00"])
+def test_what_is_no_day_is_told_with_examples(text: str) -> None:
+    with pytest.raises(ValueError, match="2026-11-01"):
+        read_since(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        pytest.param("12h", datetime(2026, 11, 22, 0, tzinfo=UTC), id="a-span-ends-now"),
+        pytest.param("999999w", datetime.min.replace(tzinfo=UTC), id="as-far-as-days-go"),
+        # Auckland is 13 hours ahead in November.
+        pytest.param("2026-11-22", datetime(2026, 11, 21, 11, tzinfo=UTC), id="a-day-begins-at-its-midnight"),
+        pytest.param("2026-11-22T10:00", datetime(2026, 11, 21, 21, tzinfo=UTC), id="a-moment-of-the-zone"),
+        pytest.param("2026-11-22T10:00+01:00", datetime(2026, 11, 22, 9, tzinfo=UTC), id="a-moment-with-its-own-zone"),
+        pytest.param("0001-01-01", datetime.min.replace(tzinfo=UTC), id="before-all-days"),
+    ],
+)
+def test_a_beginning_is_a_moment_of_the_zone(text: str, begins: datetime) -> None:
+    now = datetime(2026, 11, 22, 12, tzinfo=UTC)
+    assert beginning(read_since(text), now, ZoneInfo("Pacific/Auckland")) == begins
+
+
+def test_a_beginning_without_a_zone_is_where_the_machine_stands(machine_zone: Chooser) -> None:
+    machine_zone("Asia/Tokyo")
+    now = datetime(2026, 12, 1, tzinfo=UTC)
+    assert beginning(read_since("2026-11-22"), now, None) == datetime(2026, 11, 21, 15, tzinfo=UTC)

@@ -1,0 +1,175 @@
+"""Where settings come from: flag over environment (``GRADER_…``) over TOML file over default.
+
+Nothing here knows what a setting means, and nothing heavy is imported: completion asks it on every Tab.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+import zoneinfo
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from grader_daemon.errors import ConfigurationError
+
+ENVIRONMENT_PREFIX = "GRADER_"
+CONFIG_VARIABLE = "GRADER_CONFIG"
+_OF_OURS = frozenset((CONFIG_VARIABLE, "GRADER_DELIVERY"))
+"""Variables that are no settings; the last is in the environment of a program that is told of an alert."""
+
+
+class Source(StrEnum):
+    """What a value was given by."""
+
+    FLAG = "flag"
+    ENVIRONMENT = "environment"
+    FILE = "file"
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What is given of each setting, by its nearest source, as it was written; `file` is where the TOML file is.
+
+    `variables` names the environment variable of each setting that has one, also where a flag stands above it.
+    `is_file_named` says that the file was asked for by flag or variable, not looked for at the usual place.
+    """
+
+    values: Mapping[str, Any]
+    sources: Mapping[str, Source]
+    variables: Mapping[str, str]
+    file: Path
+    is_file_named: bool
+
+    def said_by(self, name: str) -> str:
+        """Name the source of a setting as a person would look for it."""
+        match self.sources.get(name, Source.DEFAULT):
+            case Source.FLAG:
+                return f"flag --{name.replace('_', '-').replace('-roots', '-root')}"
+            case Source.ENVIRONMENT:
+                return f"environment {self.variables[name]}"
+            case Source.FILE:
+                return str(self.file)
+            case Source.DEFAULT:
+                return "default"
+
+
+def gather(flags: Mapping[str, Any], *, config: str | os.PathLike[str] | None, names: Collection[str]) -> Given:
+    """Put together what flags, environment and file say; `config` is the file that a flag names.
+
+    Raises:
+        ConfigurationError: a variable is empty, or the file is missing though it was named, or cannot be read.
+    """
+    variables = _variables(names)
+    path = config_file(config)
+    is_named = config is not None or CONFIG_VARIABLE in os.environ
+    if is_named and not path.is_file():
+        by = CONFIG_VARIABLE if config is None else "--config"
+        raise ConfigurationError(f"{by} names {path}, which is not a file")
+    layers = (
+        (Source.FILE, read_file(path)),
+        (Source.ENVIRONMENT, {name: os.environ[variable] for name, variable in variables.items()}),
+        (Source.FLAG, flags),
+    )
+    values: dict[str, Any] = {}
+    sources: dict[str, Source] = {}
+    for source, layer in layers:
+        values.update(layer)
+        sources.update(dict.fromkeys(layer, source))
+    return Given(values=values, sources=sources, variables=variables, file=path, is_file_named=is_named)
+
+
+def config_file(named: str | os.PathLike[str] | None = None) -> Path:
+    """Where the TOML file is looked for: what is `named`, else the variable, else the usual place.
+
+    Raises:
+        ConfigurationError: the name is empty, or in a home folder that nobody knows.
+    """
+    if named is None:
+        named = os.environ.get(CONFIG_VARIABLE, "~/.config/grader-daemon/config.toml")
+    if not os.fspath(named):
+        raise ConfigurationError(f"{CONFIG_VARIABLE} is empty: name a file, or unset it")
+    try:
+        return absolute(Path(named))
+    except ValueError as error:
+        raise ConfigurationError(f"settings file: {error}; set HOME") from error
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """Read the settings of a TOML file; none if there is no such file.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is no TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{path}: not UTF-8 text") from error
+    except ValueError as error:
+        raise ConfigurationError(f"{path}: {error}") from error
+
+
+def absolute(path: Path) -> Path:
+    """Give a path from the root, with ``~`` filled in.
+
+    Raises:
+        ValueError: it begins with a home folder that nobody knows.
+    """
+    try:
+        return Path(os.path.abspath(path.expanduser()))
+    except RuntimeError as error:
+        raise ValueError("the home folder that it names is not known") from error
+
+
+def unknown_variables(names: Collection[str]) -> list[str]:
+    """Say of each ``GRADER_…`` variable that nobody reads that it is none, and which one may be meant."""
+    known = [*_OF_OURS, *(ENVIRONMENT_PREFIX + name.upper() for name in names)]
+    return [
+        f"environment {variable} is no setting and was not read{meant(variable.upper(), known)}"
+        for variable in sorted(os.environ)
+        if variable.upper().startswith(ENVIRONMENT_PREFIX) and variable.upper() not in known
+    ]
+
+
+def unknown_zone() -> list[str]:
+    """Say that the C library does not know the zone in TZ, and takes UTC without a word; see tzset(3)."""
+    zone = os.environ.get("TZ", "")
+    name = zone.removeprefix(":")
+    if not name or any(character in name for character in "0123456789<,"):  # spelled out, such as CET-1CEST
+        return []
+    if any(os.path.isfile(os.path.join(folder, name)) for folder in zoneinfo.TZPATH):
+        return []
+    return [f"environment TZ={zone} names no zone that is known here: UTC is used; correct it, or set timezone"]
+
+
+def meant(word: str, known: Collection[str]) -> str:
+    """Say which word may be meant by one that nobody knows; "" if none is like it."""
+    from difflib import get_close_matches  # who writes no mistakes need not wait for it
+
+    close = get_close_matches(word, known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _variables(names: Collection[str]) -> dict[str, str]:
+    """Find the variable of each setting that has one; capitals or not, but capitals win.
+
+    Raises:
+        ConfigurationError: one is empty.
+    """
+    settings = {ENVIRONMENT_PREFIX + name.upper(): name for name in names}
+    variables: dict[str, str] = {}
+    for variable in sorted(os.environ, reverse=True):  # capitals sort first, so they come last
+        name = settings.get(variable.upper())
+        if name is not None:
+            variables[name] = variable
+            if not os.environ[variable]:
+                raise ConfigurationError(f"environment {variable} is empty: give it a value, or unset it")
+    return variables

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from grader_daemon import bootstrap
+from grader_daemon.cli import output
+from grader_daemon.cli.times import show_times_in
+from grader_daemon.storage import Store
+from tests.strategies import grade, new_grade
+from tests.unit.cli.conftest import Run
+
+DATABASE = ".timmy/uniwizard/session_grades.db"
+AUCKLAND = "Pacific/Auckland"
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)  # 01:00 of the 23rd in Auckland, 13 hours ahead
+ENDED = {
+    "today": datetime(2026, 11, 22, 11, 30, tzinfo=UTC),  # 00:30 of the 23rd there
+    "evening": datetime(2026, 11, 22, 10, 30, tzinfo=UTC),  # 23:30 of the 22nd there, less than two hours ago
+    "before": datetime(2026, 11, 20, 12, tzinfo=UTC),
+}
+
+
+@pytest.fixture
+def graded(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with three grades, and a clock that stands still."""
+    monkeypatch.setattr(bootstrap, "utc_now", lambda: NOW)
+    store = Store(home / DATABASE, host="here")
+    with store.transaction():
+        made = [grade(session_id=name, ended_at=at, session_file=f"/s/{name}.json") for name, at in ENDED.items()]
+        store.save_grades([new_grade(each) for each in made])
+    store.close()
+    return home
+
+
+def listed(run: Run, home: Path, *arguments: str) -> list[str]:
+    ended = run(home, "list", "--json", *arguments)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return [each["session_id"] for each in json.loads(ended.stdout)["grades"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param(("-d", "1"), ["today"], id="one-day-is-today"),
+        pytest.param(("-d", "2"), ["today", "evening"], id="two-days-are-yesterday-too"),
+        pytest.param(("--since", "2h"), ["today", "evening"], id="a-span-ends-now"),
+        pytest.param(("--since", "2026-11-23"), ["today"], id="a-day-begins-at-midnight-there"),
+        pytest.param(("--since", "9999w"), ["today", "evening", "before"], id="as-far-as-days-go"),
+        pytest.param(("--since", "0m"), [], id="a-span-of-nothing"),
+    ],
+)
+def test_days_and_beginnings_are_those_of_the_zone(
+    graded: Path, run: Run, arguments: tuple[str, ...], expected: list[str]
+) -> None:
+    assert listed(run, graded, "--timezone", AUCKLAND, *arguments) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        pytest.param(("-d", "1", "--since", "7d"), "not both", id="both"),
+        pytest.param(("--since", "7"), "2026-11-01", id="no-unit"),
+        pytest.param(("--since", "last week"), "2026-11-01", id="words"),
+    ],
+)
+@pytest.mark.parametrize("command", ["list", "backfill", "regrade"])
+def test_what_is_no_beginning_is_refused_with_examples(
+    home: Path, run: Run, command: str, arguments: tuple[str, ...], words: str
+) -> None:
+    ended = run(home, command, *arguments)
+    assert ended.returncode == 2
+    assert words in ended.stderr
+
+
+def test_times_are_shown_in_the_zone_that_is_set(graded: Path, run: Run) -> None:
+    for arguments in (("--timezone", AUCKLAND, "list"), ("list", "--timezone", AUCKLAND)):
+        heading, newest, *_ = run(graded, *arguments).stdout.splitlines()
+        assert "ended NZDT" in heading
+        assert "2026-11-23 00:30" in newest
+    assert "2026-11-23 00:30 NZDT" in run(graded, "show", "today", "--timezone", AUCKLAND).stdout
+
+
+def test_times_around_a_change_of_clocks_each_have_their_zone(capsys: pytest.CaptureFixture[str]) -> None:
+    show_times_in(ZoneInfo("Europe/Berlin"))
+    before = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)  # clocks go back at 01:00 UTC
+    output.table(("at",), [(before,), (before + timedelta(hours=1),)])
+    assert capsys.readouterr().out.splitlines()[1:] == ["2026-10-25 02:30 CEST", "2026-10-25 02:30 CET"]
+
+
+def test_a_flag_behind_the_command_counts_more_than_one_before_it(graded: Path, run: Run) -> None:
+    ended = run(graded, "--timezone", "Asia/Tokyo", "show", "today", "--timezone", AUCKLAND)
+    assert "NZDT" in ended.stdout
+
+
+def test_the_file_of_settings_may_be_named_by_flag(graded: Path, run: Run) -> None:
+    (graded / "mine.toml").write_text(f'timezone = "{AUCKLAND}"')
+    assert "NZDT" in run(graded, "--config", "mine.toml", "list").stdout
+    missing = run(graded, "list", "--config", "none.toml")
+    assert missing.returncode == 2
+    assert "--config names" in missing.stderr
+
+
+def test_what_is_probably_not_meant_is_told_and_the_answer_given(
+    graded: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Nope/X")
+    ended = run(graded, "list")
+    assert ended.returncode == 0
+    assert ended.stderr.count("\n") == 1
+    assert "warning: environment TZ=Nope/X names no zone" in ended.stderr
+    assert run(graded, "list", "--timezone", "UTC").stderr == ""
