@@ -427,6 +427,7 @@ def grades(draw: st.DrawFn) -> Grade:
         request=draw(st.none() | counts),
         asked_again=draw(st.none() | names),
         features=draw(features),
+        project=draw(st.none() | texts),
     )
 
 

@@ -39,11 +39,12 @@ class Analyzer:
         self._signals = SignalReader(rules.people)
 
     def without_secrets(self, session: Session) -> Session:
-        """Give the session with names of model and platform that can be kept."""
-        model, platform = (name and self._redactor.redact_name(name) for name in (session.model, session.platform))
-        if (model, platform) == (session.model, session.platform):
+        """Give the session with names of model, platform and project that can be kept."""
+        names = (session.model, session.platform, session.project)
+        model, platform, project = kept = tuple(name and self._redactor.redact_name(name) for name in names)
+        if kept == names:
             return session
-        return msgspec.structs.replace(session, model=model, platform=platform)
+        return msgspec.structs.replace(session, model=model, platform=platform, project=project)
 
     def analyze(self, session: Session, *, idle: bool = False) -> Analysis:
         """Count and name what happened. `idle`: nothing was written to the file for `idle_minutes`."""

@@ -33,7 +33,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     Where a person's word stands, the `automatic_` fields hold what would stand otherwise, and whose verdict it would
     be; else they are None.
     `rules_completed` is what the rules say, whoever decides. `asked_again` is the id of the session in which the same
-    was asked for again.
+    was asked for again. `project` is the folder in which the agent worked, None where its file does not say.
     """
 
     session_id: str
@@ -80,6 +80,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     request: int | None = None
     asked_again: str | None = None
     features: tuple[float, ...] = ()
+    project: str | None = None
 
     @property
     def errors(self) -> tuple[Failure, ...]:

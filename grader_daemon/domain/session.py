@@ -84,9 +84,10 @@ def _text_of(part: str | Part | int | float) -> str:
 class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One conversation of a person (or a program) with an agent.
 
-    Times are aware UTC. `lineage` and `opening` (its first message) are shared by the links of a compression chain,
-    `conversation` by copies of one conversation; `compacted` says that earlier messages were replaced by a summary,
-    `named_after_id` that the file bears the name of its session. What these are for is told in `domain.identity`.
+    Times are aware UTC. `project` is the folder in which the agent worked, None where the file does not say. `lineage`
+    and `opening` (its first message) are shared by the links of a compression chain, `conversation` by copies
+    of one conversation; `compacted` says that earlier messages were replaced by a summary, `named_after_id` that the
+    file bears the name of its session. What these are for is told in `domain.identity`.
     """
 
     session_id: str
@@ -95,6 +96,7 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     messages: tuple[Message, ...]
     model: str | None = None
     platform: str | None = None
+    project: str | None = None
     started_at: datetime | None = None
     updated_at: datetime | None = None
     lineage: int | None = None

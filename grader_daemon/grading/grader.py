@@ -61,6 +61,7 @@ class Grader:
             total_api_calls=analysis.total_api_calls,
             model=session.model,
             platform=session.platform,
+            project=session.project,
             session_start=session.started_at,
             duration_seconds=analysis.duration_seconds,
             task_summary=analysis.task_summary,

@@ -74,6 +74,7 @@ DETAIL_COLUMNS = (
     "people",
     "request",
     "asked_again",
+    "project",
 )
 VERDICT_COLUMNS = (
     "rules_version",
@@ -211,6 +212,7 @@ def detail_row(
         _encode(grade.signals_from_people).decode(),
         grade.request,
         grade.asked_again,
+        grade.project,
     )
 
 
@@ -305,6 +307,7 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
             request=details["request"],
             asked_again=details["asked_again"],
             features=to_features(details["features"]),
+            project=details["project"],
         ),
     )
 

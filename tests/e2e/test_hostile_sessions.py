@@ -36,7 +36,8 @@ def leaky(tmp_path_factory: pytest.TempPathFactory, planted: Planted) -> Iterato
     home = tmp_path_factory.mktemp("leaky")
     sessions = home / ".timmy" / "hermes" / "sessions"
     talk = leaky_conversation(planted)
-    write(sessions, "leaky", talk, model=planted.at("model"), platform=planted.at("platform"))
+    place = f"User home directory: /home/me\nCurrent working directory: /home/me/{planted.at('working folder')}\n"
+    write(sessions, "leaky", talk, model=planted.at("model"), platform=planted.at("platform"), system_prompt=place)
     cut_short = {**json_answer("No"), "finish_reason": planted.at("finish reason")}
     write(sessions, "strange_end", [*talk[:-1], cut_short], base_url=f"https://u:{planted.at('base url')}@host")
     path_of(sessions, "wrong").write_bytes(

@@ -1,6 +1,7 @@
 """Hermes Agent, JSON snapshots of all generations (February to September 2026).
 
-The decode is typed: `system_prompt` and `tools`, most of every small file, are skipped without being built.
+The decode is typed: `system_prompt` and `tools`, most of every small file, are skipped without being built. The folder
+in which the agent worked stands in no key of its own, only as a line of the prompt.
 Generation 0 has ``conversations`` (`sharegpt`) where the later ones have ``messages``.
 """
 
@@ -29,6 +30,11 @@ _COMPANIONS = (
 _PREFIX = "session_"
 _RANDOM_ID_LENGTH = 9
 _COUNTED_ID = re.compile(r"[A-Za-z_:.-]*\d{0,8}")
+_WORKING_FOLDER = re.compile(
+    rb'User home directory: [^"\\]{0,%d}\\nCurrent working directory: ([^"\\]{1,%d})(?:\\n|")'
+    % (LONGEST_NAME, LONGEST_NAME)
+)
+"""In the JSON text of the prompt, where a line ends in a backslash and an n."""
 _SESSIONS_FOLDER = "sessions"
 _STEM_LIMIT = 96
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -43,6 +49,7 @@ class _File(msgspec.Struct, frozen=True):
     platform: object = None
     session_start: object = None
     last_updated: object = None
+    system_prompt: msgspec.Raw = msgspec.Raw()
     messages: tuple[Message, ...] | None = None
     conversations: tuple[sharegpt.Turn, ...] | None = None
 
@@ -96,6 +103,7 @@ class HermesFormat:
             messages=messages,
             model=_text(file.model),
             platform=_text(file.platform),
+            project=_project(file.system_prompt),
             started_at=started_at,
             updated_at=_utc(file.last_updated, zone),
             lineage=_lineage(file.session_start, started_at) if messages else None,
@@ -143,6 +151,11 @@ def _traits(messages: Sequence[Message]) -> _Traits:
 
 def _text(value: object) -> str | None:
     return value[:LONGEST_NAME] if isinstance(value, str) and value else None
+
+
+def _project(system_prompt: msgspec.Raw) -> str | None:
+    found = _WORKING_FOLDER.search(system_prompt)
+    return None if found is None else found.group(1).decode("utf-8", "replace")
 
 
 def _utc(stamp: object, zone: tzinfo | None) -> datetime | None:

@@ -118,7 +118,7 @@ def four(store: Store) -> Store:
             total_errors=1,
             task_summary="Fix the date-parser of the café",
         ),
-        grade(session_id="a", ended_at=NOW, task_completed=False, platform="cron", failures=(PROBE,)),
+        grade(session_id="a", ended_at=NOW, task_completed=False, platform="cron", project="/work", failures=(PROBE,)),
         grade(
             session_id="d",
             ended_at=NOW + timedelta(hours=3),
@@ -158,6 +158,7 @@ def four(store: Store) -> Store:
         pytest.param(GradeFilter(task_type="testing"), "b", id="task-type"),
         pytest.param(GradeFilter(model="n"), "c", id="model"),
         pytest.param(GradeFilter(platform="cron"), "a", id="platform"),
+        pytest.param(GradeFilter(project="/work"), "a", id="project"),
         pytest.param(GradeFilter(host="here"), "dcba", id="host"),
         pytest.param(GradeFilter(host="there"), "", id="another-host"),
         pytest.param(GradeFilter(completed=False), "da", id="not-completed"),

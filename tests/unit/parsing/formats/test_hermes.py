@@ -36,6 +36,33 @@ def test_a_session_has_what_its_file_says() -> None:
     assert session.messages[3].finish_reason == "stop"
 
 
+HOME_LINE = "Host: Linux\nUser home directory: /home/me\n"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "project"),
+    [
+        pytest.param(HOME_LINE + "Current working directory: /home/me/work\n\nYou are", "/home/me/work", id="a-line"),
+        pytest.param(HOME_LINE + "Current working directory: /home/me/wörk", "/home/me/wörk", id="the-last-line"),
+        pytest.param("Current working directory: /elsewhere\n", None, id="a-line-of-another-text"),
+        pytest.param(HOME_LINE + 'Current working directory: /home/"me"\n', None, id="a-name-that-JSON-escapes"),
+        pytest.param(HOME_LINE + f"Current working directory: /{'x' * 256}\n", None, id="longer-than-any-name-kept"),
+        pytest.param(HOME_LINE, None, id="no-such-line"),
+        pytest.param(None, None, id="no-prompt"),
+        pytest.param(["Current working directory: /x"], None, id="no-text"),
+    ],
+)
+def test_the_folder_of_the_work_is_a_line_of_the_prompt(prompt: object, project: str | None) -> None:
+    content = document(TURN, system_prompt=prompt).replace(b"\\u00f6", "ö".encode())
+    assert read(content).project == project
+
+
+@pytest.mark.timeout(5)
+def test_a_prompt_of_nothing_but_such_lines_takes_linear_time() -> None:
+    prompt = "User home directory: " * 500_000 + HOME_LINE * 200_000
+    assert read(document(TURN, system_prompt=prompt)).project is None
+
+
 @pytest.mark.parametrize(
     "fields",
     [
