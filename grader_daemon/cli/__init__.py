@@ -5,15 +5,18 @@ Exit codes: 0 fine, 1 findings, 2 wrong usage, configuration or input, 3 daemon 
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 
 import click
 
 from grader_daemon import __version__
 from grader_daemon.cli import output
-from grader_daemon.cli.options import settings_options
+from grader_daemon.cli.options import Group, settings_options
 from grader_daemon.errors import GraderError
+from grader_daemon.sources import meant
 
 _COMMANDS = {
     "run": ("run", "Watch the folders and grade sessions as they finish."),
@@ -37,11 +40,13 @@ _COMMANDS = {
     "calibrate": ("calibrate", "Learn from labels how sure grades are."),
     "calibration": ("calibration", "Who decides whether a task was completed, and how far that can be trusted."),
     "service": ("service", "Have systemd run the daemon, and restart it when it must."),
+    "help": ("help", "Show how a command is used."),
+    "version": ("version", "Show the version."),
     "demo": ("demo", "See the daemon grade a few sample sessions, in ten seconds."),
 }
 
 
-class _Commands(click.Group):
+class _Commands(Group):
     """Knows the names of its commands without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
@@ -61,7 +66,7 @@ class _Commands(click.Group):
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @settings_options
-@click.version_option(__version__, prog_name="grader-daemon")
+@click.version_option(__version__, "-V", "--version", prog_name="grader-daemon")
 def _cli() -> None:
     """Grade the sessions that LLM agents leave on this machine, without calling a model."""
 
@@ -75,12 +80,13 @@ def call(command: click.Command, name: str) -> None:
     """Run a command and end the process: one line for what a user can cause, never a traceback for it."""
     output.prepare()
     try:
+        _refuse_empty(sys.argv[1:])
         code = command.main(prog_name=name, standalone_mode=False)
         output.flush()
     except click.exceptions.Exit as ended:
         code = ended.exit_code
     except click.ClickException as error:
-        error.show()
+        output.error(f"{name}: {_usage_words(error)}")
         code = error.exit_code
     except GraderError as error:
         output.error(f"{name}: {error}")
@@ -92,3 +98,28 @@ def call(command: click.Command, name: str) -> None:
         output.error(f"{name}: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}")
         code = 2
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """Refuse what an unset variable of a script leaves, before anything is guessed from it.
+
+    Raises:
+        click.UsageError: an argument is empty.
+    """
+    for number, argument in enumerate(arguments):
+        option = re.fullmatch(r"(--[\w-]+)=", argument)
+        if not argument or option:
+            of = option[1] if option else (["", *arguments][number] or "the first argument")
+            raise click.UsageError(f"an empty text is given (at {of}): leave it out, or give a value")
+
+
+def _usage_words(error: click.ClickException) -> str:
+    """Say in one line what is wrong with the arguments, and where their help is."""
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    said = " ".join(error.format_message().split()).removesuffix(".")
+    if ctx is None:
+        return said
+    if isinstance(error, click.NoSuchOption):
+        known = [name for param in ctx.command.params for name in param.opts if name.startswith("--")]
+        said = f"there is no option {error.option_name}{meant(error.option_name, known)}"
+    return f"{said[0].lower()}{said[1:]}{' See' if said.endswith('?') else '; see'} '{ctx.command_path} --help'"

@@ -9,7 +9,7 @@ import msgspec
 
 from grader_daemon.api.insight import InsightReader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import ListedByDefault, asks, json_option
+from grader_daemon.cli.options import ListedByDefault, Whole, asks, json_option
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.calendar import read_span
 from grader_daemon.domain.schema import SCHEMA_VERSION
@@ -50,7 +50,7 @@ def list_alerts(*, grader: InsightReader, exit_code: bool, as_json: bool) -> int
 
 @command.command("show")
 @asks(InsightReader)
-@click.argument("number", type=int)
+@click.argument("number", type=Whole(), metavar="NUMBER")
 @json_option
 def show(*, grader: InsightReader, number: int, as_json: bool) -> None:
     """Show one alert with its evidence."""
@@ -64,7 +64,7 @@ def show(*, grader: InsightReader, number: int, as_json: bool) -> None:
 
 @command.command("ack")
 @asks(InsightReader)
-@click.argument("number", type=int)
+@click.argument("number", type=Whole(), metavar="NUMBER")
 @click.option("--note", help="What you know of it.")
 def acknowledge(*, grader: InsightReader, number: int, note: str | None) -> None:
     """Note that you know of an alert."""
@@ -78,7 +78,7 @@ def acknowledge(*, grader: InsightReader, number: int, note: str | None) -> None
 
 @command.command("silence")
 @asks(InsightReader)
-@click.argument("number", type=int)
+@click.argument("number", type=Whole(), metavar="NUMBER")
 @click.option("--for", "span", callback=_read_span, default="7d", show_default=True, help="30m, 12h, 7d or 2w.")
 def silence(*, grader: InsightReader, number: int, span: timedelta) -> None:
     """Be told nothing of what this alert is about, for a time. It is still watched and recorded."""

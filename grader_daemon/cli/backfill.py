@@ -9,14 +9,20 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import asks, since_options
+from grader_daemon.cli.options import Whole, asks, since_options
 from grader_daemon.domain.text import clean
 
 
 @click.command("backfill")
 @asks(SelfGrader)
 @since_options
-@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that examine files.")
+@click.option(
+    "--jobs",
+    type=Whole(1, 64),
+    default=1,
+    show_default=True,
+    help="Processes that examine files.",
+)
 @click.option("--dry-run", is_flag=True, help="Only say what would be graded.")
 def command(*, grader: SelfGrader, since: datetime | None, jobs: int, dry_run: bool) -> int:
     """Grade everything that is not graded yet. It may be stopped at any time and started again."""

@@ -12,7 +12,7 @@ from grader_daemon.api.calibrating import CalibrationKeeper, CalibrationState, W
 from grader_daemon.api.documents import calibration_document
 from grader_daemon.calibration.prior import Provenance, Validity
 from grader_daemon.cli import output
-from grader_daemon.cli.options import asks, json_option, read_settings, settings_options
+from grader_daemon.cli.options import Group, asks, json_option, read_settings, settings_options
 from grader_daemon.domain.calibration import Calibration, LabelCounts
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
@@ -22,7 +22,7 @@ from grader_daemon.reports.trust import agreement_table, label_words, number_wor
 _LISTED_WEIGHTS = 10
 
 
-@click.group("calibration")
+@click.group("calibration", cls=Group)
 def command() -> None:
     """How sure grades are, and what is known of it."""
 

@@ -7,7 +7,7 @@ import msgspec
 
 from grader_daemon.api.insight import InsightReader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import ListedByDefault, asks, days_option, json_option
+from grader_daemon.cli.options import ListedByDefault, Whole, asks, days_option, json_option
 from grader_daemon.cli.times import here
 from grader_daemon.domain.insight import ErrorIssue, IssueState
 from grader_daemon.domain.schema import SCHEMA_VERSION
@@ -23,7 +23,7 @@ def command() -> None:
 @command.command("list")
 @asks(InsightReader)
 @days_option(30)
-@click.option("-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most so many.")
+@click.option("-n", "--limit", type=Whole(min=1), default=50, show_default=True, help="At most so many.")
 @click.option("--all", "every", is_flag=True, help="Of all time.")
 @click.option(
     "--state", "states", multiple=True, type=click.Choice([state.value for state in IssueState]), help="Only those."

@@ -9,7 +9,7 @@ import msgspec
 
 from grader_daemon.api.labels import LabelKeeper
 from grader_daemon.cli import output
-from grader_daemon.cli.options import asks, json_option
+from grader_daemon.cli.options import Whole, asks, json_option
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label
 from grader_daemon.domain.schema import SCHEMA_VERSION
 
@@ -21,8 +21,8 @@ _NOTE_CHARACTERS = 60
 @click.command("label")
 @asks(LabelKeeper)
 @click.argument("session_id", required=False)
-@click.option("--completed", type=click.BOOL, metavar="yes|no", help="Was the task completed?")
-@click.option("--quality", type=click.IntRange(1, 5), help="How good was the answer, 1 to 5?")
+@click.option("--completed", type=click.Choice(["yes", "no"]), help="Was the task completed?")
+@click.option("--quality", type=Whole(1, 5), help="How good was the answer, 1 to 5?")
 @click.option("--note", help="Why, in your words.")
 @click.option("--csv", "file", type=click.Path(path_type=Path, dir_okay=False), help="Take the labels of this file.")
 @click.option("--undo", is_flag=True, help="Take back what was said of the session last.")
@@ -32,7 +32,7 @@ def command(
     *,
     grader: LabelKeeper,
     session_id: str | None,
-    completed: bool | None,
+    completed: str | None,
     quality: int | None,
     note: str | None,
     file: Path | None,
@@ -60,7 +60,11 @@ def command(
         _tell_undone(grader.undo_label(session_id or "", source=FeedbackSource.LABEL), as_json=as_json)
     else:
         given = grader.label(
-            session_id or "", completed=completed, quality=quality, note=note, source=FeedbackSource.LABEL
+            session_id or "",
+            completed=None if completed is None else completed == "yes",
+            quality=quality,
+            note=note,
+            source=FeedbackSource.LABEL,
         )
         _tell_given(given, as_json=as_json)
     return 0

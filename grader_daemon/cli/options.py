@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader_daemon.cli import output
-from grader_daemon.sources import unknown_zone
+from grader_daemon.sources import meant, unknown_zone
 
 if TYPE_CHECKING:
     from grader_daemon.api.reader import GradeReader
@@ -87,7 +87,26 @@ def quietly_read_settings(**flags: Any) -> Settings:
     return settings
 
 
-class ListedByDefault(click.Group):
+class Group(click.Group):
+    """A group of commands: alone it shows its help, and of a command that is none it says which may be meant."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Show the help where nothing is given."""
+        if not args and not ctx.resilient_parsing:
+            output.line(ctx.get_help())
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is named."""
+        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            ctx.fail(f"there is no command {args[0]!r}{meant(args[0], self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
+
+class ListedByDefault(Group):
     """A group of commands that lists when none of them is named; options then are those of its ``list``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -97,7 +116,17 @@ class ListedByDefault(click.Group):
         return super().parse_args(ctx, args)
 
 
-DAYS = click.IntRange(min=1)
+class Whole(click.IntRange):
+    """The type of a whole number."""
+
+    name = "whole number"
+
+    def get_metavar(self, *_: object, **__: object) -> str:
+        """Name it in a line of help."""
+        return "N"
+
+
+DAYS = Whole(min=1)
 """The type of a number of days: calendar days where the person lives, up to and with today."""
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import asks, json_option, since_options
+from grader_daemon.cli.options import Whole, asks, json_option, since_options
 from grader_daemon.domain.difference import ColumnChange, GradeChange, RegradeDiff
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
@@ -34,7 +34,13 @@ _TASK_CHARACTERS = 60
 @click.option(
     "--rules", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="With --diff: rules to try."
 )
-@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that examine files.")
+@click.option(
+    "--jobs",
+    type=Whole(1, 64),
+    default=1,
+    show_default=True,
+    help="Processes that examine files.",
+)
 @json_option
 def command(
     *,

@@ -10,7 +10,7 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.review import ReviewItem
 from grader_daemon.cli import output
 from grader_daemon.cli.keys import keys
-from grader_daemon.cli.options import asks
+from grader_daemon.cli.options import Whole, asks
 from grader_daemon.domain.feedback import FeedbackSource
 from grader_daemon.domain.text import clean
 
@@ -22,7 +22,7 @@ _QUALITIES = frozenset("12345")
 
 @click.command("review")
 @asks(SelfGrader)
-@click.option("-n", "--limit", type=click.IntRange(min=1), default=5, show_default=True, help="At most so many.")
+@click.option("-n", "--limit", type=Whole(min=1), default=5, show_default=True, help="At most so many.")
 def command(*, grader: SelfGrader, limit: int) -> None:
     """Judge the sessions that teach most, and some drawn by chance; one key each.
 

@@ -25,7 +25,12 @@ _EX_CONFIG = 78
 @click.command("run")
 @settings_options
 @click.option("--once", is_flag=True, help="Grade what is there and end.")
-@click.option("--quiet-seconds", type=float, help="Grade a session when its file was not written to for so long.")
+@click.option(
+    "--quiet-seconds",
+    type=float,
+    metavar="SECONDS",
+    help="Grade a session when its file was not written to for so long.",
+)
 @click.option("--log-level", help="debug, info, warning or error.")
 @click.option("--log-format", help="auto, console or json.")
 def command(

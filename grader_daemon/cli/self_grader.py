@@ -9,13 +9,19 @@ import click
 from grader_daemon import cli
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import days_option, read_settings, settings_options
+from grader_daemon.cli.options import Whole, days_option, read_settings, settings_options
 from grader_daemon.reports.text import render_text
 
 
 @click.command("self-grader", context_settings={"help_option_names": ["-h", "--help"]})
 @settings_options
-@click.option("-g", "--grade", "grade_count", type=click.IntRange(min=1), help="Grade the latest N ungraded sessions.")
+@click.option(
+    "-g",
+    "--grade",
+    "grade_count",
+    type=Whole(min=1),
+    help="Grade the latest N ungraded sessions.",
+)
 @click.option("-s", "--summary", is_flag=True, help="Show a summary of the last 7 days.")
 @days_option(7)
 @click.option("-r", "--report", is_flag=True, help="Make the weekly report.")

@@ -7,7 +7,7 @@ import msgspec
 
 from grader_daemon.api.service import Installation, ServiceStatus, UserService
 from grader_daemon.cli import output
-from grader_daemon.cli.options import json_option, read_settings, settings_options
+from grader_daemon.cli.options import Group, Whole, json_option, read_settings, settings_options
 from grader_daemon.domain.schema import SCHEMA_VERSION
 
 _NOT_RUNNING = 3
@@ -15,7 +15,7 @@ _INSTALL = "grader-daemon service install"
 _PRIORITIES = ("emerg", "alert", "crit", "err", "warning", "notice", "info", "debug")
 
 
-@click.group("service")
+@click.group("service", cls=Group)
 def command() -> None:
     """The daemon as a service of systemd's user manager."""
 
@@ -57,7 +57,7 @@ def status(*, as_json: bool) -> int:
 @command.command("logs")
 @settings_options
 @click.option("-f", "--follow", is_flag=True, help="Go on with new lines, until Ctrl-C.")
-@click.option("-n", "--lines", type=click.IntRange(min=1), default=50, show_default=True, help="The last so many.")
+@click.option("-n", "--lines", type=Whole(min=1), default=50, show_default=True, help="The last so many.")
 @click.option("-p", "--priority", type=click.Choice(_PRIORITIES), help="Only lines of this priority, and worse ones.")
 def logs(*, follow: bool, lines: int, priority: str | None) -> None:
     """Show the service's log: `-p warning` is the alerts and the troubles."""

@@ -8,7 +8,7 @@ import msgspec
 from grader_daemon.api.documents import grade_document
 from grader_daemon.api.labels import LabelKeeper
 from grader_daemon.cli import output
-from grader_daemon.cli.options import asks, json_option
+from grader_daemon.cli.options import Whole, asks, json_option
 from grader_daemon.cli.people import people_words
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade
@@ -21,7 +21,7 @@ from grader_daemon.domain.verdict import GradeVersion
 @asks(LabelKeeper)
 @click.argument("session_id")
 @click.option("--transcript", is_flag=True, help="The session itself as text, with what was found in each message.")
-@click.option("--around", type=click.IntRange(min=0), help="Of the transcript, this message and those next to it.")
+@click.option("--around", type=Whole(min=0), help="Of the transcript, this message and those next to it.")
 @json_option
 def command(*, session_id: str, grader: LabelKeeper, transcript: bool, around: int | None, as_json: bool) -> None:
     """Show the grade of a session; the beginning of its id is enough."""

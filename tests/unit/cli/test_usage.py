@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from grader_daemon import __version__, cli
+from tests.unit.cli.conftest import Run
+
+Words = tuple[str, ...]
+
+
+def commands(
+    group: click.Command = cli._cli, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command with the words that name it."""
+    if not isinstance(group, click.Group):
+        yield path, group
+        return
+    ctx = click.Context(group)
+    for name in group.list_commands(ctx):
+        found = group.get_command(ctx, name)
+        assert found is not None
+        yield from commands(found, (*path, name))
+
+
+COMMANDS = dict(commands())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        pytest.param(
+            ("lst",), "there is no command 'lst'; did you mean list? See 'grader-daemon --help'", id="command"
+        ),
+        pytest.param(("xyzzy",), "there is no command 'xyzzy'; see 'grader-daemon --help'", id="command-like-no-other"),
+        pytest.param(
+            ("errors", "resovle", "a"),
+            "there is no command 'resovle'; did you mean resolve? See 'grader-daemon errors --help'",
+            id="command-of-a-group",
+        ),
+        pytest.param(
+            ("list", "--dayz", "3"),
+            "there is no option --dayz; did you mean --days? See 'grader-daemon list --help'",
+            id="option",
+        ),
+        pytest.param(
+            ("--jsn",), "there is no option --jsn; see 'grader-daemon --help'", id="option-like-no-other-of-the-group"
+        ),
+        pytest.param(
+            ("list", "-d", "nan"),
+            "invalid value for '-d' / '--days': 'nan' is not a valid whole number; see 'grader-daemon list --help'",
+            id="value",
+        ),
+        pytest.param(("show",), "missing argument 'SESSION_ID'; see 'grader-daemon show --help'", id="missing"),
+        pytest.param(
+            ("list", "--completed", "--not-completed"),
+            "give --completed or --not-completed, not both; see 'grader-daemon list --help'",
+            id="both-of-two",
+        ),
+        pytest.param(
+            ("label", "x", "--completed", "maybe"),
+            "invalid value for '--completed': 'maybe' is not one of 'yes', 'no'; see 'grader-daemon label --help'",
+            id="choice",
+        ),
+    ],
+)
+def test_wrong_usage_is_told_in_one_line_of_one_style(home: Path, run: Run, arguments: Words, line: str) -> None:
+    ended = run(home, *arguments)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", f"grader-daemon: {line}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "at"),
+    [
+        pytest.param(("label", "x", "--completed", ""), "--completed", id="value"),
+        pytest.param(("label", "x", "--completed="), "--completed", id="value-behind-an-equals-sign"),
+        pytest.param(("backfill", "--watch-root", ""), "--watch-root", id="folder"),
+        pytest.param(("--db-path", "", "list"), "--db-path", id="before-the-command"),
+        pytest.param(("show", ""), "show", id="id"),
+        pytest.param(("",), "the first argument", id="command"),
+    ],
+)
+def test_nothing_is_guessed_from_an_empty_text(home: Path, run: Run, arguments: Words, at: str) -> None:
+    ended = run(home, *arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == f"grader-daemon: an empty text is given (at {at}): leave it out, or give a value\n"
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [("-V",), ("--version",), ("version",)])
+def test_the_version_is_told(home: Path, run: Run, arguments: Words) -> None:
+    assert run(home, *arguments) == (0, f"grader-daemon, version {__version__}\n", "")
+
+
+@pytest.mark.parametrize("words", [(), ("list",), ("errors",), ("errors", "show")])
+def test_help_is_what_the_option_shows(home: Path, run: Run, words: Words) -> None:
+    assert run(home, "help", *words) == run(home, *words, "--help")
+
+
+def test_help_for_what_is_no_command_is_refused(home: Path, run: Run) -> None:
+    assert "did you mean list?" in run(home, "help", "lst").stderr
+    assert "'grader-daemon list' has no commands" in run(home, "help", "list", "all").stderr
+
+
+@pytest.mark.parametrize("group", ["service", "calibration"])
+def test_a_group_alone_shows_its_help(home: Path, run: Run, group: str) -> None:
+    assert run(home, group) == run(home, group, "--help")
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_has_words_for_people(words: Words) -> None:
+    """Not the names of types of a library."""
+    command = COMMANDS[words]
+    text = command.get_help(click.Context(command, info_name=" ".join(words)))
+    assert "RANGE" not in text
+    assert "FLOAT" not in text
