@@ -76,6 +76,7 @@ def example_group(name: str, **changes: Any) -> Group:
     usual = Group(
         name=name,
         sessions=14,
+        unanswered=0,
         sessions_before=12,
         completion=figure(rate(5, 14), rate(9, 12)),
         score=figure(score(2.4, 14, spread=0.7), score(3.5, 12, spread=0.7)),
@@ -185,6 +186,7 @@ def example_report(**changes: Any) -> WeeklyReport:
             dead=2,
         ),
         total_sessions=93,
+        unanswered=3,
         sessions_before=88,
         completion_rate=figure(rate(51, 93), rate(66, 88)),
         avg_tool_efficiency=figure(score(3.1, 93), score(3.4, 88)),
@@ -291,6 +293,7 @@ def _trend_point(number: int, weeks: int) -> TrendPoint:
     return TrendPoint(
         week=f"{year}-W{week:02}",
         sessions=sessions,
+        unanswered=0,
         completion_rate=rate(round(share * sessions), sessions),
         avg_tool_efficiency=score(3.5 - 0.1 * (number % 4), sessions),
         avg_response_quality=score(3.6 + 0.05 * (number % 3), sessions),

@@ -127,6 +127,7 @@ def analysis(**changes: object) -> Analysis:
         task_type="general",
         task_summary="Look at it",
         final_answer="The colour of the house is green.",
+        answered=True,
         final_index=1,
         total_api_calls=1,
         tool_calls=0,
@@ -428,6 +429,8 @@ def grades(draw: st.DrawFn) -> Grade:
         asked_again=draw(st.none() | names),
         features=draw(features),
         project=draw(st.none() | texts),
+        scored=draw(st.booleans()),
+        unsure=draw(st.booleans()),
     )
 
 

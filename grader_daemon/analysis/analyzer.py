@@ -14,7 +14,7 @@ from grader_daemon.analysis.features import Trace, features_of
 from grader_daemon.analysis.kinds import KindReader
 from grader_daemon.analysis.people import Heard, SignalReader, TaskTypes, digest_of, said_by_person, summarize
 from grader_daemon.analysis.redaction import Redactor, redactor_of
-from grader_daemon.analysis.tail import is_cut_off, read_tail
+from grader_daemon.analysis.tail import is_answer, is_cut_off, read_tail
 from grader_daemon.analysis.verdicts import Verdict, VerdictReader
 from grader_daemon.domain.analysis import Analysis, Category, FailureKind, Outcome, SessionState, ToolUse
 from grader_daemon.domain.limits import LONGEST_NAME, MOST_TOOLS
@@ -53,7 +53,7 @@ class Analyzer:
         state, state_reason = read_tail(session.messages, rules.tail, last_outcome=walk.last_outcome, idle=idle)
         final_index = _final_index(session.messages)
         final_answer = session.messages[final_index].text.strip() if final_index is not None else ""
-        answered = state is SessionState.COMPLETE and bool(final_answer)
+        answered = final_index is not None and is_answer(session.messages[final_index], rules.tail)
         claims = weigh_claims(session, walk.notes, final_index=final_index, redactor=self._redactor)
         signals = self._signals.read(walk.heard)
         last = session.messages[-1] if session.messages else None
@@ -65,6 +65,7 @@ class Analyzer:
             task_type=self._task_types.of(walk.request),
             task_summary=summarize(walk.request, rules.people, self._redactor),
             final_answer=final_answer,
+            answered=answered,
             final_index=final_index,
             total_api_calls=walk.api_calls,
             tool_calls=walk.tool_calls,
@@ -77,7 +78,8 @@ class Analyzer:
             had_user_clarification=walk.asked or not rules.people.clarification_tools.isdisjoint(walk.called),
             had_user_refusal=walk.refused,
             had_user_interruption=walk.interrupted,
-            errors_recovered=not walk.trail.errors or (answered and walk.recovery_index is not None),
+            errors_recovered=not walk.trail.errors
+            or (state is SessionState.COMPLETE and answered and walk.recovery_index is not None),
             recovery_index=walk.recovery_index,
             duration_seconds=_duration(session),
             claims=claims,

@@ -30,6 +30,11 @@ def read_tail(
     return SessionState.OPEN, "open"
 
 
+def is_answer(last: Message, rules: TailRules) -> bool:
+    """Say whether the last message of an agent holds an answer of its own, be it cut short."""
+    return _why_no_answer(last, rules) is None
+
+
 def is_cut_off(messages: tuple[Message, ...], state: SessionState, *, last_outcome: Outcome | None) -> bool:
     """Say whether a session was stopped, or goes on, before its work was done.
 
@@ -48,13 +53,20 @@ def _why_cut_short(messages: tuple[Message, ...], rules: TailRules) -> str | Non
     last = messages[-1]
     if last.finish_reason in rules.interrupted_finish_reasons:
         return f"finish_reason={last.finish_reason}"
-    text = last.text.strip()
-    if text in rules.empty_answers:
-        return "empty answer"
-    if last.finish_reason is None and text.startswith(rules.interrupted_answers):
-        return "stopped by the agent's machinery"
+    no_answer = _why_no_answer(last, rules)
+    if no_answer is not None:
+        return no_answer
     if len(messages) > 1:
         before = messages[-2]
         if before.role == USER and before.text.startswith(rules.iteration_limit_prompts):
             return "iteration limit"
+    return None
+
+
+def _why_no_answer(last: Message, rules: TailRules) -> str | None:
+    text = last.text.strip()
+    if not text or text in rules.empty_answers:
+        return "empty answer"
+    if last.finish_reason is None and text.startswith(rules.interrupted_answers):
+        return "stopped by the agent's machinery"
     return None

@@ -12,10 +12,15 @@ from grader_daemon.domain.grade import Grade
 _LAST = ("ended_at", "ended_on", "error_rate", "had_user_refusal", "had_user_interruption", "state_reason", "tools")
 
 _INTERNAL = ("features", "request")
+_OF_NO_ANSWER = {"errors_recovered", "tool_calls_efficient", "automatic_completed", "automatic_quality"}
+"""What says nothing where nothing was scored, whatever a person says."""
 
 
 def grade_document(grade: Grade, row_id: int | None) -> dict[str, Any]:
-    """Give a grade as it stands in JSON documents: the columns of `session_grades`, then the details."""
+    """Give a grade as it stands in JSON documents: the columns of `session_grades`, then the details.
+
+    What is not known of a session that was not scored is None.
+    """
     document = {} if row_id is None else {"id": row_id}
     fields = msgspec.to_builtins(grade)
     fields["failures"] = failure_documents(grade)
@@ -23,7 +28,11 @@ def grade_document(grade: Grade, row_id: int | None) -> dict[str, Any]:
         del fields[name]
     for name in _LAST:
         fields[name] = fields.pop(name)
-    return {**document, **fields, "score": round(grade.score, 4)}
+    fields |= {"task_completed": grade.completed, "response_quality": grade.quality}
+    if not grade.scored:
+        fields |= dict.fromkeys(_OF_NO_ANSWER)
+    score = None if grade.score is None else round(grade.score, 4)
+    return {**document, **fields, "outcome": grade.outcome, "score": score}
 
 
 def calibration_document(made: Calibration) -> dict[str, Any]:

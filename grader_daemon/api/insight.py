@@ -35,6 +35,7 @@ _LONGEST_SILENCE = timedelta(days=366)
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Counts and means over the finished sessions of a span; means are None without sessions.
 
+    `unanswered` are finished sessions without an answer or a tool call; nothing else counts them.
     `checked` is the completion rate put right by sessions that people judged; see `patterns.checked`.
     """
 
@@ -45,6 +46,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     with_errors: int
     recovered: int
     open_sessions: int
+    unanswered: int
     checked: Estimate
 
 
@@ -66,6 +68,7 @@ class InsightReader(GradeReader):
             with_errors=sums.with_errors,
             recovered=sums.recovered,
             open_sessions=sums.open_sessions,
+            unanswered=sums.unanswered,
             checked=checked_completion(sums, self._store.feedback.labels(), span),
         )
 

@@ -95,7 +95,16 @@ def _print(found: RegradeDiff) -> None:
     output.line()
     output.table(
         ("column", "would rise", "would fall", "mean now", "mean then"),
-        [(_NAMES[each.column], each.rises, each.falls, *_means(found, each.column)) for each in found.columns],
+        [
+            (
+                _NAMES[each.column],
+                each.rises,
+                each.falls,
+                _mean(each.before, each.column),
+                _mean(each.after, each.column),
+            )
+            for each in found.columns
+        ],
     )
     if found.largest:
         output.line()
@@ -104,13 +113,10 @@ def _print(found: RegradeDiff) -> None:
             _print_change(change)
 
 
-def _means(found: RegradeDiff, column: str) -> tuple[str, str]:
-    if column not in found.sums_before:
-        return "", ""
-    before, after = found.sums_before[column] / found.sessions, found.sums_after[column] / found.sessions
-    if column == "task_completed":
-        return f"{before:.1%}", f"{after:.1%}"
-    return f"{before:.2f}", f"{after:.2f}"
+def _mean(value: float | None, column: str) -> str | None:
+    if value is None:
+        return None
+    return f"{value:.1%}" if column == "task_completed" else f"{value:.2f}"
 
 
 def _print_change(change: GradeChange) -> None:

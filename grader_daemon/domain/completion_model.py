@@ -12,6 +12,9 @@ import msgspec
 CUT_OFF: Final = "cut_off"
 """The feature, 1 or 0, of sessions that were stopped: no weight is needed to tell that they are not completed."""
 
+AT_ITS_WORD: Final = (0.4, 0.6)
+"""The probabilities at which two in five, and three in five, sessions are completed, if it is right."""
+
 _SUREST = 30.0
 
 
@@ -25,8 +28,10 @@ class CompletionModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     `weights` belong to `names`, each for one unit of its feature, and `intercept` is where all of them are 0; `means`
     are what the features are in an ordinary session. A session counts as completed from a probability of `threshold`
-    on. `version` names the model, `features_version` what it reads. `completed_when_cut_off` is how likely that is in a
-    session that was cut off, whatever else it shows; `cut_off_at` is the place of that feature, None without it.
+    on. `doubtful` are the probabilities at which two in five, and three in five, sessions were completed where that was
+    looked at; else a probability is taken at its word. `version` names the model, `features_version` what it reads.
+    `completed_when_cut_off` is how likely completion is in a session that was cut off, whatever else it shows;
+    `cut_off_at` is the place of that feature, None without it.
     """
 
     version: str
@@ -38,6 +43,12 @@ class CompletionModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     threshold: float
     completed_when_cut_off: float = 0.0
     cut_off_at: int | None = None
+    doubtful: tuple[float, float] = AT_ITS_WORD
+
+    def is_unsure(self, likely: float) -> bool:
+        """Say whether a verdict at this probability would be wrong more than two times in five."""
+        low, high = self.doubtful
+        return min(low, self.threshold) <= likely < max(high, self.threshold)
 
     def predict(self, features: tuple[float, ...]) -> float | None:
         """Give the probability of completion, 0 to 1; None for a session without features of this version."""

@@ -20,7 +20,7 @@ class GradeChange(msgspec.Struct, frozen=True, kw_only=True):
     """What would change in one grade.
 
     `silent` are reasons that would stand no longer, `speaking` those that would stand instead (a rule whose effect
-    changes is in both). `score_change` is on the 1-5 scale of the session score.
+    changes is in both). `score_change` is on the 1-5 scale of the session score, None where one of them is not known.
     """
 
     session_id: str
@@ -28,22 +28,29 @@ class GradeChange(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[ColumnChange, ...]
     silent: tuple[Reason, ...]
     speaking: tuple[Reason, ...]
-    score_change: float
+    score_change: float | None
 
 
 class ColumnDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """In how many grades a column would rise, and fall; for `task_completed` from no to yes, and from yes to no."""
+    """In how many grades a column would rise, and fall; for `task_completed` from no to yes, and from yes to no.
+
+    What becomes known rises, what is known no longer falls. `before` and `after` are the means of what is known (of
+    `task_completed` the rate), None where nothing is.
+    """
 
     column: str
     rises: int
     falls: int
+    before: float | None
+    after: float | None
 
 
 class RegradeDiff(msgspec.Struct, frozen=True, kw_only=True):
     """What grading again would change.
 
     `sessions` were compared, `changed` would change. `unread` maps a reason to the number of sessions that could not be
-    graded again. Sums and rates are over the sessions that were compared. `largest` are the changes that move most.
+    graded again. Rates are over the sessions that were compared and have a verdict. `largest` are the changes that move
+    most.
     """
 
     sessions: int
@@ -51,7 +58,5 @@ class RegradeDiff(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[ColumnDiff, ...]
     completion_before: Estimate
     completion_after: Estimate
-    sums_before: dict[str, int]
-    sums_after: dict[str, int]
     unread: dict[str, int]
     largest: tuple[GradeChange, ...]

@@ -9,7 +9,7 @@ import msgspec
 from grader_daemon.domain.analysis import Failure, SessionState, ToolUse, errors_of
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal
-from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.domain.verdict import Outcome, VerdictBy
 
 
 class Reason(msgspec.Struct, frozen=True, gc=False):
@@ -32,8 +32,11 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     `rules_version` names the rules, the model and who decided. `p_completed` is the model's probability of completion.
     Where a person's word stands, the `automatic_` fields hold what would stand otherwise, and whose verdict it would
     be; else they are None.
-    `rules_completed` is what the rules say, whoever decides. `asked_again` is the id of the session in which the same
-    was asked for again. `project` is the folder in which the agent worked, None where its file does not say.
+    A session that was not `scored` shows nothing to judge, no answer and no tool call: its four scores are what the
+    formulas of the original design give, and say nothing; `completed`, `efficiency`, `quality`, `recovered` and `score`
+    are None there. `unsure`: the automatic verdict would be wrong more than two times in five. `rules_completed` is
+    what the rules say, whoever decides. `asked_again` is the id of the session in which the same was asked for again.
+    `project` is the folder in which the agent worked, None where its file does not say.
     """
 
     session_id: str
@@ -81,6 +84,37 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     asked_again: str | None = None
     features: tuple[float, ...] = ()
     project: str | None = None
+    scored: bool = True
+    unsure: bool = False
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict as people are told of it; a person's word is never unsure."""
+        if self.completed is None:
+            return Outcome.NO_ANSWER
+        if self.unsure and self.verdict_by is not VerdictBy.PERSON:
+            return Outcome.UNSURE
+        return Outcome.DONE if self.task_completed else Outcome.NOT_DONE
+
+    @property
+    def completed(self) -> bool | None:
+        """`task_completed` where anything is known of it: there is something to judge, or a person's word."""
+        return self.task_completed if self.scored or self.verdict_by is VerdictBy.PERSON else None
+
+    @property
+    def efficiency(self) -> int | None:
+        """`tool_calls_efficient`, 1 to 5, where anything is known of it."""
+        return self.tool_calls_efficient if self.scored else None
+
+    @property
+    def quality(self) -> int | None:
+        """`response_quality`, 1 to 5, where anything is known of it: it was scored, or a person said it."""
+        return self.response_quality if self.scored or self.automatic_quality is not None else None
+
+    @property
+    def recovered(self) -> bool | None:
+        """`errors_recovered` where anything is known of it."""
+        return self.errors_recovered if self.scored else None
 
     @property
     def errors(self) -> tuple[Failure, ...]:
@@ -88,8 +122,10 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return errors_of(self.failures)
 
     @property
-    def score(self) -> float:
-        """Session score, 1 to 5: mean of efficiency, quality and 1 + 4 x completed."""
+    def score(self) -> float | None:
+        """Session score, 1 to 5: mean of efficiency, quality and 1 + 4 x completed; None where nothing was scored."""
+        if not self.scored:
+            return None
         return session_score(self.tool_calls_efficient, self.response_quality, completed=self.task_completed)
 
 

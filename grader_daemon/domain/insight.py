@@ -13,7 +13,7 @@ from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.rollup import Dimension
 
-REPORT_VERSION: Final = 1
+REPORT_VERSION: Final = 2
 """Version of the shape of `WeeklyReport`; raised when a field changes its meaning or goes."""
 
 
@@ -22,11 +22,13 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
     Rates are 0 to 1, scores 1 to 5. `failure_rate` is failures per tool call (in a group of `Dimension.TOOL`: per call
     of the tool; of `Dimension.CATEGORY`: failures of the category per call of any session). `recovery` is over the
-    sessions that had failures.
+    sessions that had failures. `unanswered` are finished sessions without an answer or a tool call: they have no
+    scores, and count in nothing else.
     """
 
     name: str
     sessions: int
+    unanswered: int
     sessions_before: int
     completion: Figure
     score: Figure
@@ -105,8 +107,8 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
 
     `task_scores` maps a task type to its mean session score (1-5), `task_sessions` to the number of sessions behind
     it, however few; `tool_errors` and `error_types` count failures. `groups` holds the same by dimension with
-    intervals, the span before, and no value where there are too few. The days are those from `first_day` to `last_day`,
-    both included.
+    intervals, the span before, and no value where there are too few. `unanswered` sessions count nowhere else, see
+    `Group`. The days are those from `first_day` to `last_day`, both included.
     """
 
     days: int
@@ -114,6 +116,7 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     last_day: date
     sessions: int
     open_sessions: int
+    unanswered: int
     task_scores: dict[str, float]
     task_sessions: dict[str, int]
     tool_errors: dict[str, int]
@@ -139,6 +142,7 @@ class TrendPoint(msgspec.Struct, frozen=True, kw_only=True):
 
     week: str
     sessions: int
+    unanswered: int
     completion_rate: Estimate
     avg_tool_efficiency: Estimate
     avg_response_quality: Estimate
@@ -191,7 +195,8 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     `lowest_task_types` come worst first, `error_prone_tools` and `common_errors` most failures first. `trend` ends with
     this week. `people` is None in reports of versions that did not listen to them. `checked_completion` is the
     completion rate put right by sessions that people judged, its `sample` how many of these were drawn at random in
-    the last eight weeks.
+    the last eight weeks. `unanswered` are finished sessions without an answer or a tool call: they have no scores, and
+    no other number counts them but `coverage`.
     """
 
     report_version: int = REPORT_VERSION
@@ -203,6 +208,7 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     late_sessions: int
     coverage: Coverage
     total_sessions: int
+    unanswered: int
     sessions_before: int
     completion_rate: Figure
     avg_tool_efficiency: Figure

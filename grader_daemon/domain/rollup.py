@@ -25,7 +25,10 @@ class Dimension(StrEnum):
 
 
 class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Sums over the finished sessions of a group; `open_sessions` counts those that are not finished.
+    """Sums over the finished sessions of a group in which the agent answered or called a tool.
+
+    Others are only counted: `open_sessions` are not finished, `unanswered` are finished without an answer or a call.
+    `completed` is of all whose verdict is known: `unanswered_judged` have that of a person.
 
     `calls` and `failures` are the tool calls of the sessions and those that failed: in a group of `Dimension.TOOL`
     those of the tool, in one of `Dimension.CATEGORY` the failures of the category. Names that end in ``_squares`` are
@@ -34,6 +37,8 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     sessions: int = 0
     open_sessions: int = 0
+    unanswered: int = 0
+    unanswered_judged: int = 0
     completed: int = 0
     with_errors: int = 0
     recovered: int = 0
@@ -48,9 +53,14 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     failures_squares: int = 0
     calls_failures: int = 0
 
+    @property
+    def judged(self) -> int:
+        """Sessions of which it is known whether their task was completed."""
+        return self.sessions + self.unanswered_judged
+
     def completion_rate(self, *, fewest: int = 1) -> Estimate:
-        """Rate of completed sessions, 0 to 1; here and below: no value for fewer than `fewest` sessions."""
-        return proportion(self.completed, self.sessions, fewest=fewest)
+        """Rate of completed sessions, of those judged, 0 to 1; here and below: no value for fewer than `fewest`."""
+        return proportion(self.completed, self.judged, fewest=fewest)
 
     def mean_efficiency(self, *, fewest: int = 1) -> Estimate:
         """Mean tool efficiency, 1 to 5."""

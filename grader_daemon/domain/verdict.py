@@ -22,6 +22,19 @@ class VerdictBy(StrEnum):
     PERSON = "person"
 
 
+class Outcome(StrEnum):
+    """The verdict on a session as people are told of it.
+
+    `UNSURE` is a verdict that would be wrong more than two times in five; `NO_ANSWER` stands where there is nothing to
+    judge: the agent neither answered nor called a tool.
+    """
+
+    DONE = "done"
+    NOT_DONE = "not_done"
+    UNSURE = "unsure"
+    NO_ANSWER = "no_answer"
+
+
 class Policy(StrEnum):
     """Whose word it is to be: always the rules', always the model's, or that of the one known to be better."""
 
@@ -31,11 +44,15 @@ class Policy(StrEnum):
 
 
 class Decision(msgspec.Struct, frozen=True, gc=False):
-    """An automatic verdict: was the task completed, who says so, and how likely the model finds it (None: no idea)."""
+    """An automatic verdict: was the task completed, who says so, and how likely the model finds it (None: no idea).
+
+    `unsure` says that the probability is one at which verdicts are wrong more than two times in five.
+    """
 
     completed: bool
     by: VerdictBy
     likely: float | None
+    unsure: bool = False
 
 
 class Judge(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -58,7 +75,7 @@ class Judge(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         likely = model.predict(features) if model is not None else None
         if model is None or likely is None or self.by is VerdictBy.RULES:
             return Decision(by_rules, VerdictBy.RULES, likely)
-        return Decision(likely >= model.threshold, VerdictBy.MODEL, likely)
+        return Decision(likely >= model.threshold, VerdictBy.MODEL, likely, model.is_unsure(likely))
 
 
 class GradeVersion(msgspec.Struct, frozen=True):

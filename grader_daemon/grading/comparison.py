@@ -8,14 +8,22 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
+from collections.abc import Callable
 from itertools import count
 
 from grader_daemon.domain.difference import ColumnChange, ColumnDiff, GradeChange, RegradeDiff
-from grader_daemon.domain.estimate import proportion
+from grader_daemon.domain.estimate import Estimate, proportion
 from grader_daemon.domain.grade import Grade, Reason
 
-_COUNTED = ("task_completed", "tool_calls_efficient", "response_quality", "total_errors")
-_COLUMNS = (*_COUNTED, "p_completed")
+_COLUMNS: dict[str, Callable[[Grade], float | None]] = {
+    "task_completed": lambda grade: grade.completed,
+    "tool_calls_efficient": lambda grade: grade.efficiency,
+    "response_quality": lambda grade: grade.quality,
+    "total_errors": lambda grade: grade.total_errors,
+    "p_completed": lambda grade: grade.p_completed,
+}
+"""What is compared, where it is known."""
+
 _MOVED = 0.05
 """A probability that moves by less is the same to a person."""
 
@@ -29,8 +37,8 @@ class Comparison:
         self._sessions = 0
         self._changed = 0
         self._moves: Counter[tuple[str, bool]] = Counter()
-        self._before: Counter[str] = Counter()
-        self._after: Counter[str] = Counter()
+        self._before = _Known()
+        self._after = _Known()
         self._unread: Counter[str] = Counter()
         self._order = count()
         self._largest: list[tuple[tuple[float, ...], int, GradeChange]] = []
@@ -42,8 +50,8 @@ class Comparison:
     def add(self, before: Grade, after: Grade) -> None:
         """Compare what stands with what would stand."""
         self._sessions += 1
-        _sum_up(self._before, before)
-        _sum_up(self._after, after)
+        self._before.add(before)
+        self._after.add(after)
         columns = column_changes(before, after)
         if not columns:
             return
@@ -55,7 +63,7 @@ class Comparison:
             columns=columns,
             silent=_only_in(before, after),
             speaking=_only_in(after, before),
-            score_change=after.score - before.score,
+            score_change=None if before.score is None or after.score is None else after.score - before.score,
         )
         ranked = (_weight(before, after), -next(self._order), change)
         if len(self._largest) < _LARGEST:
@@ -69,21 +77,46 @@ class Comparison:
             sessions=self._sessions,
             changed=self._changed,
             columns=tuple(
-                ColumnDiff(column=column, rises=self._moves[column, True], falls=self._moves[column, False])
+                ColumnDiff(
+                    column=column,
+                    rises=self._moves[column, True],
+                    falls=self._moves[column, False],
+                    before=self._before.mean(column),
+                    after=self._after.mean(column),
+                )
                 for column in _COLUMNS
             ),
-            completion_before=proportion(self._before["task_completed"], self._sessions),
-            completion_after=proportion(self._after["task_completed"], self._sessions),
-            sums_before={column: self._before[column] for column in _COUNTED},
-            sums_after={column: self._after[column] for column in _COUNTED},
+            completion_before=self._before.completion(),
+            completion_after=self._after.completion(),
             unread=dict(self._unread.most_common()),
             largest=tuple(change for _, _, change in sorted(self._largest, reverse=True)),
         )
 
 
+class _Known:
+    """Counts and sums of what is known of grades, by column."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._sums: dict[str, float] = dict.fromkeys(_COLUMNS, 0)
+
+    def add(self, grade: Grade) -> None:
+        for column, value_of in _COLUMNS.items():
+            value = value_of(grade)
+            if value is not None:
+                self._counts[column] += 1
+                self._sums[column] += value
+
+    def mean(self, column: str) -> float | None:
+        return self._sums[column] / self._counts[column] if self._counts[column] else None
+
+    def completion(self) -> Estimate:
+        return proportion(int(self._sums["task_completed"]), self._counts["task_completed"])
+
+
 def column_changes(before: Grade, after: Grade) -> tuple[ColumnChange, ...]:
     """Give the columns that differ; a probability only if a person would notice."""
-    changes = (ColumnChange(column, getattr(before, column), getattr(after, column)) for column in _COLUMNS)
+    changes = (ColumnChange(name, value_of(before), value_of(after)) for name, value_of in _COLUMNS.items())
     return tuple(change for change in changes if _differs(change))
 
 
@@ -102,11 +135,6 @@ def _differs(change: ColumnChange) -> bool:
 def _rises(change: ColumnChange) -> bool:
     """Is there more of it, or anything at all where nothing was known?"""
     return change.before is None or (change.after is not None and change.after > change.before)
-
-
-def _sum_up(sums: Counter[str], grade: Grade) -> None:
-    for column in _COUNTED:
-        sums[column] += getattr(grade, column)
 
 
 def _weight(before: Grade, after: Grade) -> tuple[float, ...]:

@@ -43,7 +43,8 @@ class Grader:
             written_at: last change of the file; stands in for a session's missing end.
         """
         by_rules, completion_reasons = self._completion.judge(analysis)
-        features = analysis.features if _has_shown_work(analysis) else ()
+        scored = analysis.tool_calls > 0 or analysis.answered
+        features = analysis.features if scored else ()
         decision = self._judge.decide(features, by_rules=by_rules)
         efficiency, efficiency_reason = judge_efficiency(analysis, self._rules.efficiency)
         quality, quality_reasons = judge_quality(analysis, self._rules.quality)
@@ -92,6 +93,8 @@ class Grader:
             signals_from_people=analysis.signals_from_people,
             request=analysis.request,
             features=features,
+            scored=scored,
+            unsure=decision.unsure,
         )
 
     def rejudge(self, grade: Grade) -> Grade:
@@ -107,13 +110,9 @@ class Grader:
             verdict_by=decision.by,
             reasons=tuple(_with_model(rules_said, decision)),
             rules_version=rejudged_version(grade.rules_version, self._judge),
+            unsure=decision.unsure,
         )
         return under_the_same_word(judged, grade)
-
-
-def _has_shown_work(analysis: Analysis) -> bool:
-    """Is there anything to go on: a tool call, or an answer?"""
-    return analysis.tool_calls > 0 or bool(analysis.final_answer)
 
 
 def _with_model(reasons: Sequence[Reason], decision: Decision) -> Sequence[Reason]:

@@ -142,12 +142,13 @@ class WeeklyReports:
             revision=1,
             late_sessions=0,
             coverage=self._store.reports.coverage(
-                graded=overall.sessions,
+                graded=overall.sessions + overall.unanswered,
                 open_sessions=overall_now.open_sessions,
                 since=since,
                 until=until,
             ),
             total_sessions=overall.sessions,
+            unanswered=overall.unanswered,
             sessions_before=overall.sessions_before,
             completion_rate=overall.completion,
             avg_tool_efficiency=overall.efficiency,
@@ -183,6 +184,7 @@ class WeeklyReports:
                 TrendPoint(
                     week=week_name(week.first),
                     sessions=sums.sessions,
+                    unanswered=sums.unanswered,
                     completion_rate=groups.completion(sums),
                     avg_tool_efficiency=groups.efficiency(sums),
                     avg_response_quality=groups.quality(sums),
@@ -221,9 +223,13 @@ def _following(before: WeeklyReport | None, made: WeeklyReport) -> WeeklyReport:
     """Number the report: another revision if it says other things than the one before."""
     if before is None:
         return made
-    late = max(0, before.late_sessions + made.total_sessions - before.total_sessions)
+    late = max(0, before.late_sessions + _finished(made) - _finished(before))
     same = msgspec.structs.replace(made, revision=before.revision, late_sessions=before.late_sessions)
     return before if same == before else msgspec.structs.replace(made, revision=before.revision + 1, late_sessions=late)
+
+
+def _finished(report: WeeklyReport) -> int:
+    return report.total_sessions + report.unanswered
 
 
 def _as_of(alert: Alert, moment: datetime) -> Alert:

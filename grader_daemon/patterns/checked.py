@@ -31,7 +31,7 @@ Pair = tuple[bool, bool]
 
 
 def checked_completion(sums: Sums, labels: Sequence[Label], span: Span) -> Estimate:
-    """Estimate the share of the finished sessions of `span` that people would call completed, 0 to 1.
+    """Estimate the share of the judged sessions of `span` that people would call completed, 0 to 1.
 
     `sums` are of all sessions of the span, `labels` of any. Sessions that a person judged count as judged; the others
     by what the sessions drawn at random in the `WINDOW_DAYS` up to its end (or in the span, if that is longer) say of
@@ -45,7 +45,7 @@ def checked_completion(sums: Sums, labels: Sequence[Label], span: Span) -> Estim
         for label in _within(labels, window)
         if label.completed is not None and label.drawn_at_random and not label.went_on
     ]
-    rest = max(0, sums.sessions - len(judged))
+    rest = max(0, sums.judged - len(judged))
     said = min(rest, max(0, sums.completed - sum(judged)))
     return rectified(drawn, rest=rest, said=said, judged=len(judged), completed=sum(judged))
 

@@ -62,6 +62,7 @@ def group(now: GroupSums, before: GroupSums, dimension: Dimension, name: str) ->
     return Group(
         name=name,
         sessions=sums.sessions,
+        unanswered=sums.unanswered,
         sessions_before=earlier.sessions,
         completion=both(completion),
         score=both(score),
@@ -77,7 +78,7 @@ def group(now: GroupSums, before: GroupSums, dimension: Dimension, name: str) ->
 
 def groups(now: GroupSums, before: GroupSums, dimension: Dimension) -> tuple[Group, ...]:
     """Describe the groups of a dimension that had sessions: failing ones most failures first, others most sessions."""
-    names = [name for (of, name), sums in now.items() if of is dimension and sums.sessions]
+    names = [name for (of, name), sums in now.items() if of is dimension and (sums.sessions or sums.unanswered)]
     by_failures = dimension in {Dimension.TOOL, Dimension.CATEGORY}
     found = [group(now, before, dimension, name) for name in names]
     return tuple(sorted(found, key=lambda g: (-g.failures if by_failures else 0, -g.sessions, g.name)))

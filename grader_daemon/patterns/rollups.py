@@ -14,7 +14,10 @@ _Key = TypeVar("_Key")
 _Periodic = TypeVar("_Periodic", "GroupKey", "ToolStepKey")
 NAME_CHARACTERS: Final = 120
 """Of a name that comes from a session; the roll-ups know no more."""
+UNKNOWN: Final = "unknown"
+"""Model or platform of sessions that do not say theirs, so that the groups of a dimension add up to all."""
 _MONTH: Final = len("2026-11")
+_SHARED: Final = SUM_NAMES[: SUM_NAMES.index("calls")]
 _OPEN_SESSION: Final = tuple(int(name == "open_sessions") for name in SUM_NAMES)
 
 
@@ -73,8 +76,8 @@ class _Work(NamedTuple):
 
     day: str
     task_type: str
-    model: str | None
-    platform: str | None
+    model: str
+    platform: str
 
 
 class Changes:
@@ -115,8 +118,7 @@ class Changes:
                 (Dimension.MODEL, work.model),
                 (Dimension.PLATFORM, work.platform),
             ):
-                if name is not None:
-                    _add(groups, GroupKey(dimension, work.day, name[:NAME_CHARACTERS]), sums, 1)
+                _add(groups, GroupKey(dimension, work.day, name[:NAME_CHARACTERS]), sums, 1)
         return groups
 
     def _count(self, grade: Grade, sign: int) -> None:
@@ -125,7 +127,7 @@ class Changes:
             _add(self._parts, GroupKey(Dimension.OVERALL, day, ""), _OPEN_SESSION, sign)
             return
         shared = _shared_sums(grade)
-        work = _Work(day, grade.task_type, grade.model, grade.platform)
+        work = _Work(day, grade.task_type, grade.model or UNKNOWN, grade.platform or UNKNOWN)
         _add(self._work, work, [*shared, *_call_sums(grade.tool_calls, grade.total_errors)], sign)
         for use in grade.tools:
             key = GroupKey(Dimension.TOOL, day, use.tool[:NAME_CHARACTERS])
@@ -170,10 +172,14 @@ def by_month(rows: dict[_Periodic, list[int]]) -> dict[_Periodic, list[int]]:
 
 def _shared_sums(grade: Grade) -> list[int]:
     """Give the sums up to `calls`: they are the same in every group of the session."""
+    if not grade.scored:
+        return _unanswered_sums(grade)
     efficiency, quality, completed = grade.tool_calls_efficient, grade.response_quality, int(grade.task_completed)
     failed = grade.total_errors > 0
     return [
         1,
+        0,
+        0,
         0,
         completed,
         int(failed),
@@ -184,6 +190,15 @@ def _shared_sums(grade: Grade) -> list[int]:
         quality * quality,
         (efficiency + quality + 1 + 4 * completed) ** 2,
     ]
+
+
+def _unanswered_sums(grade: Grade) -> list[int]:
+    counted = {
+        "unanswered": 1,
+        "unanswered_judged": int(grade.completed is not None),
+        "completed": int(bool(grade.completed)),
+    }
+    return [counted.get(name, 0) for name in _SHARED]
 
 
 def _call_sums(calls: int, failures: int) -> tuple[int, ...]:

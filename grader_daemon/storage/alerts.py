@@ -35,7 +35,7 @@ _OBSERVATION = (
     "SELECT d.session_id, d.ended_at, d.ended_on, d.task_type, g.model, g.platform, g.task_completed,"
     " g.tool_calls_efficient, g.response_quality, d.tool_calls, g.total_errors, d.tools"
     " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
-    " WHERE d.state <> 'open'"
+    " WHERE d.state <> 'open' AND d.scored"
 )
 _LARGEST_NUMBER = 2**63 - 1
 _KNOWN_STREAMS = " AND ".join(
@@ -147,7 +147,10 @@ class Alerts:
         )
 
     def unseen(self, after: Position, *, until: datetime, limit: int) -> list[Observation]:
-        """Finished sessions that ended after a position and not after `until`, in order, but for those seen before."""
+        """Finished sessions with scores that ended after a position and not after `until`, in order.
+
+        Those seen before are left out.
+        """
         return self._observations(
             " AND (d.ended_at, d.session_id) > (?, ?) AND d.ended_at <= ? AND NOT d.watched"
             " ORDER BY d.ended_at, d.session_id LIMIT ?",
@@ -158,7 +161,7 @@ class Alerts:
         )
 
     def ended(self, *, since: datetime, until: datetime, limit: int) -> list[Observation]:
-        """Give the newest finished sessions that ended from `since` until before `until`, in order."""
+        """Give the newest finished sessions with scores that ended from `since` until before `until`, in order."""
         found = self._observations(
             " AND d.ended_at >= ? AND d.ended_at < ? ORDER BY d.ended_at DESC, d.session_id DESC LIMIT ?",
             to_text(since),

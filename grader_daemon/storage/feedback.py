@@ -107,7 +107,7 @@ class Feedbacks:
         return sum(last.source is FeedbackSource.REVIEW and last.given_at >= moment for last in lasts)
 
     def candidates(self, *, since: datetime | None) -> list[Candidate]:
-        """Give the finished sessions that ended since then, or ever, on whose completion nobody says anything.
+        """Give the finished sessions with scores that ended since then, or ever, and of whose completion nobody speaks.
 
         The newest 20,000 at most.
         """
@@ -115,7 +115,7 @@ class Feedbacks:
         rows = self._database.rows(
             "SELECT d.session_id, d.p_completed, d.rules_completed, g.task_completed, d.request"
             " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
-            " WHERE d.state <> 'open' AND d.ended_at >= ? ORDER BY d.ended_at DESC LIMIT ?",
+            " WHERE d.state <> 'open' AND d.scored AND d.ended_at >= ? ORDER BY d.ended_at DESC LIMIT ?",
             (to_text(since) or "", _MOST_CANDIDATES + len(judged)),
         )
         found = [

@@ -22,15 +22,17 @@ _WAL_RESET_FIXED = (3, 51, 3)
 _PATIENCE_MILLISECONDS = 5000
 _LINES = 20
 _PATHS = 10_000
-_COMPARED = ("sessions", "open_sessions", "completed", "efficiency", "quality", "calls", "failures")
+_COMPARED = ("sessions", "open_sessions", "unanswered", "completed", "efficiency", "quality", "calls", "failures")
 _FINISHED = "(coalesce(d.state, 'complete') <> 'open')"
+_ANSWERED = f"({_FINISHED} AND coalesce(d.scored, g.total_api_calls > 0))"
 _SUMS_OF_ROWS = (
     "SELECT coalesce(d.ended_on, date(d.ended_at), date(g.graded_at), '1970-01-01') AS day,"
-    f" sum({_FINISHED}) AS sessions,"
+    f" sum({_ANSWERED}) AS sessions,"
     f" sum(NOT {_FINISHED}) AS open_sessions,"
-    f" sum({_FINISHED} AND g.task_completed) AS completed,"
-    f" sum({_FINISHED} * g.tool_calls_efficient) AS efficiency,"
-    f" sum({_FINISHED} * g.response_quality) AS quality,"
+    f" sum({_FINISHED} AND NOT {_ANSWERED}) AS unanswered,"
+    f" sum({_FINISHED} AND g.task_completed AND ({_ANSWERED} OR d.verdict_by = 'person')) AS completed,"
+    f" sum({_ANSWERED} * g.tool_calls_efficient) AS efficiency,"
+    f" sum({_ANSWERED} * g.response_quality) AS quality,"
     f" sum({_FINISHED} * coalesce(d.tool_calls, 0)) AS calls,"
     f" sum({_FINISHED} * g.total_errors) AS failures"
     " FROM session_grades AS g LEFT JOIN session_details AS d ON d.session_id = g.session_id GROUP BY day"

@@ -27,6 +27,9 @@ LISTING: Final = ("session_list", "session_facets", "session_words")
 
 _OF = "session_grades AS g LEFT JOIN session_details AS d ON d.session_id = g.session_id"
 _ENDED_AT = "coalesce(d.ended_at, g.graded_at)"
+_SCORED = "coalesce(d.scored, g.total_api_calls > 0)"
+"""See `Grade.scored`; what is not known of others is not listed."""
+_BY_PERSON = "coalesce(d.verdict_by = 'person', 0)"
 
 
 def _claims(support: Support) -> str:
@@ -44,12 +47,13 @@ _VALUES = {
     "project": "d.project",
     "host": "d.host",
     "verdict_by": "coalesce(d.verdict_by, 'rules')",
-    "completed": "g.task_completed",
+    "completed": f"iif({_SCORED} OR {_BY_PERSON}, g.task_completed, NULL)",
     "p_completed": "d.p_completed",
-    "efficiency": "g.tool_calls_efficient",
-    "quality": "g.response_quality",
+    "efficiency": f"iif({_SCORED}, g.tool_calls_efficient, NULL)",
+    "quality": f"iif({_SCORED} OR d.automatic_quality IS NOT NULL, g.response_quality, NULL)",
     "errors": "g.total_errors",
     "calls": "coalesce(d.tool_calls, 0)",
+    "unsure": f"coalesce(d.unsure, 0) AND NOT {_BY_PERSON}",
     **{support.value: _claims(support) for support in Support},
 }
 """Each column of `session_list`, by what it is made of."""
@@ -91,7 +95,7 @@ _SORTED_BY: Final = {
     SortKey.ERRORS: "l.errors",
     SortKey.CALLS: "l.calls",
 }
-_EQUAL: Final = ("state", "task_type", "model", "platform", "project", "host", "completed", "verdict_by")
+_EQUAL: Final = ("state", "task_type", "model", "platform", "project", "host", "completed", "unsure", "verdict_by")
 _BELOW_ALL, _ABOVE_ALL = "-1", "9e99"
 _FACET = "l.id IN (SELECT id FROM session_facets WHERE facet = '{}' AND value = ?)"
 _ISSUE = "l.session_id IN (SELECT session_id FROM session_failures WHERE fingerprint = ? AND ended_at IS NOT NULL)"
@@ -102,10 +106,10 @@ class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which grades to list, and in which order.
 
     `since` and `until` (exclusive) are about the end of sessions. `tool` was used, `error` occurred, `claim` says that
-    there is a claim of this support. `issue` is a whole fingerprint. `unsure` are two probabilities of completion: from
-    the first to below the second, where no person has decided. `text` are words, or beginnings of words, of what was
-    asked for; all of them must be there. What is not known, a filter never finds, and sorting puts it last.
-    `lowest_first` turns the order about. `before` goes on behind a page of the same filter.
+    there is a claim of this support. `issue` is a whole fingerprint. `unsure` are the sessions of this outcome (see
+    `Outcome`). `text` are words, or beginnings of words, of what was asked for; all of them must be there. What is not
+    known, a filter never finds, and sorting puts it last. `lowest_first` turns the order about. `before` goes on behind
+    a page of the same filter.
     """
 
     since: datetime | None = None
@@ -118,7 +122,7 @@ class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
     host: str | None = None
     completed: bool | None = None
     verdict_by: VerdictBy | None = None
-    unsure: tuple[float, float] | None = None
+    unsure: bool | None = None
     claim: Support | None = None
     tool: str | None = None
     error: Category | None = None
@@ -208,8 +212,6 @@ class SessionList:
         conditions: list[tuple[str, Sequence[Any]]] = [(sql, (value,)) for sql, value in single if value is not None]
         if which.claim is not None:
             conditions.append((f"l.{which.claim} > 0", ()))
-        if which.unsure is not None:
-            conditions.append(("l.verdict_by <> 'person' AND l.p_completed >= ? AND l.p_completed < ?", which.unsure))
         if which.before is not None:
             side = ">" if which.lowest_first else "<"
             marks = ", ".join("?" * len(which.before))

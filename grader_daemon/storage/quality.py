@@ -61,14 +61,14 @@ class QualityChecks:
     # -- which sessions --------------------------------------------------------------------------------------------
 
     def sample(self, scorer: str, *, since: datetime, until: datetime, limit: int) -> dict[str, str | None]:
-        """Draw finished sessions that ended at or after `since` and before `until`, each as likely as any other.
+        """Draw finished sessions with scores that ended from `since` until before `until`, each as likely as any other.
 
         Gives the digests of the files that they were graded from, by their ids, in the order of the draw. Left out are
         those of which this scorer has said something, or nothing of use, as they are now.
         """
         rows = self._database.rows(
             "SELECT d.session_id, d.digest FROM session_details AS d"
-            " WHERE d.state <> 'open' AND d.ended_at >= ?2 AND d.ended_at < ?3 AND NOT EXISTS ("
+            " WHERE d.state <> 'open' AND d.scored AND d.ended_at >= ?2 AND d.ended_at < ?3 AND NOT EXISTS ("
             "  SELECT 1 FROM quality_checks AS c WHERE c.session_id = d.session_id AND c.scorer = ?1"
             "  AND c.digest IS d.digest AND c.outcome IN ('answered', 'no_answer')"
             " ) ORDER BY random() LIMIT ?4",

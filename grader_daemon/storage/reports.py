@@ -98,12 +98,12 @@ class Reports:
         )
 
     def from_people(self, span: Span) -> FromPeople:
-        """Count what people said of the finished sessions of a span, and what was asked for again in them."""
+        """Count what people said of the scored sessions of a span that are finished, and what was asked for again."""
         days = (span.first.isoformat(), span.last.isoformat())
         until = _moved(span.last, 1 + _ZONES.days)
         objected = self._database.rows(
             "SELECT count(*) FROM session_details WHERE ended_at >= ? AND ended_at < ? AND ended_on BETWEEN ? AND ?"
-            f" AND state <> 'open' AND ({_OBJECTED})",
+            f" AND state <> 'open' AND scored AND ({_OBJECTED})",
             (_moved(span.first, -_ZONES.days), until, *days),
         )
         asked_again = self._database.rows(
@@ -115,12 +115,12 @@ class Reports:
         return FromPeople(objected=objected[0][0], asked_again=asked_again[0][0])
 
     def examples(self, why: Example, span: Span) -> tuple[str, ...]:
-        """Give up to three finished sessions that ended in a span and show `why`, those with most failures first."""
+        """Give up to three scored sessions that finished in a span and show `why`, those with most failures first."""
         around = (to_text(start_of(span.first, UTC) - _ZONES), to_text(end_of(span.last, UTC) + _ZONES))
         rows = self._database.rows(
             "SELECT d.session_id FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
             " WHERE d.ended_at >= ? AND d.ended_at < ? AND d.ended_on BETWEEN ? AND ?"
-            f" AND d.state <> 'open' AND {_SHOWN_BY[why.of]}"
+            f" AND d.state <> 'open' AND d.scored AND {_SHOWN_BY[why.of]}"
             " ORDER BY g.total_errors DESC, d.ended_at DESC, d.session_id LIMIT ?",
             (
                 *around,

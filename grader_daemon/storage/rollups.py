@@ -31,8 +31,9 @@ class _Table:
 
 _STEP_KEYS = ("tool", "next_tool", "next_command", "is_retry")
 _STEP_COUNTS = ("tries", "worked", "completed")
-_DAYS = _Table("daily_rollups", ("dimension", "day", "name"), SUM_NAMES, counts=("sessions", "open_sessions"))
-_MONTHS = _Table("monthly_rollups", ("dimension", "month", "name"), SUM_NAMES, counts=("sessions", "open_sessions"))
+_GROUP_COUNTS = ("sessions", "open_sessions", "unanswered")
+_DAYS = _Table("daily_rollups", ("dimension", "day", "name"), SUM_NAMES, counts=_GROUP_COUNTS)
+_MONTHS = _Table("monthly_rollups", ("dimension", "month", "name"), SUM_NAMES, counts=_GROUP_COUNTS)
 _DAY_STEPS = _Table("daily_steps", ("day", *_STEP_KEYS), _STEP_COUNTS, counts=("tries",))
 _MONTH_STEPS = _Table("monthly_steps", ("month", *_STEP_KEYS), _STEP_COUNTS, counts=("tries",))
 _ISSUES = _Table("issue_days", ("fingerprint", "day"), ("failures", "sessions", "recovered"), counts=("failures",))
@@ -104,9 +105,9 @@ class Rollups:
         return [ToolStep(row[0], row[1], row[2] or None, bool(row[3]), *row[4:]) for row in rows]
 
     def days_with_sessions(self) -> list[date]:
-        """Days on which finished sessions ended, in order."""
+        """Days on which finished sessions ended, answered or not, in order."""
         rows = self._database.rows(
-            "SELECT day FROM daily_rollups WHERE dimension = 'overall' AND sessions > 0 ORDER BY day"
+            "SELECT day FROM daily_rollups WHERE dimension = 'overall' AND sessions + unanswered > 0 ORDER BY day"
         )
         return [date.fromisoformat(row[0]) for row in rows]
 

@@ -75,6 +75,8 @@ DETAIL_COLUMNS = (
     "request",
     "asked_again",
     "project",
+    "scored",
+    "unsure",
 )
 VERDICT_COLUMNS = (
     "rules_version",
@@ -84,6 +86,7 @@ VERDICT_COLUMNS = (
     "automatic_completed",
     "automatic_by",
     "automatic_quality",
+    "unsure",
 )
 """The details that another judge changes, or a person's word."""
 FAILURE_COLUMNS = (
@@ -213,6 +216,8 @@ def detail_row(
         grade.request,
         grade.asked_again,
         grade.project,
+        grade.scored,
+        grade.unsure,
     )
 
 
@@ -226,6 +231,7 @@ def verdict_row(grade: Grade) -> tuple[Any, ...]:
         grade.automatic_completed,
         grade.automatic_by,
         grade.automatic_quality,
+        grade.unsure,
         grade.session_id,
     )
 
@@ -308,6 +314,8 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
             asked_again=details["asked_again"],
             features=to_features(details["features"]),
             project=details["project"],
+            scored=bool(details["scored"]) if detailed else calls > 0,
+            unsure=bool(details["unsure"]),
         ),
     )
 

@@ -96,7 +96,7 @@ def test_a_task_score_is_the_mean_of_its_sessions(grader: SelfGrader, sessions: 
 
     grades = grader.grade_latest_sessions()
 
-    assert grader.get_task_score("debugging") == pytest.approx(sum(grade.score for grade in grades) / 2)
+    assert grader.get_task_score("debugging") == pytest.approx(sum(grade.score or 0 for grade in grades) / 2)
 
 
 def test_a_single_file_is_graded_and_stored(grader: SelfGrader, tmp_path: Path) -> None:

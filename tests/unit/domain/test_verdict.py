@@ -1,17 +1,19 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from grader_daemon.domain.verdict import (
     Decision,
     GradeVersion,
     Judge,
+    Outcome,
     VerdictBy,
     learned_version,
     level_version,
     rejudged_version,
 )
-from tests.strategies import model
+from tests.strategies import grade, model
 
 LIKELY = model(names=("a",), means=(0.0,), weights=(0.0,))
 FEATURES = (1.0,)
@@ -24,6 +26,11 @@ FEATURES = (1.0,)
         pytest.param(Judge(model=LIKELY), Decision(False, VerdictBy.RULES, 0.5), id="rules-beside-it"),
         pytest.param(
             Judge(by=VerdictBy.MODEL, model=LIKELY),
+            Decision(True, VerdictBy.MODEL, 0.5, unsure=True),
+            id="the-model-in-doubt",
+        ),
+        pytest.param(
+            Judge(by=VerdictBy.MODEL, model=msgspec.structs.replace(LIKELY, doubtful=(0.4, 0.5))),
             Decision(True, VerdictBy.MODEL, 0.5),
             id="the-model",
         ),
@@ -36,6 +43,42 @@ FEATURES = (1.0,)
 )
 def test_a_judge_decides(judge: Judge, decision: Decision) -> None:
     assert judge.decide(FEATURES, by_rules=False) == decision
+
+
+@pytest.mark.parametrize(
+    ("likely", "threshold", "unsure"),
+    [
+        pytest.param(0.39, 0.5, False, id="surely-not"),
+        pytest.param(0.4, 0.5, True, id="from-two-in-five"),
+        pytest.param(0.59, 0.5, True, id="done-by-less-than-three-in-five"),
+        pytest.param(0.6, 0.5, False, id="surely-done"),
+        pytest.param(0.3, 0.3, True, id="done-by-a-low-threshold"),
+        pytest.param(0.29, 0.3, False, id="below-a-low-threshold"),
+        pytest.param(0.69, 0.7, True, id="not-done-by-a-high-threshold"),
+        pytest.param(0.7, 0.7, False, id="above-a-high-threshold"),
+    ],
+)
+def test_a_verdict_that_may_as_well_be_wrong_is_unsure(likely: float, threshold: float, unsure: bool) -> None:
+    assert model(threshold=threshold).is_unsure(likely) is unsure
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome"),
+    [
+        pytest.param({}, Outcome.DONE, id="done"),
+        pytest.param({"task_completed": False}, Outcome.NOT_DONE, id="not-done"),
+        pytest.param({"unsure": True}, Outcome.UNSURE, id="unsure"),
+        pytest.param({"unsure": True, "verdict_by": VerdictBy.PERSON}, Outcome.DONE, id="a-person-is-sure"),
+        pytest.param({"scored": False}, Outcome.NO_ANSWER, id="no-answer"),
+        pytest.param(
+            {"scored": False, "task_completed": False, "verdict_by": VerdictBy.PERSON},
+            Outcome.NOT_DONE,
+            id="a-person-judged-a-session-without-an-answer",
+        ),
+    ],
+)
+def test_the_outcome_that_people_are_told(changes: dict[str, object], outcome: Outcome) -> None:
+    assert grade(**changes).outcome is outcome
 
 
 @pytest.mark.parametrize(

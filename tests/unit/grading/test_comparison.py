@@ -38,14 +38,25 @@ def test_rises_and_falls_are_counted_for_each_column() -> None:
     diff = comparison.diff()
     assert (diff.sessions, diff.changed, diff.unread) == (4, 3, {"still open": 1})
     assert diff.columns == (
-        ColumnDiff(column="task_completed", rises=2, falls=1),
-        ColumnDiff(column="tool_calls_efficient", rises=0, falls=0),
-        ColumnDiff(column="response_quality", rises=0, falls=0),
-        ColumnDiff(column="total_errors", rises=0, falls=0),
-        ColumnDiff(column="p_completed", rises=1, falls=1),
+        ColumnDiff(column="task_completed", rises=2, falls=1, before=0.5, after=0.75),
+        ColumnDiff(column="tool_calls_efficient", rises=0, falls=0, before=5, after=5),
+        ColumnDiff(column="response_quality", rises=0, falls=0, before=3, after=3),
+        ColumnDiff(column="total_errors", rises=0, falls=0, before=0, after=0),
+        ColumnDiff(column="p_completed", rises=1, falls=1, before=0.9, after=0.2),
     )
     assert (diff.completion_before.value, diff.completion_after.value) == (0.5, 0.75)
-    assert (diff.sums_before["task_completed"], diff.sums_after["task_completed"]) == (2, 3)
+
+
+def test_what_is_not_known_is_no_part_of_a_mean() -> None:
+    comparison = Comparison()
+    comparison.add(grade(), grade(scored=False))
+    comparison.add(grade(tool_calls_efficient=2), grade(tool_calls_efficient=2))
+    diff = comparison.diff()
+    (change,) = diff.largest
+    assert diff.columns[1] == ColumnDiff(column="tool_calls_efficient", rises=0, falls=1, before=3.5, after=2)
+    assert diff.columns[4] == ColumnDiff(column="p_completed", rises=0, falls=0, before=None, after=None)
+    assert (diff.completion_before.sample, diff.completion_after.sample) == (2, 1)
+    assert change.score_change is None
 
 
 def test_the_largest_changes_come_first_and_no_more_than_twenty() -> None:

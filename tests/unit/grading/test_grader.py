@@ -51,14 +51,13 @@ def bench() -> Bench:
     return Bench()
 
 
-def scores(grade: Grade) -> tuple[int, int, bool, bool, float]:
+def scores(grade: Grade) -> tuple[int, int, bool, bool]:
     """Everything in a grade that is better when it is more."""
     return (
         grade.tool_calls_efficient,
         grade.response_quality,
         grade.task_completed,
         grade.errors_recovered,
-        grade.score,
     )
 
 
@@ -175,7 +174,7 @@ def test_any_session_has_a_grade_within_the_scale(bench: Bench, graded_session: 
     graded = bench.grade(graded_session)
     assert 1 <= graded.tool_calls_efficient <= 5
     assert 1 <= graded.response_quality <= 5
-    assert 1 <= graded.score <= 5
+    assert 1 <= graded.score <= 5 if graded.score is not None else not graded.scored
     assert all(0 <= index < len(graded_session.messages) for reason in graded.reasons for index in reason.messages)
 
 

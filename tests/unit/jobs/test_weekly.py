@@ -431,7 +431,7 @@ def test_the_bytes_are_a_document_that_can_be_read_back(world: World) -> None:
     world.session(at(W47, 12), **bad())
     world.run(at(date(2026, 11, 23), 5))
     document = json.loads(world.rows()["2026-11-16"])
-    assert (document["schema_version"], document["report_version"], document["week"]) == (1, 1, "2026-W47")
+    assert (document["schema_version"], document["report_version"], document["week"]) == (1, 2, "2026-W47")
     assert document["complete"] is True
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, Step, ToolUse
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
+from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.patterns.rollups import Changes, GroupKey, IssueKey, StepKey, TaskKey, ToolStepKey, by_month
 from tests.strategies import grade, grades
 
@@ -88,18 +89,18 @@ def test_only_a_session_with_errors_can_recover(errors: int, recovered: bool, co
 def test_thrice_the_score_is_what_is_squared(made: Grade) -> None:
     finished = msgspec.structs.replace(made, state=SessionState.COMPLETE)
     found = sums(changes_of(finished))[GroupKey(Dimension.OVERALL, made.ended_on, "")]
-    assert found.score_squares == round(3 * made.score) ** 2
+    assert found.score_squares == (0 if made.score is None else round(3 * made.score) ** 2)
 
 
 @pytest.mark.parametrize(
     ("model", "platform", "expected"),
     [
         pytest.param("m", "cli", {(Dimension.MODEL, "m"), (Dimension.PLATFORM, "cli")}, id="both"),
-        pytest.param(None, "cli", {(Dimension.PLATFORM, "cli")}, id="no-model"),
-        pytest.param("m", None, {(Dimension.MODEL, "m")}, id="no-platform"),
+        pytest.param(None, "cli", {(Dimension.MODEL, "unknown"), (Dimension.PLATFORM, "cli")}, id="no-model"),
+        pytest.param("m", "", {(Dimension.MODEL, "m"), (Dimension.PLATFORM, "unknown")}, id="no-platform"),
     ],
 )
-def test_what_is_not_known_is_no_group(
+def test_what_is_not_known_is_a_group_so_that_groups_add_up(
     model: str | None, platform: str | None, expected: set[tuple[Dimension, str]]
 ) -> None:
     found = changes_of(grade(ended_on=DAY, model=model, platform=platform, tools=()))
@@ -112,8 +113,29 @@ def test_what_is_not_known_is_no_group(
 @given(made=grades())
 def test_every_group_of_a_session_counts_it_once(made: Grade) -> None:
     found = sums(changes_of(msgspec.structs.replace(made, state=SessionState.COMPLETE)))
-    assert {each.sessions for each in found.values()} == {1}
+    assert {(each.sessions, each.unanswered) for each in found.values()} == {(1, 0) if made.scored else (0, 1)}
     assert {key.day for key in found} == {made.ended_on}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        pytest.param({}, Sums(unanswered=1), id="nobody-judged-it"),
+        pytest.param(
+            {"verdict_by": VerdictBy.PERSON, "task_completed": False},
+            Sums(unanswered=1, unanswered_judged=1),
+            id="not-completed-as-a-person-says",
+        ),
+        pytest.param(
+            {"verdict_by": VerdictBy.PERSON, "task_completed": True},
+            Sums(unanswered=1, unanswered_judged=1, completed=1),
+            id="completed-as-a-person-says",
+        ),
+    ],
+)
+def test_a_session_without_an_answer_has_no_scores(changes: dict[str, object], expected: Sums) -> None:
+    made = grade(ended_on=DAY, scored=False, tools=(), tool_calls=0, **changes)
+    assert set(map(repr, sums(changes_of(made)).values())) == {repr(expected)}
 
 
 def test_a_tool_counts_its_own_calls_and_a_category_its_own_failures() -> None:

@@ -401,7 +401,7 @@ def test_ended_gives_the_newest_of_a_time(
 @settings(max_examples=25)
 @given(made=grades())
 def test_an_observation_is_what_was_graded(shared: Store, made: Grade) -> None:
-    made = msgspec.structs.replace(made, state=SessionState.COMPLETE)
+    made = msgspec.structs.replace(made, state=SessionState.COMPLETE, scored=True)
     assert made.ended_at is not None
     store = emptied(shared)
     with store.transaction():
@@ -422,6 +422,13 @@ def test_an_observation_is_what_was_graded(shared: Store, made: Grade) -> None:
             tools=made.tools,
         )
     ]
+
+
+def test_a_session_without_scores_is_no_observation(store: Store) -> None:
+    ended(store, "dead", scored=False, tools=(), tool_calls=0)
+    ended(store, "worked")
+    assert unseen(store) == ["worked"]
+    assert [each.session_id for each in store.alerts.ended(since=BEGINNING.ended_at, until=EVER, limit=9)] == ["worked"]
 
 
 def test_rows_of_an_older_version_have_a_day_and_no_tools(store: Store) -> None:

@@ -90,7 +90,13 @@ def test_grades_of_an_earlier_version_are_put_on_the_list(store: Store) -> None:
     with closing(apsw.Connection(str(store.path))) as connection:
         for table in ("session_list", "session_facets", "session_words"):
             connection.execute(f"DROP TABLE {table}")
-        connection.execute("ALTER TABLE session_details DROP COLUMN project")
+        for table, columns in (
+            ("session_details", ("project", "scored", "unsure")),
+            ("daily_rollups", ("unanswered", "unanswered_judged")),
+            ("monthly_rollups", ("unanswered", "unanswered_judged")),
+        ):
+            for column in columns:
+                connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         connection.execute("DELETE FROM schema_migrations WHERE version >= 5")
 
     with closing(Store(store.path)) as migrated:
@@ -98,6 +104,17 @@ def test_grades_of_an_earlier_version_are_put_on_the_list(store: Store) -> None:
 
     assert found == expected
     assert len(found["session_list"]) == 2
+
+
+def test_what_is_not_known_of_a_session_without_an_answer_is_not_listed(store: Store) -> None:
+    save(store, grade(session_id="dead", scored=False), grade(session_id="judged", scored=False))
+    with store.transaction():
+        store.give([Said(session_id="judged", completed=False, by="me", source=FeedbackSource.LABEL)], now=NOW)
+
+    rows = store.rows("SELECT session_id, completed, efficiency, quality FROM session_list ORDER BY 1")
+
+    assert rows == [("dead", None, None, None), ("judged", 0, None, None)]
+    assert ids(store, GradeFilter(completed=True)) == []
 
 
 # -- filters -------------------------------------------------------------------------------------------------------
@@ -113,6 +130,7 @@ def four(store: Store) -> Store:
             ended_at=AFTER_ONE_HOUR,
             task_type="testing",
             p_completed=0.4,
+            unsure=True,
             tools=(ToolUse("browser", 2, 1), ToolUse("terminal", 1, 0)),
             failures=(TIMEOUT,),
             total_errors=1,
@@ -125,6 +143,7 @@ def four(store: Store) -> Store:
             state=SessionState.OPEN,
             task_completed=False,
             p_completed=0.4,
+            unsure=True,
             verdict_by=VerdictBy.PERSON,
             task_summary="Fix the tests",
         ),
@@ -164,9 +183,8 @@ def four(store: Store) -> Store:
         pytest.param(GradeFilter(completed=False), "da", id="not-completed"),
         pytest.param(GradeFilter(completed=True, model="n"), "c", id="several"),
         pytest.param(GradeFilter(verdict_by=VerdictBy.PERSON), "d", id="judged-by-a-person"),
-        pytest.param(
-            GradeFilter(unsure=(0.4, 0.6)), "b", id="unsure-leaves-out-what-a-person-judged-and-the-upper-end"
-        ),
+        pytest.param(GradeFilter(unsure=True), "b", id="unsure-leaves-out-what-a-person-judged"),
+        pytest.param(GradeFilter(unsure=False), "dca", id="not-unsure"),
         pytest.param(GradeFilter(claim=Support.UNSUPPORTED), "c", id="a-claim-that-nothing-shows"),
         pytest.param(GradeFilter(claim=Support.CONTRADICTED), "", id="the-words-of-a-claim-are-not-its-support"),
         pytest.param(GradeFilter(tool="browser"), "b", id="tool"),
