@@ -10,6 +10,7 @@ import pytest
 
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.grading import CATALOG
+from grader_daemon.log.sentences import SENTENCES
 from grader_daemon.settings import Settings
 
 _ROOT = Path(__file__).parent.parent
@@ -51,14 +52,21 @@ def test_readme_names_every_skip_reason() -> None:
     assert [reason.value for reason in SkipReason if f"`{reason.value}`" not in _README] == []
 
 
+def _logged() -> set[str]:
+    return {event for text in _SOURCES.values() for groups in _EVENT.findall(text) for event in groups if event}
+
+
+def test_every_log_event_has_a_sentence_and_no_sentence_is_for_another() -> None:
+    assert _logged() == SENTENCES.keys()
+
+
 def test_readme_names_every_log_event_and_no_other() -> None:
-    logged = {event for text in _SOURCES.values() for groups in _EVENT.findall(text) for event in groups if event}
     section = _README.partition("\n## Log\n")[2].partition("\n## ")[0]
     listed = {
         event for row in re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE) for event in re.findall(r"`(.*?)`", row)
     }
 
-    assert listed == logged
+    assert listed == _logged()
 
 
 def test_sample_configuration_shows_every_setting_with_its_default() -> None:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from grader_daemon.domain.grade import Grade
     from grader_daemon.domain.insight import StepCount
 
-_TOLD_BY_JOURNAL = {"timestamp", "level"}
 _PIPED_COLUMNS = 100
 _FEWEST_COLUMNS = 20
 _PERSON = "person"
@@ -124,19 +123,17 @@ def document(content: Any) -> None:
 
 
 def log_line(at: datetime, level: str, message: str) -> None:
-    """Print a line of the log for people: what is JSON as its event and values, anything else as it is."""
+    """Print a line of the log for people: what is JSON as the sentence in it, anything else as it is."""
     import msgspec  # `--help` must not wait for it
 
     from grader_daemon.cli.times import here
 
     try:
         event = msgspec.json.decode(message, type=dict[str, Any])
-        name = event.pop("event")
-    except (msgspec.DecodeError, KeyError):
+        said = "\n".join([event["message"], *event.get("exception", "").splitlines()])
+    except (msgspec.DecodeError, KeyError, TypeError):
         said = message
-    else:
-        said = "  ".join([name, *(f"{key}={value}" for key, value in event.items() if key not in _TOLD_BY_JOURNAL)])
-    lines = "\n    ".join(map(clean, said.split("\n")))  # a traceback has several
+    lines = "\n    ".join(map(clean, said.split("\n")))
     line(f"{here(at):%Y-%m-%d %H:%M:%S %Z}  {level:7}  {lines}")
 
 

@@ -50,7 +50,7 @@ def command(
             log_level=log_level,
             log_format=log_format,
         )
-        log.configure(level=settings.log_level, log_format=settings.log_format)
+        log.configure(level=settings.log_level, log_format=settings.log_format, zone=settings.zone)
         supervisor = Supervisor(settings, Notifier(os.environ))
     except ConfigurationError as error:
         if not log.is_journal(sys.stderr):

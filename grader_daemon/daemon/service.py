@@ -144,6 +144,7 @@ class Service:
             database=str(self._settings.db_path),
             rules_version=self._rules_version,
         )
+        began = monotonic()
         self._worker.start(suspect=self._mark.open())
         try:
             with OverflowListener(self._notice_gap):
@@ -156,6 +157,8 @@ class Service:
                     self._loop(once=False)
         finally:
             self._shut_down()
+            if once:
+                self._log.info("run.finished", seconds=round(monotonic() - began, 1), **self._worker.happened)
 
     def _make_scheduler(self, name: str, store: Store, jobs: Sequence[Job]) -> Scheduler:
         return Scheduler(

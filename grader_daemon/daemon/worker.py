@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from time import monotonic
 
@@ -12,6 +13,8 @@ from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.judge_watch import JudgeWatch
 from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.queue import WorkQueue
+from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.grade import Grade
 from grader_daemon.errors import StoreError, StoreReplacedError
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.record import Happened, Recorded
@@ -71,6 +74,8 @@ class Worker:
         self._told = False
         self.unrecorded: set[str] = set()
         """Files that a bug of ours keeps out of the ledger."""
+        self.happened: Counter[str] = Counter()
+        """What came of files so far, and of graded ones their outcomes; whole once the thread has ended."""
 
     def start(self, *, suspect: str | None) -> None:
         """Begin to work; `suspect` is the file that was read when the daemon before died."""
@@ -155,6 +160,7 @@ class Worker:
 
     def _tell(self, recorded: Recorded) -> None:
         log, path = self._log, recorded.path
+        self.happened[recorded.happened] += 1
         match recorded.happened:
             case Happened.GRADED:
                 self._tell_grade(recorded)
@@ -181,13 +187,17 @@ class Worker:
         grade = recorded.grade
         if grade is None:
             return
+        self.happened[_outcome(grade)] += 1
         self._log.info(
             "session.graded",
             session_id=grade.session_id,
             path=recorded.path,
             state=grade.state,
             task_type=grade.task_type,
+            task=grade.task_summary,
             completed=grade.task_completed,
+            outcome=_outcome(grade),
+            p_completed=grade.p_completed,
             efficiency=grade.tool_calls_efficient,
             quality=grade.response_quality,
             errors=grade.total_errors,
@@ -202,3 +212,12 @@ class Worker:
             )
         for session_id in recorded.superseded:
             self._log.info("session.skipped", session_id=session_id, reason="superseded", by=grade.session_id)
+
+
+def _outcome(grade: Grade) -> str:
+    """Give the verdict in a word; of a session that goes on, that it is open."""
+    if grade.state is SessionState.OPEN:
+        return "open"
+    if not grade.total_api_calls:
+        return "no_answer"
+    return "done" if grade.task_completed else "not_done"

@@ -22,7 +22,7 @@ from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.quoting import plain
-from grader_daemon.reports.wording import alert_title
+from grader_daemon.reports.wording import alert_cause, alert_title
 from grader_daemon.storage import Store
 from grader_daemon.storage.alerts import Position
 
@@ -199,6 +199,8 @@ class DegradationWatch:
                 "before": drop.before.value,
                 "since": drop.since.value,
                 "began_at": alert.began_at,
+                "title": plain(alert_title(alert)),
+                "cause": alert_cause(alert),
             }
             if alert.resolved_at is None:
                 self._log.warning("alert.opened", **facts)

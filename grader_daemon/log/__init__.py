@@ -1,7 +1,8 @@
-"""Log set-up: readable on a terminal, one JSON object a line elsewhere.
+"""Log set-up: sentences for the person at a terminal, one JSON object a line elsewhere, with the sentence in `message`.
 
 Under systemd each line begins with ``<N>``, which journald takes as its priority (sd-daemon(3)), so that
-``journalctl -p warning`` shows just the troubles. Session content is never logged. A warning that repeats is
+``journalctl -p warning`` shows just the troubles. Session content is never logged; what was asked for is shown on a
+terminal, to the person who sits there. A warning that repeats is
 counted and told again after an hour; a log that cannot be written stops nothing.
 """
 
@@ -15,6 +16,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
+from datetime import tzinfo
 from time import monotonic
 from typing import Any, Literal, TextIO, cast
 
@@ -22,6 +24,8 @@ import msgspec
 import structlog
 
 from grader_daemon.domain.text import escaped
+from grader_daemon.log.console import ConsoleLine
+from grader_daemon.log.sentences import sentence
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 _PRIORITIES = {"debug": 7, "info": 6, "notice": 5, "warning": 4, "error": 3, "critical": 2}
@@ -41,20 +45,26 @@ _REMEMBERED = 1000
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
-def configure(*, level: str, log_format: Literal["auto", "console", "json"], stream: TextIO | None = None) -> None:
-    """Set up structlog for this process; lines go to `stream` (default: standard error)."""
+def configure(
+    *,
+    level: str,
+    log_format: Literal["auto", "console", "json"],
+    zone: tzinfo | None = None,
+    stream: TextIO | None = None,
+) -> None:
+    """Set up structlog for this process.
+
+    Lines go to `stream` (default: standard error), times that people read are in `zone` (None: the machine's).
+    """
     stream = stream if stream is not None else sys.stderr
     console = log_format == "console" or (log_format == "auto" and stream.isatty())
     processors: list[structlog.typing.Processor] = [
         _add_level,
         Repeats(clock=monotonic),
-        structlog.processors.TimeStamper(fmt="iso", utc=not console),
+        structlog.processors.TimeStamper(fmt=None if console else "iso", utc=True),
+        structlog.processors.format_exc_info,
+        ConsoleLine(stream, zone=zone) if console else _JsonLine(prefixed=is_journal(stream), zone=zone),
     ]
-    if console:
-        colors = stream.isatty() and "NO_COLOR" not in os.environ
-        processors += [_printable, structlog.dev.ConsoleRenderer(colors=colors)]
-    else:
-        processors += [structlog.processors.format_exc_info, _JsonLine(prefixed=is_journal(stream))]
     structlog.configure(
         processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
@@ -136,24 +146,19 @@ class _Unfailing(io.TextIOBase):
             self._stream.flush()
 
 
-def _printable(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """File names may hold anything; a terminal must not see it raw."""
-    for key, value in event.items():
-        if isinstance(value, str) and not value.isprintable() and key != "exception":
-            event[key] = value.encode("unicode_escape", "backslashreplace").decode("ascii")
-    return event
-
-
 class _JsonLine:
     """Renders one event as a line of JSON, with the priority that journald reads."""
 
-    def __init__(self, *, prefixed: bool) -> None:
+    def __init__(self, *, prefixed: bool, zone: tzinfo | None) -> None:
         self._prefixed = prefixed
+        self._zone = zone
 
     def __call__(self, _: Any, __: str, event: MutableMapping[str, Any]) -> str:
         level = event["level"]
-        head = {"timestamp": event.pop("timestamp"), "level": level, "event": event.pop("event")}
-        line = _encode({name: _encodable(value) for name, value in {**head, **event}.items()}).decode()
+        event.pop("task", None)
+        head = {name: event[name] for name in ("timestamp", "level", "event")}
+        told = {**head, **event, "message": sentence(event, self._zone)}
+        line = _encode({name: _encodable(value) for name, value in told.items()}).decode()
         line = line if line.isascii() else escaped(line)
         return f"<{_PRIORITIES.get(level, 6)}>{line}" if self._prefixed else line
 

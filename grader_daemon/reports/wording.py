@@ -21,7 +21,7 @@ from grader_daemon.domain.insight import (
 )
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.reports.numbers import COMPLETION, MEASURES, count, estimate_words, part_words
-from grader_daemon.reports.quoting import LONGEST_ID, LONGEST_LINE, Words, joined, name, remark
+from grader_daemon.reports.quoting import LONGEST_ID, LONGEST_LINE, Words, joined, name, plain, remark
 
 INTERVALS_NOTE: Final = (
     "In parentheses: 95 % intervals. A change is better or worse only where its interval excludes 0. "
@@ -187,6 +187,12 @@ def alert_lines(alert: Alert) -> tuple[Words, ...]:
         *examples("It weighs most in", alert.sessions),
         *_outcome(alert),
     )
+
+
+def alert_cause(alert: Alert) -> str:
+    """Say in a line what is known of why; nothing where nothing is."""
+    changed = _listed("What changed since: ", [_share(change) for change in alert.changes[:1]])
+    return " ".join(plain(words) for words in (*_causes(alert), *changed))
 
 
 def drop_words(drop: StreamDrop) -> Words:

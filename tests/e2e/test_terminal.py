@@ -114,8 +114,36 @@ def test_escapes_of_a_session_never_reach_the_daemons_console(home: Path, sessio
     ended = run_command(home, "run", "--once", "--log-format", "console")
 
     assert ended.returncode == 0
-    assert "session.graded" in ended.stderr
+    assert "1 session graded" in ended.stderr
     _assert_harmless(ended.stdout + ended.stderr)
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_run_speaks_to_the_person_at_a_terminal(home: Path, sessions: Path, columns: int) -> None:
+    name = "20261121_100000_abcdef"
+    write(sessions, name, turns(2, task=f"Fix the {RED}date parser of the importer that reads mails{REVERSED}"))
+    (sessions / "session_bad.json").write_text('{"cut": ')
+
+    shown = _on_a_terminal(home, ["run", "--once"], columns=columns)
+    lines = _STYLE.sub("", shown).splitlines()
+
+    graded = next(line for line in lines if name in line)
+    assert re.search(rf"^\d\d:\d\d:\d\d [✓✗] (not )?done \.\d\d debugging  Fix the .*  {name}$", graded)
+    assert all(len(line) <= columns for line in lines)
+    assert "times in UTC" in lines[0]
+    assert any("! warning: ~/.timmy/" in line and "tried again at" in " ".join(lines) for line in lines)
+    assert "1 session graded" in " ".join(lines)
+    assert RED not in shown
+    _assert_harmless("\n".join(lines))
+
+
+def test_what_was_asked_for_is_in_no_file(home: Path, sessions: Path) -> None:
+    write(sessions, "private", turns(1, task="Plan the surprise party"))
+
+    for log_format in ("json", "console"):
+        ended = run_command(home, "run", "--once", "--log-format", log_format, db_path=str(home / log_format / "g.db"))
+        assert "private" in ended.stderr
+        assert "surprise" not in ended.stderr
 
 
 def test_a_terminal_gets_a_table(hostile_home: Path) -> None:

@@ -19,18 +19,19 @@ AT = datetime(2026, 11, 22, 6, 7, 20, tzinfo=UTC)
     ("message", "shown"),
     [
         pytest.param(
-            json.dumps({"timestamp": "x", "level": "info", "event": "session.graded", "path": "/a b", "errors": 0}),
-            "session.graded  path=/a b  errors=0",
+            json.dumps({"timestamp": "x", "event": "session.graded", "path": "/a b", "message": "done .81 general  a"}),
+            "done .81 general  a",
             id="an-event",
         ),
         pytest.param("Started it.", "Started it.", id="text"),
         pytest.param("{broken", "{broken", id="no-JSON"),
         pytest.param('["event"]', '["event"]', id="JSON-of-another-kind"),
         pytest.param('{"said": 1}', '{"said": 1}', id="no-event"),
+        pytest.param('{"message": 1}', '{"message": 1}', id="an-event-of-another-program"),
         pytest.param("a\x1b[2Jb\r", "a\N{REPLACEMENT CHARACTER}[2Jb\N{REPLACEMENT CHARACTER}", id="escapes"),
         pytest.param(
-            json.dumps({"event": "worker.failed", "exception": "Traceback:\n  line\x07"}),
-            "worker.failed  exception=Traceback:\n      line\N{REPLACEMENT CHARACTER}",
+            json.dumps({"message": "an error", "exception": "Traceback:\n  line\x07"}),
+            "an error\n    Traceback:\n      line\N{REPLACEMENT CHARACTER}",
             id="a-traceback",
         ),
     ],

@@ -1,0 +1,219 @@
+"""What an event says to a person, in one sentence: for terminals, and for the key `message` of JSON lines.
+
+An event that has no sentence here is told by its name and its keys, so none is ever lost.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from datetime import datetime, tzinfo
+from types import MappingProxyType
+from typing import Any
+
+from grader_daemon.domain.calendar import local
+from grader_daemon.reports.numbers import count
+
+Event = Mapping[str, Any]
+
+_UNKNOWN = "?"
+_PLACES = frozenset({"path", "root", "roots", "database", "unreadable"})
+_SPANS = frozenset({"seconds", "retry_seconds", "scan_seconds"})
+_LOGGERS_OWN = frozenset({"event", "level", "timestamp", "exception", "repeated"})
+_OUR_BUG = "an error in grader-daemon itself"
+
+
+class Facts:
+    """The values of an event as a person reads them: times in `zone` (None: the machine's), spans with their unit."""
+
+    def __init__(self, event: Event, zone: tzinfo | None) -> None:
+        self.event = event
+        self._zone = zone
+
+    def __getitem__(self, key: str) -> str:
+        value = self.event.get(key, _UNKNOWN)
+        return _place(value) if key in _PLACES else _span(value) if key in _SPANS else self._said(value)
+
+    def number(self, key: str) -> int:
+        """Give a value that is a number of something; 0 when it is none."""
+        value = self.event.get(key)
+        return value if isinstance(value, int) else 0
+
+    def _said(self, value: object) -> str:
+        if value is None:
+            return "-"
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, datetime):
+            return f"{local(value, self._zone):%Y-%m-%d %H:%M:%S %Z}"
+        if isinstance(value, float):
+            return f"{value:.3g}"
+        if isinstance(value, (list, tuple)):
+            return ", ".join(map(self._said, value)) or "none"
+        return printable(str(value))
+
+
+def sentence(event: Event, zone: tzinfo | None) -> str:
+    """Say an event in one printable line."""
+    facts = Facts(event, zone)
+    said = SENTENCES.get(str(event.get("event")), _anything)(facts)
+    return f"{said} (held back {event['repeated']} times)" if "repeated" in event else said
+
+
+def printable(text: str) -> str:
+    """Give text in which characters that a terminal obeys, or cannot show, are spelled out."""
+    return text if text.isprintable() else text.encode("unicode_escape", "backslashreplace").decode("ascii")
+
+
+def _place(value: object) -> str:
+    """Name a file or folder, or several; what lies in the home folder as a shell takes it."""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_place, value)) or "nothing"
+    home, path = os.path.expanduser("~"), printable(str(value))
+    return f"~{path.removeprefix(home)}" if home.startswith("/") and path.startswith(f"{home}/") else path
+
+
+def _span(value: object) -> str:
+    """Say a span of seconds: 4 s, 12 min, 3.5 h."""
+    if not isinstance(value, (int, float)):
+        return _UNKNOWN
+    for limit, size, unit in ((90, 1, "s"), (5400, 60, "min")):
+        if value < limit:
+            return f"{value / size:.3g} {unit}"
+    return f"{value / 3600:.3g} h"
+
+
+# -- sessions --------------------------------------------------------------------------------------------------------
+
+
+def _graded(facts: Facts) -> str:
+    """Verdict, probability, kind of task, task, id; what is not known is left out."""
+    outcome, task = facts["outcome"].replace("_", " "), facts.event.get("task")
+    likely = None if outcome == "open" else facts.event.get("p_completed")
+    head = [outcome, _likelihood(likely), facts["task_type"]]
+    return "  ".join([" ".join(filter(None, head)), *([printable(str(task))] if task else []), facts["session_id"]])
+
+
+def _likelihood(value: object) -> str:
+    """Write a probability in three characters: .81; nothing where there is none."""
+    return f"{value:.2f}".removeprefix("0") if isinstance(value, float) else ""
+
+
+def _skipped(facts: Facts) -> str:
+    if "by" in facts.event:
+        return f"{facts['session_id']} is replaced by {facts['by']}"
+    return f"{facts['path']}: no grade of its own, {facts['reason'].replace('_', ' ')}"
+
+
+def _finished(facts: Facts) -> str:
+    outcomes = [f"{facts.number(key):,} {words}" for key, words in _OUTCOMES.items() if facts.number(key)]
+    rest = [f"{facts.number(key):,} {words}" for key, words in _REST.items() if facts.number(key)]
+    graded = f"{count(facts.number('graded'), 'session')} graded in {facts['seconds']}"
+    return "; ".join([": ".join(filter(None, [graded, ", ".join(outcomes)])), *rest])
+
+
+_OUTCOMES = {
+    "done": "done",
+    "not_done": "not done",
+    "unsure": "unsure",
+    "no_answer": "without an answer",
+    "open": "open",
+}
+_REST = {
+    "skipped": "skipped",
+    "retry_scheduled": "to be tried again",
+    "quarantined": "given up: grader-daemon status",
+}
+
+
+# -- the daemon ------------------------------------------------------------------------------------------------------
+
+
+def _stopped(facts: Facts) -> str:
+    waiting = facts.number("waiting")
+    left = f"{count(waiting, 'file')} wait on disk for the next start" if waiting else "nothing waits"
+    cut_off = "" if facts.event.get("finished") else ", and what was being graded is graded at the next start"
+    return f"stopped; {left}{cut_off}"
+
+
+def _compared(facts: Facts) -> str:
+    files, folders = count(facts.number("files"), "session file"), count(facts.number("folders"), "folder")
+    said = f"{files} in {folders} compared with the database: {facts.number('missing'):,} new or changed"
+    return f"{said}; cannot be read: {facts['unreadable']}" if facts.event.get("unreadable") else said
+
+
+def _degraded(facts: Facts) -> str:
+    what = f"{facts['root']} is not watched" if "root" in facts.event else "not all is watched"
+    return f"{what} but looked through every {facts['scan_seconds']}: {facts['reason']}"
+
+
+def _failed(facts: Facts) -> str:
+    of = f" ({facts['path']})" if "path" in facts.event else ""
+    return f"{_OUR_BUG}{of}; the traceback tells where"
+
+
+def _updated(facts: Facts) -> str:
+    labels = count(facts.number("labels"), "label")
+    return (
+        f"verdicts come from {facts['now']} now, before from {facts['before']} ({labels}): everything is graded again"
+    )
+
+
+# -- quality ---------------------------------------------------------------------------------------------------------
+
+
+def _alert(facts: Facts) -> str:
+    cause = f" {facts['cause']}" if facts.event.get("cause") else ""
+    return f"{facts['title']}, began {facts['began_at']}.{cause} See grader-daemon alerts show {facts['alert']}"
+
+
+def _report(facts: Facts) -> str:
+    sessions = count(facts.number("sessions"), "session")
+    return f"the report of {facts['week']} is written, {sessions}: grader-daemon report --week {facts['week']}"
+
+
+def _anything(facts: Facts) -> str:
+    """Tell an event by its name and its keys."""
+    told = ", ".join(f"{key} {facts[key]}" for key in facts.event if key not in _LOGGERS_OWN)
+    name = printable(str(facts.event.get("event", _UNKNOWN)))
+    return f"{name}: {told}" if told else name
+
+
+SENTENCES: Mapping[str, Callable[[Facts], str]] = MappingProxyType(
+    {
+        "alert.opened": _alert,
+        "alert.resolved": lambda facts: f"resolved: {_alert(facts)}",
+        "calibration.updated": _updated,
+        "delivery.failed": "an alert did not get out by {channel}: {error}; tried again in {retry_seconds}".format_map,
+        "intake.paused": "nothing can be saved, sessions wait on disk: {error}; tried again until it works".format_map,
+        "intake.resumed": "saving works again, after {seconds}".format_map,
+        "job.crashed": f"{{job}}: {_OUR_BUG}; tried again in {{retry_seconds}}".format_map,
+        "job.failed": "{job}: {error}; tried again in {retry_seconds}".format_map,
+        "quality.checked": "{session_id}: {scorer} gives it {quality}, the grade says {ours}".format_map,
+        "quality.disagreed": (
+            "{session_id}: {scorer} gives it {quality}, the grade says {ours}; please look: grader-daemon review"
+        ).format_map,
+        "quality.unanswered": "{session_id}: {scorer} said nothing of use: {error}".format_map,
+        "reconcile.finished": _compared,
+        "report.written": _report,
+        "run.finished": _finished,
+        "service.incomplete": "{files} of the watched files could not be graded: {help}".format_map,
+        "service.started": "watching {roots}; grades go to {database}".format_map,
+        "service.stopped": _stopped,
+        "service.stuck": "does not move: {threads}; a service manager restarts the daemon".format_map,
+        "session.graded": _graded,
+        "session.loop_risk": (
+            "{session_id} may be in a loop: {errors} failures, {api_calls} messages of the model"
+        ).format_map,
+        "session.quarantined": "{path}: {error}; given up until it changes".format_map,
+        "session.retry_scheduled": "{path}: {error}; tried again at {retry_at}".format_map,
+        "session.skipped": _skipped,
+        "session.unchanged": "{path}: {happened}".format_map,
+        "store.failed": "a report or check could not be kept: {error}; tried again in {retry_seconds}".format_map,
+        "store.replaced": ("{database}: {error}; it is opened anew, and what it lacks is graded again").format_map,
+        "watcher.degraded": _degraded,
+        "watcher.gap_noticed": "events may be missing ({reason}): all folders are compared".format_map,
+        "watcher.restarted": "{root} is watched again; before: {reason}".format_map,
+        "worker.failed": _failed,
+    }
+)
