@@ -52,6 +52,7 @@ SOAK_BYTES_RATIO = 1.1
 """A week of a busy agent leaves the daemon as it was after two days."""
 
 REDACTION_RECALL = 0.98
+REDACTION_RECALL_UNSEEN = 0.95
 """Secrets of the labelled set of which nothing is left."""
 
 REDACTION_WORDS_PERCENT = 2.0

@@ -7,9 +7,8 @@ stands for another character: ``\nghp_…`` in JSON, ``%3Dghp_…`` in a URL, th
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-from grader_daemon.analysis.redaction.redactor import LONG_WORD, Finder, Span
+from grader_daemon.analysis.redaction.finders import LONG_WORD, Before, Finder, Form
 
 _NO_NAME = r"(?![a-z_~-]++(?!\w)|(?!A[BCKS][IC]A)[A-Z_~-]++(?!\w))"
 """Most long words are names of things in code."""
@@ -19,9 +18,9 @@ _GLUED = rf"[_~-]{{0,8}}{_ESCAPE}?[_~-]{{0,3}}"
 
 _BEFORE_ANYTHING = (
     r"(?:github_pat_|gl(?:pat|dt|rt|cbt|ptt|ft|soat|imt|agent|oas|ffct)-|GR1348941|pypi-|dckr_[po]at_|AT[AC]TT3|PMAK-"
-    r"|ops_eyJ|sntrys_|glsa_|glc_|xox[a-z]-|xapp-|xwfp-|xkeysib-|xsmtpsib-|sq0[ac][a-z]p-|tskey-|GOCSPX-|sb_secret_"
+    r"|ops_eyJ|glsa_|glc_|xox[a-z]-|xapp-|xwfp-|xkeysib-|xsmtpsib-|sq0[ac][a-z]p-|tskey-|GOCSPX-|sb_secret_"
     r"|pscale_(?:tkn|pw)_|CFPAT-|FLWSECK|lin_(?:api|oauth)_|figd_|lsv2_|nvapi-|[sprk]k_(?:live|test)_|rzp_(?:live|test)_"
-    r"|pplx-|tvly-|fo1_|fm[12]_|bkua_|CCIPAT_|api_org_|pcsk_)"
+    r"|pplx-|tvly-|fo1_|bkua_|CCIPAT_|api_org_|pcsk_)"
 )
 _BEFORE_LETTERS_AND_DIGITS = (
     r"(?:gh[pousr]_|npm_|hf_|r8_|gsk_|csk-|xai-|whsec_|ATBB|AKCp|ABSK|LTAI|AKID|NRAK-|ntn_|HRKU-|nfp_|sgp_|jina_"
@@ -41,6 +40,7 @@ _ANY_SERVICE = (
 
 _TOKENS = (
     rf"{_BEFORE_ANYTHING}[\w-]{{16,}}+(?:\.[\w-]{{16,}}+){{0,4}}",
+    r"(?:sntrys_|fm[12]_)[\w+/=-]{16,}+",
     rf"{_BEFORE_LETTERS_AND_DIGITS}(?=[A-Za-z]{{0,60}}?(?:\d|[a-z][A-Z]))[A-Za-z0-9]{{14,}}+",
     rf"{_BEFORE_HEXADECIMALS}[\da-f]{{32,}}+(?![G-Zg-z])",
     r"sk-(?!learn|image)(?=[A-Za-z_-]{0,60}\d)[\w-]{16,}+",
@@ -54,6 +54,8 @@ _TOKENS = (
     r"(?<=pat\w{14}\.)[\da-f]{64}|pat-[a-z]{2}\d-[\da-f-]{36}",
     r"re_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}+|oy2[a-z2-7]{43}(?!\w)|cio[A-Za-z0-9]{32}(?!\w)",
     r"EAA[A-Za-z0-9]{60,}+|EAAA[\w-]{60}",
+    r"A{18,24}(?=[\w%]{0,60}\d)[B-Za-z0-9%][A-Za-z0-9%]{59,}+(?![+/=])",
+    r"(?:5[HJK][1-9A-HJ-NP-Za-km-z]{49}|(?=\w{0,40}\d)[KL][1-9A-HJ-NP-Za-km-z]{51})(?!\w)",
     r"AGE-SECRET-KEY-1[A-Z0-9]{20,}+|nsec1[a-z0-9]{50,}+|xprv[A-Za-z0-9]{100,}+",
     r"LS0tLS1CRUdJTi(?:BSU0EgUFJJ|BQUklWQVRF|BPUEVOU1NI|BFQyBQUklW|BFTkNSWVBU|BEU0EgUFJJ)[\w+/=]{16,}+",
     r"(?<=SG\.)[\w-]{16,}+\.[\w-]{16,}+",
@@ -76,7 +78,7 @@ _PRIVATE_KEY = (
     r"-----begin (?:[A-Z0-9 ]{0,40} )?PRIVATE KEY(?: BLOCK)?-----"
     rf"(?:[^-]*+(?:-(?!----)[^-]*+){{0,4000}}-----END [A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----|{_KEY_LINES})"
 )
-_PUTTY_KEY = rf"PuTTY-User-Key-File-\d:(?:(?!PuTTY)[\s\S]){{0,4000}}?Private-Lines: ?\d*{_KEY_LINES}"
+_PUTTY_KEY = rf"private-lines: ?\d{{0,4}}({_KEY_LINES}(?:\s{{1,4}}Private-MAC: ?[\da-f]{{40,}}+)?)"
 _NO_PORT = r"(?!\d{1,5}(?:[/?#]|\s|$))"
 _USER_INFORMATION = (
     r"://(?:[^\s/:@\"'<>]{0,100}:(?:"
@@ -95,52 +97,35 @@ _PGPASS_LINE = r":5432:[^\s:]{1,64}:[^\s:]{1,64}:([^\s\"'\\]{3,}+)"
 _QUOTE = r"\\{0,7}[\"'`]"
 _PAIRS = r"(?=[\w.$-]{1,64}=[^=\s])[^\n\r\"'\\]{6,}+"
 _COOKIES = rf"cookies?(?:{_QUOTE})?\s{{0,3}}[:=,]\s{{0,3}}(?:(?:{_QUOTE})?({_PAIRS})|\{{([^}}\n]{{8,}}+))"
-_SCHEME = r"(?:\s|%20|[:=]|\\{0,3}[\"']){1,4}"
+_SCHEME = r"(?:\s|\\\n|%20|[:=]|\\{0,3}[\"']){1,4}"
 _RANDOM = r"(?=[\w.~+/=-]{0,60}?(?:[A-Za-z]\d|\d[A-Za-z]|[A-Z][a-z][A-Z]|[a-z][A-Z]{2}))"
 _BEARER = rf"(?i:bearer){_SCHEME}({_RANDOM}[\w.~+/=-]{{8,}}+)"
 
 
-class _Form(NamedTuple):
-    """A sign and the pattern of what begins with it; the secret is its last group, or all of it."""
+_AT_HOST = Before(
+    b"@",
+    re.compile(r"@(?:(?:tcp|unix)\(|[\w.-]{1,60}:\d{2,5}\b|\d{1,3}\.\d{1,3}\.)"),
+    re.compile(rf"(?<![\w/.])(?:[\w.-]{{1,32}}/)?[\w.-]{{1,32}}:(?!//)({_RANDOM}[^\s:@/\"'\\]{{6,64}})\Z"),
+)
+"""A user and a password in front of a host, without a scheme: ``app:…@tcp(db:3306)``, ``me:…@10.0.0.5:8080``."""
 
-    sign: bytes
-    pattern: re.Pattern[str]
-
-    def look(self, text: str, position: int) -> Span | None:
-        """See `Finder.look`."""
-        found = self.pattern.match(text, position)
-        return found.span(found.lastindex or 0) if found else None
-
-
-class _AtHost:
-    """A user and a password in front of a host, without a scheme: ``app:…@tcp(db:3306)``, ``me:…@10.0.0.5:8080``."""
-
-    sign = b"@"
-    _reach = 100
-    _place = re.compile(r"@(?:(?:tcp|unix)\(|[\w.-]{1,60}:\d{2,5}\b|\d{1,3}\.\d{1,3}\.)")
-    _user = re.compile(rf"(?<![\w/.])[\w.-]{{1,32}}:(?!//)({_RANDOM}[^\s:@/\"'\\]{{6,64}})\Z")
-
-    def look(self, text: str, position: int) -> Span | None:
-        """See `Finder.look`."""
-        if not self._place.match(text, position):
-            return None
-        user = self._user.search(text, max(0, position - self._reach), position)
-        return user.span(1) if user else None
-
+_WINDOWS_HASH = Before(b":::", re.compile(":::"), re.compile(r"(?<![\da-f])([\da-fA-F]{32})\Z"))
 
 FORMS: tuple[Finder, ...] = (
-    _Form(LONG_WORD, re.compile(rf"{_NO_NAME}{_GLUED}({'|'.join(_TOKENS)}|{_PUTTY_KEY})")),
-    _Form(b"-----begin ", re.compile(_PRIVATE_KEY, re.IGNORECASE)),
-    _Form(b"://", re.compile(_USER_INFORMATION)),
-    _Form(b"hook", re.compile(_WEBHOOK)),
-    _Form(b"$", re.compile(_HASH)),
-    _Form(b"%", re.compile(r"%24(?:1|5|6|7|y|2[abxy]|apr1)%24([\w.%+-]{16,}+)")),
-    _Form(b":5432:", re.compile(_PGPASS_LINE)),
-    _Form(b"~", re.compile(r"(?<=\dQ)~[\w~.-]{30,}+")),
-    _Form(
+    Form(LONG_WORD, re.compile(rf"{_NO_NAME}{_GLUED}({'|'.join(_TOKENS)})")),
+    Form(b"-----begin ", re.compile(_PRIVATE_KEY, re.IGNORECASE)),
+    Form(b"private-lines:", re.compile(_PUTTY_KEY, re.IGNORECASE)),
+    Form(b"://", re.compile(_USER_INFORMATION)),
+    Form(b"hook", re.compile(_WEBHOOK)),
+    Form(b"$", re.compile(_HASH)),
+    Form(b"%", re.compile(r"%24(?:1|5|6|7|y|2[abxy]|apr1)%24([\w.%+-]{16,}+)")),
+    Form(b":5432:", re.compile(_PGPASS_LINE)),
+    Form(b"~", re.compile(r"(?<=\dQ)~[\w~.-]{30,}+")),
+    Form(
         b"identified by", re.compile(r"identified by\s{1,3}(?:password\s)?\\{0,3}[\"']([^\"'\\\n]{3,}+)", re.IGNORECASE)
     ),
-    _AtHost(),
-    _Form(b"cookie", re.compile(_COOKIES, re.IGNORECASE)),
-    _Form(b"bearer", re.compile(_BEARER)),
+    _AT_HOST,
+    _WINDOWS_HASH,
+    Form(b"cookie", re.compile(_COOKIES, re.IGNORECASE)),
+    Form(b"bearer", re.compile(_BEARER)),
 )

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from grader_daemon.analysis.redaction.redactor import Finder, Span
+from grader_daemon.analysis.redaction.finders import Finder
+from grader_daemon.analysis.redaction.spans import Span
 from grader_daemon.analysis.redaction.values import (
     OF_HEADERS,
     OF_PASSWORDS,
+    OF_SHORT_NAMES,
     OF_TOKENS,
     OF_UNKNOWN_KEYS,
     QUOTE,
@@ -25,7 +27,7 @@ _REACH = 26
 
 _TYPE = r"(?:[\w&' ]{0,12}?(?:str|bytes|[Ss]tring|SecretStr)|Optional\[\w{1,20}\])(?: ?\| ?\w{1,10})?"
 _ASSIGNED = (
-    rf"(?:\]|\*\*)?\s{{0,3}}(?::\s{{0,2}}{_TYPE}\s{{0,2}}=(?!=)|:=|=>|={{1,3}}|:|%3[AaDd]|\\{{1,4}}u003[ad])"
+    rf"(?:\]|\*\*)?\s{{0,3}}(?::\s{{0,2}}{_TYPE}\s{{0,2}}=(?!=)|:=|=>|={{1,3}}|:|：|是|は)"
     r"[ \t]{0,8}(?:[|>][+-]?\n[ \t]{1,8})?(?:\*\*|<\w{1,12}>)?[ \t]?"
 )
 _ELEMENT = r"(?:</?\w{1,12}>\s{0,3}){1,4}|>(?=[^\s<])"
@@ -33,12 +35,12 @@ _PAIR = (
     r"[\s\\\"'`,;+|>{\dnrt-]{0,24}+(?:(?:[Pp]arameter|[Dd]efault|[Ss]tring)?[Vv]alue|default)"
     rf"{QUOTE}?\s{{0,3}}[:=]\s{{0,3}}"
 )
-_CLAUSE = r"\s(?:\([^()\n]{1,40}\)|(?:for|to|of|on)(?:\s[\w@/-]{1,24}){1,3}?)(?::|\s(?:is|was)\s)\s{0,3}"
+_CLAUSE = r"\s(?:\([^()\n]{1,40}\)|(?:for|to|of|on)(?:\s[\w@/.'\"-]{1,60}){1,3}?)(?::|\s(?:is|was)\s)\s{0,3}"
 _JOINT = re.compile(
     rf"(?P<quoted>{QUOTE})?(?:(?P<assigned>{_ASSIGNED}|{_ELEMENT}|{_PAIR}|{_CLAUSE})"
     r"|(?P<listed>[ \t]{0,20}\|[ \t]{0,20}|\(\s?(?=\\{0,3}[\"'])"
     r"|(?(quoted)(?:\s{0,3},\s{0,3}|(?:\r?\n|(?:\\r)?\\n){2})|(?!)))"
-    r"|(?P<said>\s{1,3}(?:(?:is|was|are|to|as|be|ist|lautet|est|es)\s{1,3})?(?::\s)?))"
+    r"|(?P<said>\s{1,3}(?:(?:is|was|are|to|as|be|ist|lautet|est|es|è|é|jest|это)(?:\s{1,3}|(?=:)))?(?::\s)?))"
 )
 """What stands between a name and its value; `listed` are the cells of a table and the elements of a list."""
 
@@ -60,7 +62,9 @@ def _value(text: str, name: re.Match[str], values: Values) -> Span | None:
         return None
     if joint["assigned"] is not None or _OPTION.search(text, max(0, name.start() - _REACH), name.start()):
         return values.assigned.at(text, joint.end())
-    return (values.said if joint["listed"] is None else values.listed).at(text, joint.end())
+    if joint["listed"] is not None:
+        return values.listed.at(text, joint.end())
+    return None if "." in name["rest"] else values.said.at(text, joint.end())
 
 
 # -- the name ----------------------------------------------------------------------------------------------------------
@@ -68,19 +72,20 @@ def _value(text: str, name: re.Match[str], values: Values) -> Span | None:
 _REST = r"(?P<rest>[\w.-]{0,30}+)"
 _MORE_WORDS = r"(?:(?<=[_.-])|(?<=require)|(?<=store)|(?<=key))pass(?![a-z])|(?-i:(?<=[a-z])Pass(?![a-z]))"
 _SHORT_WORDS = r"pass(?=\\*[\"']\s?[:=]|=|:(?=\S{0,40}[A-Za-z])\S{0,40}\d)"
-_WORDS = rf"(?:pass(?:wor[dt]|wd|phrase|code|key)s?|{_MORE_WORDS}|{_SHORT_WORDS}|(?<=mot de )passe)"
+_WORDS = rf"(?:pass(?:wor[dt]|wd|phrase|code|key)s?|{_MORE_WORDS}|{_SHORT_WORDS}|(?<=mot[ _-]de[ _-])passe)"
 _PROTECTED = (
     *("api", "app", "access", "secret", "private", "auth", "sign", "signing", "encrypt", "encryption", "master"),
     *("account", "service", "server", "license", "licence", "deploy", "ssh", "shared", "subscription", "client"),
     *("storage", "admin", "root", "function", "session", "cookie", "jwt", "hmac", "aes", "webhook", "project", "write"),
-    *("read", "live", "test", "sandbox", "merchant", "integration", "host", "device"),
+    *("read", "live", "test", "sandbox", "merchant", "integration", "host", "device", "priv"),
+    *("zugangs", "zugriffs", "lizenz", "geheim", "geheimer", "privater"),
 )
 
 
 class _Name(NamedTuple):
     """A word in the names of secrets, and how their values look."""
 
-    sign: bytes
+    sign: bytes | str
     name: re.Pattern[str]
     values: Values
 
@@ -90,16 +95,16 @@ class _Name(NamedTuple):
         return _value(text, name, self.values) if name else None
 
 
-class _KeyName:
+class _KeyName(NamedTuple):
     """A key is a secret by what it opens, which stands before the word; behind any other word, if it looks like one."""
 
-    sign = b"key"
-    _name = re.compile(rf"keys?{_REST}", re.IGNORECASE)
+    sign: bytes | str
+    name: re.Pattern[str]
 
     def look(self, text: str, position: int) -> Span | None:
         """See `Finder.look`."""
         before = text[max(0, position - _REACH) : position]
-        name = self._name.match(text, position)
+        name = self.name.match(text, position)
         if name and before.lower().rstrip(" _.-").endswith(_PROTECTED):
             return _value(text, name, OF_PASSWORDS)
         if name and before.endswith(("_", "-")):
@@ -107,17 +112,37 @@ class _KeyName:
         return None
 
 
+def _sign(word: str) -> bytes | str:
+    return word.encode() if word.isascii() else word
+
+
+def _key(word: str) -> _KeyName:
+    return _KeyName(_sign(word), re.compile(rf"{word}s?{_REST}", re.IGNORECASE))
+
+
 def _name(sign: str, pattern: str, values: Values) -> _Name:
-    return _Name(sign.encode(), re.compile(pattern, re.IGNORECASE), values)
+    return _Name(_sign(sign), re.compile(pattern, re.IGNORECASE), values)
 
 
 NAMES: tuple[Finder, ...] = (
     _name("pass", _WORDS + _REST, OF_PASSWORDS),
     _name("pw", rf"(?:pwd|(?<![a-z])pw|(?<=[_-])pw)(?![a-z]|=/|: /){_REST}", OF_PASSWORDS),
     _name("secret", rf"secret(?!s(?!\w)){_REST}", OF_PASSWORDS),
-    _KeyName(),
+    *map(_key, ("key", "schlüssel", "Schlüssel")),
     _name("token", rf"tokens?{_REST}", OF_TOKENS),
     _name("&", r"&(?:amp;|x-amz-|x-goog-){0,2}sig(?:nature)?(?P<rest>)(?==)", OF_TOKENS),
     _name("?sig", r"\?sig(?:nature)?(?P<rest>)(?==)", OF_TOKENS),
     _name("auth", r"auth(?:orization)?(?P<rest>(?:[_-](?:header|value|code))?)(?![\w-])", OF_HEADERS),
+    _name("pass", r"(?<!\w)pass(?=\s{0,3}[:=]\s)(?P<rest>)", OF_SHORT_NAMES),
+    _name("psk", rf"(?<![a-z])psk(?![a-z]){_REST}", OF_PASSWORDS),
+    _name("kennwort", rf"kennwort{_REST}", OF_PASSWORDS),
+    _name("contrase", rf"contrase[ñn]as?{_REST}", OF_PASSWORDS),
+    _name("senha", rf"(?<!\w)senha{_REST}", OF_PASSWORDS),
+    _name("wachtwoord", rf"wachtwoord{_REST}", OF_PASSWORDS),
+    _name("ösenord", rf"(?<=l)ösenord{_REST}", OF_PASSWORDS),
+    _name("asło", rf"(?<=h)asło{_REST}", OF_PASSWORDS),
+    _name("ароль", rf"(?<=п)ароль{_REST}", OF_PASSWORDS),
+    *(_name(word, rf"{word}(?P<rest>)", OF_PASSWORDS) for word in ("密码", "密碼", "パスワード", "비밀번호")),
+    _name("clave", r"(?<!\w)clave(?P<rest>)", OF_SHORT_NAMES),
+    _name("lé", r"(?<=c)lés? (?:d['’])?(?:api|acc[èe]s|secr[èe]te|priv[ée]e)(?P<rest>)", OF_TOKENS),
 )

@@ -1,16 +1,22 @@
-"""Passwords behind the short options of programs that take them there."""
+"""Passwords that programs take: behind a short option, at a place of their own, through a pipe."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-from grader_daemon.analysis.redaction.redactor import Finder, Span
+from grader_daemon.analysis.redaction.finders import Before, Finder, Form
+from grader_daemon.analysis.redaction.spans import Span
+from grader_daemon.analysis.redaction.values import ODD
 
 _REACH = 200
-_QUOTE = r"\\{0,3}[\"']"
-_VALUE = rf"(?:{_QUOTE}([^\"'\\\n]{{3,}}+)|((?![-$])[^\s\"'\\|;&<>]{{3,}}+))"
+_QUOTE = r"\\{0,7}[\"']"
+_VALUE = rf"(?:{_QUOTE}((?!\$)[^\"'\\\n]{{3,}}+)|((?![-$])[^\s\"'\\|;&<>]{{3,}}+))"
 _USER = rf"(?:{_QUOTE})?[^\s:%,\"'\\]{{1,64}}[:%,]((?!\d+\b|\$)[^\s\"'\\]{{3,}}+)"
+_WORD = r"(?:\s\S{1,80}+)"
+
+
+# -- behind options ----------------------------------------------------------------------------------------------------
 
 
 class _Taker(NamedTuple):
@@ -21,40 +27,104 @@ class _Taker(NamedTuple):
 
 
 def _taker(option: str, value: str, programs: str) -> _Taker:
-    return _Taker(re.compile(rf"\s(?:{option})[ =]?{value}"), re.compile(rf"\b(?:{programs})\b[^\n|;&]*\Z"))
+    return _Taker(re.compile(rf"\s?(?:{option})[ =]?{value}"), re.compile(rf"\b(?:{programs})\b[^\n|;&]*\Z"))
 
 
-class _ShortOptions:
+class _Options(NamedTuple):
     """Looks at what stands before an option only if it is one that somebody takes a secret with."""
 
-    sign = b" -"
-    _takers = (
+    sign: bytes
+    takers: tuple[_Taker, ...]
+
+    def look(self, text: str, position: int) -> Span | None:
+        """See `Finder.look`."""
+        for option, programs in self.takers:
+            found = option.match(text, position)
+            if found and programs.search(text, max(0, position - _REACH), position):
+                return found.span(found.lastindex or 0)
+        return None
+
+
+_READERS = (
+    r"sudo\s[^|\n]{0,60}?-S|chpasswd|passwd --stdin|kinit|cryptsetup|smbpasswd|pdbedit|ssh-add|gpg|bw unlock"
+    r"|vault login|(?:docker|podman|helm registry|gh auth|az|argocd|oc|npm|heroku)"
+    r"[^|\n]{0,60}?(?:log-?in|--with-token)"
+)
+"""They read a password where others read a file."""
+
+_SHORT = _Options(
+    b" -",
+    (
         _taker(
             "-[pP]",
             _VALUE,
             r"sshpass|mysql\w*|mariadb\w*|mongo\w*|(?:docker|podman|az|helm registry) login|7z[ar]?|unzip|zip|sqlcmd"
-            r"|mosquitto_\w+|ftp",
+            r"|bcp|mosquitto_\w+|ftp|ipmitool|evil-winrm|twine|usermod|useradd|rdesktop|crackmapexec|netexec|nxc|smbmap"
+            r"|ssh-keygen|winexe",
         ),
-        _taker("-u|-U|--user|--proxy-user", _USER, r"curl|wget|lftp|smbclient|ab|siege|rpcclient|https?"),
+        _taker(
+            "-u|-U|--user|--proxy-user", _USER, r"curl|wget|lftp|smbclient|ab|siege|rpcclient|https?|winexe|snmp\w+"
+        ),
         _taker("-a", _VALUE, r"redis-cli|https?"),
         _taker("-w", _VALUE, r"ldap\w+"),
         _taker("-k", _VALUE, r"openssl"),
-        _taker("-b[cmB]{0,2}", r"\s\S{1,80}+\s\S{1,64}+\s{0,3}\s([^\s\"'\\]{3,}+)", r"htpasswd"),
-    )
-    _to_sudo = re.compile(
-        r"\b(?:echo|printf)\s(?:-n\s)?\\?[\"']?([^\s\"'\\|$]{3,64})(?:\\{1,2}n)?\\?[\"']?\s?\|\s?sudo\Z"
-    )
+        _taker("-N", _VALUE, r"ssh-keygen"),
+        _taker("-[AX]", _VALUE, r"snmp\w+"),
+        _taker("-t", _VALUE, r"doctl auth init"),
+        _taker(
+            "-b[cmB]{0,2}",
+            r"(?:\s-[a-zA-Z]{1,3}){0,3}\s[^\s-]\S{0,80}\s{1,3}\S{1,64}\s{1,3}([^\s\"'\\]{3,}+)",
+            r"htpasswd",
+        ),
+    ),
+)
+_OF_WINDOWS = Form(b"freerdp", re.compile(rf"freerdp\s[^\n|;&]{{0,200}}?\s/p:{_VALUE}"))
+_HERE_STRING = _Options(b"<<<", (_taker("<<<", rf"(?:{_QUOTE})?(?:[\w.-]{{1,32}}:)?{_VALUE}", _READERS),))
 
-    def look(self, text: str, position: int) -> Span | None:
-        """See `Finder.look`."""
-        for option, programs in self._takers:
-            found = option.match(text, position)
-            if found and programs.search(text, max(0, position - _REACH), position):
-                return found.span(found.lastindex or 0)
-        if text.startswith(" -S", position):
-            piped = self._to_sudo.search(text, max(0, position - _REACH), position)
-            return piped.span(1) if piped else None
-        return None
+# -- through a pipe ----------------------------------------------------------------------------------------------------
+
+_PIPE = Before(
+    b"|",
+    re.compile(rf"\|\s{{0,4}}(?:sudo\s(?:-[a-z]+\s)*)?(?:{_READERS})\b"),
+    re.compile(
+        rf"\b(?:echo|printf)\s(?:-\w{{1,3}}\s)?(?:{_QUOTE}%s(?:\n)?{_QUOTE}\s)?(?:{_QUOTE})?(?:[\w.-]{{1,32}}:)?"
+        r"((?!\$)[^\s\"'\\|]{3,64})\s{0,2}(?:\\{0,7}[\"'])?\s{0,3}\Z"
+    ),
+)
+_ACCOUNTS = (
+    r"(?<=ch)passwd[^\n|;&]{0,40}<<-?\s?[\"'\\]{0,4}\w{1,20}[\"'\\]{0,4}\n((?:[\w.-]{1,32}:[^\n]{3,200}\n?){1,100})"
+)
+
+# -- at a place of their own -------------------------------------------------------------------------------------------
+
+_OPENED = r"\\{0,7}[\"']?"
+_BEHIND_PASS = (
+    rf"(?:{_ACCOUNTS}|(?<=wpa_)passphrase{_WORD}\s{_OPENED}{ODD}|(?<=change_)password{_WORD}\s{_OPENED}{ODD}"
+    r"|(?<=set )password(?: for \S{1,80})?\s{0,2}(?:=|to)\s{0,2}(?:password\s?\()?\\{0,7}[\"']([^\"'\\\n]{3,}+))"
+)
+_BEHIND_USER = rf"(?:(?:(?<=net )|(?<=add_))user{_WORD}|(?<= /)user:\S{{1,60}}+)\s{_OPENED}{ODD}"
+_SEND = (
+    r"assword[:?]?[^\w\n]{0,8}\s{0,4}[^\w]{0,6}(?:[\w.]{1,20}\.)?send(?:line)?\s?[-( ]{0,3}\\{0,7}[\"']"
+    r"((?!\$)[^\"'\\\s]{3,}+)"
+)
+_SECURE = r"securestring(?:\s-\w{1,20}){0,2}\s\(?\\{0,7}[\"'](?!\$)([^\"'\\\n]{3,}+)"
+_ORACLE = rf"sqlplus\s(?:-\w{{1,10}}\s){{0,3}}{_OPENED}[\w$#]{{1,30}}/([^\s@\"'\\/]{{3,}}+)"
 
 
-OPTIONS: tuple[Finder, ...] = (_ShortOptions(),)
+def _place(sign: bytes, pattern: str) -> Form:
+    return Form(sign, re.compile(pattern, re.IGNORECASE))
+
+
+OPTIONS: tuple[Finder, ...] = (
+    _SHORT,
+    _OF_WINDOWS,
+    _HERE_STRING,
+    _PIPE,
+    _place(b"pass", _BEHIND_PASS),
+    _place(b"user", _BEHIND_USER),
+    _place(b"assword", _SEND),
+    _place(b"securestring", _SECURE),
+    _place(b"sqlplus", _ORACLE),
+    _place(b"login", rf"(?<=vault )login(?:\s-\S{{1,60}}+){{0,3}}\s(?:token=)?{_OPENED}{ODD}"),
+    _place(b"unlock", rf"(?<=bw )unlock\s{_OPENED}{ODD}"),
+)

@@ -13,12 +13,15 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from grader_daemon.analysis.redaction.redactor import Span
+from grader_daemon.analysis.redaction.spans import Span
 
 QUOTE = r"(?:\\{0,7}[\"'`]|&quot;|&\#3[49];|%2[27]|\\{1,4}u002[27])"
 
 _CHARACTER = r"[^\s\"'`\\<>,;&|]"
 _END = r"(?=[\s\"'`\\,;&|)\]}<>:=.]|\Z)"
+_FOURS = r"[a-z]{4}(?: [a-z]{4}){3}(?!\w)"
+"""The password of an application, as Google shows it."""
+
 _NAME_AGAIN = r"[\w.$ -]{0,40}?(?i:passwor[dt]|passwd|pwd|passphrase|secret|token|key|credential|auth)s?"
 _FILLER = (
     r"(?i:none|null|nil|true|false|undefined|yes|no|empty|required|optional|str|string|bytes|int|integer|bool|boolean"
@@ -30,12 +33,14 @@ _BLANK = re.compile(
 )
 """Put where a secret would stand, or its type."""
 
-_SENTENCE = re.compile(
-    r"[^\n\"'`]{0,60}?\b(?:must|required|invalid|is|are|should|least|field|incorrect|wrong|not|cannot|please|enter|match|do)\b"
+SENTENCE = (
+    r"[^\n\"'`]{0,60}?\b(?:must|required|invalid|is|are|should|least|field|incorrect|wrong|not|cannot|please|enter"
+    r"|match|do)\b"
 )
 _CODE = re.compile(
     rf"--|-[a-z-]+(?:[\s=]|\Z)|[A-Za-z_]+(?:\.[A-Za-z_]+)*[(\[]|[A-Za-z_]+(?:\.[A-Za-z_]+)+{_END}"
-    rf"|(?<== )[a-z]+(?:_[a-z]+)+{_END}|(?<=: )(?:[A-Za-z']{{1,20}},? [A-Za-z(]|(?:[A-Z][a-z]+){{2,4}}\s?[=,)])"
+    rf"|(?<== )[a-z]+(?:_[a-z]+)+{_END}|(?<=: )(?!{_FOURS})(?:[^\W\d_]|'){{1,20}},? [^\W\d_(]"
+    rf"|(?<=: )(?:[A-Z][a-z]+){{2,4}}\s?[=,)]"
     r"|[~.]?/[\w.-]{1,40}/|https?:"
 )
 """What programs, and sentences behind a colon, go on with."""
@@ -45,14 +50,19 @@ _ALGORITHM = re.compile(
     r"|x509|http",
     re.IGNORECASE,
 )
+_PATH = re.compile(r"[~.]{0,2}/[a-z_][\w.-]{0,40}/|(?:[\w.@+-]{1,60}/){1,12}[\w.@+-]{0,60}\.[a-z]\w{0,5}(?![\w/+=])")
 _NO_WORD = r"(?![a-z_.-]{0,19}+(?:[\s\"'`\\,;&|()\[\]{}<>:=]|\Z))"
 _MIXED = r"[A-Za-z]\d|\d[A-Za-z]|[A-Z][a-z][A-Z]|[a-z][A-Z]{2}[A-Za-z]|[a-z]{20}|[A-Z]{20}"
 _SPECIAL = r"\w[!#$%^*~@+?]\w"
 _DISORDER = rf"{_NO_WORD}(?={_CHARACTER}{{8}})(?={_CHARACTER}{{0,60}}?(?:{_MIXED}))"
-_ODDITY = rf"{_NO_WORD}(?={_CHARACTER}{{6}})(?={_CHARACTER}{{0,60}}?(?:{_MIXED}|{_SPECIAL}))"
+ODDITY = rf"{_NO_WORD}(?={_CHARACTER}{{6}})(?={_CHARACTER}{{0,60}}?(?:{_MIXED}|{_SPECIAL}))"
+ODD = rf"({ODDITY}{_CHARACTER}{{6,}}+)"
+"""A word that is no word, as passwords are which nothing but their place tells."""
+
 _LONG = rf"(?=[\w+/=-]{{24}})(?![\da-f-]+\b){_DISORDER}"
 
 _BARE = re.compile(
+    rf"{_FOURS}|"
     r"(?:[^\s\"'`\\<>,;&|)\]}]++|[,;&|)\]}](?![\s\"'`\\,;)\]}.]|\Z|[\w.-]{1,40}=)|\\(?![nrtu\"'`\\])){1,4000}"
 )
 """A value without quotes: a comma or the like belongs to it unless something else follows."""
@@ -108,9 +118,9 @@ _SCHEMES = r"(?i:bearer|basic|token|digest|negotiate|apikey|hawk|bot|ssws|key|sp
 _SCHEME = re.compile(rf"{QUOTE}?(?:{_SCHEMES}(?:\s|%20){{1,3}})?{QUOTE}?")
 _NEVER = re.compile(r"(?!)")
 
-_disorderly = Rule(re.compile(_DISORDER), (_ALGORITHM, _BLANK))
-_odd = Rule(re.compile(_ODDITY), (_ALGORITHM, _BLANK))
-_long = Rule(re.compile(_LONG), (_ALGORITHM, _BLANK))
+_disorderly = Rule(re.compile(_DISORDER), (_ALGORITHM, _PATH, _BLANK))
+_odd = Rule(re.compile(ODDITY), (_ALGORITHM, _PATH, _BLANK))
+_long = Rule(re.compile(_LONG), (_ALGORITHM, _PATH, _BLANK))
 
 
 def _one(opening: re.Pattern[str], rule: Rule) -> Value:
@@ -120,18 +130,23 @@ def _one(opening: re.Pattern[str], rule: Rule) -> Value:
 OF_PASSWORDS = Values(
     assigned=Value(
         _OPENED,
-        quoted=Rule(re.compile(""), (_BLANK, _SENTENCE)),
+        quoted=Rule(re.compile(""), (_BLANK, re.compile(SENTENCE))),
         bare=Rule(re.compile(rf"{_CHARACTER}{{4}}"), (_BLANK, _CODE)),
     ),
     listed=_one(_UNQUOTED, _odd),
     said=Value(
-        _OPENED, quoted=Rule(re.compile(rf"[^\s\"']{{4,200}}+[\"']|{_ODDITY}"), (_ALGORITHM, _BLANK)), bare=_odd
+        _OPENED, quoted=Rule(re.compile(rf"[^\s\"']{{4,200}}+[\"']|{ODDITY}"), (_ALGORITHM, _PATH, _BLANK)), bare=_odd
     ),
 )
 OF_TOKENS = Values(
-    assigned=Value(_OPENED, quoted=_disorderly, bare=Rule(_disorderly.like, (_ALGORITHM, _BLANK, _CODE))),
+    assigned=Value(_OPENED, quoted=_disorderly, bare=Rule(_disorderly.like, (_ALGORITHM, _PATH, _BLANK, _CODE))),
     listed=_one(_UNQUOTED, _disorderly),
     said=_one(_UNQUOTED, _disorderly),
 )
+OF_SHORT_NAMES = Values(
+    assigned=Value(_OPENED, quoted=_odd, bare=_odd), listed=_one(_NEVER, _odd), said=_one(_UNQUOTED, _odd)
+)
+"""Names that mean other things as well."""
+
 OF_UNKNOWN_KEYS = Values(assigned=_one(_UNQUOTED, _long), listed=_one(_NEVER, _long), said=_one(_UNQUOTED, _long))
 OF_HEADERS = Values(assigned=_one(_SCHEME, _odd), listed=_one(_SCHEME, _disorderly), said=_one(_SCHEME, _disorderly))

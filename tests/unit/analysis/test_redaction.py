@@ -10,11 +10,15 @@ from grader_daemon.analysis.redaction import MARK, SECRETS, SECRETS_AND_ADDRESSE
 from tests.redaction_set import ORDINARY_LINES, Sample, held_out, is_gone, labelled, ordinary_texts, words_hit
 from tests.strategies import texts
 from tests.timing import cpu_seconds, is_done_within
+from tests.unseen_secrets import CARRIERS as UNSEEN_CARRIERS
+from tests.unseen_secrets import HARMLESS
+from tests.unseen_secrets import KINDS as UNSEEN_KINDS
 
 redact = SECRETS.redact
 
 RECALL = 0.98
 RECALL_HELD_OUT = 0.96
+RECALL_UNSEEN = 0.95
 WORDS_HIT = 0.02
 KINDS = 20
 CARRIERS = 8
@@ -51,6 +55,26 @@ def test_most_secrets_of_other_services_in_other_texts_are_found() -> None:
     assert len(missed) <= (1 - RECALL_HELD_OUT) * len(samples), Counter(sample.kind for sample in missed)
 
 
+def test_most_kinds_of_the_list_that_was_written_unseen_are_found_wherever_they_stand() -> None:
+    missed = [
+        (kind.name, name)
+        for kind in UNSEEN_KINDS
+        for name, carrier in UNSEEN_CARRIERS.items()
+        if kind.left_in(redact(carrier(kind.text)))
+    ]
+
+    assert len(UNSEEN_KINDS) >= 120
+    assert len(missed) <= (1 - RECALL_UNSEEN) * len(UNSEEN_KINDS) * len(UNSEEN_CARRIERS), missed
+
+
+@pytest.mark.parametrize("carrier", UNSEEN_CARRIERS)
+def test_no_carrier_hides_what_is_found_in_plain_text(carrier: str) -> None:
+    plain = {kind.name for kind in UNSEEN_KINDS if not kind.left_in(redact(kind.text))}
+    carried = {kind.name for kind in UNSEEN_KINDS if not kind.left_in(redact(UNSEEN_CARRIERS[carrier](kind.text)))}
+
+    assert plain - carried == set()
+
+
 def test_each_kind_is_found_in_most_carriers(samples: list[Sample]) -> None:
     found: dict[str, list[bool]] = defaultdict(list)
     for sample in samples:
@@ -73,8 +97,15 @@ def test_redacting_twice_is_redacting_once(samples: list[Sample]) -> None:
 
 # -- ordinary text -----------------------------------------------------------------------------------------------------
 
+PATHS = (
+    "auth: /oauthlib/oauth2/rfc6749/clients/base.py",
+    "/usr/lib/python3/dist-packages/google/auth /home/kim/x1/y2",
+    "fuzz/pkcs12_key_parser.c\nfuzz/pkcs12_key2Parser9.c",
+    "git/contrib/credential/libsecret/git-credential-libsecret2.c",
+)
 
-@pytest.mark.parametrize("line", ORDINARY_LINES)
+
+@pytest.mark.parametrize("line", [*ORDINARY_LINES, *HARMLESS, *PATHS])
 def test_ordinary_lines_stay_as_they_are(line: str) -> None:
     assert redact(line) == line
 
@@ -116,6 +147,13 @@ def test_text_without_a_sign_stays(text: str) -> None:
         pytest.param("\ud83d PASSWORD=hunter2", f"\ud83d PASSWORD={MARK}", id="half-a-surrogate-pair"),
         pytest.param("PASSWORD=letmein", f"PASSWORD={MARK}", id="value-until-the-end"),
         pytest.param('password="never closed\nnext', f'password="{MARK}\nnext', id="quote-that-is-not-closed"),
+        pytest.param(
+            r'{"output": "ok\nPWD=hunter2\nok"}', rf'{{"output": "ok\nPWD={MARK}\nok"}}', id="behind-an-escape"
+        ),
+        pytest.param("?q=PWD%3Dhunter2%26x%3D1", f"?q=PWD%3D{MARK}%26x%3D1", id="between-escapes-of-a-url"),
+        pytest.param("PWD=\x1b[31mhunt\x1b[0mer2 x", f"PWD=\x1b[31m{MARK} x", id="colour-inside"),
+        pytest.param(r"PWD=hunt\u0065r2 x", f"PWD={MARK} x", id="letter-of-the-value-as-an-escape"),
+        pytest.param("?pw=a%20bc%21&x=1", f"?pw={MARK}&x=1", id="blank-of-a-url-in-a-value"),
     ],
 )
 def test_the_mark_stands_where_the_secret_was(text: str, redacted: str) -> None:
@@ -174,6 +212,47 @@ HOSTILE_UNITS = (
     *("curl -u a:b", "mysql -psecret1", "sshpass -p ", "bearer ", "hooks.slack.com/services/", ":5432:a:b:", "hook"),
     *("PuTTY-User-Key-File-2:", "PuTTY-User-Key-File-2: Private-Lines: 3 ", "sk-", "a", "aA1", "_", "-", "~", "0"),
     *("x" * 20 + " ", "x1" * 10 + ".", " ", "\n", '"', "\\", "\\n", "İ", "\U0001f600", "[redacted]", "12345678:"),
+    *(
+        "\\" * 16,
+        "\\u00",
+        "\\u001b[",
+        "\\x1",
+        "\x1b[",
+        "\x1b[31;",
+        "%",
+        "%25",
+        "%25252",
+        "%e2%82",
+        "&quot",
+        "'\"'",
+        "%20",
+    ),
+    *(
+        "pass:",
+        "mot de passe ",
+        "passwort als ",
+        "kennwort ",
+        "密码",
+        "пароль",
+        "схпароль ",
+        "contraseña es ",
+        "clé api ",
+    ),
+    *("api-schlüssel ", "psk=", "clave: a", "credentials: a", "creds: a / ", "login: ", "vault login ", "bw unlock "),
+    *("verification code ", " PIN: ", "phrase: ", "phrase: abc abc ", "mnemonic ", "mnemonic abc abc ", "aB1#cD2 as "),
+    *("| chpasswd", "echo a | sudo ", "echo aaa | sudo -S", "chpasswd <<<", "chpasswd <<EOF\n", "a:bcd\n", "<<< ", "|"),
+    *("net user a ", "add_user a ", " /user:a ", "wpa_passphrase a ", "set password for a", "set password = '"),
+    *(
+        "password:' send '",
+        "assword:",
+        "securestring -a ",
+        "sqlplus a/",
+        "freerdp /p:",
+        "freerdp a ",
+        "htpasswd -b -c ",
+    ),
+    *("private-lines: 1\nabcdefghijklmnopqrst\n", "private-lines:", "a" * 32 + ":::", ":::", "A" * 20, "A" * 24 + "b1"),
+    *("a/", "a.", "/a/", "key: /a/", "token a.b/", "sntrys_" + "a/" * 10, "K" + "aB1" * 17),
 )
 
 

@@ -1,0 +1,60 @@
+"""What looks for secrets: at every place where its sign stands, closer.
+
+A look must cost a bounded number of steps, or end behind what it has read: then any text takes linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple, Protocol
+
+from grader_daemon.analysis.redaction.spans import Span
+
+_LONG_WORD = 20
+_REACH = 160
+"""Characters before a sign that are looked at."""
+
+LONG_WORD = b"a" * _LONG_WORD + b" "
+"""The sign of a word of at least 20 letters, digits, "_", "-" and "~".
+
+It shows the end of one, because a search skips as far as the last character of what it looks for lies behind the same
+one before: nearly all of the text.
+"""
+
+
+class Finder(Protocol):
+    """Finds the secrets of one sign: lower-case ASCII as bytes, `LONG_WORD`, or other letters as they stand."""
+
+    @property
+    def sign(self) -> bytes | str:
+        """What every place to look at begins with."""
+
+    def look(self, text: str, position: int) -> Span | None:
+        """Give the secret that the sign at `position` leads to, if there is one."""
+
+
+class Form(NamedTuple):
+    """A sign and the pattern of what begins with it; the secret is its last group, or all of it."""
+
+    sign: bytes
+    pattern: re.Pattern[str]
+
+    def look(self, text: str, position: int) -> Span | None:
+        """See `Finder.look`."""
+        found = self.pattern.match(text, position)
+        return found.span(found.lastindex or 0) if found else None
+
+
+class Before(NamedTuple):
+    """A sign, the pattern of what begins with it, and that of what ends there; the secret is the last group of that."""
+
+    sign: bytes
+    behind: re.Pattern[str]
+    before: re.Pattern[str]
+
+    def look(self, text: str, position: int) -> Span | None:
+        """See `Finder.look`."""
+        if not self.behind.match(text, position):
+            return None
+        found = self.before.search(text, max(0, position - _REACH), position)
+        return found.span(found.lastindex or 0) if found else None
