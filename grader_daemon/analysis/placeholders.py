@@ -32,7 +32,7 @@ _EXTENSIONS = (
 _NO_PATH = r"(?:and/or|[Ii](?:nput)?/[Oo](?:utput)?|N/A|TCP/IP|SSL/TLS|TLS/SSL|HTTPS?/\d|read/write|client/server)\b"
 
 _QUOTED = re.compile(
-    r"(?<!\w)(?:b|u|r|f)?'(?!NoneType')(?:[^'\n]|(?<=\w)'(?=\w)){0,200}?'(?!\w)|\"(?!NoneType\")(?:[^\"\\]|\\.)*+\""
+    r"(?<!\w)(?:b|u|r|f)?'(?!NoneType')(?:[^'\n]|(?<=\w)'(?=\w)){0,200}?'(?!\w)|\"(?!NoneType\")(?:[^\"\\]|\\.){0,600}+\""
     r"|`[^`\n]{0,200}?[`'](?!['\w])|‘[^’]{0,200}+’|“[^”]{0,200}+”|«[^»]{0,200}+»"
 )
 _URL = re.compile(
@@ -45,7 +45,7 @@ _PATH = re.compile(
     r"|[\w.@%+~$-]*+/(?:[\w.@%+~$/=&#*?-]|:(?=\d)|::(?=\w)|\[[\w-]+\])*(?<![.:?]))"
 )
 _FILE = re.compile(
-    rf"(?<![\w.<-])(?:[\w+-]++(?:\.[\w+-]++){{0,6}}?\.(?:(?:{_EXTENSIONS})(?::\d{{1,6}}){{0,2}}(?![\w(-]|\.\w)|[a-z]{{2,5}}$)"
+    rf"(?<![\w.<+-])(?:[\w+-]++(?:\.[\w+-]++){{0,6}}?\.(?:(?:{_EXTENSIONS})(?::\d{{1,6}}){{0,2}}(?![\w(-]|\.\w)|[a-z]{{2,5}}$)"
     r"|(?:[A-Z][a-z]+file|README|LICENSE)\b)"
 )
 _HOST = re.compile(
@@ -55,7 +55,7 @@ _HOST = re.compile(
     r"[a-z][\w-]{1,40}:\d{2,5}\b(?![:.\w]))"
 )
 _OPTION = re.compile(r"(?<![\w<-])--?[A-Za-z][\w-]*+(?:=\S+)?")
-_CALLED = re.compile(r"\b[A-Za-z_][\w.]*+(?:<locals>[\w.]{1,60})?\(\)")
+_CALLED = re.compile(r"\b[A-Za-z_][\w.]{0,200}+(?:<locals>[\w.]{1,60})?\(\)")
 _REASONS = (
     "Bad Request|Unauthorized|Forbidden|Not Found|Method Not Allowed|Conflict|Gone|Too Many Requests"
     "|Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out"
@@ -79,9 +79,14 @@ _SIZE = re.compile(r"\d[\d.,]*[kKMGTP]i?[Bb]?|\d[\d.,]*B")
 _PLAIN = re.compile(r"-?v?\d[\d.,:+-]*+(?:-?(?:alpha|beta|rc|dev|post|pre)[.\d]*+)*")
 _OPAQUE = re.compile(
     r"0x[\da-fA-F]+|(?=.*\d)[\da-fA-F]{7,}|(?=.*\d)(?=.*[a-f])[\da-f]{6}|[\da-fA-F]{8}-[\da-fA-F-]{8,27}"
-    r"|.*\d[A-Za-z]+\d.*|.*[A-Za-z]\d+[A-Za-z].*"
+    r"|(?=.*\d[A-Za-z]++\d|.*[A-Za-z]\d++[A-Za-z]).*"
 )
-_KINDS = ((_TIME, "<time>"), (_SIZE, "<size>"), (_PLAIN, "<number>"), (_OPAQUE, "<id>"))
+_KINDS = (
+    (_TIME.fullmatch, "<time>"),
+    (_SIZE.fullmatch, "<size>"),
+    (_PLAIN.fullmatch, "<number>"),
+    (_OPAQUE.fullmatch, "<id>"),
+)
 _DIGIT_RUN = re.compile(r"\d+(?:[.,:]\d+)*")
 _UNIT_OF_TIME = re.compile(
     r"<number>(?: |-)(?:(?:milli|micro|nano)?seconds?|secs?|ms|minutes?|mins?|hours?|hrs?|days?|weeks?)\b"
@@ -102,7 +107,7 @@ _TEMPLATES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
     (needle, re.compile(pattern), replacement)
     for needle, pattern, replacement in (
         ("sh: ", r"(?<!\S)(?:\S{0,100}/)?(?:ba|z|da|k|a)?sh: (?:-c: )?(?:line )?(?:\d{1,6}: )?", ""),
-        ("id you mean", r"[.,;]? *\(?\b[Dd]id you mean.*$", ""),
+        ("id you mean", r"[.,;]? {0,9}\(?\b[Dd]id you mean.*$", ""),
         (": line ", r"^\S+: line \d{1,6}: ", ""),
         (": not found", r"^\S+: \d{1,6}: (?=\S+: not found$)", ""),
         ("ommand not found", r"^.*?[Cc]ommand not found(?:: .*)?$", "command not found: <text>"),
@@ -110,7 +115,7 @@ _TEMPLATES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
         ("not recognized", r"^(?:The term )?['\"]?.{1,200}? is not recognized as .*$", "command not found: <text>"),
         ("ermission denied (", r"^.*(Permission denied) \(.*", r"<host>: \1 (publickey)"),
         ("o module named", r"No module named .*", "No module named <text>"),
-        ("annot import name", r" \((?:unknown location|[^()]*[/\\][^()]*)\)$", ""),
+        ("annot import name", r" \((?:unknown location|[^()/\\]*+[/\\][^()]*+)\)$", ""),
         ("python", r"^\S*python[\d.]*(?:\.exe)?: ", "python: "),
         (".", rf"(?<!\S)(?:[a-z_$][\w$]{{0,60}}+\.){{1,8}}(?=[A-Z]\w{{0,60}}?(?:{EXCEPTIONS})\b)", ""),
         ("KeyError: ", r"KeyError: .*", "KeyError: <text>"),
@@ -129,7 +134,7 @@ _TEMPLATES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
             r"^[^\s:(]+(?:\(\d{1,6}(?:,\d{1,6})?\)|(?::\d{1,6}){1,2}):?(?: -)? ((?:fatal )?error\b)",
             r"<path>: \1",
         ),
-        ("moved value", r"\w+ of (?:partially )?moved value", "use of moved value"),
+        ("moved value", r"\b\w+ of (?:partially )?moved value", "use of moved value"),
         ("panicked at", r"^thread .* panicked at (?:'(.*)', \S+$|\S+: (.*))", r"panicked: \1\2"),
         (":in ", r"^\S+:\d{1,6}:in [`'].*?': ", "<path>: "),
         ("nil:NilClass", "nil:NilClass", "nil"),
@@ -139,7 +144,7 @@ _TEMPLATES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
         ("FAILED ", r"^FAILED \S+.*", "FAILED <path>"),
         ("make[", r"make\[\d{1,3}\]", "make"),
         ("npm ERR! ", "npm ERR! ", "npm error "),
-        ("[rejected]", r"\S+ -> \S+(?: \((?:fetch first|non-fast-forward)\))?", "<text> -> <text>"),
+        ("[rejected]", r"(?<!\S)\S+ -> \S+(?: \((?:fetch first|non-fast-forward)\))?", "<text> -> <text>"),
         ("not a git rep", r"(not a git repository).*", r"\1"),
         ("CONFLICT", r"CONFLICT \([^)]*\): (Merge conflict in) .*", r"CONFLICT: \1 <path>"),
         ("ould not find a version", r"(satisfies the requirement ).*", r"\1<text>"),
@@ -164,8 +169,8 @@ _TEMPLATES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
         ("peration timed out", "Operation timed out", "Connection timed out"),
         ("ost", r"(\b[Hh]ost(?:name)?:? )(?!key|name|is\b|not\b|or\b)[\w.:-]+", r"\1<host>"),
         ("API key provided", r"(API key provided: )\S+\.(?= |$)", r"\1<text>."),
-        ("ailable", r"[.,;]? *\(?\b[Aa]vailable \w{2,20}s(?: are| include)?: .*$", ""),
-        ("hoose from", r" *\(choose from .*$", ""),
+        ("ailable", r"[.,;]? {0,9}\(?\b[Aa]vailable \w{2,20}s(?: are| include)?: .*$", ""),
+        ("hoose from", r" {0,9}\(choose from .*$", ""),
         ("nknown column", r"(Unknown column ).*", r"\1<text>"),
         ("ndefined: ", r"\b(undefined: )\S+", r"\1<text>"),
         ("undefined reference", r"^.*(undefined reference to ).*", r"\1<text>"),
@@ -250,8 +255,8 @@ def _placeholder(match: re.Match[str]) -> str:
     token = match.group()
     if match["kept"]:
         return token
-    for pattern, placeholder in _KINDS:
-        if pattern.fullmatch(token):
+    for is_kind, placeholder in _KINDS:
+        if is_kind(token):
             return placeholder
     return _DIGIT_RUN.sub("<number>", token)
 

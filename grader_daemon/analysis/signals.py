@@ -69,7 +69,7 @@ _FOLLOWING = re.compile(
     r"|ld returned \d|did not complete successfully|returned a non-zero code|non-zero exit status|lifecycle script"
     r"|(?:exit(?:ed)?|return(?:ed)?)(?: with)? (?:code|status)|command failed(?::|$)|process completed with"
     r"|FAILED \((?:errors|failures)|\[ERROR\] (?:Failed to execute goal|-> \[|To see|Re-run|For more)"
-    r"|^(?:failures|errors?):?$|FAILURE: Build failed|\d+ (?:errors?|problems?|failed)\b.{0,60}$|elifecycle",
+    r"|^(?:failures|errors?):?$|FAILURE: Build failed|\d{1,9} (?:errors?|problems?|failed)\b.{0,60}$|elifecycle",
     re.IGNORECASE,
 )
 """Lines that only say that something before them failed."""

@@ -16,7 +16,7 @@ _READ_CHARACTERS = 2_000
 _MOST_RUNS = 20
 _START = (
     r"(?:^|[;&|(\n]|\b(?:then|do|time|sudo|env|uv run|poetry run|npx|bunx|python3?(?:\.\d+)? -m|bundle exec)\s"
-    r"|\b(?:ba|z|da)?sh -\w{0,3}c\s[\"']?)\s*"
+    r"|\b(?:ba|z|da)?sh -\w{0,3}c\s[\"']?)[^\S\n]*+"
 )
 _HINTS: Final = ("test", "spec", "jest", "mocha", "nox", "tox", "nose", "phpunit", "check")
 """One of these stands in every command that runs tests."""

@@ -1,0 +1,72 @@
+"""Every pattern of the package takes linear time: each is tried on what it looks for, cut and repeated."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from itertools import groupby
+from random import Random
+from typing import Any
+
+import pytest
+
+from grader_daemon.analysis.redaction import SECRETS_AND_ADDRESSES
+from tests.every_pattern import Found, every_pattern
+from tests.pumping import Pump, pumps
+from tests.timing import cpu_seconds
+
+_REDACTION = "analysis/redaction/"
+"""Its patterns are only tried behind signs, at places that the redactor counts: so their texts go through all of it."""
+
+_SIZE = 2_500
+_QUICK_SECONDS = 0.005
+"""What is faster than that at this size is looked at no closer: one step for each pair of characters takes longer."""
+
+PLACES = {
+    place: list(found) for place, found in groupby(every_pattern(), key=lambda found: found.place.partition(":")[0])
+}
+
+pytestmark = pytest.mark.no_cover
+
+
+def test_patterns_of_every_stage_are_found() -> None:
+    assert {"parsing/parser.py", "analysis/signals.py", "analysis/redaction/forms.py", "domain/phrases.py"} <= set(
+        PLACES
+    )
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_every_pattern_takes_linear_time(place: str) -> None:
+    chance = Random(place)
+    slow = [
+        f"{found.place}: {found.pattern.pattern!r:.80} on {pump}"
+        for found in PLACES[place]
+        for pump in pumps(found.pattern, samples=2, chance=chance)
+        if not _is_linear(found, pump)
+    ]
+    assert slow == []
+
+
+def test_a_pattern_that_is_not_linear_is_caught() -> None:
+    careless = Found("here", re.compile(r'"(?:[^"\\]|\\.)*+"'))
+
+    assert not _is_linear(careless, Pump("", r"\"", ""))
+
+
+def _is_linear(found: Found, pump: Pump) -> bool:
+    """Four times as much may take four times as long; a noisy machine gets two more chances to be quiet."""
+    before = _seconds(found, pump.text(_SIZE))
+    if before < _QUICK_SECONDS:
+        return True
+    text = pump.text(4 * _SIZE)
+    return any(_seconds(found, text) < 9 * before for _ in range(3))
+
+
+def _seconds(found: Found, text: str) -> float:
+    pattern = found.pattern
+    if found.place.startswith(_REDACTION):
+        return cpu_seconds(lambda: SECRETS_AND_ADDRESSES.redact(text))
+    content: Any = text.encode("latin-1", "replace") if isinstance(pattern.pattern, bytes) else text
+    if found.tried_by:
+        return cpu_seconds(lambda: [getattr(pattern, method)(content) for method in found.tried_by])
+    return cpu_seconds(lambda: deque(pattern.finditer(content), maxlen=0))
