@@ -12,7 +12,7 @@ _CORE = ",".join(
     f"grader_daemon/{part}"
     for part in (
         *("domain/*", "parsing/*", "analysis/*", "grading/*", "calibration/*", "patterns/*", "alerts/*", "reports/*"),
-        *("daemon/debounce.py", "daemon/reconcile.py", "daemon/scan_plan.py", "daemon/schedule.py"),
+        *("daemon/debounce.py", "daemon/lag.py", "daemon/reconcile.py", "daemon/scan_plan.py", "daemon/schedule.py"),
     )
 )
 _SPREAD = ("-n", str(2 + len(os.sched_getaffinity(0))), "--dist", "loadgroup")

@@ -35,7 +35,7 @@ def _print(status: Status) -> None:
             ("daemon", f"running, pid {status.pid}" if status.running else _HOW_TO_RUN),
             *((f"root {root}", watching.get(root, "not watched")) for root in status.roots),
             ("database", status.database),
-            ("waiting", daemon.backlog if daemon is not None and status.running else None),
+            ("waiting", _waiting(status)),
             ("last session", _silence(status)),
             ("last grade", status.last_graded_at),
             ("  after its last write", output.duration(status.lag_seconds)),
@@ -52,6 +52,15 @@ def _print(status: Status) -> None:
             ("file", "state", "tries", "why"),
             [(entry.path, entry.state, entry.attempts, entry.reason) for entry in status.troubled],
         )
+
+
+def _waiting(status: Status) -> str | None:
+    """Say how many files wait, and for how long if that is long."""
+    if status.daemon is None or not status.running:
+        return None
+    waited = status.daemon.longest_wait
+    late = f", the oldest for {output.duration(waited.total_seconds())}: it falls behind" if waited else ""
+    return f"{status.daemon.backlog:,}{late}"
 
 
 def _checks(quality: QualityStatus) -> str:

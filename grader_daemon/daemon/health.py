@@ -6,6 +6,7 @@ from time import monotonic
 
 import structlog
 
+from grader_daemon.daemon.lag import Lag
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.pulse import Pulse
 
@@ -22,6 +23,7 @@ class Health:
         self._pulses: list[Pulse] = []
         self._hanging: list[str] = []
         self._ready = False
+        self._lag = Lag()
         self._log = structlog.get_logger()
 
     def add_pulse(self, name: str) -> Pulse:
@@ -41,6 +43,15 @@ class Health:
         if not self._ready:
             self._ready = True
             self._notifier.ready()
+
+    def note_waiting(self, files: int, longest_seconds: float) -> None:
+        """Note how many files wait to be graded, and how long the first has; told when the daemon falls behind."""
+        if not self._lag.note(longest_seconds):
+            return
+        if self._lag.is_behind:
+            self._log.warning("intake.behind", waiting=files, oldest_seconds=round(longest_seconds, 1))
+        else:
+            self._log.info("intake.caught_up")
 
     def tell_end(self) -> None:
         """Say that the daemon ends."""

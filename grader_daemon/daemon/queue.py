@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from time import monotonic
 
 
 class WorkQueue:
     """Keyed by path. Thread-safe. What does not fit is refused: the disk remembers it."""
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, *, clock: Callable[[], float] = monotonic) -> None:
+        """`clock` gives seconds that never go back."""
         self._capacity = capacity
-        self._paths: dict[str, None] = {}
+        self._clock = clock
+        # Since when each waits, the longest waiting first.
+        self._paths: dict[str, float] = {}
         self._in_hand = False
+        self._in_hand_since: float | None = None
         self._closed = False
         self._woken = False
         self._changed = threading.Condition()
@@ -30,7 +35,7 @@ class WorkQueue:
                 if len(self._paths) >= self._capacity:
                     fits = False
                     break
-                self._paths[path] = None
+                self._paths[path] = self._clock()
             self._changed.notify()
         return fits
 
@@ -48,7 +53,7 @@ class WorkQueue:
                 return []
             taken = [path for path, _ in zip(self._paths, range(limit), strict=False)]
             for path in taken:
-                del self._paths[path]
+                self._in_hand_since = self._paths.pop(path)
             self._in_hand = True
             return taken
 
@@ -56,6 +61,13 @@ class WorkQueue:
         """Say that what was taken last is done with."""
         with self._changed:
             self._in_hand = False
+            self._in_hand_since = None
+
+    def waited_seconds(self) -> float:
+        """Give how long the path has waited that waits longest, 0 when none does; of those in hand the last counts."""
+        with self._changed:
+            since = self._in_hand_since if self._in_hand_since is not None else next(iter(self._paths.values()), None)
+            return 0.0 if since is None else self._clock() - since
 
     @property
     def idle(self) -> bool:

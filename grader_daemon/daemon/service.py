@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import timedelta
 from functools import partial
 from time import monotonic
 
@@ -348,17 +349,21 @@ class Service:
         short = self._short_of_watches
         if short is not None:
             watching = {root: short if state == WATCHED else state for root, state in watching.items()}
-        backlog = len(self._queue) + len(self._debouncer)
+        backlog, waited = len(self._queue) + len(self._debouncer), self._queue.waited_seconds()
+        if not self._worker.paused:  # why nothing is graded then, the worker tells
+            self._health.note_waiting(len(self._queue), waited)
         news = (watching, backlog, self._scans)
         self._tell_manager(watching, backlog)
         if news != self._published:
             self._published = news
+            now = bootstrap.utc_now()
             self._status = DaemonStatus(
                 pid=os.getpid(),
                 started_at=self._started_at,
-                said_at=bootstrap.utc_now(),
+                said_at=now,
                 backlog=backlog,
                 watching=watching,
+                waiting_since=now - timedelta(seconds=waited) if waited else None,
             )
         self._queue.wake()
 

@@ -216,8 +216,4 @@ class Worker:
 
 def _outcome(grade: Grade) -> str:
     """Give the verdict in a word; of a session that goes on, that it is open."""
-    if grade.state is SessionState.OPEN:
-        return "open"
-    if not grade.total_api_calls:
-        return "no_answer"
-    return "done" if grade.task_completed else "not_done"
+    return "open" if grade.state is SessionState.OPEN else grade.outcome

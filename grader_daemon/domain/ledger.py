@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 import msgspec
+
+BEHIND = timedelta(minutes=1)
+"""A daemon that keeps up grades a file a moment after it is quiet: one where files wait for so long falls behind."""
 
 
 class FileState(StrEnum):

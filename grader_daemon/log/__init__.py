@@ -34,6 +34,7 @@ _VARYING = frozenset({"attempts", "failures", "retry_at", "retry_seconds"})
 """What two tellings of the same trouble may differ in."""
 
 _ENDS = {
+    "intake.caught_up": "intake.behind",
     "intake.resumed": "intake.paused",
     "service.started": "store.replaced",
     "watcher.restarted": "watcher.degraded",

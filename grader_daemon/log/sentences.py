@@ -18,7 +18,7 @@ Event = Mapping[str, Any]
 
 _UNKNOWN = "?"
 _PLACES = frozenset({"path", "root", "roots", "database", "unreadable"})
-_SPANS = frozenset({"seconds", "retry_seconds", "scan_seconds"})
+_SPANS = frozenset({"seconds", "retry_seconds", "scan_seconds", "oldest_seconds"})
 _LOGGERS_OWN = frozenset({"event", "level", "timestamp", "exception", "repeated"})
 _OUR_BUG = "an error in grader-daemon itself"
 
@@ -57,7 +57,7 @@ def sentence(event: Event, zone: tzinfo | None) -> str:
     """Say an event in one printable line."""
     facts = Facts(event, zone)
     said = SENTENCES.get(str(event.get("event")), _anything)(facts)
-    return f"{said} (held back {event['repeated']} times)" if "repeated" in event else said
+    return f"{said} (held back {facts['repeated']} times)" if "repeated" in event else said
 
 
 def printable(text: str) -> str:
@@ -147,6 +147,11 @@ def _degraded(facts: Facts) -> str:
     return f"{what} but looked through every {facts['scan_seconds']}: {facts['reason']}"
 
 
+def _behind(facts: Facts) -> str:
+    waiting = count(facts.number("waiting"), "file")
+    return f"behind: {waiting} more wait to be graded, the oldest for {facts['oldest_seconds']}"
+
+
 def _failed(facts: Facts) -> str:
     of = f" ({facts['path']})" if "path" in facts.event else ""
     return f"{_OUR_BUG}{of}; the traceback tells where"
@@ -185,6 +190,8 @@ SENTENCES: Mapping[str, Callable[[Facts], str]] = MappingProxyType(
         "alert.resolved": lambda facts: f"resolved: {_alert(facts)}",
         "calibration.updated": _updated,
         "delivery.failed": "an alert did not get out by {channel}: {error}; tried again in {retry_seconds}".format_map,
+        "intake.behind": _behind,
+        "intake.caught_up": "caught up: files are graded as they come again".format_map,
         "intake.paused": "nothing can be saved, sessions wait on disk: {error}; tried again until it works".format_map,
         "intake.resumed": "saving works again, after {seconds}".format_map,
         "job.crashed": f"{{job}}: {_OUR_BUG}; tried again in {{retry_seconds}}".format_map,

@@ -13,6 +13,7 @@ from grader_daemon.domain.analysis import ErrorSign, Failure
 from grader_daemon.domain.feedback import NOTHING_SAID, Feedback, Said, laid_over
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
+from grader_daemon.domain.ledger import BEHIND
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError
@@ -97,13 +98,23 @@ class NewGrade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class DaemonStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What the daemon said of itself last. `watching` maps each root to "watched" or the reason why not."""
+    """What the daemon said of itself last. `watching` maps each root to "watched" or the reason why not.
+
+    `waiting_since` is since when the file waits that has waited longest to be graded, None when none did.
+    """
 
     pid: int
     started_at: datetime
     said_at: datetime
     backlog: int
     watching: dict[str, str]
+    waiting_since: datetime | None = None
+
+    @property
+    def longest_wait(self) -> timedelta | None:
+        """How long the oldest file had waited when this was said, if that is longer than in a daemon that keeps up."""
+        waited = self.said_at - (self.waiting_since or self.said_at)
+        return waited if waited >= BEHIND else None
 
 
 class Store(Ledger):
@@ -343,29 +354,31 @@ class Store(Ledger):
     def save_status(self, status: DaemonStatus) -> None:
         """Keep what the daemon says of itself."""
         self.connection.execute(
-            "INSERT OR REPLACE INTO daemon_status (id, pid, started_at, said_at, backlog, watching)"
-            " VALUES (1, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO daemon_status (id, pid, started_at, said_at, backlog, watching, waiting_since)"
+            " VALUES (1, ?, ?, ?, ?, ?, ?)",
             (
                 status.pid,
                 to_text(status.started_at),
                 to_text(status.said_at),
                 status.backlog,
                 msgspec.json.encode(status.watching).decode(),
+                to_text(status.waiting_since),
             ),
         )
 
     def status(self) -> DaemonStatus | None:
         """What the daemon said of itself last; None when none ever ran."""
-        rows = self.rows("SELECT pid, started_at, said_at, backlog, watching FROM daemon_status")
+        rows = self.rows("SELECT pid, started_at, said_at, backlog, watching, waiting_since FROM daemon_status")
         if not rows:
             return None
-        pid, started_at, said_at, backlog, watching = rows[0]
+        pid, started_at, said_at, backlog, watching, waiting_since = rows[0]
         return DaemonStatus(
             pid=pid,
             started_at=datetime.fromisoformat(started_at),
             said_at=datetime.fromisoformat(said_at),
             backlog=backlog,
             watching=msgspec.json.decode(watching, type=dict[str, str]),
+            waiting_since=to_moment(waiting_since),
         )
 
     def _delete_grade(self, session_id: str) -> None:

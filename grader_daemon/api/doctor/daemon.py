@@ -28,6 +28,11 @@ def daemon(case: Case) -> Finding:
     said = f"{said}, {count(status.backlog, 'file')} waiting as of {span(silent)} ago"
     if silent > max(_LONGEST_SILENCE, timedelta(seconds=2 * case.settings.scan_seconds)):
         return problem(f"{said}, and nothing since", "look at its log, and start it again")
+    if status.longest_wait is not None:
+        return warning(
+            f"{said}, the oldest for {span(status.longest_wait)}: sessions come faster than they are graded",
+            "see with top what else keeps the processor and the disk busy",
+        )
     blind = {root: state for root, state in status.watching.items() if state != "watched"}
     if blind:
         root, why = next(iter(blind.items()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -533,9 +534,22 @@ def running(database: Path) -> Iterator[None]:
         yield
 
 
-def _say(database: Path, *, ago: timedelta = timedelta(0), watching: str = "watched", pid: int | None = None) -> None:
+def _say(
+    database: Path,
+    *,
+    ago: timedelta = timedelta(0),
+    watching: str = "watched",
+    pid: int | None = None,
+    waited: timedelta = timedelta(seconds=2),
+) -> None:
+    said_at = NOW - ago
     status = DaemonStatus(
-        pid=pid or os.getpid(), started_at=NOW - ago, said_at=NOW - ago, backlog=7, watching={"/s": watching}
+        pid=pid or os.getpid(),
+        started_at=said_at,
+        said_at=said_at,
+        backlog=7,
+        watching={"/s": watching},
+        waiting_since=said_at - waited,
     )
     with closing(Store(database)) as store, store.transaction():
         store.save_status(status)
@@ -559,6 +573,25 @@ def test_a_folder_that_is_not_watched_is_a_warning_with_its_reason(run: Run, hom
     made = checks(run, home)["daemon"]
 
     assert (made["state"], "the folder does not exist" in made["found"]) == ("warning", True)
+
+
+@pytest.mark.usefixtures("running")
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        pytest.param(59, ("ok", "7"), id="a-moment"),
+        pytest.param(360, ("warning", "7, the oldest for 6 min: it falls behind"), id="long"),
+    ],
+)
+def test_a_daemon_that_falls_behind_is_a_warning(
+    run: Run, home: Path, database: Path, seconds: int, told: tuple[str, str]
+) -> None:
+    _say(database, waited=timedelta(seconds=seconds))
+
+    waiting = re.search("^waiting +(.*)$", run(home, "status").stdout, re.MULTILINE)
+
+    assert waiting is not None
+    assert (checks(run, home)["daemon"]["state"], waiting[1]) == told
 
 
 @pytest.mark.usefixtures("running")

@@ -49,6 +49,25 @@ def test_it_is_idle_when_what_was_taken_is_done_with() -> None:
     assert (waiting, in_hand, queue.idle) == (False, False, True)
 
 
+def test_it_is_known_how_long_the_oldest_waits() -> None:
+    now = [0.0]
+    queue = WorkQueue(CAPACITY, clock=lambda: now[0])
+    told = [queue.waited_seconds()]
+    queue.put(["a"])
+    now[0] = 3
+    queue.put(["a", "b"])
+    now[0] = 10
+    told.append(queue.waited_seconds())
+    queue.take(2, wait=False)
+    queue.put(["c"])
+    now[0] = 11
+    told.append(queue.waited_seconds())
+    queue.finish()
+    told.append(queue.waited_seconds())
+
+    assert told == [0, 10, 11 - 3, 11 - 10]
+
+
 class QueueAgainstAList(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()

@@ -111,3 +111,18 @@ def test_folders_that_cannot_be_read_hide_no_watch_that_is_missing(
     )
 
     assert [line["reason"] for line in logs if line["event"] == "watcher.degraded"] == told
+
+
+def test_a_daemon_that_does_not_get_to_its_files_says_so(
+    service: Service, held: HeldScan, logs: Logs, tmp_path: Path
+) -> None:
+    """Its worker stands still in the first scan; the clock of the queue is put forward instead of waiting."""
+    service._queue._clock = lambda: 1000.0
+    service._queue.put([str(tmp_path / "root" / "session_a.json")])
+    service._queue._clock = lambda: 1360.0
+    wait_until(lambda: [line for line in logs if line["event"] == "intake.behind"], "the warning")
+    held.open.set()
+
+    wait_until(lambda: [line for line in logs if line["event"] == "intake.caught_up"], "the end of it")
+    [behind] = [line for line in logs if line["event"] == "intake.behind"]
+    assert (behind["waiting"], behind["oldest_seconds"]) == (1, 360.0)

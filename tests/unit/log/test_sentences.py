@@ -139,6 +139,11 @@ ALERT = {
             id="some-folders-that-are-not-watched",
         ),
         pytest.param(
+            {"event": "intake.behind", "waiting": 1178, "oldest_seconds": 360.4},
+            "behind: 1,178 files more wait to be graded, the oldest for 6.01 min",
+            id="behind",
+        ),
+        pytest.param(
             {"event": "job.failed", "job": "weekly", "error": "no", "failures": 3, "retry_seconds": 14400.0},
             "weekly: no; tried again in 4 h",
             id="a-failed-job",

@@ -333,7 +333,7 @@ def test_a_restamped_file_keeps_everything_else(store: Store) -> None:
 
 
 def test_the_daemons_word_is_kept(store: Store) -> None:
-    status = DaemonStatus(pid=7, started_at=NOW, said_at=NOW, backlog=3, watching={"/s": "watched"})
+    status = DaemonStatus(pid=7, started_at=NOW, said_at=NOW, backlog=3, watching={"/s": "watched"}, waiting_since=NOW)
     before = store.status()
     with store.transaction():
         store.save_status(msgspec.structs.replace(status, backlog=9))
