@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -12,6 +12,14 @@ from grader_daemon.domain.grade import Grade
 _LAST = ("ended_at", "ended_on", "error_rate", "had_user_refusal", "had_user_interruption", "state_reason", "tools")
 
 _INTERNAL = ("features", "request")
+GRADE_NAMES: Final = (
+    *(name for name in Grade.__struct_fields__ if name not in {*_INTERNAL, *_LAST}),
+    *_LAST,
+    "outcome",
+    "score",
+)
+"""The names of a grade in JSON documents, in their order; `id` stands before them where it is stored."""
+
 _OF_NO_ANSWER = {"errors_recovered", "tool_calls_efficient", "automatic_completed", "automatic_quality"}
 """What says nothing where nothing was scored, whatever a person says."""
 

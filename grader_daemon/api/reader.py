@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -21,13 +21,25 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import InputError
 from grader_daemon.integrations.scorers import name_of
 from grader_daemon.settings import Settings, load_settings
-from grader_daemon.storage import DaemonStatus, GradeFilter, Page, Store
+from grader_daemon.storage import DaemonStatus, GradeFilter, Page, SortKey, Store
 from grader_daemon.storage.lock import holder_pid, is_running
 from grader_daemon.storage.rows import StoredGrade
 
 if TYPE_CHECKING:
     from grader_daemon.domain.check import Check
     from grader_daemon.storage.backup import Backup
+
+_PAGE = 500
+_TOLD_NAMES = 10
+_NAMED = (
+    ("model", Dimension.MODEL),
+    ("task_type", Dimension.TASK_TYPE),
+    ("platform", Dimension.PLATFORM),
+    ("tool", Dimension.TOOL),
+)
+"""Fields of a filter that name what sessions are grouped by."""
+
+__all__ = ["GradeFilter", "GradeReader", "Page", "QualityStatus", "SortKey", "Status", "StoredGrade"]
 
 
 class QualityStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,13 +148,48 @@ class GradeReader:
         """List the grades that a filter asks for, up to its limit, and say where the list goes on.
 
         Raises:
-            InputError: its text has no word to search for.
+            InputError: its text has no word to search for, or a name in it is one that no session has.
         """
-        return self._store.page(which)
+        page = self._store.page(which)
+        if not page.grades and which.before is None:
+            self._check_names(which)
+        return page
+
+    def all_grades(self, which: GradeFilter) -> Iterator[StoredGrade]:
+        """Give every grade that a filter asks for, read in pages.
+
+        Raises:
+            InputError: see `page`.
+        """
+        place = which.before
+        while True:
+            page = self.page(msgspec.structs.replace(which, before=place, limit=_PAGE))
+            yield from page.grades
+            place = page.next
+            if place is None:
+                return
+
+    def find_issue(self, prefix: str) -> str:
+        """Give the whole fingerprint of the one error issue whose id begins with `prefix`.
+
+        Raises:
+            InputError: none or several do.
+        """
+        return self._store.issues.find(prefix)
 
     def known_names(self, dimension: Dimension) -> list[str]:
         """Name the models (or tools, task types, …) of finished sessions, the commonest first."""
         return self._store.rollups.names(dimension)
+
+    def _check_names(self, which: GradeFilter) -> None:
+        """Refuse a filter that nothing can meet: it names what no finished session has, probably by mistake."""
+        for field, dimension in _NAMED:
+            given = getattr(which, field)
+            known = [] if given is None else self.known_names(dimension)
+            if known and given not in known:
+                more = f" and {len(known) - _TOLD_NAMES} more" if len(known) > _TOLD_NAMES else ""
+                words = field.replace("_", " ")
+                raise InputError(f"no session has the {words} {given!r}; known: {', '.join(known[:_TOLD_NAMES])}{more}")
 
     def begin_of(self, span: float | timedelta | datetime) -> datetime:
         """Give when a span begins: of days up to and with today, of time up to now; or a moment, in UTC.

@@ -28,6 +28,7 @@ _COMMANDS = {
     "backup": ("backup", "Copy the database while the daemon goes on."),
     "restore": ("restore", "Put a backup in the place of the database."),
     "list": ("listing", "List grades, the newest session first."),
+    "export": ("export", "Write grades as CSV or as JSON lines, for other programs."),
     "show": ("show", "Show one grade."),
     "why": ("why", "Show the reasons of a grade and the messages that prove them."),
     "label": ("label", "Say whether a session completed its task, or take that back."),

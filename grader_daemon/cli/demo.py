@@ -18,6 +18,7 @@ import click
 from grader_daemon import bootstrap, log
 from grader_daemon.api.reader import GradeReader
 from grader_daemon.cli import output
+from grader_daemon.cli.grades import grade_table
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.service import Service
 from grader_daemon.domain.grade import Grade
@@ -67,7 +68,7 @@ def _show(root: Path, settings: Settings) -> int:
         agent.join()
         grades = [stored.grade for stored in reader.grades()]
     output.line()
-    output.grade_table(grades)
+    grade_table(grades)
     output.line()
     output.line("Your own sessions: grader-daemon run. The reasons of a grade: grader-daemon why SESSION.")
     return 0 if len(grades) == len(_SAMPLES) else 1

@@ -9,6 +9,7 @@ import click
 from grader_daemon.api.documents import grade_document
 from grader_daemon.api.grader import Outcomes, SelfGrader
 from grader_daemon.cli import output
+from grader_daemon.cli.grades import grade_table
 from grader_daemon.cli.options import json_option, read_settings, settings_options
 from grader_daemon.domain.schema import SCHEMA_VERSION
 
@@ -40,7 +41,7 @@ def _document(outcomes: Outcomes) -> dict[str, object]:
 
 def _print(outcomes: Outcomes) -> None:
     if outcomes.grades:
-        output.grade_table(grade for _, grade in outcomes.grades)
+        grade_table(grade for _, grade in outcomes.grades)
     for file, reason in outcomes.skipped:
         output.error(f"skipped {file}: {reason}")
     for file, error in outcomes.errors:

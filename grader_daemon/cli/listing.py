@@ -2,54 +2,44 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import click
+import msgspec
 
 from grader_daemon.api.documents import grade_document
-from grader_daemon.api.reader import GradeReader
+from grader_daemon.api.reader import GradeFilter, GradeReader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Whole, asks, json_option, since_options
+from grader_daemon.cli.filters import filter_options
+from grader_daemon.cli.grades import MAY_DROP, grade_table, write_grades
+from grader_daemon.cli.options import Whole, asks, json_option
 from grader_daemon.domain.schema import SCHEMA_VERSION
 
 
-@click.command("list")
+@click.command(
+    "list",
+    epilog=f"On a narrow terminal columns are left out, in this order: {', '.join(MAY_DROP)}. Piped, all are there.",
+)
 @asks(GradeReader)
 @click.option("-n", "--limit", type=Whole(min=1), default=20, show_default=True, help="At most so many.")
-@since_options
-@click.option("--state", type=click.Choice(["complete", "interrupted", "open"]), help="In this state only.")
-@click.option("--task-type", help="Of this task type only.")
-@click.option("--model", help="By this model only.")
-@click.option("--completed", is_flag=True, help="Only those whose task was completed.")
-@click.option("--not-completed", is_flag=True, help="Only those whose task was not completed.")
+@filter_options
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["table", "json", "csv", "ndjson"]),
+    default="table",
+    show_default=True,
+    help="How to print them.",
+)
 @json_option
-def command(
-    *,
-    grader: GradeReader,
-    limit: int,
-    since: datetime | None,
-    state: str | None,
-    task_type: str | None,
-    model: str | None,
-    completed: bool,
-    not_completed: bool,
-    as_json: bool,
-) -> None:
+def command(*, grader: GradeReader, limit: int, which: GradeFilter, form: str, as_json: bool) -> None:
     """List grades, the session that ended last first."""
-    if completed and not_completed:
-        raise click.UsageError("give --completed or --not-completed, not both")
-    grades = grader.grades(
-        since=since,
-        state=state,
-        task_type=task_type,
-        model=model,
-        completed=completed if completed or not_completed else None,
-        limit=limit,
-    )
-    if as_json:
+    grades = grader.page(msgspec.structs.replace(which, limit=limit)).grades
+    if as_json or form == "json":
         documents = [grade_document(stored.grade, stored.id) for stored in grades]
         output.document({"schema_version": SCHEMA_VERSION, "grades": documents})
+    elif form != "table":
+        write_grades(grades, form)
     elif grades:
-        output.grade_table(stored.grade for stored in grades)
+        grade_table(stored.grade for stored in grades)
     else:
-        output.line("No such sessions are graded yet.")
+        output.line("No such sessions.")

@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 _PIPED_COLUMNS = 100
 _FEWEST_COLUMNS = 20
 _PERSON = "person"
-_TOLD_VERDICTS = (("verified", "ok"), ("contradicted", "contradicted"))
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "bright_red", "unknown": "magenta", "fix": "cyan"}
 
 
@@ -222,40 +220,10 @@ def duration(seconds: float | None) -> str | None:
     return None
 
 
-def grade_table(grades: Iterable[Grade]) -> None:
-    """Print grades, one a line; a verdict that a person gave is marked."""
-    grades = list(grades)
-    columns = ("session", "ended", "task type", "completed", "tools", "quality", "failures", "claims", "task")
-    rows = (
-        (
-            grade.session_id,
-            grade.ended_at,
-            grade.task_type,
-            verdict(grade),
-            grade.tool_calls_efficient,
-            grade.response_quality,
-            grade.total_errors,
-            borne_out(grade.claims),
-            grade.task_summary,
-        )
-        for grade in grades
-    )
-    table(columns, rows, may_drop=("claims", "failures", "quality", "tools", "task type"))
-    if any(grade.verdict_by == _PERSON for grade in grades):
-        line("* said by a person")
-
-
 def failures(grade: Grade) -> None:
     """Print the failures of a session; those that are probes count nowhere."""
     rows = [(failure.index, failure.tool, failure.category, failure.kind) for failure in grade.failures]
     table(("message", "tool", "failure", "kind"), rows)
-
-
-def borne_out(claims: Sequence[Claim]) -> str | None:
-    """Say in a few words what became of claims: "2 ok, 1 contradicted"; how many are unsupported only if all are."""
-    counts = Counter(claim.support.value for claim in claims)
-    told = [f"{counts[verdict]} {word}" for verdict, word in _TOLD_VERDICTS if counts[verdict]]
-    return ", ".join(told) or (f"{len(claims)} unsupported" if claims else None)
 
 
 def ledger(claims: Sequence[Claim]) -> None:
@@ -291,12 +259,6 @@ def busy(title: str) -> Iterator[None]:
 
     with Console(stderr=True).status(title):
         yield
-
-
-def verdict(grade: Grade) -> str:
-    """Give completed or not, marked when a person says so, and while the session is still open."""
-    mark = "*" if grade.verdict_by == _PERSON else ""
-    return f"{cell(grade.task_completed)}{mark}{' (open)' if grade.state == 'open' else ''}"
 
 
 def said(given: Feedback) -> str:

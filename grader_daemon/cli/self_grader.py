@@ -9,6 +9,7 @@ import click
 from grader_daemon import cli
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
+from grader_daemon.cli.grades import grade_table
 from grader_daemon.cli.options import Whole, days_option, read_settings, settings_options
 from grader_daemon.reports.text import render_text
 
@@ -42,10 +43,10 @@ def command(
         return 0
     with SelfGrader(settings=read_settings()) as grader:
         if file is not None:
-            output.grade_table([grader.grade_session_file(file)])
+            grade_table([grader.grade_session_file(file)])
         if grade_count is not None:
             grades = grader.grade_latest_sessions(grade_count)
-            output.grade_table(grades) if grades else output.line("No ungraded sessions.")
+            grade_table(grades) if grades else output.line("No ungraded sessions.")
         if summary:
             output.line(grader.get_grades_summary(days))
         if report:

@@ -90,7 +90,7 @@ def test_a_label_is_kept_and_shown_wherever_the_verdict_is(run: Run, home: Path)
     assert f"{FINE}: not completed, quality 2 of 5, note: wrong file (by timmy on " in ended.stdout
     assert "Before: completed, quality " in ended.stdout
     listed = run(home, "list").stdout
-    assert [line.split()[4] for line in listed.splitlines() if line.startswith(FINE)] == ["no*"]
+    assert [line.split()[3:5] for line in listed.splitlines() if line.startswith(FINE)] == [["not", "done*"]]
     assert "* said by a person" in listed
     shown = run(home, "show", FINE).stdout
     assert "no, said by timmy on " in shown
@@ -132,7 +132,7 @@ def test_an_undo_takes_back_one_label_at_a_time(run: Run, home: Path) -> None:
 
     first = run(home, "label", FINE, "--undo")
     assert f"{FINE}: taken back: quality 1 of 5 (by timmy" in first.stdout
-    assert "no*" in run(home, "list").stdout
+    assert "not done*" in run(home, "list").stdout
     second = run(home, "label", FINE, "--undo", "--json")
     assert document(second)["taken_back"]["completed"] is False
     assert "*" not in run(home, "list").stdout

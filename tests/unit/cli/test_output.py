@@ -8,6 +8,7 @@ from io import StringIO
 import pytest
 
 from grader_daemon.cli import output
+from grader_daemon.cli.grades import borne_out
 from grader_daemon.domain.analysis import Category, Failure, FailureKind
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from tests.strategies import failures, grade
@@ -64,7 +65,7 @@ UNSUPPORTED = Claim(ClaimKind.SENT, Support.UNSUPPORTED, None, 7)
     ],
 )
 def test_claims_are_told_in_a_few_words(claims: list[Claim], told: str | None) -> None:
-    assert output.borne_out(claims) == told
+    assert borne_out(claims) == told
 
 
 def test_the_ledger_shows_each_claim_with_its_evidence(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,100 @@
+"""Grades as tables for people, and as lines for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from grader_daemon.api.documents import GRADE_NAMES, grade_document
+from grader_daemon.api.reader import StoredGrade
+from grader_daemon.cli import output
+from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.claims import Claim
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.text import clean, escaped
+from grader_daemon.domain.verdict import VerdictBy
+
+MAY_DROP: Final = (
+    *("project", "claims", "model", "quality", "efficiency", "failures", "task type"),
+    "p(done)",
+)
+"""Columns that a narrow terminal does without, the first one first."""
+
+_BEGINS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Spreadsheets take a cell that begins so for a formula, and what stands in a session is not ours."""
+
+
+_TOLD_SUPPORTS = (("verified", "ok"), ("contradicted", "contradicted"))
+
+
+def grade_table(grades: Iterable[Grade]) -> None:
+    """Print grades, one a line; a verdict that a person gave is marked."""
+    grades = list(grades)
+    columns: dict[str, Callable[[Grade], Any]] = {
+        "session": lambda grade: grade.session_id,
+        "ended": lambda grade: grade.ended_at,
+        "verdict": _verdict,
+        "p(done)": lambda grade: grade.p_completed,
+        "task type": lambda grade: grade.task_type,
+        "efficiency": lambda grade: grade.efficiency,
+        "quality": lambda grade: grade.quality,
+        "failures": lambda grade: grade.total_errors,
+        "claims": lambda grade: borne_out(grade.claims),
+        "model": lambda grade: grade.model,
+        "project": lambda grade: grade.project,
+        "task": lambda grade: grade.task_summary,
+    }
+    rows = [[value(grade) for value in columns.values()] for grade in grades]
+    output.table(list(columns), rows, may_drop=MAY_DROP)
+    if any(grade.verdict_by is VerdictBy.PERSON for grade in grades):
+        output.line("* said by a person")
+
+
+def borne_out(claims: Sequence[Claim]) -> str | None:
+    """Say in a few words what became of claims: "2 ok, 1 contradicted"; how many are unsupported only if all are."""
+    counts = Counter(claim.support.value for claim in claims)
+    told = [f"{counts[verdict]} {word}" for verdict, word in _TOLD_SUPPORTS if counts[verdict]]
+    return ", ".join(told) or (f"{len(claims)} unsupported" if claims else None)
+
+
+def _verdict(grade: Grade) -> str:
+    """Give the verdict, marked when a person gave it, and while the session is still open."""
+    mark = "*" if grade.verdict_by is VerdictBy.PERSON else ""
+    return f"{grade.outcome.replace('_', ' ')}{mark}{' (open)' if grade.state is SessionState.OPEN else ''}"
+
+
+def write_grades(grades: Iterable[StoredGrade], form: str) -> None:
+    """Write grades a line each: as ``csv`` under a line of headings, or as ``ndjson``."""
+    documents = (grade_document(stored.grade, stored.id) for stored in grades)
+    for line in _csv_lines(documents) if form == "csv" else map(_encoded, documents):
+        output.line(line)
+
+
+def _csv_lines(documents: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """Give the lines of a table, its headings first; lists are JSON in their cells, what is unknown is empty."""
+    yield ",".join(("id", *GRADE_NAMES))
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="")
+    for document in documents:
+        buffer.seek(0)
+        buffer.truncate()
+        writer.writerow([_csv_cell(value) for value in document.values()])
+        yield buffer.getvalue()
+
+
+def _csv_cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return _encoded(value)
+    shown = clean(value)
+    return f"'{shown}" if shown.startswith(_BEGINS_FORMULA) else shown
+
+
+def _encoded(value: Any) -> str:
+    return escaped(msgspec.json.encode(value).decode("utf-8", "backslashreplace"))

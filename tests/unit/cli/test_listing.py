@@ -1,0 +1,195 @@
+"""``list`` and ``export`` as a person and a program use them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from grader_daemon import SelfGrader
+from grader_daemon.api.documents import GRADE_NAMES, grade_document
+from grader_daemon.cli import output
+from grader_daemon.cli.grades import grade_table
+from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.verdict import VerdictBy
+from tests.e2e.session_files import failing, now, turns, write, write_ended
+from tests.strategies import grade
+from tests.unit.cli.conftest import Ended, Run
+
+DATABASE = Path(".timmy/uniwizard/session_grades.db")
+OLD, FAILED, NEW = "20261101_100000_aaaaaa", "20261121_100000_bbbbbb", "20261121_110000_cccccc"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with three graded sessions, the eldest of ten days ago; tests only ask."""
+    home = tmp_path_factory.mktemp("listed")
+    sessions, at = home / ".timmy" / "sessions", now()
+    write_ended(sessions, OLD, at - timedelta(days=10), turns(2, task="Write the docs"))
+    write_ended(sessions, FAILED, at - timedelta(hours=2), failing(3))
+    write_ended(sessions, NEW, at - timedelta(hours=1), turns(1, task="=cmd|' /C calc'!A0 and the parser"))
+    with SelfGrader(db_path=home / DATABASE, watch_roots=[home / ".timmy"]) as grader:
+        grader.grade_latest_sessions()
+        grader.label(OLD, completed=True)
+    return home
+
+
+def listed(ended: Ended) -> list[str]:
+    """The ids in a list."""
+    assert ended.returncode == 0, ended.stderr
+    return [grade["session_id"] for grade in json.loads(ended.stdout)["grades"]]
+
+
+@pytest.mark.parametrize(
+    ("options", "ids"),
+    [
+        pytest.param([], [NEW, FAILED, OLD], id="newest-first"),
+        pytest.param(["--reverse"], [OLD, FAILED, NEW], id="oldest-first"),
+        pytest.param(["-n", "1"], [NEW], id="limit"),
+        pytest.param(["--since", "7d"], [NEW, FAILED], id="since"),
+        pytest.param(["--until", "7d"], [OLD], id="until"),
+        pytest.param(["--since", "7d", "--until", "90m"], [FAILED], id="since-and-until"),
+        pytest.param(["--search", "docs"], [OLD], id="text"),
+        pytest.param(["--search", "pars"], [NEW, FAILED], id="beginning-of-a-word"),
+        pytest.param(["--person"], [OLD], id="person"),
+        pytest.param(["--error", "permission_denied"], [FAILED], id="error"),
+        pytest.param(["--tool", "terminal", "--task-type", "debugging"], [FAILED], id="tool-and-task-type"),
+        pytest.param(["--sort", "errors"], [FAILED, NEW, OLD], id="sorted"),
+        pytest.param(["--completed"], [NEW, OLD], id="completed"),
+        pytest.param(["--not-completed"], [FAILED], id="not-completed"),
+        pytest.param(["--unsure"], [], id="rules-are-never-unsure"),
+        pytest.param(["--claim", "verified"], [], id="no-such-claim"),
+        pytest.param(["--state", "open"], [], id="none-open"),
+    ],
+)
+def test_a_list_holds_what_was_asked_for(home: Path, run: Run, options: list[str], ids: list[str]) -> None:
+    assert listed(run(home, "list", "--json", *options)) == ids
+
+
+def test_an_issue_is_found_by_the_beginning_of_its_id(home: Path, run: Run) -> None:
+    [issue] = json.loads(run(home, "errors", "list", "--json", "--all").stdout)["issues"]
+
+    assert listed(run(home, "list", "--json", "--issue", issue["fingerprint"][:6])) == [FAILED]
+
+
+def test_a_folder_is_found_however_it_is_written(tmp_path: Path, run: Run) -> None:
+    prompt = f"User home directory: /home/timmy\nCurrent working directory: {tmp_path / 'work'}\n"
+    write(tmp_path / ".timmy" / "sessions", NEW, system_prompt=prompt)
+    with SelfGrader(db_path=tmp_path / DATABASE, watch_roots=[tmp_path / ".timmy"]) as grader:
+        grader.grade_latest_sessions()
+
+    assert listed(run(tmp_path, "list", "--json", "--project", "work")) == [NEW]
+    assert listed(run(tmp_path, "list", "--json", "--project", "other")) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        pytest.param(["--model", "gpt"], "no session has the model 'gpt'; known: ", id="model"),
+        pytest.param(
+            ["--task-type", "cooking"],
+            "no session has the task type 'cooking'; known: general, debugging",
+            id="task-type",
+        ),
+        pytest.param(["--tool", "bash"], "no session has the tool 'bash'; known: terminal", id="tool"),
+        pytest.param(["--error", "tired"], "permission_denied", id="error"),
+        pytest.param(["--issue", "9-ffff"], "9-ffff", id="issue"),
+        pytest.param(["--completed", "--not-completed"], "not both", id="both"),
+        pytest.param(["--search", "..."], "no word to search for", id="no-word"),
+        pytest.param(["--until", "yesterday"], "yesterday", id="no-time"),
+    ],
+)
+def test_what_nothing_can_meet_is_told_with_what_is_known(home: Path, run: Run, options: list[str], says: str) -> None:
+    ended = run(home, "list", *options)
+
+    assert ended.returncode == 2
+    assert says in ended.stderr
+    assert ended.stdout == ""
+    assert ended.stderr.count("\n") == 1
+
+
+def test_piped_text_is_whole(tmp_path: Path, run: Run) -> None:
+    task = "Fix " + "the parser and " * 12 + "the end"
+    write_ended(tmp_path / ".timmy" / "sessions", NEW, now(), turns(1, task=task))
+    with SelfGrader(db_path=tmp_path / DATABASE, watch_roots=[tmp_path / ".timmy"]) as grader:
+        grader.grade_latest_sessions()
+
+    assert "the end" in run(tmp_path, "list").stdout
+
+
+@pytest.mark.parametrize("command", [["export"], ["list", "-o", "csv"]], ids=["export", "list"])
+def test_csv_has_every_grade_and_no_formula(home: Path, run: Run, command: list[str]) -> None:
+    rows = list(csv.DictReader(io.StringIO(run(home, *command).stdout)))
+
+    assert [row["session_id"] for row in rows] == [NEW, FAILED, OLD]
+    assert list(rows[0]) == ["id", *GRADE_NAMES]
+    assert rows[0]["task_summary"].startswith("'=cmd|")
+    assert [row["task_completed"] for row in rows] == ["true", "false", "true"]
+    assert json.loads(rows[1]["error_types"]) == ["permission_denied"]
+    assert rows[0]["asked_again"] == ""
+
+
+def test_json_lines_are_the_documents_of_grades(home: Path, run: Run) -> None:
+    documents = [json.loads(line) for line in run(home, "export", "-o", "ndjson", "--since", "7d").stdout.splitlines()]
+
+    assert documents == json.loads(run(home, "list", "--json", "--since", "7d").stdout)["grades"]
+
+
+def test_an_export_goes_on_from_page_to_page(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader_daemon.api.reader._PAGE", 1)
+
+    for options in ([], ["--sort", "probability"], ["--sort", "errors", "--reverse"]):
+        exported = run(home, "export", "-o", "ndjson", *options).stdout.splitlines()
+        ids = [json.loads(line)["session_id"] for line in exported]
+        assert ids == listed(run(home, "list", "--json", *options))
+
+
+def test_an_empty_table_has_its_headings(home: Path, run: Run) -> None:
+    assert run(home, "export", "--state", "open").stdout == ",".join(["id", *GRADE_NAMES]) + "\n"
+
+
+def test_names_of_a_document_are_told_in_its_order() -> None:
+    assert tuple(grade_document(grade(), None)) == GRADE_NAMES
+
+
+def test_verdicts_are_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    known = grade(task_completed=True)
+    grades = [
+        known,
+        msgspec.structs.replace(known, task_completed=False, state=SessionState.OPEN),
+        msgspec.structs.replace(known, unsure=True, verdict_by=VerdictBy.MODEL),
+        msgspec.structs.replace(known, scored=False),
+        msgspec.structs.replace(known, task_completed=False, verdict_by=VerdictBy.PERSON),
+    ]
+
+    grade_table(grades)
+
+    heads, *rows, note = capsys.readouterr().out.splitlines()
+    place = heads.index("verdict")
+    told = [row[place : heads.index("p(done)")].strip() for row in rows]
+    assert told == ["done", "not done (open)", "unsure", "no answer", "not done*"]
+    assert note == "* said by a person"
+
+
+@pytest.mark.parametrize(
+    ("columns", "left_out"),
+    [
+        pytest.param(150, [], id="all"),
+        pytest.param(100, ["project", "claims", "model", "quality", "efficiency"], id="some"),
+    ],
+)
+def test_a_narrow_terminal_does_without_some_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int, left_out: list[str]
+) -> None:
+    monkeypatch.setattr(output, "_room", lambda: columns)
+
+    grade_table([grade(session_id="20261121_100000_aaaaaa", model="model-1", project="/home/timmy/work")])
+
+    shown = capsys.readouterr().out
+    assert ("(too narrow for: " + ", ".join(left_out) + ")" in shown) == bool(left_out)
+    assert all(len(line) <= columns for line in shown.splitlines())
