@@ -18,35 +18,9 @@ from tests.strategies import json_answer, json_round, json_user
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 COMMANDS = [
-    *(
-        "run",
-        "grade",
-        "backfill",
-        "regrade",
-        "status",
-        "doctor",
-        "backup",
-        "restore",
-        "list",
-        "export",
-        "show",
-        "why",
-        "label",
-    ),
-    *(
-        "review",
-        "summary",
-        "patterns",
-        "errors",
-        "report",
-        "alerts",
-        "calibrate",
-        "calibration",
-        "service",
-        "demo",
-        "help",
-        "version",
-    ),
+    *("run", "grade", "backfill", "regrade", "status", "doctor", "backup", "restore", "list", "export", "show", "why"),
+    *("label", "review", "summary", "patterns", "errors", "report", "alerts", "calibrate", "calibration", "service"),
+    *("help", "version", "demo"),
 ]
 GRADE_COLUMNS = {
     "session_id": str,
