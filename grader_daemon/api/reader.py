@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from grader_daemon import bootstrap
+from grader_daemon.api.elsewhere import Elsewhere, agent_elsewhere
 from grader_daemon.domain.calendar import beginning, day_of, end_of, last_days, start_of
 from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.domain.quality import QualityCheck
@@ -61,12 +62,13 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
     `last_ended_at` is the end of the newest session, `silent_days` how many whole days ago that was. `open_alerts`
     counts alerts that are not resolved, `undelivered` messages about alerts that no receiver has got yet. `quality` is
-    None unless the daemon asks a scorer.
+    None unless the daemon asks a scorer. `elsewhere` is an agent at work outside of the `roots`.
     """
 
     running: bool
     pid: int | None
     roots: tuple[str, ...]
+    elsewhere: Elsewhere | None
     database: str
     daemon: DaemonStatus | None
     files: dict[str, int]
@@ -228,6 +230,7 @@ class GradeReader:
             running=running,
             pid=holder_pid(settings.db_path) if running else None,
             roots=tuple(str(root) for root in settings.watch_roots),
+            elsewhere=agent_elsewhere(settings),
             database=str(settings.db_path),
             daemon=said,
             files=store.file_counts() if store is not None else {},

@@ -7,16 +7,29 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 import click
+import msgspec
+import structlog
 
 from grader_daemon import log
+from grader_daemon.api.elsewhere import agent_elsewhere
 from grader_daemon.cli import output
 from grader_daemon.cli.options import read_settings, settings_options
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.supervisor import Supervisor
 from grader_daemon.errors import ConfigurationError
+from grader_daemon.settings import Settings
+
+_log = structlog.get_logger()
+_ENDING = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+"""Ctrl-C, the end of the terminal, Ctrl-\\; and SIGTERM in any case."""
+
+_MEANINGLESS = (signal.SIGUSR1, signal.SIGUSR2)
+"""They would kill whoever does not know them."""
 
 _EX_CONFIG = 78
 """Of sysexits.h; the unit does not restart on it, because that would not help."""
@@ -40,9 +53,9 @@ def command(
     log_level: str | None,
     log_format: str | None,
 ) -> int:
-    """Watch the folders and grade sessions as they finish, until SIGTERM or Ctrl-C.
+    """Watch the folders and grade sessions as they finish, until SIGTERM, Ctrl-C, or the end of the terminal.
 
-    With --once, exit code 1 if a file could not be graded.
+    With --once, exit code 1 if a file could not be graded, or a folder is not there.
     """
     try:
         settings = read_settings(
@@ -58,15 +71,38 @@ def command(
         output.error(f"grader-daemon: {error}")
         raise click.exceptions.Exit(_EX_CONFIG) from error
 
+    elsewhere = agent_elsewhere(settings)
+    if elsewhere is not None:
+        _log.warning("agent.unwatched", **msgspec.structs.asdict(elsewhere))
+    faulthandler.enable()
+    with _signals(supervisor):
+        left = supervisor.run(once=once)
+    return 1 if left or (once and _lacks_a_folder(settings)) else 0
+
+
+@contextmanager
+def _signals(supervisor: Supervisor) -> Iterator[None]:
+    """Let the signals that ask for an end stop the daemon, and those that mean nothing here do nothing.
+
+    What was to be ignored from the start stays so, but for SIGTERM: nohup(1) asks to outlive the terminal.
+    """
+
     def stop(_: int, __: FrameType | None) -> None:
         # The handler runs in the service's own thread, which may hold the lock that stop() needs.
         threading.Thread(target=supervisor.stop, name="stop").start()
 
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
-    faulthandler.enable()
+    ending = [signal.SIGTERM, *(number for number in _ENDING if signal.getsignal(number) is not signal.SIG_IGN)]
+    for number in ending:
+        signal.signal(number, stop)
+    for number in _MEANINGLESS:
+        signal.signal(number, lambda _, __: None)  # unlike SIG_IGN, this is not left to the programs that we start
     try:
-        return 1 if supervisor.run(once=once) else 0
+        yield
     finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in ending:
             signal.signal(number, signal.SIG_IGN)  # it ends already: asked again, it need not end worse
+
+
+def _lacks_a_folder(settings: Settings) -> bool:
+    """Is a folder that somebody named not there? The default need not be: the agent may not have run yet."""
+    return "watch_roots" in settings.model_fields_set and not all(root.is_dir() for root in settings.watch_roots)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import click
 import msgspec
 
+from grader_daemon.api.elsewhere import Elsewhere
 from grader_daemon.api.reader import GradeReader, QualityStatus, Status
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
 from grader_daemon.domain.schema import SCHEMA_VERSION
+from grader_daemon.reports.numbers import count
 
 _NOT_RUNNING = 3
 _HOW_TO_RUN = "not running: grader-daemon run, or grader-daemon service install"
@@ -34,6 +36,7 @@ def _print(status: Status) -> None:
         [
             ("daemon", f"running, pid {status.pid}" if status.running else _HOW_TO_RUN),
             *((f"root {root}", watching.get(root, "not watched")) for root in status.roots),
+            *([("elsewhere", _elsewhere(status.elsewhere))] if status.elsewhere is not None else []),
             ("database", status.database),
             ("waiting", _waiting(status)),
             ("last session", _silence(status)),
@@ -52,6 +55,10 @@ def _print(status: Status) -> None:
             ("file", "state", "tries", "why"),
             [(entry.path, entry.state, entry.attempts, entry.reason) for entry in status.troubled],
         )
+
+
+def _elsewhere(agent: Elsewhere) -> str:
+    return f"Hermes works in {agent.path}: {count(agent.sessions, 'session')} there; watch it with {agent.fix}"
 
 
 def _waiting(status: Status) -> str | None:

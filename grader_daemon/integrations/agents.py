@@ -73,12 +73,28 @@ def look_at_home(folder: str) -> HermesHome | None:
     )
 
 
+def is_home(folder: str) -> bool:
+    """Does Hermes work in this folder, or did it leave sessions there?"""
+    return os.path.lexists(os.path.join(folder, "state.db")) or count_sessions(folder) > 0
+
+
+def count_sessions(home: str) -> int:
+    """Count the session files of a home by their names alone, which is quick however many there are."""
+    with suppress(OSError):
+        return sum(map(_is_session, os.listdir(os.path.join(home, "sessions"))))
+    return 0
+
+
 def _session_times(folder: str) -> Iterator[float]:
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.startswith("session_") and entry.name.endswith(".json"):
+            if _is_session(entry.name):
                 with suppress(OSError):
                     yield entry.stat(follow_symlinks=False).st_mtime
+
+
+def _is_session(name: str) -> bool:
+    return name.startswith("session_") and name.endswith(".json")
 
 
 def _says_snapshots(configuration: str) -> bool | None:

@@ -129,6 +129,11 @@ _REST = {
 # -- the daemon ------------------------------------------------------------------------------------------------------
 
 
+def _unwatched(facts: Facts) -> str:
+    sessions = count(facts.number("sessions"), "session")
+    return f"Hermes works in {facts['path']}: {sessions} there; watch it with {facts['fix']}"
+
+
 def _stopped(facts: Facts) -> str:
     waiting = facts.number("waiting")
     left = f"{count(waiting, 'file')} wait on disk for the next start" if waiting else "nothing waits"
@@ -186,6 +191,7 @@ def _anything(facts: Facts) -> str:
 
 SENTENCES: Mapping[str, Callable[[Facts], str]] = MappingProxyType(
     {
+        "agent.unwatched": _unwatched,
         "alert.opened": _alert,
         "alert.resolved": lambda facts: f"resolved: {_alert(facts)}",
         "calibration.updated": _updated,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,15 @@ from tests.e2e.daemon_process import DATABASE, STOP_SECONDS, DaemonProcess, quer
 from tests.e2e.session_files import content, path_of, turns, write, write_many
 from tests.strategies import SESSION_GRADES, WEEKLY_REPORTS, json_answer, json_round, json_user
 
-BOTH_SIGNALS = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["sigterm", "sigint"])
+EVERY_SIGNAL_TO_END = pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT], ids=lambda number: number.name.lower()
+)
 
 
 # -- stopping ----------------------------------------------------------------------------------------------------------
 
 
-@BOTH_SIGNALS
+@EVERY_SIGNAL_TO_END
 def test_a_signal_ends_the_idle_daemon_at_once(
     start_daemon: StartDaemon, sessions: Path, number: signal.Signals
 ) -> None:
@@ -48,6 +51,31 @@ def test_a_second_signal_while_it_stops_does_no_harm(start_daemon: StartDaemon, 
     assert seconds < STOP_SECONDS
 
 
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGUSR2], ids=lambda number: number.name.lower())
+def test_a_signal_that_means_nothing_changes_nothing(
+    start_daemon: StartDaemon, sessions: Path, number: signal.Signals
+) -> None:
+    daemon = start_daemon()
+    daemon.wait_for_event("reconcile.finished")
+
+    daemon.send(number)
+    write(sessions, "after")
+
+    daemon.wait_for_grade("after")
+    assert daemon.stop()[0] == 0
+
+
+def test_under_nohup_it_outlives_its_terminal(start_daemon: StartDaemon, sessions: Path) -> None:
+    daemon = start_daemon(under=["nohup"])
+    daemon.wait_for_event("reconcile.finished")
+
+    daemon.send(signal.SIGHUP)
+    write(sessions, "after")
+
+    daemon.wait_for_grade("after")
+    assert daemon.stop()[0] == 0
+
+
 # -- starting ----------------------------------------------------------------------------------------------------------
 
 
@@ -64,6 +92,35 @@ def test_a_session_written_while_no_daemon_ran_is_graded_at_the_next_start(
 
     daemon.wait_for_grade("meanwhile")
     assert daemon.events("session.graded", session_id="first") == []
+
+
+def test_hermes_at_work_elsewhere_is_told(home: Path) -> None:
+    write(home / ".hermes" / "sessions", "unseen")
+    fix = f"""grader-daemon config set watch_roots '["{home}/.timmy", "{home}/.hermes"]'"""
+
+    ran, asked = run_command(home, "run", "--once"), run_command(home, "status")
+
+    [told] = [event for event in map(json.loads, ran.stderr.splitlines()) if event["event"] == "agent.unwatched"]
+    assert (told["level"], told["sessions"], told["fix"]) == ("warning", 1, fix)
+    assert told["message"] == f"Hermes works in ~/.hermes: 1 session there; watch it with {fix}"
+    assert f"Hermes works in {home}/.hermes: 1 session there; watch it with {fix}" in asked.stdout
+
+
+@pytest.mark.parametrize(
+    ("roots", "code"),
+    [
+        pytest.param([], 0, id="the-default"),
+        pytest.param(["there"], 0, id="one-that-is-there"),
+        pytest.param(["there", "missing"], 1, id="one-that-is-not"),
+    ],
+)
+def test_a_folder_that_was_named_and_is_not_there_is_no_success(home: Path, roots: list[str], code: int) -> None:
+    (home / "there").mkdir()
+
+    ended = run_command(home, "run", "--once", *(part for root in roots for part in ("--watch-root", root)))
+
+    assert ended.returncode == code
+    assert ("missing is not watched" in ended.stderr) is (code == 1)
 
 
 @pytest.mark.parametrize(

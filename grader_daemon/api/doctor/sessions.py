@@ -9,8 +9,9 @@ from pathlib import Path
 
 from grader_daemon.api.doctor.case import Case
 from grader_daemon.api.doctor.words import some, span
+from grader_daemon.api.elsewhere import agent_elsewhere
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
-from grader_daemon.integrations.agents import HermesHome, look_at_home
+from grader_daemon.integrations.agents import HermesHome
 from grader_daemon.integrations.machine import inotify_limits, inotify_use, mount_of
 from grader_daemon.reports.numbers import count
 
@@ -80,13 +81,10 @@ def agents(case: Case) -> Finding:
     silent = [home for home in homes if _works_unseen(home)]
     if silent:
         return _silence(silent[0], case)
-    elsewhere = _unwatched_home(case)
+    elsewhere = agent_elsewhere(case.settings)
     if elsewhere is not None:
-        quoted = shlex.quote(elsewhere.path)
-        return warning(
-            f"Hermes works in {elsewhere.path}, which is not below a watched folder",
-            f"add it to the setting watch_roots, or: grader-daemon run --watch-root {quoted}",
-        )
+        found = f"Hermes works in {elsewhere.path}, which is not below a watched folder"
+        return warning(f"{found}: {count(elsewhere.sessions, 'session')} there", elsewhere.fix)
     return ok(f"{count(len(homes), 'home')} of Hermes: {some([home.path for home in homes])}" if homes else "none seen")
 
 
@@ -127,15 +125,3 @@ def _silence(home: HermesHome, case: Case) -> Finding:
     if home.writes_snapshots:
         return problem(found, "its config.yaml asks for them: use Hermes 0.13 to 0.19, newer ones write none")
     return problem(found, f"{_SET_SNAPSHOTS} {Path(home.path) / 'config.yaml'} (Hermes 0.15 to 0.19)")
-
-
-def _unwatched_home(case: Case) -> HermesHome | None:
-    """Give a home of Hermes that no watched folder holds."""
-    named = os.environ.get("HERMES_HOME")
-    candidates = [Path(named)] if named else [case.home / ".hermes"] if case.home is not None else []
-    for candidate in candidates:
-        real = Path(os.path.realpath(candidate))
-        roots = [Path(os.path.realpath(root)) for root in case.settings.watch_roots]
-        if not any(root == real or root in real.parents for root in roots):
-            return look_at_home(str(candidate))
-    return None

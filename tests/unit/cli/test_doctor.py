@@ -519,7 +519,8 @@ def test_hermes_outside_of_the_watched_folders_is_told(
     monkeypatch.setenv("HERMES_HOME", str(root))
     elsewhere = checks(run, home)["agents"]
 
-    assert (unseen["state"], f"--watch-root {hermes}" in unseen["fix"]) == ("warning", True)
+    both = json.dumps([str(root), str(hermes)])
+    assert (unseen["state"], unseen["fix"]) == ("warning", f"grader-daemon config set watch_roots '{both}'")
     assert seen["state"] == "problem"
     assert elsewhere["state"] == "ok"
 

@@ -77,6 +77,16 @@ ALERT = {
             id="a-loop",
         ),
         pytest.param(
+            {
+                "event": "agent.unwatched",
+                "path": "/h",
+                "sessions": 412,
+                "fix": "grader-daemon config set watch_roots /h",
+            },
+            "Hermes works in /h: 412 sessions there; watch it with grader-daemon config set watch_roots /h",
+            id="an-agent-elsewhere",
+        ),
+        pytest.param(
             {"event": "alert.opened", **ALERT},
             "Alert 1, critical: completion rate of all sessions, 94 % (89–97 %) before, 41 % (30–53 %) since,"
             " began 2026-11-22 15:26:59 UTC. The same work got worse. See grader-daemon alerts show 1",
