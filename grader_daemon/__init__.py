@@ -21,64 +21,180 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from grader_daemon.api.grader import SelfGrader
+    from grader_daemon.api.calibrating import CalibrationState
+    from grader_daemon.api.grader import Explanation, Outcomes, SelfGrader
+    from grader_daemon.api.insight import Summary
+    from grader_daemon.api.labels import LabelledFile
     from grader_daemon.api.reader import Status
+    from grader_daemon.api.review import ReviewItem
+    from grader_daemon.api.tables import as_dict, as_frame
+    from grader_daemon.api.transcript import Transcript
     from grader_daemon.domain.alert import Alert
     from grader_daemon.domain.analysis import Category, Failure, SessionState
     from grader_daemon.domain.calibration import Calibration
     from grader_daemon.domain.check import Check, CheckState
-    from grader_daemon.domain.feedback import Feedback, Label
+    from grader_daemon.domain.completion_model import CompletionModel
+    from grader_daemon.domain.difference import RegradeDiff
+    from grader_daemon.domain.estimate import Estimate, Figure
+    from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label, Sampling, Standing
     from grader_daemon.domain.grade import Grade, Reason
-    from grader_daemon.domain.insight import ErrorIssue, Patterns, WeeklyReport
+    from grader_daemon.domain.insight import ErrorIssue, Group, IssueState, Patterns, WeeklyReport
     from grader_daemon.domain.quality import QualityCheck
+    from grader_daemon.domain.rollup import Dimension
     from grader_daemon.domain.session import Message, Session
-    from grader_daemon.errors import GraderError, ScorerError, ScorerUnavailableError
+    from grader_daemon.errors import (
+        ConfigurationError,
+        GraderError,
+        InputError,
+        ScorerError,
+        ScorerUnavailableError,
+        StoreError,
+        UngradableError,
+    )
     from grader_daemon.integrations.scorers import QualityScorer
+    from grader_daemon.pipeline.discovery import FoundFile
+    from grader_daemon.pipeline.record import Happened, Recorded
     from grader_daemon.settings import Settings
+    from grader_daemon.storage.backup import Backup
+    from grader_daemon.storage.listing import GradeFilter
+    from grader_daemon.storage.rows import StoredGrade
+    from grader_daemon.storage.sqlite import Page
 
 __all__ = [
     "Alert",
+    "Backup",
     "Calibration",
+    "CalibrationState",
     "Category",
     "Check",
     "CheckState",
+    "CompletionModel",
+    "ConfigurationError",
+    "Dimension",
     "ErrorIssue",
+    "Estimate",
+    "Explanation",
     "Failure",
     "Feedback",
+    "FeedbackSource",
+    "Figure",
+    "FoundFile",
     "Grade",
+    "GradeFilter",
     "GraderError",
+    "Group",
+    "Happened",
+    "InputError",
+    "IssueState",
     "Label",
+    "LabelledFile",
     "Message",
+    "Outcomes",
+    "Page",
     "Patterns",
     "QualityCheck",
     "QualityScorer",
     "Reason",
+    "Recorded",
+    "RegradeDiff",
+    "ReviewItem",
+    "Sampling",
     "ScorerError",
     "ScorerUnavailableError",
     "SelfGrader",
     "Session",
     "SessionState",
     "Settings",
+    "Standing",
     "Status",
+    "StoreError",
+    "StoredGrade",
+    "Summary",
+    "Transcript",
+    "UngradableError",
     "WeeklyReport",
+    "as_dict",
+    "as_frame",
 ]
 __version__ = "0.1.0"
 
 _HOMES = {
-    "api.grader": ("SelfGrader",),
+    "api.calibrating": ("CalibrationState",),
+    "api.grader": (
+        "Explanation",
+        "Outcomes",
+        "SelfGrader",
+    ),
+    "api.insight": ("Summary",),
+    "api.labels": ("LabelledFile",),
     "api.reader": ("Status",),
+    "api.review": ("ReviewItem",),
+    "api.tables": (
+        "as_dict",
+        "as_frame",
+    ),
+    "api.transcript": ("Transcript",),
     "domain.alert": ("Alert",),
-    "domain.analysis": ("Category", "Failure", "SessionState"),
+    "domain.analysis": (
+        "Category",
+        "Failure",
+        "SessionState",
+    ),
     "domain.calibration": ("Calibration",),
-    "domain.check": ("Check", "CheckState"),
-    "domain.feedback": ("Feedback", "Label"),
-    "domain.grade": ("Grade", "Reason"),
-    "domain.insight": ("ErrorIssue", "Patterns", "WeeklyReport"),
+    "domain.check": (
+        "Check",
+        "CheckState",
+    ),
+    "domain.completion_model": ("CompletionModel",),
+    "domain.difference": ("RegradeDiff",),
+    "domain.estimate": (
+        "Estimate",
+        "Figure",
+    ),
+    "domain.feedback": (
+        "Feedback",
+        "FeedbackSource",
+        "Label",
+        "Sampling",
+        "Standing",
+    ),
+    "domain.grade": (
+        "Grade",
+        "Reason",
+    ),
+    "domain.insight": (
+        "ErrorIssue",
+        "Group",
+        "IssueState",
+        "Patterns",
+        "WeeklyReport",
+    ),
     "domain.quality": ("QualityCheck",),
-    "domain.session": ("Message", "Session"),
-    "errors": ("GraderError", "ScorerError", "ScorerUnavailableError"),
+    "domain.rollup": ("Dimension",),
+    "domain.session": (
+        "Message",
+        "Session",
+    ),
+    "errors": (
+        "ConfigurationError",
+        "GraderError",
+        "InputError",
+        "ScorerError",
+        "ScorerUnavailableError",
+        "StoreError",
+        "UngradableError",
+    ),
     "integrations.scorers": ("QualityScorer",),
+    "pipeline.discovery": ("FoundFile",),
+    "pipeline.record": (
+        "Happened",
+        "Recorded",
+    ),
     "settings": ("Settings",),
+    "storage.backup": ("Backup",),
+    "storage.listing": ("GradeFilter",),
+    "storage.rows": ("StoredGrade",),
+    "storage.sqlite": ("Page",),
 }
 
 

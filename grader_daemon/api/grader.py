@@ -15,6 +15,7 @@ import msgspec
 from grader_daemon import bootstrap
 from grader_daemon.api.calibrating import CalibrationKeeper, meaning_of, told_as
 from grader_daemon.api.excerpts import excerpt
+from grader_daemon.api.reader import paths_of
 from grader_daemon.api.review import SPANS_DAYS, THRESHOLD, ReviewItem, review_item
 from grader_daemon.api.transcript import Transcript, transcript
 from grader_daemon.domain.difference import RegradeDiff
@@ -26,9 +27,9 @@ from grader_daemon.domain.session import Session
 from grader_daemon.domain.verdict import GradeVersion, Judge
 from grader_daemon.errors import GraderError, InputError, StoreError, UngradableError
 from grader_daemon.grading import CATALOG
-from grader_daemon.integrations.scorers import QualityScorer
+from grader_daemon.integrations.scorers import QualityScorer, as_scorer
 from grader_daemon.patterns.review import choose
-from grader_daemon.pipeline.backfill import backfill, backfill_in_processes
+from grader_daemon.pipeline.backfill import backfill, backfill_in_processes, regrade
 from grader_daemon.pipeline.discovery import FoundFile, Walk
 from grader_daemon.pipeline.examine import Examiner, GradedFile, SkippedFile, TroubledFile
 from grader_daemon.pipeline.ingest import Ingest
@@ -91,14 +92,20 @@ class SelfGrader(CalibrationKeeper):
         """Grade one file and store the grade.
 
         Raises:
-            InputError: there is no such file.
+            InputError: there is no such file, or it is a folder.
             UngradableError: it is no session, or not one to grade on its own; the text says why.
         """
+        if os.path.isdir(path):
+            raise InputError(f"{os.fspath(path)}: a folder; grade_paths grades all files in it")
         outcomes = self.grade_paths([path])
         if outcomes.grades:
             return outcomes.grades[0][1]
-        file, why = (outcomes.errors or outcomes.skipped)[0]
-        raise UngradableError(f"{file}: {why}")
+        if outcomes.errors:
+            raise UngradableError(": ".join(outcomes.errors[0]))
+        file, why = outcomes.skipped[0]
+        entry = self._store.ledger_entry(ledger_path(file))
+        of = "" if entry is None or entry.session_id is None else f" of session {entry.session_id}"
+        raise UngradableError(f"{file}: has no grade of its own: {why.replace('_', ' ')}{of}")
 
     def grade_latest_sessions(self, n: int = 10) -> list[Grade]:
         """Grade up to `n` sessions that are not graded yet, the one that was written last first."""
@@ -110,17 +117,31 @@ class SelfGrader(CalibrationKeeper):
             grades += [stored.grade for stored in self._store.stored([each for each in graded if each]).values()]
         return grades
 
-    def grade_paths(self, paths: Sequence[str | os.PathLike[str]], *, dry_run: bool = False) -> Outcomes:
-        """Grade files, and all session files in folders. `dry_run` stores nothing, and needs no database.
+    def grade_paths(
+        self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, dry_run: bool = False
+    ) -> Outcomes:
+        """Grade files, and all session files in folders; a single text is one path.
+
+        `dry_run` stores nothing, and needs no database. A folder without session files is among the errors.
 
         Raises:
             InputError: a path does not exist.
         """
-        files = list(_files_of(paths))
-        return self._try_out(files) if dry_run else self._grade_files(files)
+        files, empty = _files_of(paths_of(paths))
+        outcomes = self._try_out(files) if dry_run else self._grade_files(files)
+        return msgspec.structs.replace(outcomes, errors=outcomes.errors + empty)
 
     def ungraded_files(self, *, since: datetime | None = None) -> list[FoundFile]:
-        """Files below the roots that are not graded as they are now, the one that was written last first."""
+        """Files below the roots that are not graded as they are now, the one that was written last first.
+
+        `since`: that were written from then on. Roots that are no folders are passed over; see `missing_roots`.
+
+        Raises:
+            InputError: none of the roots is a folder.
+        """
+        missing = self.missing_roots()
+        if len(missing) == len(self.settings.watch_roots):
+            raise InputError(f"{', '.join(map(str, missing))}: no such folder; nothing was looked for")
         earliest = since.timestamp() * 1e9 if since is not None else float("-inf")
         seen = self._store.file_stamp
         found = [
@@ -130,6 +151,10 @@ class SelfGrader(CalibrationKeeper):
             if file.stamp.mtime_ns >= earliest and seen(file.path) != file.stamp
         ]
         return sorted(found, key=lambda file: file.stamp.mtime_ns, reverse=True)
+
+    def missing_roots(self) -> list[Path]:
+        """Give the watched folders that are none."""
+        return [root for root in self.settings.watch_roots if not root.is_dir()]
 
     def graded_files(self, *, since: datetime | None = None) -> list[str]:
         """Files that have a grade; `since`: of sessions that ended from then on."""
@@ -167,10 +192,16 @@ class SelfGrader(CalibrationKeeper):
             advance=advance,
         )
 
-    def regrade(self, paths: Sequence[str], *, jobs: int = 1) -> Iterator[list[Recorded]]:
-        """Grade files again, whatever made their grades; yields what came of each batch when it is saved."""
+    def regrade(self, paths: str | Iterable[str], *, jobs: int = 1) -> Iterator[list[Recorded]]:
+        """Grade files again, whatever made their grades; yields what came of each batch when it is saved.
+
+        For `jobs` above 1 see `backfill`. Nothing is done that is not asked for: go through what it yields.
+        """
+        again = paths_of(paths)
+        if jobs <= 1:
+            return regrade(again, self._ingest, batch=self.settings.batch_sessions, clock=bootstrap.utc_now)
         return backfill_in_processes(
-            paths,
+            again,
             self._ingest,
             jobs=jobs,
             make_examiner=self._examiner_maker(),
@@ -178,7 +209,15 @@ class SelfGrader(CalibrationKeeper):
         )
 
     def backfill(self, files: Sequence[FoundFile], *, jobs: int = 1) -> Iterator[list[Recorded]]:
-        """Grade many files in `jobs` processes; yields what came of each batch when it is saved."""
+        """Grade many files in `jobs` processes; yields what came of each batch when it is saved.
+
+        Further processes import the program that starts them: for `jobs` above 1 it must be guarded, as for
+        `multiprocessing`, by ``if __name__ == "__main__":``. Nothing is done that is not asked for: go through what it
+        yields.
+
+        Raises:
+            UngradableError: a process died.
+        """
         paths = [file.path for file in files]
         if jobs <= 1:
             return backfill(paths, self._ingest, batch=self.settings.batch_sessions)
@@ -232,16 +271,19 @@ class SelfGrader(CalibrationKeeper):
         session, note = self._read_again(stored)
         return transcript(stored, session, note=note, redactor=self._redactor, around=around, reach=reach)
 
-    def check_quality(self, scorer: QualityScorer | None = None, *, n: int = 10) -> list[QualityCheck]:
+    def check_quality(
+        self, scorer: QualityScorer | Callable[[Session, Grade], float] | None = None, *, n: int = 10
+    ) -> list[QualityCheck]:
         """Have up to `n` finished sessions of the last four weeks judged, drawn at random among those not judged yet.
 
-        Without a `scorer`, the one that is set is asked. Its answers are kept beside the grades and change none.
+        Without a `scorer`, the one that is set is asked; a function is one that gives 1 to 5 for session and grade. Its
+        answers are kept beside the grades, under its name, and change none.
 
         Raises:
-            InputError: no scorer is given or set.
+            InputError: no scorer is given or set, or what is given is none.
             ScorerUnavailableError: the scorer cannot be asked now; what it said before is kept.
         """
-        asked = scorer if scorer is not None else bootstrap.make_scorer(self.settings)
+        asked = as_scorer(scorer) if scorer is not None else bootstrap.make_scorer(self.settings)
         if asked is None:
             raise InputError("no scorer is given, and neither quality_command nor quality_judge_url is set")
         checker = bootstrap.make_checker(self.settings, self._store, asked)
@@ -387,15 +429,24 @@ class SelfGrader(CalibrationKeeper):
         return read.session, None if read.digest == stored.digest else _CHANGED
 
 
-def _files_of(paths: Sequence[str | os.PathLike[str]]) -> Iterator[str]:
+def _files_of(paths: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Give the files, and those of folders in the order of their names; and what is wrong with folders without any."""
+    files: list[str] = []
+    empty: list[tuple[str, str]] = []
     for given in paths:
-        path = os.path.abspath(os.fspath(given))
-        if not os.path.lexists(path):
-            raise InputError(f"{path}: no such file or folder")
+        path = os.path.abspath(given)
+        if not given or not os.path.lexists(path):
+            raise InputError(f"{path if given else 'an empty path'}: no such file or folder")
         if os.path.isdir(path) and not os.path.islink(path):
-            yield from sorted(file.path for file in Walk(path))
+            walk = Walk(path)
+            found = sorted(file.path for file in walk)
+            files += found
+            if not found:
+                why = "it cannot be read" if path in walk.unreadable else "no session files are below it"
+                empty.append((path, why))
         else:
-            yield path
+            files.append(path)
+    return files, empty
 
 
 def _told_together(amounts: Iterable[tuple[str, float]]) -> dict[str, float]:

@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -15,6 +14,7 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.api.elsewhere import Elsewhere, agent_elsewhere
+from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calendar import beginning, day_of, end_of, last_days, start_of
 from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.domain.quality import QualityCheck
@@ -94,20 +94,21 @@ class GradeReader:
         self,
         *,
         db_path: str | os.PathLike[str] | None = None,
-        watch_roots: Iterable[str | os.PathLike[str]] | None = None,
+        watch_roots: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
         settings: Settings | None = None,
     ) -> None:
-        """Use the daemon's own settings, but for what is given here.
+        """Use the daemon's own settings, but for what is given here; a single text is one folder.
 
         Raises:
             ConfigurationError: a setting is wrong.
         """
         self.settings = settings or load_settings(
-            db_path=None if db_path is None else Path(db_path),
-            watch_roots=None if watch_roots is None else tuple(Path(root) for root in watch_roots),
+            db_path=None if db_path is None else os.fspath(db_path),
+            watch_roots=None if watch_roots is None else paths_of(watch_roots),
         )
         self._lock = threading.RLock()
         self._opened: Store | None = None
+        self._closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -118,8 +119,9 @@ class GradeReader:
         self.close()
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the database; from then on nothing can be asked."""
         with self._lock:
+            self._closed = True
             if self._opened is not None:
                 self._opened.close()
             self._opened = None
@@ -135,7 +137,18 @@ class GradeReader:
         completed: bool | None = None,
         limit: int | None = None,
     ) -> list[StoredGrade]:
-        """List grades, the session that ended last first; of the last `days` days, or that ended from `since` on."""
+        """List grades, the session that ended last first; of the last `days` days, or that ended from `since` on.
+
+        `state` is complete, interrupted or open. At most `limit`, without one all.
+
+        Raises:
+            InputError: `days` or `limit` is no number above 0, or no session has this state, task type or model; the
+                text names those that there are.
+        """
+        if state is not None and state not in list(SessionState):
+            raise InputError(f"there is no state {state!r}; known are {', '.join(SessionState)}")
+        if limit is not None and limit < 1:
+            raise InputError(f"a limit is a number above 0, not {limit}")
         which = GradeFilter(
             since=self.begin_of(days) if days is not None else since,
             state=state,
@@ -144,7 +157,10 @@ class GradeReader:
             completed=completed,
             limit=limit,
         )
-        return self._store.grades(which)
+        found = self._store.grades(which)
+        if not found:
+            self._check_names(which)
+        return found
 
     def page(self, which: GradeFilter) -> Page:
         """List the grades that a filter asks for, up to its limit, and say where the list goes on.
@@ -266,9 +282,16 @@ class GradeReader:
     @property
     def _store(self) -> Store:
         with self._lock:
+            if self._closed:
+                raise InputError(f"this {type(self).__name__} is closed; make another one")
             if self._opened is None:
                 self._opened = bootstrap.open_store(self.settings)
             return self._opened
+
+
+def paths_of(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Give several paths; a single text is one of them, never its characters."""
+    return tuple(os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths))
 
 
 def quality_status(settings: Settings, store: Store, now: datetime) -> QualityStatus | None:

@@ -3,41 +3,74 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import click
 
+from grader_daemon import Happened, Recorded
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Whole, asks, since_options
+from grader_daemon.cli.options import Whole, asks, json_option, since_options
+from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
+
+_TROUBLE = (Happened.QUARANTINED, Happened.RETRY_SCHEDULED, Happened.UNRECORDED)
 
 
 @click.command("backfill")
 @asks(SelfGrader)
 @since_options
-@click.option(
-    "--jobs",
-    type=Whole(1, 64),
-    default=1,
-    show_default=True,
-    help="Processes that examine files.",
-)
+@click.option("--jobs", type=Whole(1, 64), default=1, show_default=True, help="Processes that examine files.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be graded.")
-def command(*, grader: SelfGrader, since: datetime | None, jobs: int, dry_run: bool) -> int:
+@json_option
+def command(*, grader: SelfGrader, since: datetime | None, jobs: int, dry_run: bool, as_json: bool) -> int:
     """Grade everything that is not graded yet. It may be stopped at any time and started again."""
     files = grader.ungraded_files(since=since)
+    missing = grader.missing_roots()
+    for root in missing:
+        output.error(f"grader-daemon: {root}: no such folder; the others are looked through")
     if dry_run:
-        for file in files:
-            output.line(clean(file.path))
-        output.line(f"{len(files)} files would be graded.")
-        return 0
-    counts: Counter[str] = Counter()
-    with output.progress("Grading", len(files)) as advance:
-        for recorded in grader.backfill(files, jobs=jobs):
-            counts.update(each.happened for each in recorded)
-            advance(len(recorded))
-    output.line(
-        ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in sorted(counts.items())) or "Nothing to do."
-    )
-    return 1 if counts.keys() & {"quarantined", "retry_scheduled", "unrecorded"} else 0
+        _list_files([file.path for file in files], as_json=as_json)
+        return 1 if missing else 0
+    happened = graded_with_progress("Grading", len(files), grader.backfill(files, jobs=jobs))
+    tell_happened(happened, as_json=as_json)
+    return 1 if missing or is_trouble(happened) else 0
+
+
+def graded_with_progress(title: str, total: int, batches: Iterable[Sequence[Recorded]]) -> Counter[Happened]:
+    """Go through what comes of each batch, with a progress bar; whoever stops it is told how far it came."""
+    happened: Counter[Happened] = Counter()
+    try:
+        with output.progress(title, total) as advance:
+            for recorded in batches:
+                happened.update(each.happened for each in recorded)
+                advance(len(recorded))
+    except KeyboardInterrupt:
+        done = happened.total()
+        output.error(f"Stopped: {done:,} of {total:,} files are done and saved. Start it again for the rest.")
+        raise
+    return happened
+
+
+def tell_happened(happened: Counter[Happened], *, as_json: bool) -> None:
+    """Say how many files came to what."""
+    counts = sorted(happened.items())
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "files": dict(counts)})
+    else:
+        output.line(", ".join(f"{count} {what.replace('_', ' ')}" for what, count in counts) or "Nothing to do.")
+
+
+def is_trouble(happened: Counter[Happened]) -> bool:
+    """Is there a file that could not be graded?"""
+    return any(happened[each] for each in _TROUBLE)
+
+
+def _list_files(paths: Sequence[str], *, as_json: bool) -> None:
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "files": paths})
+        return
+    for path in paths:
+        output.line(clean(path))
+    output.line(f"{len(paths):,} files would be graded.")

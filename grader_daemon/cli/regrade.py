@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import datetime
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import msgspec
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
+from grader_daemon.cli.backfill import graded_with_progress, is_trouble, tell_happened
 from grader_daemon.cli.options import Whole, asks, json_option, since_options
 from grader_daemon.domain.difference import ColumnChange, GradeChange, RegradeDiff
 from grader_daemon.domain.schema import SCHEMA_VERSION
@@ -63,18 +63,9 @@ def command(
 
 
 def _regrade(grader: SelfGrader, paths: list[str], *, jobs: int, as_json: bool) -> int:
-    counts: Counter[str] = Counter()
-    with output.progress("Grading again", len(paths)) as advance:
-        for recorded in grader.regrade(paths, jobs=jobs):
-            counts.update(each.happened for each in recorded)
-            advance(len(recorded))
-    if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "files": dict(sorted(counts.items()))})
-    else:
-        output.line(
-            ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in sorted(counts.items())) or "Nothing to do."
-        )
-    return 1 if counts.keys() & {"quarantined", "retry_scheduled", "unrecorded"} else 0
+    happened = graded_with_progress("Grading again", len(paths), grader.regrade(paths, jobs=jobs))
+    tell_happened(happened, as_json=as_json)
+    return 1 if is_trouble(happened) else 0
 
 
 def _show_diff(grader: SelfGrader, since: datetime | None, rules: Path | None, *, as_json: bool) -> None:

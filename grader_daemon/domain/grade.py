@@ -26,17 +26,60 @@ class Reason(msgspec.Struct, frozen=True, gc=False):
 
 
 class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Everything that is kept about one graded session. Scores are 1 (worst) to 5 (best); times are aware UTC.
+    """Everything that is kept about one graded session; times are aware UTC, None is what nobody knows.
 
-    `ended_on` is the day of `ended_at` where the person lives, as in 2026-11-22: statistics count the session there.
-    `rules_version` names the rules, the model and who decided. `p_completed` is the model's probability of completion.
-    Where a person's word stands, the `automatic_` fields hold what would stand otherwise, and whose verdict it would
-    be; else they are None.
-    A session that was not `scored` shows nothing to judge, no answer and no tool call: its four scores are what the
-    formulas of the original design give, and say nothing; `completed`, `efficiency`, `quality`, `recovered` and `score`
-    are None there. `unsure`: the automatic verdict would be wrong more than two times in five. `rules_completed` is
-    what the rules say, whoever decides. `asked_again` is the id of the session in which the same was asked for again.
-    `project` is the folder in which the agent worked, None where its file does not say.
+    A session that was not `scored` shows nothing to judge, no answer and no tool call: `task_completed`,
+    `tool_calls_efficient`, `response_quality` and `errors_recovered` are then what the formulas of the original design
+    give, and say nothing; `completed`, `efficiency`, `quality`, `recovered` and `score` are None there.
+
+    Attributes:
+        session_id: its name in its file.
+        session_file: the path of the file.
+        graded_at: when this grade was made.
+        task_completed: was the task completed? By whom `verdict_by` names.
+        tool_calls_efficient: 1 (worst) to 5, by error rate and number of tool calls.
+        response_quality: 1 (worst) to 5, by the final answer.
+        errors_recovered: there was no failure, or a success after the last one and an answer at the end.
+        total_api_calls: assistant messages.
+        model: the name of the model, as the file has it.
+        platform: where the agent was talked to, such as cli or telegram.
+        session_start: when it began.
+        duration_seconds: seconds from its start to its last update.
+        task_summary: the first request, one redacted line of at most 200 characters.
+        total_errors: tool results that are failures and no probes.
+        error_types: their categories, distinct, in order of first appearance.
+        tools_with_errors: their tools, likewise.
+        had_repeated_errors: 3 or more failures in a row.
+        had_infinite_loop_risk: 5 or more in a row, or more than 50 assistant messages.
+        had_user_clarification: the agent asked, and a person answered.
+        state: complete, interrupted or open.
+        state_reason: why, in words.
+        task_type: by the words of the first request; `general` where none fits.
+        format: the format of its file.
+        tool_calls: tool calls in its assistant messages.
+        error_rate: `total_errors` by `total_api_calls`, 0 and more.
+        had_user_refusal: a person refused a tool call.
+        had_user_interruption: a person interrupted one.
+        ended_at: its last update, or when its file was written last.
+        ended_on: the day of that where the person lives, as in 2026-11-22: statistics count the session there.
+        tools: each tool with its calls and failures.
+        failures: each failed tool result, probes too.
+        reasons: the rules that spoke.
+        rules_version: names the rules, the model and who decided.
+        p_completed: the model's probability of completion, 0 to 1.
+        verdict_by: who says whether the task was completed: rules, model or person.
+        rules_completed: what the rules say of that, whoever decides.
+        automatic_completed: what would stand without a person's word on completion; None where there is none.
+        automatic_by: whose verdict that would be.
+        automatic_quality: the quality that would stand without a person's word on it; None where there is none.
+        claims: what the final answer claims, each held against the record.
+        signals_from_people: what people said of the work.
+        request: a hash of the first request, the same for the same words.
+        asked_again: the id of the session in which the same was asked for again.
+        features: what the model read, in its order; no numbers for people.
+        project: the folder in which the agent worked, where its file says so.
+        scored: is there anything to judge?
+        unsure: the automatic verdict would be wrong more than two times in five.
     """
 
     session_id: str

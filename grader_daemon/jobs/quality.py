@@ -14,7 +14,6 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 import msgspec
-import structlog
 import tenacity
 
 from grader_daemon.domain.calendar import day_of, end_of, start_of
@@ -29,6 +28,7 @@ from grader_daemon.errors import (
     ScorerUnavailableError,
 )
 from grader_daemon.integrations.scorers import QualityScorer, name_of
+from grader_daemon.log import logger
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.storage import Store
 from grader_daemon.storage.rows import StoredGrade
@@ -100,7 +100,7 @@ class Checker:
         self._limits = msgspec.structs.replace(limits, bytes=min(limits.bytes, _LARGEST_BYTES))
         self._settled_after = settled_after
         self._clock = clock
-        self._log = structlog.get_logger()
+        self._log = logger()
 
     def draw(self, now: datetime, *, count: int) -> list[ReadableGrade]:
         """Draw up to `count` finished sessions of the last four weeks of which this scorer has said nothing yet.

@@ -21,7 +21,8 @@ from grader_daemon.pipeline.ingest import Ingest, examine_any
 from grader_daemon.pipeline.record import Recorded
 
 _DIED = (
-    "a helper process died (out of memory?); what is graded is saved, start backfill again for the rest, with --jobs 1"
+    "a helper process died (out of memory? or a program without a guard of its main module?); what is graded is saved:"
+    " start again for the rest, in one process"
 )
 _LARGEST_CHUNK = 250
 _CHUNKS_PER_JOB = 8
@@ -36,6 +37,17 @@ def backfill(paths: Sequence[str], ingest: Ingest, *, batch: int) -> Iterator[li
     for start in range(0, len(paths), batch):
         recorded, _ = ingest.ingest(paths[start : start + batch], within_seconds=float("inf"))
         yield recorded
+
+
+def regrade(
+    paths: Sequence[str], ingest: Ingest, *, batch: int, clock: Callable[[], datetime]
+) -> Iterator[list[Recorded]]:
+    """Examine `paths` in this process, also what is graded as it is, and save `batch` to a transaction."""
+    for start in range(0, len(paths), batch):
+        now = clock()
+        yield ingest.save_examined(
+            [examine_any(ingest.examiner, path, now=now) for path in paths[start : start + batch]]
+        )
 
 
 def backfill_in_processes(

@@ -97,7 +97,7 @@ class Alerts:
         """
         found = self._alerts("WHERE id = ?", number) if 0 < number <= _LARGEST_NUMBER else []
         if not found:
-            raise InputError(f"there is no alert {number}; see 'grader-daemon alerts list'")
+            raise InputError(f"there is no alert {number}")
         return found[0]
 
     # -- the watch -------------------------------------------------------------------------------------------------

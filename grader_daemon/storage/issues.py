@@ -53,7 +53,7 @@ class Issues:
             (len(wanted), wanted),
         )
         if not rows or not prefix:
-            raise InputError(f"no error issue has an id that begins with {prefix!r}; see 'grader-daemon errors list'")
+            raise InputError(f"no error issue has an id that begins with {prefix!r}")
         if len(rows) > 1:
             some = ", ".join(row[0] for row in rows[:3])
             raise InputError(f"several error issues begin with {prefix!r} ({some}, …); give more of the id")

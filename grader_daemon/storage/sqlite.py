@@ -327,7 +327,7 @@ class Store(Ledger):
             (len(wanted), wanted),
         )
         if not rows:
-            raise InputError(f"no graded session has an id that begins with {prefix!r}; see 'grader-daemon list'")
+            raise InputError(f"no graded session has an id that begins with {prefix!r}")
         if len(rows) > 1:
             some = ", ".join(row[1] for row in rows[:3])
             raise InputError(f"several session ids begin with {prefix!r} ({some}, …); give more of it")

@@ -118,16 +118,6 @@ def test_a_file_without_a_grade_is_an_error_of_ours(grader: SelfGrader, tmp_path
     assert "\n" not in str(caught.value)
 
 
-def test_closing_twice_is_harmless_and_using_it_again_opens_it(grader: SelfGrader, sessions: Path) -> None:
-    write(sessions, "before")
-    grader.grade_latest_sessions()
-
-    grader.close()
-    grader.close()
-
-    assert [stored.grade.session_id for stored in grader.grades()] == ["before"]
-
-
 def test_what_the_daemon_grades_is_seen_at_once(start_daemon: StartDaemon, grader: SelfGrader, sessions: Path) -> None:
     daemon = start_daemon()
     assert grader.grades() == []

@@ -5,10 +5,12 @@ What the two that come with it hand over is redacted by them, whoever calls them
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, cast
 
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import Session
+from grader_daemon.errors import InputError
 
 
 class QualityScorer(Protocol):
@@ -28,6 +30,31 @@ class QualityScorer(Protocol):
             ScorerError: there is no answer about this session.
             ScorerUnavailableError: there is none about any; it is asked again later.
         """
+
+
+class FunctionScorer:
+    """A function as a scorer; its answers are kept under its name."""
+
+    def __init__(self, function: Callable[[Session, Grade], float]) -> None:
+        self.name = getattr(function, "__qualname__", type(function).__name__)
+        self._function = function
+
+    def validate(self, session: Session, grade: Grade) -> float:
+        """See `QualityScorer`."""
+        return self._function(session, grade)
+
+
+def as_scorer(given: QualityScorer | Callable[[Session, Grade], float]) -> QualityScorer:
+    """Give what can judge sessions as a scorer.
+
+    Raises:
+        InputError: it can not.
+    """
+    if callable(getattr(given, "validate", None)):
+        return cast(QualityScorer, given)
+    if callable(given):
+        return FunctionScorer(given)
+    raise InputError(f"{type(given).__name__} is no scorer: one has validate(session, grade), or is such a function")
 
 
 def name_of(scorer: QualityScorer) -> str:

@@ -1,0 +1,251 @@
+"""What other programs are given: types they can name, plain values, nothing on their standard output."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+import subprocess
+import sys
+import types
+import typing
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import structlog
+
+import grader_daemon
+from grader_daemon import (
+    Grade,
+    GraderError,
+    Happened,
+    InputError,
+    Recorded,
+    SelfGrader,
+    Session,
+    StoredGrade,
+    UngradableError,
+    as_dict,
+    as_frame,
+    bootstrap,
+)
+from grader_daemon.domain.check import Check
+from grader_daemon.storage.backup import Backup
+from tests.conftest import SessionWriter
+from tests.strategies import grade, json_answer, json_user
+
+MESSAGES = [json_user("Fix the parser"), json_answer("Done: the parser is fixed, and all tests pass.")]
+
+
+@pytest.fixture
+def grader(tmp_path: Path) -> Iterator[SelfGrader]:
+    with SelfGrader(db_path=tmp_path / "grades.db", watch_roots=[tmp_path / "sessions"]) as opened:
+        yield opened
+
+
+def lately() -> dict[str, str]:
+    """When a session was written to that ended an hour ago: scorers are asked of the last weeks alone."""
+    ended = bootstrap.utc_now() - timedelta(hours=1)
+    return {"session_start": (ended - timedelta(minutes=5)).isoformat(), "last_updated": ended.isoformat()}
+
+
+def names_of(hint: object) -> Iterator[str]:
+    for part in typing.get_args(hint):
+        yield from names_of(part)
+    if inspect.isclass(hint) and hint.__module__.startswith("grader_daemon."):
+        yield hint.__name__
+
+
+def methods() -> dict[str, types.FunctionType]:
+    found = inspect.getmembers(SelfGrader, inspect.isfunction)
+    return {name: method for name, method in found if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("name", methods())
+def test_what_a_method_takes_and_gives_is_public(name: str) -> None:
+    method = methods()[name]
+    known = {**vars(sys.modules[method.__module__]), "Check": Check, "Backup": Backup}
+    hints = typing.get_type_hints(method, globalns=known)
+    private = {each for hint in hints.values() for each in names_of(hint)} - set(grader_daemon.__all__)
+    assert private == set()
+
+
+def test_every_public_name_can_be_had() -> None:
+    assert [name for name in grader_daemon.__all__ if getattr(grader_daemon, name).__name__ != name] == []
+
+
+# -- paths ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_single_text_is_one_folder(tmp_path: Path) -> None:
+    for given in (str(tmp_path), tmp_path):
+        with SelfGrader(db_path=tmp_path / "g.db", watch_roots=given) as grader:
+            assert grader.settings.watch_roots == (tmp_path,)
+
+
+def test_a_single_text_is_one_path(grader: SelfGrader, write_session: SessionWriter) -> None:
+    path = write_session(MESSAGES)
+    assert len(grader.grade_paths(path).grades) == 1
+    assert [each.happened for batch in grader.regrade(path) for each in batch] == [Happened.GRADED]
+
+
+def test_a_folder_is_no_session_file(grader: SelfGrader, write_session: SessionWriter) -> None:
+    folder = Path(write_session(MESSAGES)).parent
+    with pytest.raises(InputError, match="a folder; grade_paths"):
+        grader.grade_session_file(folder)
+    assert grader.grades() == []
+
+
+def test_a_file_without_a_grade_of_its_own_says_of_what_it_is_a_copy(
+    grader: SelfGrader, write_session: SessionWriter
+) -> None:
+    grader.grade_session_file(write_session(MESSAGES))
+    copy = write_session(MESSAGES, folder="elsewhere")
+    with pytest.raises(UngradableError, match=r"no grade of its own: copy of session 20261121_220000_abcdef"):
+        grader.grade_session_file(copy)
+
+
+def test_a_folder_without_sessions_is_an_error(grader: SelfGrader, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    outcomes = grader.grade_paths(tmp_path / "empty", dry_run=True)
+    assert outcomes.errors == [(str(tmp_path / "empty"), "no session files are below it")]
+
+
+def test_roots_that_are_no_folders_are_told(tmp_path: Path, grader: SelfGrader, write_session: SessionWriter) -> None:
+    with pytest.raises(InputError, match="sessions: no such folder"):
+        grader.ungraded_files()
+    write_session(MESSAGES)
+    with SelfGrader(db_path=tmp_path / "g.db", watch_roots=[tmp_path / "sessions", tmp_path / "nope"]) as both:
+        assert len(both.ungraded_files()) == 1
+        assert both.missing_roots() == [tmp_path / "nope"]
+
+
+# -- questions -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        pytest.param({"state": "foo"}, "'foo'; known are complete, interrupted, open", id="state"),
+        pytest.param({"task_type": "foo"}, "task type 'foo'; known: debugging", id="task-type"),
+        pytest.param({"model": "foo"}, "model 'foo'; known: m", id="model"),
+        pytest.param({"limit": 0}, "above 0, not 0", id="no-limit"),
+        pytest.param({"limit": -1}, "above 0, not -1", id="negative-limit"),
+        pytest.param({"days": -1}, "above 0", id="days"),
+    ],
+)
+def test_a_wrong_filter_is_told_with_what_is_known(
+    grader: SelfGrader, write_session: SessionWriter, wrong: dict[str, typing.Any], words: str
+) -> None:
+    grader.grade_session_file(write_session(MESSAGES, model="m"))
+    with pytest.raises(InputError, match=words):
+        grader.grades(**wrong)
+
+
+def test_a_right_filter_may_find_nothing(grader: SelfGrader, write_session: SessionWriter) -> None:
+    grader.grade_session_file(write_session(MESSAGES))
+    assert grader.grades(task_type="debugging", state="open") == []
+
+
+def test_a_closed_grader_says_so(grader: SelfGrader) -> None:
+    grader.grades()
+    grader.close()
+    grader.close()
+    with pytest.raises(InputError, match="this SelfGrader is closed"):
+        grader.grades()
+
+
+def test_a_function_is_a_scorer(grader: SelfGrader, write_session: SessionWriter) -> None:
+    def half(_: Session, made: Grade) -> float:
+        return made.response_quality / 2
+
+    made = grader.grade_session_file(write_session(MESSAGES, **lately()))
+    (check,) = grader.check_quality(half)
+    assert (check.session_id, check.quality) == (made.session_id, made.response_quality / 2)
+    assert check.scorer.endswith("half")
+
+
+@pytest.mark.parametrize("wrong", [5, "half", object()])
+def test_what_is_no_scorer_is_refused(grader: SelfGrader, wrong: typing.Any) -> None:
+    with pytest.raises(InputError, match="is no scorer"):
+        grader.check_quality(wrong)
+
+
+def test_errors_of_the_library_name_no_commands(grader: SelfGrader) -> None:
+    for ask in (lambda: grader.alert(1), lambda: grader.find_grade("x"), lambda: grader.error_issue("abc")):
+        with pytest.raises(GraderError) as caught:
+            ask()
+        assert "grader-daemon" not in str(caught.value)
+
+
+# -- plain values --------------------------------------------------------------------------------------------------
+
+
+def test_a_result_is_a_dictionary_all_the_way_down() -> None:
+    ended = datetime(2026, 11, 22, tzinfo=UTC)
+    made = grade(ended_at=ended, response_quality=4)
+    stored = StoredGrade(id=7, grade=made, detailed=True, digest=None, loop_told=False, watched=False)
+    found = as_dict(stored)
+    assert (found["id"], found["ended_at"], found["response_quality"]) == (7, ended, 4)
+    assert found["score"] == made.score
+    assert {type(value) for value in found.values()} <= {str, int, float, bool, type(None), tuple, datetime}
+    assert json.loads(json.dumps(found, default=str))["session_id"] == made.session_id
+    assert as_dict(Recorded(path="/s", happened=Happened.BUSY))["happened"] == "busy"
+
+
+def test_results_are_a_frame_where_pandas_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = types.ModuleType("pandas")
+    fake.DataFrame = list  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "pandas", fake)
+    assert [row["session_id"] for row in as_frame([grade(session_id="a"), grade(session_id="b")])] == ["a", "b"]
+
+
+def test_without_pandas_a_frame_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match="pip install pandas"):
+        as_frame([grade()])
+
+
+# -- in a script of its own ----------------------------------------------------------------------------------------
+
+SCRIPT = """
+import sys
+from grader_daemon import SelfGrader
+print("begins", flush=True)
+with SelfGrader(db_path=sys.argv[1] + "/grades.db", watch_roots=sys.argv[1] + "/sessions") as grader:
+    for batch in grader.backfill(grader.ungraded_files()):
+        pass
+    print([each.happened.value for batch in grader.regrade(grader.graded_files()) for each in batch])
+    print(len(grader.check_quality(lambda session, grade: 1.0)))
+"""
+
+
+def test_a_plain_script_runs_once_and_has_its_output_for_itself(tmp_path: Path, write_session: SessionWriter) -> None:
+    write_session(MESSAGES, **lately())
+    (tmp_path / "script.py").write_text(SCRIPT)
+    ended = subprocess.run(
+        [sys.executable, tmp_path / "script.py", tmp_path],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.splitlines() == ["begins", "['graded']", "1"]
+
+
+def test_what_is_logged_goes_where_the_program_wants_it(
+    grader: SelfGrader,
+    write_session: SessionWriter,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    structlog.reset_defaults()
+    grader.grade_session_file(write_session(MESSAGES, **lately()))
+    with caplog.at_level(logging.INFO, "grader_daemon"):
+        checks = grader.check_quality(lambda _, __: 1.0)
+    assert len(checks) == 1
+    assert "quality." in caplog.text
+    assert capsys.readouterr().out == ""

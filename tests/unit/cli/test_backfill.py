@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader_daemon import Happened, Recorded, SelfGrader
+from tests.conftest import SessionWriter
+from tests.strategies import json_answer, json_user
+from tests.unit.cli.conftest import Run
+
+MESSAGES = [json_user("Fix the parser"), json_answer("Done: the parser is fixed, and all tests pass.")]
+
+
+@pytest.fixture
+def home(tmp_path: Path, write_session: SessionWriter) -> Path:
+    """Two sessions below `sessions`."""
+    for name in ("a", "b"):
+        write_session(MESSAGES, session_id=name)
+    return tmp_path
+
+
+def test_a_folder_that_is_none_is_an_error(home: Path, run: Run) -> None:
+    ended = run(home, "backfill", "--watch-root", "nope")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == f"grader-daemon: {home}/nope: no such folder; nothing was looked for\n"
+
+
+def test_beside_a_folder_that_is_none_the_others_are_graded(home: Path, run: Run) -> None:
+    ended = run(home, "backfill", "--watch-root", "nope", "--watch-root", "sessions")
+    assert (ended.returncode, ended.stdout) == (1, "2 graded\n")
+    assert "nope: no such folder; the others are looked through" in ended.stderr
+
+
+def test_a_folder_without_sessions_is_told(home: Path, run: Run) -> None:
+    (home / "empty").mkdir()
+    for arguments in (("grade", "empty"), ("grade", "empty", "--dry-run")):
+        ended = run(home, *arguments)
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert ended.stderr == f"cannot grade {home}/empty: no session files are below it\n"
+
+
+def test_what_came_of_it_is_a_document_too(home: Path, run: Run) -> None:
+    tried = json.loads(run(home, "backfill", "--watch-root", "sessions", "--dry-run", "--json").stdout)
+    done = json.loads(run(home, "backfill", "--watch-root", "sessions", "--json").stdout)
+    assert sorted(Path(path).name for path in tried["files"]) == ["session_a.json", "session_b.json"]
+    assert done == {"schema_version": 1, "files": {"graded": 2}}
+
+
+@pytest.mark.parametrize("command", [["backfill"], ["regrade", "--all"]], ids=" ".join)
+def test_whoever_stops_it_is_told_how_far_it_came(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    run(home, "backfill", "--watch-root", "sessions", "--since", "9999w")
+    (home / "sessions" / "session_a.json").touch()
+    (home / "sessions" / "session_b.json").touch()
+
+    def interrupted(*_: object, **__: object) -> Iterator[list[Recorded]]:
+        yield [Recorded(path="a", happened=Happened.GRADED)]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SelfGrader, command[0], interrupted)
+    ended = run(home, *command, "--watch-root", "sessions")
+    assert (ended.returncode, ended.stdout) == (130, "")
+    assert ended.stderr.rstrip() == "Stopped: 1 of 2 files are done and saved. Start it again for the rest."
