@@ -17,6 +17,7 @@ import structlog
 
 from grader_daemon import log
 from grader_daemon.api.elsewhere import agent_elsewhere
+from grader_daemon.api.exposure import exposed_places
 from grader_daemon.cli import output
 from grader_daemon.cli.options import read_settings, settings_options
 from grader_daemon.daemon.notify import Notifier
@@ -71,13 +72,19 @@ def command(
         output.error(f"grader-daemon: {error}")
         raise click.exceptions.Exit(_EX_CONFIG) from error
 
-    elsewhere = agent_elsewhere(settings)
-    if elsewhere is not None:
-        _log.warning("agent.unwatched", **msgspec.structs.asdict(elsewhere))
+    _tell_surroundings(settings)
     faulthandler.enable()
     with _signals(supervisor):
         left = supervisor.run(once=once)
     return 1 if left or (once and _lacks_a_folder(settings)) else 0
+
+
+def _tell_surroundings(settings: Settings) -> None:
+    for place in exposed_places(settings):
+        _log.warning("place.exposed", **msgspec.structs.asdict(place))
+    elsewhere = agent_elsewhere(settings)
+    if elsewhere is not None:
+        _log.warning("agent.unwatched", **msgspec.structs.asdict(elsewhere))
 
 
 @contextmanager

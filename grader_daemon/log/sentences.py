@@ -202,6 +202,7 @@ SENTENCES: Mapping[str, Callable[[Facts], str]] = MappingProxyType(
         "intake.resumed": "saving works again, after {seconds}".format_map,
         "job.crashed": f"{{job}}: {_OUR_BUG}; tried again in {{retry_seconds}}".format_map,
         "job.failed": "{job}: {error}; tried again in {retry_seconds}".format_map,
+        "place.exposed": "others may write in {path} (mode {mode}): {fix}".format_map,
         "quality.checked": "{session_id}: {scorer} gives it {quality}, the grade says {ours}".format_map,
         "quality.disagreed": (
             "{session_id}: {scorer} gives it {quality}, the grade says {ours}; please look: grader-daemon review"

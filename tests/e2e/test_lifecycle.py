@@ -106,6 +106,18 @@ def test_hermes_at_work_elsewhere_is_told(home: Path) -> None:
     assert f"Hermes works in {home}/.hermes: 1 session there; watch it with {fix}" in asked.stdout
 
 
+def test_a_folder_that_others_may_write_is_told_at_each_start(home: Path) -> None:
+    folder = (home / DATABASE).parent
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+
+    ended = run_command(home, "run", "--once")
+
+    [told] = [event for event in map(json.loads, ended.stderr.splitlines()) if event["event"] == "place.exposed"]
+    assert (told["level"], told["path"], told["mode"]) == ("warning", str(folder), "0777")
+    assert told["message"] == f"others may write in ~/.timmy/uniwizard (mode 0777): chmod go-w {folder}"
+
+
 @pytest.mark.parametrize(
     ("roots", "code"),
     [

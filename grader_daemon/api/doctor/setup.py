@@ -6,6 +6,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from grader_daemon.api.doctor.case import Case
+from grader_daemon.api.exposure import exposed_configuration
 from grader_daemon.domain.calendar import local
 from grader_daemon.domain.check import Finding, ok, problem, warning
 from grader_daemon.errors import ConfigurationError, GraderError
@@ -27,6 +28,11 @@ def settings(case: Case) -> Finding:
         return problem(str(error), "correct it where it stands; grader-daemon config show lists every setting")
     file = given.given.file
     source = f"{file} is read" if file.is_file() else f"there is no {file}"
+    exposed = exposed_configuration(given)
+    if exposed:
+        runs = f", which names programs that run as you ({', '.join(given.runners)})" if given.runners else ""
+        tell = problem if given.runners else warning
+        return tell(f"others may write in {exposed[0].path} (mode {exposed[0].mode}){runs}", exposed[0].fix)
     if given.warnings:
         return warning("; ".join(given.warnings), "correct it where it stands")
     changed = len(given.given.sources)

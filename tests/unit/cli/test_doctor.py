@@ -525,6 +525,27 @@ def test_hermes_outside_of_the_watched_folders_is_told(
     assert elsewhere["state"] == "ok"
 
 
+@pytest.mark.parametrize(
+    ("settings", "mode", "state"),
+    [
+        pytest.param("quiet_seconds = 3", 0o644, "ok", id="only-its-owner-writes"),
+        pytest.param("quiet_seconds = 3", 0o666, "warning", id="all-write"),
+        pytest.param('alert_command = ["true"]', 0o666, "problem", id="all-may-name-a-program-that-is-run"),
+    ],
+)
+def test_a_configuration_that_others_may_write_is_told(
+    run: Run, home: Path, settings: str, mode: int, state: str
+) -> None:
+    file = home / ".config" / "grader-daemon" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(f"{settings}\n")
+    file.chmod(mode)
+
+    made = checks(run, home)["settings"]
+
+    assert (made["state"], made["fix"]) == (state, None if state == "ok" else f"chmod go-w {file}")
+
+
 # -- the daemon --------------------------------------------------------------------------------------------------------
 
 
