@@ -262,6 +262,7 @@ def identity(**changes: object) -> Identity:
     base = Identity(
         session_id=SESSION_ID,
         file="/s/session_x.json",
+        written_ns=0,
         state=SessionState.COMPLETE,
         messages=4,
         started_at=NOW - timedelta(minutes=5),
@@ -545,3 +546,23 @@ def sessions(draw: st.DrawFn) -> Session:
         if kind in ("round", "lonely result"):
             built.append(result(draw(tool_results), draw(st.none() | names)))
     return session(*built, started_at=draw(st.none() | moments), updated_at=draw(st.none() | moments))
+
+
+_moments = st.sampled_from([None, NOW - timedelta(seconds=1), NOW, NOW + timedelta(seconds=1)])
+
+
+@st.composite
+def identities(draw: st.DrawFn) -> Identity:
+    """Sessions with as little between them as possible: few times, chains and conversations."""
+    started, updated = draw(_moments), draw(_moments)
+    return identity(
+        session_id=draw(st.sampled_from("abcdef")),
+        state=draw(st.sampled_from(list(SessionState))),
+        messages=draw(st.integers(1, 2)),
+        started_at=started,
+        updated_at=max(filter(None, (started, updated)), default=None),
+        lineage=None if started is None else (started - NOW) // timedelta(seconds=1),
+        opening=draw(st.integers(1, 2)),
+        conversation=draw(st.none() | st.integers(1, 2)),
+        compacted=draw(st.booleans()),
+    )

@@ -210,8 +210,8 @@ class Worker:
                 errors=grade.total_errors,
                 api_calls=grade.total_api_calls,
             )
-        for session_id in recorded.superseded:
-            self._log.info("session.skipped", session_id=session_id, reason="superseded", by=grade.session_id)
+        for session_id, reason in recorded.fallen:
+            self._log.info("session.skipped", session_id=session_id, reason=reason, by=grade.session_id)
 
 
 def _outcome(grade: Grade) -> str:

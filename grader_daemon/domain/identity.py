@@ -2,24 +2,36 @@
 
 Hermes leaves a conversation behind more than once: a compression starts a new file under a new id and leaves the old
 one unfinished, a ``/new`` copies the old conversation under the new id, and people copy and move folders.
+
+What counts does not depend on the order in which files are read. The files of one session are ordered (`outranks`). Of
+the sessions, one stands if none that stands beats it (`beaten_by`): beating leads to later links of a chain, or to a
+conversation that began earlier, so it never leads back, and who is beaten through another is beaten.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
-from enum import StrEnum
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
 
 import msgspec
 
 from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.session import SkipReason
+
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class Identity(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What tells a session from others that look like it."""
+    """What tells a session from others that look like it.
+
+    `updated_at` is never before `started_at`; `written_ns` is the modification time of the file, in nanoseconds since
+    1970.
+    """
 
     session_id: str
     file: str
+    written_ns: int
     state: SessionState
     messages: int
     started_at: datetime | None
@@ -31,25 +43,31 @@ class Identity(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     named_after_id: bool
 
 
-class Verdict(StrEnum):
-    """What a rival means for a new session."""
+class Fallen(NamedTuple):
+    """A session that loses its grade to another one."""
 
-    INDEPENDENT = "independent"
-    NEW_REPLACES_RIVAL = "new_replaces_rival"
-    NEW_IS_COPY = "new_is_copy"
-    RIVAL_IS_COPY = "rival_is_copy"
-    NEW_IS_SUPERSEDED = "new_is_superseded"
-    RIVAL_IS_SUPERSEDED = "rival_is_superseded"
+    session_id: str
+    reason: SkipReason
+
+
+class Decision(NamedTuple):
+    """What becomes of a session that was read: graded, or `lost` to another file or session.
+
+    `own_falls`: it loses the grade that it may have had before, too. `fallen` are others that lose theirs to it; none
+    if it is lost itself.
+    """
+
+    lost: SkipReason | None = None
+    own_falls: bool = False
+    fallen: tuple[Fallen, ...] = ()
 
 
 class Identities:
-    """Identities that can be found by what rivals share: the id, the lineage or the conversation."""
+    """Identities that can be found by what rivals share: the chain or the conversation."""
 
-    def __init__(self, identities: Iterable[Identity] = ()) -> None:
+    def __init__(self) -> None:
         self._by_id: dict[str, Identity] = {}
-        self._by_key: dict[tuple[str, int], set[str]] = {}
-        for identity in identities:
-            self.add(identity)
+        self._by_key: dict[tuple[int | None, ...], set[str]] = {}
 
     def add(self, identity: Identity) -> None:
         """Add one; it replaces the one of the same id."""
@@ -70,67 +88,91 @@ class Identities:
         return self._by_id.get(session_id)
 
     def rivals(self, new: Identity) -> list[Identity]:
-        """Give those that share something with `new`, ordered by id; the one of its own id among them."""
-        ids = {new.session_id} if new.session_id in self._by_id else set()
+        """Give the others that share a chain or a conversation with `new`."""
+        ids: set[str] = set()
         for key in _keys(new):
             ids |= self._by_key.get(key, set())
-        return [self._by_id[session_id] for session_id in sorted(ids)]
+        return [self._by_id[session_id] for session_id in ids - {new.session_id}]
 
 
-def _keys(identity: Identity) -> list[tuple[str, int]]:
-    keys = (("lineage", identity.lineage), ("conversation", identity.conversation))
-    return [(name, value) for name, value in keys if value is not None]
+def _keys(identity: Identity) -> list[tuple[int | None, ...]]:
+    keys: list[tuple[int | None, ...]] = []
+    if identity.lineage is not None:
+        keys.append((identity.lineage, identity.opening))
+    if identity.conversation is not None:
+        keys.append((identity.conversation,))
+    return keys
 
 
-def compare(new: Identity, rival: Identity, *, rival_exists: bool) -> Verdict:
-    """Judge a newly read session against one that is graded already.
+def decide(new: Identity, own: Identity | None, rivals: Iterable[Identity]) -> Decision:
+    """Say what becomes of a session that was read, without doing it.
 
     Args:
         new: just read.
-        rival: graded before; shares the id, the lineage or the conversation.
-        rival_exists: is the rival's file still there under its name?
+        own: the same session as it stands in another file that is still there, if it does.
+        rivals: other sessions that stand; at least those that can beat `new` or be beaten by it.
     """
-    if new.session_id == rival.session_id:
-        return _compare_files(new, rival, rival_exists=rival_exists)
-    if new.lineage is not None and (new.lineage, new.opening) == (rival.lineage, rival.opening):
-        verdict = _compare_links(new, rival)
-        if verdict is not Verdict.INDEPENDENT:
-            return verdict
-    if new.conversation is not None and new.conversation == rival.conversation:
-        return _compare_conversations(new, rival)
-    return Verdict.INDEPENDENT
+    if own is not None and outranks(own, new):
+        return Decision(lost=SkipReason.COPY)
+    others = sorted(rivals, key=_id)
+    for rival in others:
+        lost = beaten_by(rival, new)
+        if lost is not None:
+            return Decision(lost=lost, own_falls=True)
+    beaten = ((rival.session_id, beaten_by(new, rival)) for rival in others)
+    return Decision(fallen=tuple(Fallen(session_id, reason) for session_id, reason in beaten if reason is not None))
 
 
-def _compare_files(new: Identity, rival: Identity, *, rival_exists: bool) -> Verdict:
-    """One id, two files: the one named after the id counts, of equals the newer, of equals the first seen."""
-    if new.file == rival.file or not rival_exists:
-        return Verdict.NEW_REPLACES_RIVAL
-    if new.named_after_id != rival.named_after_id:
-        return Verdict.NEW_REPLACES_RIVAL if new.named_after_id else Verdict.NEW_IS_COPY
-    return Verdict.NEW_REPLACES_RIVAL if _age(new) > _age(rival) else Verdict.NEW_IS_COPY
+def is_like(before: Identity, now: Identity) -> bool:
+    """Does a session that was read again stand to others as it did before?"""
+    return now == msgspec.structs.replace(before, file=now.file, written_ns=now.written_ns)
 
 
-def _compare_links(new: Identity, rival: Identity) -> Verdict:
-    """A compression chain: the newest link counts, if the older one was left unfinished or the newer sums it up."""
-    newer, older = (new, rival) if _age(new) > _age(rival) else (rival, new)
-    if older.state is SessionState.COMPLETE and not newer.compacted:
-        return Verdict.INDEPENDENT
-    return Verdict.RIVAL_IS_SUPERSEDED if newer is new else Verdict.NEW_IS_SUPERSEDED
+def outranks(one: Identity, other: Identity) -> bool:
+    """Of two files of a session: does `one` count?
+
+    The one named after the session does; of equals the newer by what it says, the longer, the one written later, the
+    first by name.
+    """
+    rank, others = _rank(one), _rank(other)
+    return rank > others or (rank == others and one.file < other.file)
 
 
-def _compare_conversations(new: Identity, rival: Identity) -> Verdict:
+def beaten_by(winner: Identity, loser: Identity) -> SkipReason | None:
+    """Say why `loser` has no grade while `winner`, another session, has one; None if both may have one."""
+    if _supersedes(winner, loser):
+        return SkipReason.SUPERSEDED
+    return SkipReason.COPY if _is_copied_in(winner, loser) else None
+
+
+def _supersedes(newer: Identity, older: Identity) -> bool:
+    """A compression chain: a link ends an older one that was left unfinished, one that sums up ends every older one.
+
+    One that sums up is only ended by another one that does.
+    """
+    if newer.lineage is None or (newer.lineage, newer.opening) != (older.lineage, older.opening):
+        return False
+    is_left_behind = newer.compacted or not (older.compacted or older.state is SessionState.COMPLETE)
+    return is_left_behind and _age(newer) > _age(older)
+
+
+def _is_copied_in(original: Identity, copy: Identity) -> bool:
     """The same conversation under two ids: the one that began after the other had ended is its copy."""
-    if _began_after(new, rival):
-        return Verdict.NEW_IS_COPY
-    if _began_after(rival, new):
-        return Verdict.RIVAL_IS_COPY
-    return Verdict.INDEPENDENT
+    if original.conversation is None or original.conversation != copy.conversation:
+        return False
+    ended, began = original.updated_at, copy.started_at
+    if ended is None or began is None:
+        return False
+    return ended < began or (ended == began and (original.started_at or began) < began)
 
 
-def _began_after(later: Identity, earlier: Identity) -> bool:
-    return later.started_at is not None and earlier.updated_at is not None and later.started_at >= earlier.updated_at
+def _age(identity: Identity) -> tuple[datetime, int, str]:
+    return identity.updated_at or _NEVER, identity.messages, identity.session_id
 
 
-def _age(identity: Identity) -> tuple[float, int, str]:
-    updated = identity.updated_at.timestamp() if identity.updated_at else 0.0
-    return updated, identity.messages, identity.session_id
+def _rank(identity: Identity) -> tuple[bool, datetime, int, int]:
+    return identity.named_after_id, identity.updated_at or _NEVER, identity.messages, identity.written_ns
+
+
+def _id(identity: Identity) -> str:
+    return identity.session_id

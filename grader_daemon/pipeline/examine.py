@@ -136,7 +136,7 @@ class Examiner:
             return SkippedFile(path=path, stamp=stamp, digest=None, skipped=Skipped(reason))
         content = read_file(path, found, limits=self._limits)
         digest = xxhash.xxh3_128_hexdigest(content)
-        if known is not None and self._is_settled(known, digest, now):
+        if known is not None and self._is_settled(known, stamp, digest, now):
             return UnchangedFile(path=path, stamp=stamp)
         session = parse(content, path, zone=self._zone, limits=self._limits)
         if isinstance(session, Skipped):
@@ -144,7 +144,7 @@ class Examiner:
         waited = known is not None and known.digest == digest and _is_past(known.look_again_at, now)
         return self._grade(session, stamp, digest, now, waited=waited)
 
-    def _is_settled(self, known: LedgerEntry, digest: str, now: datetime) -> bool:
+    def _is_settled(self, known: LedgerEntry, stamp: FileStamp, digest: str, now: datetime) -> bool:
         """Would grading it again give what is recorded already?"""
         if known.digest != digest or _is_past(known.look_again_at, now):
             return False
@@ -152,7 +152,8 @@ class Examiner:
             latest = now + self._idle + _CLOCKS_DIFFER
             noted_in_future = known.look_again_at is not None and known.look_again_at > latest
             return known.rules_version == self.rules_version and not noted_in_future
-        return known.state is FileState.SKIPPED
+        is_newer_copy = known.reason == SkipReason.COPY and known.stamp.mtime_ns != stamp.mtime_ns
+        return known.state is FileState.SKIPPED and not is_newer_copy
 
     def _grade(self, session: Session, stamp: FileStamp, digest: str, now: datetime, *, waited: bool) -> GradedFile:
         """Analyse and grade. `waited`: the same content was seen before, and its time to go on is over."""
@@ -164,10 +165,11 @@ class Examiner:
         identity = Identity(
             session_id=session.session_id,
             file=session.file,
+            written_ns=stamp.mtime_ns,
             state=analysis.state,
             messages=len(session.messages),
             started_at=session.started_at,
-            updated_at=grade.ended_at,
+            updated_at=max(filter(None, (session.started_at, grade.ended_at)), default=None),
             lineage=session.lineage,
             opening=session.opening,
             conversation=session.conversation,

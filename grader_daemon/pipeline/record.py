@@ -12,7 +12,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.identity import Identities, Verdict, compare
+from grader_daemon.domain.identity import Fallen, Identities, Identity, decide, is_like
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import Skipped, SkipReason
 from grader_daemon.pipeline.examine import (
@@ -25,9 +25,6 @@ from grader_daemon.pipeline.examine import (
     VanishedFile,
 )
 from grader_daemon.storage import NewGrade, Store
-
-_LOST = {Verdict.NEW_IS_COPY: SkipReason.COPY, Verdict.NEW_IS_SUPERSEDED: SkipReason.SUPERSEDED}
-_WON = {Verdict.RIVAL_IS_COPY: SkipReason.COPY, Verdict.RIVAL_IS_SUPERSEDED: SkipReason.SUPERSEDED}
 
 
 class Happened(StrEnum):
@@ -47,7 +44,7 @@ class Recorded(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One ingest as it is told to people.
 
     An `UNRECORDED` file could not even be put aside, by a bug of ours: the next scan finds it again.
-    `reason` says why there is no grade, `superseded` names the sessions whose grade it took back.
+    `reason` says why there is no grade, `fallen` names the sessions whose grades it took back, and why.
     `loop_risk` is set once a session: when it runs and is first seen to look like a loop.
     """
 
@@ -58,7 +55,7 @@ class Recorded(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     session_id: str | None = None
     attempts: int = 0
     retry_at: datetime | None = None
-    superseded: tuple[str, ...] = ()
+    fallen: tuple[Fallen, ...] = ()
     loop_risk: bool = False
 
 
@@ -84,12 +81,9 @@ class Recorder:
 
         `rejudge` gives the grade of a session whose file cannot be read any more, as it would be judged now.
         """
-        identities = [examined.identity for examined, _ in gathered if isinstance(examined, GradedFile)]
-        graded = Identities(self._store.rivals(identities))
         batch = _Batch(
             self._store,
             now,
-            graded,
             retry_pauses=self._retry_pauses,
             asked_again_within=self._asked_again_within,
             rejudge=rejudge,
@@ -100,13 +94,12 @@ class Recorder:
 
 
 class _Batch:
-    """Gathers rows, so that many go to the database in one statement; `graded` knows those that are not there yet."""
+    """Gathers rows, so that many go to the database in one statement; `_gathered` are those that are not there yet."""
 
     def __init__(
         self,
         store: Store,
         now: datetime,
-        graded: Identities,
         *,
         retry_pauses: tuple[timedelta, ...],
         asked_again_within: timedelta,
@@ -116,17 +109,19 @@ class _Batch:
         self._now = now
         self._retry_pauses = retry_pauses
         self._asked_again_within = asked_again_within
-        self._graded = graded
         self._rejudge = rejudge
         self._unreadable: list[str] = []
-        self._grades: list[NewGrade] = []
-        self._entries: list[LedgerEntry] = []
+        self._gathered = Identities()
+        self._grades: dict[str, NewGrade] = {}
+        self._entries: dict[str, LedgerEntry] = {}
+        self._regraded: set[str] = set()
+        """Sessions that have a grade in the database."""
 
     def flush(self) -> None:
         """Write what was gathered."""
-        self._store.save_grades(self._grades, asked_again_within=self._asked_again_within)
-        self._store.save_entries(self._entries, now=self._now)
-        self._grades, self._entries = [], []
+        self._store.save_grades(list(self._grades.values()), asked_again_within=self._asked_again_within)
+        self._store.save_entries(list(self._entries.values()), now=self._now)
+        self._gathered, self._grades, self._entries = Identities(), {}, {}
         self._rejudge_unreadable()
 
     def record(self, examined: Examined, known: LedgerEntry | None) -> Recorded:
@@ -159,82 +154,105 @@ class _Batch:
 
     def _record_grade(self, examined: GradedFile) -> Recorded:
         identity = examined.identity
-        superseded: list[str] = []
-        for rival in self._graded.rivals(identity):
-            if rival.file == identity.file and rival.session_id == identity.session_id:
-                continue
-            verdict = compare(identity, rival, rival_exists=os.path.lexists(rival.file))
-            if verdict in _LOST:
-                return self._record_loss(examined, _LOST[verdict])
-            if verdict in _WON:
-                self._retract(rival.session_id, _WON[verdict])
-                superseded.append(rival.session_id)
-            elif verdict is Verdict.NEW_REPLACES_RIVAL:
-                self.flush()
-                self._store.retract_file(rival.file, SkipReason.COPY)
-        loop_risk = self._is_new_loop_risk(examined.grade)
-        self._gather_grade(examined, loop_risk=loop_risk)
-        return Recorded(
-            path=examined.path,
-            happened=Happened.GRADED,
-            grade=examined.grade,
-            session_id=identity.session_id,
-            superseded=tuple(superseded),
-            loop_risk=loop_risk,
-        )
+        before = self._standing(identity.session_id)
+        elsewhere = before.file if before is not None and before.file != identity.file else None
+        own = before if elsewhere is not None and os.path.lexists(elsewhere) else None
+        decision = decide(identity, own, self._rivals(identity))
+        if decision.lost is not None:
+            if before is not None and decision.own_falls:
+                self._retract(identity.session_id, decision.lost)
+            return self._record_loss(examined, decision.lost)
+        for session_id, reason in decision.fallen:
+            self._retract(session_id, reason)
+        if elsewhere is not None:
+            self._pass_over(elsewhere, SkipReason.COPY)
+        recorded = self._gather_grade(examined, decision.fallen)
+        if before is not None and not is_like(before, identity):
+            self.flush()  # so that those that follow do not find it as it was
+        return recorded
+
+    def _standing(self, session_id: str) -> Identity | None:
+        """Give the session of this id that has a grade."""
+        gathered = self._gathered.get(session_id)
+        if gathered is not None:
+            return gathered
+        stored = self._store.rivals.standing(session_id)
+        if stored is not None:
+            self._regraded.add(session_id)
+        return stored
+
+    def _rivals(self, identity: Identity) -> list[Identity]:
+        stored = self._store.rivals.of(identity)
+        return [rival for rival in stored if rival.session_id not in self._grades] + self._gathered.rivals(identity)
 
     def _is_new_loop_risk(self, grade: Grade) -> bool:
         """Does a running session look like a loop, and was that not told before?"""
         if not grade.had_infinite_loop_risk or grade.state is not SessionState.OPEN:
             return False
-        told = any(new.loop_told for new in self._grades if new.grade.session_id == grade.session_id)
+        gathered = self._grades.get(grade.session_id)
+        told = gathered is not None and gathered.loop_told
         return not told and not self._store.was_loop_told(grade.session_id)
 
-    def _gather_grade(self, examined: GradedFile, *, loop_risk: bool) -> None:
+    def _gather_grade(self, examined: GradedFile, fallen: tuple[Fallen, ...]) -> Recorded:
         grade, identity = examined.grade, examined.identity
-        self._graded.add(identity)
-        self._grades.append(
-            NewGrade(grade=grade, identity=identity, digest=examined.digest, signs=examined.signs, loop_told=loop_risk)
+        loop_risk = self._is_new_loop_risk(grade)
+        self._gathered.add(identity)
+        self._grades[grade.session_id] = NewGrade(
+            grade=grade, identity=identity, digest=examined.digest, signs=examined.signs, loop_told=loop_risk
         )
-        self._entries.append(
-            LedgerEntry(
-                path=examined.path,
-                stamp=examined.stamp,
-                state=FileState.GRADED,
-                digest=examined.digest,
-                session_id=grade.session_id,
-                look_again_at=examined.look_again_at,
-                rules_version=grade.rules_version,
-            )
+        self._entries[examined.path] = LedgerEntry(
+            path=examined.path,
+            stamp=examined.stamp,
+            state=FileState.GRADED,
+            digest=examined.digest,
+            session_id=grade.session_id,
+            look_again_at=examined.look_again_at,
+            rules_version=grade.rules_version,
+        )
+        return Recorded(
+            path=examined.path,
+            happened=Happened.GRADED,
+            grade=grade,
+            session_id=grade.session_id,
+            fallen=fallen,
+            loop_risk=loop_risk,
         )
 
     def _retract(self, session_id: str, reason: SkipReason) -> None:
-        self.flush()
-        self._graded.remove(session_id)
-        self._store.retract(session_id, reason, asked_again_within=self._asked_again_within)
+        """Take back the grade of a session, whether it was written already or not."""
+        gathered = self._grades.pop(session_id, None)
+        if gathered is not None:
+            self._gathered.remove(session_id)
+            self._pass_over(gathered.identity.file, reason)
+        if gathered is None or session_id in self._regraded:
+            self._store.retract(session_id, reason, asked_again_within=self._asked_again_within)
+
+    def _pass_over(self, path: str, reason: SkipReason) -> None:
+        """Note that a file has no grade any more."""
+        entry = self._entries.get(path)
+        if entry is None:
+            self._store.retract_file(path, reason)
+        else:
+            self._entries[path] = msgspec.structs.replace(
+                entry, state=FileState.SKIPPED, reason=reason, look_again_at=None, rules_version=None
+            )
 
     def _record_loss(self, examined: GradedFile, reason: SkipReason) -> Recorded:
         """The session is graded from another file, or goes on in one."""
-        session_id = examined.grade.session_id
-        own = self._graded.get(session_id)
-        if own is not None and own.file == examined.path:
-            self._retract(session_id, reason)
-        skipped = SkippedFile(
-            path=examined.path, stamp=examined.stamp, digest=examined.digest, skipped=Skipped(reason, session_id)
+        skipped = Skipped(reason, examined.grade.session_id)
+        return self._record_skip(
+            SkippedFile(path=examined.path, stamp=examined.stamp, digest=examined.digest, skipped=skipped)
         )
-        return self._record_skip(skipped)
 
     def _record_skip(self, examined: SkippedFile) -> Recorded:
         skipped = examined.skipped
-        self._entries.append(
-            LedgerEntry(
-                path=examined.path,
-                stamp=examined.stamp,
-                state=FileState.SKIPPED,
-                digest=examined.digest,
-                session_id=skipped.session_id,
-                reason=skipped.reason,
-            )
+        self._entries[examined.path] = LedgerEntry(
+            path=examined.path,
+            stamp=examined.stamp,
+            state=FileState.SKIPPED,
+            digest=examined.digest,
+            session_id=skipped.session_id,
+            reason=skipped.reason,
         )
         return Recorded(
             path=examined.path, happened=Happened.SKIPPED, reason=skipped.reason, session_id=skipped.session_id
@@ -256,7 +274,7 @@ class _Batch:
             attempts=attempts,
             look_again_at=retry_at,
         )
-        self._entries.append(entry)
+        self._entries[examined.path] = entry
         self._unreadable.append(examined.path)
         return Recorded(
             path=examined.path,

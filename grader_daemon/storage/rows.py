@@ -77,6 +77,7 @@ DETAIL_COLUMNS = (
     "project",
     "scored",
     "unsure",
+    "started_at",
 )
 VERDICT_COLUMNS = (
     "rules_version",
@@ -218,6 +219,7 @@ def detail_row(
         grade.project,
         grade.scored,
         grade.unsure,
+        to_text(identity.started_at),
     )
 
 
@@ -333,19 +335,20 @@ def to_failure(row: Sequence[Any]) -> Failure:
 
 
 def to_identity(row: Sequence[Any]) -> Identity:
-    """Read the columns of a rival, in the order in which `Store.rivals` asks for them."""
+    """Read the columns of a rival, in the order in which `Rivals` asks for them."""
     return Identity(
         session_id=row[0],
         file=row[1],
-        state=SessionState(row[2]),
-        messages=row[3],
-        started_at=to_moment(row[4]),
-        updated_at=to_moment(row[5]),
-        lineage=row[6],
-        opening=row[7],
-        conversation=row[8],
-        compacted=bool(row[9]),
-        named_after_id=bool(row[10]),
+        written_ns=row[2] or 0,
+        state=SessionState(row[3]),
+        messages=row[4],
+        started_at=to_moment(row[5]),
+        updated_at=to_moment(row[6]),
+        lineage=row[7],
+        opening=row[8],
+        conversation=row[9],
+        compacted=bool(row[10]),
+        named_after_id=bool(row[11]),
     )
 
 

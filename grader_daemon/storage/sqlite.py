@@ -30,6 +30,7 @@ from grader_daemon.storage.listing import GradeFilter, PageKey, SessionList
 from grader_daemon.storage.outbox import Outbox
 from grader_daemon.storage.quality import QualityChecks
 from grader_daemon.storage.reports import Reports
+from grader_daemon.storage.rivals import Rivals
 from grader_daemon.storage.rollups import Rollups
 from grader_daemon.storage.rows import (
     DETAIL_COLUMNS,
@@ -42,7 +43,6 @@ from grader_daemon.storage.rows import (
     grade_row,
     to_failure,
     to_grade,
-    to_identity,
     to_moment,
     to_text,
     verdict_row,
@@ -69,11 +69,6 @@ _SELECT_GRADES = (
 _INSERT_FAILURES = (
     f"INSERT OR REPLACE INTO session_failures ({', '.join(FAILURE_COLUMNS)})"
     f" VALUES ({', '.join('?' * len(FAILURE_COLUMNS))})"
-)
-_SELECT_RIVALS = (
-    "SELECT d.session_id, g.session_file, d.state, d.messages, g.session_start, d.updated_at, d.lineage,"
-    " d.opening, d.conversation, d.compacted, d.named_after_id"
-    " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
 )
 
 
@@ -135,24 +130,13 @@ class Store(Ledger):
         self.calibrations = Calibrations(self)
         self.asking = Asking(self)
         self.quality = QualityChecks(self)
+        self.rivals = Rivals(self)
         if not read_only and self._lacks_rollups():
             with self.transaction():
                 if self._lacks_rollups():
                     self.recount()
 
     # -- grades ----------------------------------------------------------------------------------------------------
-
-    def rivals(self, identities: Sequence[Identity]) -> list[Identity]:
-        """Graded sessions that may be the same as one of these: by id, by lineage or by conversation."""
-        rows = self.rows(
-            f"{_SELECT_RIVALS} WHERE d.session_id IN {LISTED}", (listed([i.session_id for i in identities]),)
-        )
-        for column, keys in (
-            ("lineage", {identity.lineage for identity in identities}),
-            ("conversation", {identity.conversation for identity in identities}),
-        ):
-            rows += self.rows(f"{_SELECT_RIVALS} WHERE d.{column} IN {LISTED}", (listed(list(keys - {None})),))
-        return [to_identity(row) for row in rows]
 
     def save_grades(self, grades: Sequence[NewGrade], *, asked_again_within: timedelta | None = None) -> None:
         """Insert or replace grades with their details and failures, and count them in the roll-ups.

@@ -19,6 +19,7 @@ from grader_daemon.grading import Grader
 from grader_daemon.parsing.formats import FORMATS
 from grader_daemon.pipeline import examine
 from grader_daemon.storage import Store
+from grader_daemon.storage.rivals import Rivals
 
 _TRANSACTION = "begin, commit"
 _STAGES: tuple[tuple[str, Any, str], ...] = (
@@ -30,7 +31,7 @@ _STAGES: tuple[tuple[str, Any, str], ...] = (
     ("  decode", FORMATS[0], "_decoder"),
     ("analyze", Analyzer, "analyze"),
     ("grade", Grader, "grade"),
-    ("find rivals", Store, "rivals"),
+    ("find rivals", Rivals, "of"),
     ("save grades", Store, "save_grades"),
     ("save ledger rows", Store, "save_entries"),
 )

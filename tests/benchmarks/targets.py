@@ -73,3 +73,7 @@ VALIDITY = {
     "contradicted": 0.90,
 }
 """Means over sources, by number of labels; and how often a session with a contradicted claim failed."""
+
+SHARED_START = 1.2
+SHARED_CHAIN = 1.5
+"""What sessions that share something may cost, to those that share nothing."""

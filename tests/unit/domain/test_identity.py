@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from datetime import timedelta
 
 import pytest
@@ -7,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.identity import Identity, Verdict, compare
-from tests.strategies import NOW, identity
+from grader_daemon.domain.identity import Decision, Fallen, Identity, beaten_by, decide, outranks
+from grader_daemon.domain.session import SkipReason
+from tests.strategies import NOW, identities, identity
 
 LATER = NOW + timedelta(seconds=1)
 EARLIER = NOW - timedelta(seconds=1)
@@ -21,139 +23,150 @@ def link(name: str, **changes: object) -> Identity:
 
 
 @pytest.mark.parametrize(
-    ("new", "rival", "exists", "verdict"),
+    ("one", "other"),
     [
-        pytest.param(identity(), identity(), True, Verdict.NEW_REPLACES_RIVAL, id="the-same-file-again"),
+        pytest.param({"updated_at": LATER}, {}, id="newer-content-counts"),
+        pytest.param({"messages": 5}, {}, id="of-equal-age-the-longer-counts"),
+        pytest.param({"written_ns": 1}, {}, id="of-equal-content-the-one-written-later"),
+        pytest.param({"file": "/a/session_x.json"}, {}, id="of-equals-the-first-by-name"),
         pytest.param(
-            identity(file="/new/session_x.json"), identity(), False, Verdict.NEW_REPLACES_RIVAL, id="moved-file"
+            {},
+            {"named_after_id": False, "updated_at": LATER, "messages": 9},
+            id="a-file-of-another-name-does-not-count",
         ),
-        pytest.param(
-            identity(file="/new/session_x.json"), identity(), True, Verdict.NEW_IS_COPY, id="copied-file-is-the-copy"
-        ),
-        pytest.param(
-            identity(file="/new/session_x.json", updated_at=LATER),
-            identity(),
-            True,
-            Verdict.NEW_REPLACES_RIVAL,
-            id="newer-content-counts",
-        ),
-        pytest.param(
-            identity(file="/new/session_x.json", updated_at=EARLIER),
-            identity(),
-            True,
-            Verdict.NEW_IS_COPY,
-            id="older-content-does-not",
-        ),
-        pytest.param(
-            identity(file="/new/session_x.json", messages=5),
-            identity(),
-            True,
-            Verdict.NEW_REPLACES_RIVAL,
-            id="of-equal-age-the-longer-counts",
-        ),
-        pytest.param(
-            identity(file="/s/session_fork.json", named_after_id=False, updated_at=LATER, messages=9),
-            identity(),
-            True,
-            Verdict.NEW_IS_COPY,
-            id="a-file-of-another-name-is-a-copy-though-newer",
-        ),
-        pytest.param(
-            identity(updated_at=EARLIER),
-            identity(file="/s/session_fork.json", named_after_id=False),
-            True,
-            Verdict.NEW_REPLACES_RIVAL,
-            id="the-file-named-after-the-id-counts-though-older",
-        ),
-        pytest.param(
-            identity(file="/s/session_fork.json", named_after_id=False),
-            identity(),
-            False,
-            Verdict.NEW_REPLACES_RIVAL,
-            id="any-file-is-better-than-none",
-        ),
+        pytest.param({"updated_at": EARLIER}, {"updated_at": None}, id="any-time-is-later-than-none"),
     ],
 )
-def test_one_id_in_two_files(new: Identity, rival: Identity, exists: bool, verdict: Verdict) -> None:
-    assert compare(new, rival, rival_exists=exists) is verdict
+def test_of_two_files_of_a_session_one_counts(one: dict[str, object], other: dict[str, object]) -> None:
+    first, second = identity(**({"file": "/new/session_x.json"} | one)), identity(**other)
+    assert (outranks(first, second), outranks(second, first)) == (True, False)
+
+
+def test_a_file_does_not_outrank_itself() -> None:
+    assert not outranks(identity(), identity())
 
 
 @pytest.mark.parametrize(
-    ("new", "rival", "verdict"),
+    ("newer", "older", "beaten"),
     [
-        pytest.param(link("b", updated_at=LATER), link("a"), Verdict.RIVAL_IS_SUPERSEDED, id="newer-link"),
-        pytest.param(link("a"), link("b", updated_at=LATER), Verdict.NEW_IS_SUPERSEDED, id="older-link"),
-        pytest.param(link("b", messages=9), link("a"), Verdict.RIVAL_IS_SUPERSEDED, id="of-equal-age-the-longer"),
-        pytest.param(link("b"), link("a"), Verdict.RIVAL_IS_SUPERSEDED, id="of-equal-length-the-later-id"),
+        pytest.param(link("b", updated_at=LATER), link("a"), True, id="newer-link"),
+        pytest.param(link("b", messages=9), link("a"), True, id="of-equal-age-the-longer"),
+        pytest.param(link("b"), link("a"), True, id="of-equal-length-the-later-id"),
         pytest.param(
             link("b", updated_at=LATER),
             link("a", state=SessionState.INTERRUPTED),
-            Verdict.RIVAL_IS_SUPERSEDED,
+            True,
             id="the-older-was-given-up-by-idleness",
         ),
         pytest.param(
-            link("b", updated_at=LATER),
-            link("a", state=SessionState.COMPLETE),
-            Verdict.INDEPENDENT,
-            id="the-older-was-answered",
+            link("b", updated_at=LATER), link("a", state=SessionState.COMPLETE), False, id="the-older-was-answered"
         ),
         pytest.param(
             link("b", updated_at=LATER, compacted=True),
             link("a", state=SessionState.COMPLETE),
-            Verdict.RIVAL_IS_SUPERSEDED,
+            True,
             id="the-newer-sums-up-the-answered-older",
         ),
-        pytest.param(link("b", lineage=2), link("a"), Verdict.INDEPENDENT, id="another-chain"),
-        pytest.param(link("b", lineage=None), link("a", lineage=None), Verdict.INDEPENDENT, id="no-chains"),
+        pytest.param(
+            link("b", updated_at=LATER), link("a", compacted=True), False, id="the-older-sums-up-and-the-newer-does-not"
+        ),
+        pytest.param(link("b", updated_at=LATER, compacted=True), link("a", compacted=True), True, id="both-sum-up"),
+        pytest.param(link("b", lineage=2), link("a"), False, id="another-chain"),
+        pytest.param(link("b", opening=2), link("a"), False, id="another-opening"),
+        pytest.param(link("b", lineage=None), link("a", lineage=None), False, id="no-chains"),
     ],
 )
-def test_links_of_a_chain(new: Identity, rival: Identity, verdict: Verdict) -> None:
-    assert compare(new, rival, rival_exists=True) is verdict
+def test_a_link_ends_an_older_one(newer: Identity, older: Identity, beaten: bool) -> None:
+    assert beaten_by(newer, older) is (SkipReason.SUPERSEDED if beaten else None)
+    assert beaten_by(older, newer) is None
 
 
 @pytest.mark.parametrize(
-    ("new", "verdict"),
+    ("copy", "beaten"),
     [
-        pytest.param(
-            {"started_at": NOW, "updated_at": LATER}, Verdict.NEW_IS_COPY, id="began-when-the-other-had-ended"
-        ),
-        pytest.param(
-            {"started_at": NOW - timedelta(hours=2), "updated_at": NOW - timedelta(hours=1)},
-            Verdict.RIVAL_IS_COPY,
-            id="had-ended-when-the-other-began",
-        ),
-        pytest.param({"updated_at": LATER}, Verdict.INDEPENDENT, id="at-the-same-time"),
-        pytest.param({"started_at": None, "updated_at": None}, Verdict.INDEPENDENT, id="times-unknown"),
-        pytest.param({"conversation": 4, "started_at": LATER}, Verdict.INDEPENDENT, id="another-conversation"),
-        pytest.param({"conversation": None, "started_at": LATER}, Verdict.INDEPENDENT, id="no-conversation"),
+        pytest.param({"started_at": NOW, "updated_at": LATER}, True, id="began-when-the-other-had-ended"),
+        pytest.param({"started_at": LATER, "updated_at": None}, True, id="began-later-and-has-no-end"),
+        pytest.param({"updated_at": LATER}, False, id="at-the-same-time"),
+        pytest.param({"started_at": None, "updated_at": None}, False, id="times-unknown"),
+        pytest.param({"conversation": 4, "started_at": LATER}, False, id="another-conversation"),
+        pytest.param({"conversation": None, "started_at": LATER}, False, id="no-conversation"),
     ],
 )
-def test_one_conversation_under_two_ids(new: dict[str, object], verdict: Verdict) -> None:
-    rival = identity(conversation=3)
-    changed = identity(**({"session_id": "other", "file": "/s/session_other.json", "conversation": 3} | new))
-    assert compare(changed, rival, rival_exists=True) is verdict
+def test_one_conversation_under_two_ids(copy: dict[str, object], beaten: bool) -> None:
+    original = identity(conversation=3)
+    later = identity(**({"session_id": "other", "file": "/s/session_other.json", "conversation": 3} | copy))
+    assert beaten_by(original, later) is (SkipReason.COPY if beaten else None)
+    assert beaten_by(later, original) is None
+
+
+def test_of_two_moments_of_a_conversation_none_is_a_copy() -> None:
+    """Else each would be the copy of the other, and none would be graded."""
+    moment = identity(session_id="a", conversation=3, started_at=NOW, updated_at=NOW)
+    other = identity(session_id="b", conversation=3, started_at=NOW, updated_at=NOW)
+    assert (beaten_by(moment, other), beaten_by(other, moment)) == (None, None)
+
+
+def test_an_end_without_a_start_at_that_moment_is_no_original() -> None:
+    original = identity(session_id="a", conversation=3, started_at=None, updated_at=NOW)
+    assert beaten_by(original, identity(session_id="b", conversation=3, started_at=NOW)) is None
+    assert beaten_by(original, identity(session_id="b", conversation=3, started_at=LATER)) is SkipReason.COPY
 
 
 def test_a_finished_link_may_still_be_a_copy() -> None:
-    rival = identity(session_id="a", lineage=1, conversation=3)
-    new = identity(session_id="b", lineage=1, conversation=3, started_at=NOW, updated_at=LATER)
-    assert compare(new, rival, rival_exists=True) is Verdict.NEW_IS_COPY
+    original = identity(session_id="a", lineage=1, conversation=3)
+    copy = identity(session_id="b", lineage=1, conversation=3, started_at=NOW, updated_at=LATER)
+    assert beaten_by(original, copy) is SkipReason.COPY
 
 
-@given(
-    first=st.integers(0, 3),
-    second=st.integers(0, 3),
-    states=st.tuples(*[st.sampled_from(list(SessionState))] * 2),
-    compacted=st.tuples(st.booleans(), st.booleans()),
+@pytest.mark.parametrize(
+    ("new", "own", "rivals", "decision"),
+    [
+        pytest.param(link("b"), None, [], Decision(), id="alone"),
+        pytest.param(
+            link("b", file="/new/b.json"), link("b", messages=9), [], Decision(SkipReason.COPY), id="a-copy-of-itself"
+        ),
+        pytest.param(link("b", messages=9), link("b", file="/old/b.json"), [], Decision(), id="better-than-its-copy"),
+        pytest.param(
+            link("b"),
+            None,
+            [link("a"), identity(session_id="z")],
+            Decision(fallen=(Fallen("a", SkipReason.SUPERSEDED),)),
+            id="it-ends-another",
+        ),
+        pytest.param(
+            link("b", messages=9),
+            link("b", file="/old/b.json"),
+            [link("a"), link("c", updated_at=LATER)],
+            Decision(SkipReason.SUPERSEDED, own_falls=True),
+            id="who-loses-takes-nobody-down-and-falls-in-all-its-files",
+        ),
+    ],
 )
-def test_two_links_are_judged_alike_in_either_order(
-    first: int, second: int, states: tuple[SessionState, SessionState], compacted: tuple[bool, bool]
+def test_what_becomes_of_a_session_is_decided_at_once(
+    new: Identity, own: Identity | None, rivals: list[Identity], decision: Decision
 ) -> None:
-    a = link("a", updated_at=NOW + timedelta(seconds=first), state=states[0], compacted=compacted[0])
-    b = link("b", updated_at=NOW + timedelta(seconds=second), state=states[1], compacted=compacted[1])
-    mirrored = {
-        Verdict.INDEPENDENT: Verdict.INDEPENDENT,
-        Verdict.NEW_IS_SUPERSEDED: Verdict.RIVAL_IS_SUPERSEDED,
-        Verdict.RIVAL_IS_SUPERSEDED: Verdict.NEW_IS_SUPERSEDED,
-    }
-    assert compare(b, a, rival_exists=True) is mirrored[compare(a, b, rival_exists=True)]
+    assert decide(new, own, rivals) == decision
+
+
+@given(sessions=st.lists(identities(), max_size=6, unique_by=lambda one: one.session_id), chance=st.randoms())
+def test_whoever_is_beaten_is_beaten_by_one_that_stands_in_any_order(
+    sessions: list[Identity], chance: random.Random
+) -> None:
+    """Each is decided about until nothing changes, as files are looked at again: always the same ones stand."""
+    outcomes = []
+    for _ in range(2):
+        standing: dict[str, Identity] = {}
+        for new in chance.sample(sessions, len(sessions)) * (len(sessions) + 1):
+            decision = decide(new, None, [one for one in standing.values() if one.session_id != new.session_id])
+            if decision.lost is None:
+                standing[new.session_id] = new
+            elif decision.own_falls:
+                standing.pop(new.session_id, None)
+            for fallen in decision.fallen:
+                del standing[fallen.session_id]
+        outcomes.append(standing)
+    assert outcomes[0] == outcomes[1]
+    assert bool(standing) == bool(sessions)
+    for one in sessions:
+        beaten = any(beaten_by(other, one) for other in standing.values() if other.session_id != one.session_id)
+        assert beaten == (one.session_id not in standing)

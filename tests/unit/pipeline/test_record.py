@@ -174,15 +174,56 @@ def test_a_session_that_goes_on_is_graded_again(ingest: Ingest, store: Store, wr
     assert (stored.grade.state, stored.id) == ("complete", 1)
 
 
-@pytest.mark.parametrize(
-    "copied", [pytest.param("copy/sessions", id="elsewhere"), pytest.param("a/b", id="any-folder")]
-)
+@pytest.mark.parametrize("copied", [pytest.param("sessions/t", id="below"), pytest.param("t/a", id="any-folder")])
 def test_a_copied_file_is_a_copy(copied: str, ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
     take(ingest, write_session(TURN))
     copy = write_session(TURN, folder=copied)
     recorded = take(ingest, copy)
     assert (recorded.happened, recorded.reason, recorded.session_id) == (Happened.SKIPPED, "copy", SESSION_ID)
     assert graded_files(store) == {SESSION_ID: f"sessions/session_{SESSION_ID}.json"}
+
+
+@pytest.mark.parametrize("newer_first", [True, False])
+def test_of_equal_files_of_a_session_the_one_written_later_counts(
+    newer_first: bool, ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    old = write_session(TURN)
+    new = write_session(TURN, folder="written/later")
+    os.utime(new, (NOW.timestamp() + 16, NOW.timestamp() + 16))
+    for path in (new, old) if newer_first else (old, new):
+        take(ingest, path)
+    assert graded_files(store) == {SESSION_ID: f"written/later/session_{SESSION_ID}.json"}
+    assert (state_of(store, old), state_of(store, new)[0]) == ((FileState.SKIPPED, "copy"), FileState.GRADED)
+
+
+def test_a_copy_that_is_touched_is_the_one_written_later(
+    ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    old = write_session(TURN)
+    copy = write_session(TURN, folder="t")
+    for path in (old, copy):
+        take(ingest, path)
+    os.utime(copy, (NOW.timestamp() + 16, NOW.timestamp() + 16))
+    assert take(ingest, copy).happened is Happened.GRADED
+    assert state_of(store, old) == (FileState.SKIPPED, "copy")
+
+
+def test_a_moved_session_that_goes_on_elsewhere_leaves_no_grade_behind_when_it_is_superseded(
+    ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    """All is decided before anything is done: its old file has lost it, and a later link has ended it."""
+    older, newer = chain(write_session, 2)
+    take(ingest, older)
+    write_session(TURN, session_id="link1", last_updated="2026-11-21T22:00:01.5")
+    take(ingest, newer)
+    assert sorted(graded_files(store)) == ["link0", "link1"] or list(graded_files(store)) == ["link1"]
+    os.unlink(older)
+    on = write_session(
+        [json_user(), *json_round()], folder="moved", session_id="link0", last_updated="2026-11-21T22:00:00.7"
+    )
+    assert take(ingest, on).reason == "superseded"
+    assert list(graded_files(store)) == ["link1"]
+    assert state_of(store, older) == (FileState.SKIPPED, "superseded")
 
 
 def test_a_moved_file_takes_over(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
@@ -265,7 +306,7 @@ def test_superseded_links_are_told(ingest: Ingest, write_session: SessionWriter)
     first, second = chain(write_session, 2)
     take(ingest, first)
     recorded = take(ingest, second)
-    assert (recorded.happened, recorded.superseded) == (Happened.GRADED, ("link0",))
+    assert (recorded.happened, recorded.fallen) == (Happened.GRADED, (("link0", "superseded"),))
 
 
 def test_a_superseded_link_is_not_due_again(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:

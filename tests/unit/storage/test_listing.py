@@ -90,10 +90,15 @@ def test_grades_of_an_earlier_version_are_put_on_the_list(store: Store) -> None:
     with closing(apsw.Connection(str(store.path))) as connection:
         for table in ("session_list", "session_facets", "session_words"):
             connection.execute(f"DROP TABLE {table}")
+        for index in ("chain", "summaries", "ends", "starts"):
+            connection.execute(f"DROP INDEX session_details_{index}")
+        for index in ("lineage", "conversation"):
+            connection.execute(f"CREATE INDEX session_details_{index} ON session_details ({index})")
         for table, columns in (
-            ("session_details", ("project", "scored", "unsure")),
+            ("session_details", ("project", "scored", "unsure", "started_at")),
             ("daily_rollups", ("unanswered", "unanswered_judged")),
             ("monthly_rollups", ("unanswered", "unanswered_judged")),
+            ("daemon_status", ("waiting_since",)),
         ):
             for column in columns:
                 connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -19,8 +18,8 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.errors import InputError, StoreBusyError, StoreError, StoreReplacedError
-from grader_daemon.storage import DaemonStatus, GradeFilter, NewGrade, Store
-from tests.strategies import NOW, failures, grade, grades, identity, ledger_entries, new_grade
+from grader_daemon.storage import DaemonStatus, GradeFilter, Store
+from tests.strategies import NOW, failures, grade, grades, ledger_entries, new_grade
 
 STAMP = FileStamp(1, 2, 3, 4, 5)
 same_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -240,26 +239,6 @@ def test_a_retracted_grade_is_gone_and_its_file_says_why(store: Store) -> None:
     assert (entry.state, entry.reason) == (FileState.SKIPPED, "superseded")
     assert ids(store, GradeFilter()) == ["b"]
     assert store.rows("SELECT * FROM session_failures") == []
-
-
-@pytest.mark.parametrize(
-    ("changes", "shared"),
-    [
-        pytest.param({"session_id": "a"}, True, id="id"),
-        pytest.param({"session_id": "b", "lineage": 1}, True, id="lineage"),
-        pytest.param({"session_id": "b", "conversation": 3}, True, id="conversation"),
-        pytest.param({"session_id": "b"}, False, id="nothing"),
-        pytest.param({"session_id": "b", "lineage": 3, "conversation": 1}, False, id="other-values"),
-    ],
-)
-def test_rivals_share_id_lineage_or_conversation(store: Store, changes: dict[str, Any], shared: bool) -> None:
-    saved = identity(session_id="a", lineage=1, conversation=3, compacted=True, named_after_id=False)
-    with store.transaction():
-        store.save_grades(
-            [NewGrade(grade=grade(session_id="a", session_start=saved.started_at), identity=saved, digest="d")]
-        )
-    found = store.rivals([identity(session_id="z"), identity(**changes)])
-    assert set(found) == ({saved} if shared else set())
 
 
 # -- the ledger --------------------------------------------------------------------------------------------------

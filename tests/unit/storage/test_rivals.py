@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.identity import Identity, beaten_by
+from grader_daemon.storage import NewGrade, Store
+from tests.strategies import NOW, grade, identities, identity
+
+SECOND = timedelta(seconds=1)
+MANY = 300
+STEPS = 3_000
+"""Of SQLite's machine, for one session; a row that is read takes about 20."""
+
+
+def save(store: Store, *sessions: Identity) -> None:
+    with store.transaction():
+        store.save_grades(
+            [
+                NewGrade(
+                    grade=grade(
+                        session_id=one.session_id, session_file=one.file, session_start=one.started_at, state=one.state
+                    ),
+                    identity=one,
+                    digest="d",
+                )
+                for one in sessions
+            ]
+        )
+
+
+def test_a_session_stands_as_it_was_saved(store: Store) -> None:
+    saved = identity(session_id="a", lineage=1, opening=2, conversation=3, compacted=True, named_after_id=False)
+    save(store, saved)
+    assert store.rivals.standing("a") == saved
+    assert store.rivals.standing("b") is None
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(found=st.lists(identities(), max_size=6, unique_by=lambda one: one.session_id), new=identities())
+def test_whoever_beats_a_session_or_is_beaten_by_it_is_found(
+    store: Store, found: list[Identity], new: Identity
+) -> None:
+    """Among sessions of which none beats another one, as graded ones are."""
+    standing: list[Identity] = []
+    for one in found:
+        if one.session_id != new.session_id and not any(
+            beaten_by(one, other) or beaten_by(other, one) for other in standing
+        ):
+            standing.append(one)
+    with store.transaction():
+        for table in ("session_grades", "session_details", "session_list"):
+            store.connection.execute(f"DELETE FROM {table}")
+    save(store, *standing)
+
+    rivals = store.rivals.of(new)
+
+    assert all(rival in standing for rival in rivals)
+    loses = any(beaten_by(other, new) for other in standing)
+    assert loses == any(beaten_by(rival, new) for rival in rivals)
+    if not loses:
+        beaten = {other.session_id for other in standing if beaten_by(new, other)}
+        assert {rival.session_id for rival in rivals if beaten_by(new, rival)} == beaten
+
+
+def many(**changes: object) -> list[Identity]:
+    """Sessions that share what `changes` says, and that all stand."""
+    return [
+        identity(**({"session_id": f"s{number:03}", "file": f"/s/{number:03}"} | changes)) for number in range(MANY)
+    ]
+
+
+def at(moment: datetime, **changes: object) -> dict[str, object]:
+    return {"started_at": moment, "updated_at": moment} | changes
+
+
+@pytest.mark.parametrize(
+    ("standing", "new"),
+    [
+        pytest.param({"lineage": 1}, {"lineage": 1}, id="one-start"),
+        pytest.param({"lineage": 1, "opening": 2}, {"lineage": 1, "opening": 2}, id="one-chain-of-answered-links"),
+        pytest.param(
+            {"lineage": 1, "opening": 2},
+            {"lineage": 1, "opening": 2, "state": SessionState.OPEN, "updated_at": NOW + SECOND},
+            id="one-chain-that-goes-on",
+        ),
+        pytest.param(
+            {"lineage": 1, "opening": 2},
+            {"lineage": 1, "opening": 2, "compacted": True, "updated_at": NOW - SECOND},
+            id="one-chain-with-an-old-summary",
+        ),
+        pytest.param({"conversation": 3}, {"conversation": 3}, id="one-conversation-at-the-same-time"),
+        pytest.param(at(NOW, conversation=3), at(NOW, conversation=3), id="one-conversation-of-one-moment"),
+        pytest.param({"conversation": 3}, at(NOW + SECOND, conversation=3), id="a-copy-of-a-conversation"),
+    ],
+)
+def test_a_session_finds_its_rivals_among_many_by_reading_a_few_rows(
+    store: Store, standing: dict[str, object], new: dict[str, object]
+) -> None:
+    save(store, *many(**standing))
+    steps = 0
+
+    def count() -> bool:
+        nonlocal steps
+        steps += 10
+        return False
+
+    store.connection.set_progress_handler(count, 10)
+    rivals = store.rivals.of(identity(**({"session_id": "z"} | new)))
+    store.connection.set_progress_handler(None)
+
+    assert len(rivals) <= 3
+    assert steps < STEPS
