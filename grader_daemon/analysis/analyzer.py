@@ -252,7 +252,7 @@ class _Walk:
         name = self.names.get(tool)
         if name is None:
             few = len(self.names) < MOST_TOOLS
-            name = self.redactor.redact_name(tool[:LONGEST_NAME]) if few else _OTHER_TOOL
+            name = self.redactor.redact_beginning(tool, LONGEST_NAME) if few else _OTHER_TOOL
             self.names[tool] = name
         return name
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import msgspec
 
+from grader_daemon.analysis.commands import EXAMINED_CHARACTERS
 from grader_daemon.analysis.deeds import Deed
 from grader_daemon.analysis.fingerprints import sign
 from grader_daemon.analysis.recoveries import OpenErrors
-from grader_daemon.analysis.redaction import Redactor
+from grader_daemon.analysis.redaction import MARK, Redactor
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, Outcome, Step
 from grader_daemon.domain.limits import MOST_SIGNS
 from grader_daemon.domain.session import Message
@@ -86,8 +87,15 @@ class FailureTrail:
         return known
 
     def _shown(self, deed: Deed) -> str | None:
+        """Name the command without those of its words that are secrets, which may take the whole line to be known."""
         family = deed.family
-        return family and self._redactor.redact_name(family)
+        if family is None:
+            return None
+        line = (deed.shell or "")[: 2 * EXAMINED_CHARACTERS]
+        kept = self._redactor.redact(line)
+        if kept == line:
+            return self._redactor.redact_name(family)
+        return " ".join([word if word in kept or word not in line else MARK for word in family.split()])
 
     def _note(self, step: Step) -> None:
         for position in self._answered:

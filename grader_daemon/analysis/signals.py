@@ -150,11 +150,12 @@ def cause_in(text: str) -> str:
 
 
 def _bounded(text: str) -> str:
-    """Give both ends of a long text, in whole lines."""
+    """Give both ends of a long text, the beginning in whole words: half a secret would not be known as one."""
     if len(text) <= 2 * _REACH:
         return text
     end = text[-_REACH:].partition("\n")[2]
-    return f"{text[:_REACH]}\n{end}"
+    beginning = "".join(text[:_REACH].rsplit(None, 1)[:1])
+    return f"{beginning}\n{end}"
 
 
 def _readable(text: str) -> str:

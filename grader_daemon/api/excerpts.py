@@ -12,13 +12,17 @@ _MARGIN = 4
 
 def excerpt(text: str, redactor: Redactor) -> str:
     """Give the beginning of a text as one line."""
-    line = one_line(text[: 10 * _EXCERPT_CHARACTERS], redactor)
+    line = _one_line(redactor.redact_beginning(text, 10 * _EXCERPT_CHARACTERS))
     return line if len(line) <= _EXCERPT_CHARACTERS else line[: _EXCERPT_CHARACTERS - 1] + "…"
 
 
 def one_line(text: str, redactor: Redactor) -> str:
     """Give a whole text as one line."""
-    return clean(" ".join(redactor.redact(text).split()))
+    return _one_line(redactor.redact(text))
+
+
+def _one_line(text: str) -> str:
+    return clean(" ".join(text.split()))
 
 
 def passage(text: str, redactor: Redactor, *, characters: int, lines: int) -> tuple[str, ...]:

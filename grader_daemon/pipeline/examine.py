@@ -23,8 +23,8 @@ from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.verdict import Judge
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
 from grader_daemon.grading import Grader
-from grader_daemon.parsing import companion, parse
-from grader_daemon.pipeline.reading import look_at, read_file, stamp_of, written_at
+from grader_daemon.parsing import companion
+from grader_daemon.pipeline.reading import look_at, read_file, read_session, stamp_of, written_at
 
 _OPEN = SessionState.OPEN
 _CLOCKS_DIFFER = timedelta(minutes=1)
@@ -138,7 +138,7 @@ class Examiner:
         digest = xxhash.xxh3_128_hexdigest(content)
         if known is not None and self._is_settled(known, stamp, digest, now):
             return UnchangedFile(path=path, stamp=stamp)
-        session = parse(content, path, zone=self._zone, limits=self._limits)
+        session = read_session(content, path, zone=self._zone, limits=self._limits)
         if isinstance(session, Skipped):
             return SkippedFile(path=path, stamp=stamp, digest=digest, skipped=session)
         waited = known is not None and known.digest == digest and _is_past(known.look_again_at, now)

@@ -15,10 +15,9 @@ from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import InputError, ParseError, ReadError
 from grader_daemon.grading.completion import CompletionJudge
-from grader_daemon.parsing import parse
 from grader_daemon.pipeline.discovery import Walk
 from grader_daemon.pipeline.label_file import read_label_file
-from grader_daemon.pipeline.reading import look_at, read_file
+from grader_daemon.pipeline.reading import look_at, read_file, read_session
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +88,7 @@ def samples_in(folder: Path, labels: Mapping[str, Label], *, sampler: Sampler, l
 
 def _session_in(path: str, limits: Limits) -> Session | None:
     try:
-        read = parse(read_file(path, look_at(path), limits=limits), path, limits=limits)
+        read = read_session(read_file(path, look_at(path), limits=limits), path, zone=None, limits=limits)
     except (ReadError, ParseError):
         return None
     return read if isinstance(read, Session) else None

@@ -5,16 +5,32 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
+import msgspec
+
+from grader_daemon.analysis.redaction import public_id
 from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.domain.limits import Limits
+from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
+from grader_daemon.parsing import parse
 
 _EDGE = 1 << 63
 """The ledger keeps integers of 64 bits with a sign, as SQLite does."""
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def read_session(content: bytes, path: str, *, zone: tzinfo | None, limits: Limits) -> Session | Skipped:
+    """Decode the content of a session file; from here on a session is known by the id that can be stored and shown.
+
+    Raises:
+        UnfinishedFileError, ParseError: see `parse`.
+    """
+    read = parse(content, path, zone=zone, limits=limits)
+    shown = read.session_id and public_id(read.session_id)
+    return read if shown == read.session_id else msgspec.structs.replace(read, session_id=shown)
 
 
 def look_at(path: str) -> os.stat_result:

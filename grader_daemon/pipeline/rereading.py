@@ -11,8 +11,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import ParseError
-from grader_daemon.parsing import parse
-from grader_daemon.pipeline.reading import look_at, read_file
+from grader_daemon.pipeline.reading import look_at, read_file, read_session
 
 
 class Reread(msgspec.Struct, frozen=True):
@@ -31,7 +30,7 @@ def read_again(grade: Grade, *, zone: tzinfo | None, limits: Limits) -> Reread:
     """
     path = grade.session_file
     content = read_file(path, look_at(path), limits=limits)
-    session = parse(content, path, zone=zone, limits=limits)
+    session = read_session(content, path, zone=zone, limits=limits)
     if not isinstance(session, Session):
         raise ParseError("the file is no session any more")
     if session.session_id != grade.session_id:

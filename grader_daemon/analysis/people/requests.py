@@ -17,7 +17,7 @@ def summarize(request: str | None, rules: PeopleRules, redactor: Redactor) -> st
     if request is None:
         return None
     limit = rules.summary_characters
-    line = " ".join(redactor.redact(request.lstrip()[: 3 * limit]).split())
+    line = " ".join(redactor.redact_beginning(request.lstrip(), 3 * limit).split())
     if not line.isprintable():
         line = "".join(character if character.isprintable() else " " for character in line)
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

@@ -6,6 +6,8 @@ name in front of it, digits alone, a hash, a name in a language whose word for i
 without the escapes in it (`encoded`).
 """
 
+import hashlib
+
 from grader_daemon.analysis.redaction.addresses import ADDRESSES
 from grader_daemon.analysis.redaction.forms import FORMS
 from grader_daemon.analysis.redaction.names import NAMES
@@ -13,7 +15,11 @@ from grader_daemon.analysis.redaction.options import OPTIONS
 from grader_daemon.analysis.redaction.redactor import Redactor
 from grader_daemon.analysis.redaction.spans import MARK
 from grader_daemon.analysis.redaction.spoken import SPOKEN
+from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.rules import RedactionRules
+from grader_daemon.domain.text import clean
+
+_DIGITS = 12
 
 SECRETS = Redactor([*FORMS, *NAMES, *OPTIONS, *SPOKEN])
 SECRETS_AND_ADDRESSES = Redactor([*FORMS, *NAMES, *OPTIONS, *SPOKEN, *ADDRESSES])
@@ -24,4 +30,17 @@ def redactor_of(rules: RedactionRules) -> Redactor:
     return SECRETS_AND_ADDRESSES if rules.emails else SECRETS
 
 
-__all__ = ["MARK", "SECRETS", "SECRETS_AND_ADDRESSES", "Redactor", "redactor_of"]
+def public_id(session_id: str) -> str:
+    """Give the id by which a session is known, stored and shown: whoever starts a session may name it as they like.
+
+    It is the one in the file if that is printable, at most 256 characters long and holds no secret. Else it is what can
+    be shown of it, and a digest of all: two ids stay two, and the same one stays the same, whatever the rules say.
+    """
+    shown = clean(SECRETS.redact(session_id))
+    if shown == session_id and len(session_id) <= LONGEST_NAME:
+        return session_id
+    digest = hashlib.sha256(session_id.encode("utf-8", "replace")).hexdigest()[:_DIGITS]
+    return f"{shown[: LONGEST_NAME - _DIGITS - 1]}-{digest}"
+
+
+__all__ = ["MARK", "SECRETS", "SECRETS_AND_ADDRESSES", "Redactor", "public_id", "redactor_of"]

@@ -29,8 +29,11 @@ _BEFORE_LETTERS_AND_DIGITS = (
 _BEFORE_HEXADECIMALS = (
     r"(?:do[opr]_v1_|dapi|sq[pua]_|sbp_|shp(?:at|ss|ca|pa)_|rubygems_|sntryu_|pul-|key-|SK|AC|sk_|fio-u-|EZ[AT]K)"
 )
-_IDS = "call|toolu|tooluse|chatcmpl|cmpl|msg|req|resp|run|thread|asst|file|fc|rs|step|batch|evt|sha\\d{1,3}"
-"""What agents and models number their calls and messages with looks like a token."""
+_IDS = (
+    "session|ses|conv|conversation|chat|task|job|cron|trace|span|prt"
+    "|call|toolu|tooluse|chatcmpl|cmpl|msg|req|resp|run|thread|asst|file|fc|rs|step|batch|evt|sha\\d{1,3}"
+)
+"""What agents and models number their sessions, calls and messages with looks like a token."""
 
 _ANY_SERVICE = (
     rf"(?!(?:{_IDS})[_-])[a-z][a-z0-9]{{1,9}}[_-](?:[a-z0-9]{{1,10}}[_-]){{0,3}}"

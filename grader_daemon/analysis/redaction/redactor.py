@@ -15,6 +15,9 @@ from grader_daemon.analysis.redaction.finders import LONG_WORD, Finder
 from grader_daemon.analysis.redaction.spans import Span, covered
 
 _NAMES = 1024
+_MARGIN = 512
+"""Characters behind a cut that may have to be read to know what stands before it as a secret."""
+
 _IN_WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-~")
 _BLURRED = bytes(ord("a") if byte in _IN_WORDS else ord(" ") for byte in range(256))
 
@@ -38,6 +41,12 @@ class Redactor:
             if is_in_doubt(text):
                 spans += self._secrets(text)
         return covered(text, spans) if spans else text
+
+    def redact_beginning(self, text: str, characters: int) -> str:
+        """Give the first `characters` of what `redact` gives; a little more than them is read."""
+        if len(text) <= characters + _MARGIN:
+            return self.redact(text)[:characters]
+        return self.redact(text[: characters + _MARGIN])[:-_MARGIN][:characters]
 
     def _secrets(self, text: str) -> list[Span]:
         image = text.encode("latin-1", "replace")  # one byte for each character, so places are the same

@@ -50,6 +50,43 @@ def steps(found: Analysis) -> list[Step | None]:
     return [failure.next_step for failure in found.failures]
 
 
+# -- secrets in commands -------------------------------------------------------------------------------------------
+
+
+SECRET_COMMANDS = [
+    "amqp://guest:Zugvogel17@rabbit/",
+    "postgres://app:Zugvogel17@db/shop --list",
+    "cd /srv && amqp://guest:Zugvogel17@rabbit/",
+    "PGPASSWORD=x9Z3k2L1 amqp://guest:Zugvogel17@rabbit/ --once",
+]
+
+
+@pytest.mark.parametrize("command", SECRET_COMMANDS)
+def test_a_secret_that_is_the_command_is_in_no_failure_and_no_step(analyzer: Analyzer, command: str) -> None:
+    found = analyzer.analyze(session(REQUEST, *ran("a", command, broke("no")), *ran("b", command, WORKED)))
+
+    assert "Zugvogel17" not in repr(found.failures)
+    assert "Zugvogel17" not in repr(found.signs)
+    assert steps(found) != [None]
+
+
+def test_a_command_beside_a_secret_keeps_its_name(analyzer: Analyzer) -> None:
+    command = "PGPASSWORD=x9Z3k2L1 apt-get install -y psql"
+
+    found = analyzer.analyze(session(REQUEST, *ran("a", command, broke("no"))))
+
+    assert [failure.command for failure in found.failures] == ["apt install"]
+
+
+@pytest.mark.parametrize("kept", range(0, 60, 3))
+def test_a_tool_name_is_redacted_before_it_is_cut(analyzer: Analyzer, kept: int) -> None:
+    tool = "x" * (256 - kept) + " mysql://app:Zugvogel17Zugvogel17@db/shop"
+
+    found = analyzer.analyze(session(REQUEST, calling(one_call(tool, call_id="a")), result_of("a", BROKE)))
+
+    assert "Zug" not in repr(found.tools)
+
+
 # -- what was done next --------------------------------------------------------------------------------------------
 
 

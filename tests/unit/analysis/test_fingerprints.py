@@ -431,6 +431,14 @@ def test_tool_command_and_category_are_part_of_a_cause() -> None:
     assert len(seen) == 18
 
 
+@pytest.mark.parametrize("before", range(1_440, 1_500, 4))
+def test_a_secret_that_the_reach_into_a_long_text_cuts_is_not_shown(before: int) -> None:
+    head = "\n".join(["done"] * (before // 5)) + "\n"
+    said = f"{head}Error: cannot reach mysql://app:Zugvogel17@db/shop\n" + "ok\n" * 2_000
+
+    assert "Zug" not in sign("terminal", None, Category.UNKNOWN, said).example
+
+
 def test_example_is_the_line_as_it_was_without_secrets() -> None:
     seen = sign("t", None, FAILED, "x\nError:  token=abcdef123456  for 'kim' at /w/a.py\n")
 

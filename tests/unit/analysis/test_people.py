@@ -240,6 +240,14 @@ def test_a_secret_longer_than_a_summary_is_redacted(rules: Rules) -> None:
     assert "ppp" not in summary
 
 
+@pytest.mark.parametrize("blanks", range(560, 600, 3))
+def test_a_secret_that_the_reach_of_a_summary_cuts_is_not_shown(rules: Rules, blanks: int) -> None:
+    summary = summarize(f"Look{' ' * blanks}mysql://app:Zugvogel17@db/shop", rules.people, SECRETS)
+
+    assert summary is not None
+    assert "Zug" not in summary
+
+
 def test_a_request_after_much_white_space_is_still_seen(rules: Rules) -> None:
     assert summarize(" \n" * 2_000 + "Fix the tests", rules.people, SECRETS) == "Fix the tests"
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis.redaction import MARK, SECRETS, SECRETS_AND_ADDRESSES
+from grader_daemon.analysis.redaction import MARK, SECRETS, SECRETS_AND_ADDRESSES, public_id
 from tests.redaction_set import ORDINARY_LINES, Sample, held_out, is_gone, labelled, ordinary_texts, words_hit
 from tests.strategies import texts
 from tests.timing import cpu_seconds, is_done_within
 from tests.unseen_secrets import CARRIERS as UNSEEN_CARRIERS
-from tests.unseen_secrets import HARMLESS
+from tests.unseen_secrets import HARMLESS, Kind
 from tests.unseen_secrets import KINDS as UNSEEN_KINDS
 
 redact = SECRETS.redact
@@ -197,6 +197,81 @@ def test_not_every_at_sign_is_an_address(text: str) -> None:
 
 def test_secrets_are_redacted_with_addresses_too() -> None:
     assert SECRETS_AND_ADDRESSES.redact("PASSWORD=hunter2") == f"PASSWORD={MARK}"
+
+
+# -- beginnings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", UNSEEN_KINDS, ids=[kind.name for kind in UNSEEN_KINDS])
+def test_where_a_beginning_ends_in_a_secret_nothing_of_it_is_given(kind: Kind) -> None:
+    text = f"Look: {kind.text} {'and so on ' * 100}"
+    whole = redact(text)
+
+    assert {SECRETS.redact_beginning(text, end) for end in range(len(kind.text))} <= {
+        whole[:end] for end in range(len(kind.text))
+    }
+
+
+# -- ids of sessions ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "session_id",
+    [
+        pytest.param("20261121_214524_8b74e7", id="hermes-on-a-terminal"),
+        pytest.param("20261121_215204_35b00871", id="hermes-in-a-chat"),
+        pytest.param("api-0123456789abcdef", id="hermes-for-a-request"),
+        pytest.param("cron_4f1c2d3e_20261121_060000", id="hermes-by-the-clock"),
+        pytest.param("7d3c1b52-0b3e-4a5f-9a57-0d6f1f0a2b3c", id="uuid"),
+        pytest.param("agent:main:telegram:dm:123456789", id="key-of-a-gateway"),
+        pytest.param("ses_4xQ2bR8mK1pZ7nT5vW3yA9cE6", id="random-behind-a-word"),
+        pytest.param("Besprechung am Montag, größer", id="words"),
+        pytest.param("x" * 256, id="longest"),
+    ],
+)
+def test_an_id_that_can_be_shown_stays_as_it_is(session_id: str) -> None:
+    assert public_id(session_id) == session_id
+
+
+@pytest.mark.parametrize(
+    ("session_id", "begins"),
+    [
+        pytest.param("web?token=a1b2c3d4e5f6g7", f"web?token={MARK}-", id="secret"),
+        pytest.param("a\0b", "a\ufffdb-", id="nul"),
+        pytest.param("a\x1b[31mb\r\n", "a\ufffd[31mb\ufffd\ufffd-", id="what-a-terminal-obeys"),
+        pytest.param("a\u202eb", "a\ufffdb-", id="letters-that-run-backwards"),
+        pytest.param("x" * 257, "x" * 243 + "-", id="too-long"),
+        pytest.param("pw=a1b2c3&" * 25, f"pw={MARK}&pw=", id="longer-with-marks"),
+    ],
+)
+def test_any_other_id_is_what_can_be_shown_and_a_digest(session_id: str, begins: str) -> None:
+    shown = public_id(session_id)
+
+    assert shown.startswith(begins)
+    assert len(shown) <= 256
+    assert shown.isprintable()
+    assert public_id(session_id) == shown
+
+
+@pytest.mark.parametrize("kind", UNSEEN_KINDS, ids=[kind.name for kind in UNSEEN_KINDS])
+def test_what_is_found_in_a_text_is_not_in_an_id(kind: Kind) -> None:
+    session_id = f"{kind.text[:200]} end"
+
+    assert kind.left_in(redact(session_id)) or not kind.left_in(public_id(session_id))
+
+
+def test_ids_that_differ_in_what_is_not_shown_stay_apart() -> None:
+    ids = [*(f"token=a1b2c3d4e5f6g{digit}" for digit in range(10)), *("x" * 300 + str(digit) for digit in range(10))]
+
+    assert len({public_id(session_id) for session_id in ids}) == 20
+
+
+@given(session_id=st.text(max_size=400))
+def test_any_id_can_be_stored_and_shown(session_id: str) -> None:
+    shown = public_id(session_id)
+
+    assert shown.isprintable()
+    assert len(shown) <= 256
 
 
 # -- time --------------------------------------------------------------------------------------------------------------

@@ -36,6 +36,11 @@ def test_a_passage_holds_no_part_of_a_secret(before: int) -> None:
     assert "A1b2" not in found
 
 
+@pytest.mark.parametrize("blanks", range(1_560, 1_600, 3))
+def test_a_secret_that_the_reach_of_an_excerpt_cuts_is_not_shown(blanks: int) -> None:
+    assert "Zug" not in excerpt(f"Look{' ' * blanks}mysql://app:Zugvogel17@db/shop", SECRETS)
+
+
 def test_an_excerpt_is_one_redacted_line() -> None:
     assert excerpt(f"a\n\n{KEY}\x07", SECRETS) == f"a {MARK}�"
     assert excerpt("word " * 100, SECRETS).endswith("…")

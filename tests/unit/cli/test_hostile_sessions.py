@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon import SelfGrader
+from grader_daemon.analysis.redaction import public_id
 from tests.hostile import EVIL, STRUCTURES, Planted, leaky_conversation, write_evil_sessions
 from tests.strategies import document
 from tests.unit.cli.conftest import Run
@@ -176,12 +177,14 @@ def test_an_id_never_becomes_a_path(home: Path, session_id: str, run: Run) -> No
     _write(home, "odd", document(session_id=session_id))
     _graded(home, home / SESSIONS)
     before = set(home.rglob("*"))
+    (known,) = (grade["session_id"] for grade in json.loads(run(home, "list", "--json").stdout)["grades"])
 
-    shown = run(home, "show", "--json", "--", session_id)
-    why = run(home, "why", "--", session_id)
+    shown = run(home, "show", "--json", "--", known)
+    why = run(home, "why", "--", known)
     reported = run(home, "report", "--week", WEEK)
 
-    assert json.loads(shown.stdout)["grade"]["session_id"] == session_id
+    assert known == public_id(session_id)
+    assert json.loads(shown.stdout)["grade"]["session_id"] == known
     assert (why.returncode, reported.returncode) == (0, 0)
     assert set(home.rglob("*")) - before <= set((home / DATABASE).parent.rglob("*"))
 

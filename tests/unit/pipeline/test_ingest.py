@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -19,6 +19,7 @@ from grader_daemon.pipeline.examine import BusyFile, Examiner, GradedFile, Vanis
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.reading import stamp_of
 from grader_daemon.pipeline.record import Happened
+from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.storage import GradeFilter, NewGrade, Store
 from tests.any_file import broken_files, session_files
 from tests.conftest import PAUSES, Clock, SessionWriter
@@ -40,6 +41,25 @@ def test_a_batch_is_saved_together(ingest: Ingest, store: Store, write_session: 
     recorded, taken = ingest.ingest(paths, within_seconds=60)
     assert (taken, [one.path for one in recorded]) == (5, paths)
     assert store.file_counts() == {"graded": 5}
+
+
+def test_sessions_whose_ids_differ_in_a_secret_have_a_grade_each_that_is_found_by_the_id_shown(
+    ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    ids = [f"web?token=a1b2c3d4e5f6g{number}\x00" for number in range(3)]
+    paths = [
+        write_session([json_user(told), json_answer()], name=f"session_{told[-2]}.json", session_id=told)
+        for told in ids
+    ]
+
+    ingest.ingest(paths, within_seconds=60)
+
+    graded = [stored.grade for stored in store.grades(GradeFilter())]
+    assert len(graded) == 3
+    assert all(store.find_grade(grade.session_id).grade == grade for grade in graded)
+    assert all(read_again(grade, zone=UTC, limits=Limits()).session.session_id == grade.session_id for grade in graded)
+    assert "a1b2c3" not in repr(graded) + repr(store.rows("SELECT * FROM session_files"))
+    assert "\x00" not in repr(graded)
 
 
 def test_without_time_one_file_is_ingested_all_the_same(ingest: Ingest, write_session: SessionWriter) -> None:

@@ -5,14 +5,37 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
-from grader_daemon.pipeline.reading import look_at, read_file, stamp_of, written_at
-from tests.strategies import status
+from grader_daemon.pipeline.reading import look_at, read_file, read_session, stamp_of, written_at
+from tests.strategies import document, json_answer, json_user, status
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        pytest.param([json_user(), json_answer()], id="session"),
+        pytest.param(
+            [json_user(), json_user("Review the conversation above and update the skill library")], id="review-fork"
+        ),
+    ],
+)
+def test_an_id_that_holds_a_secret_leaves_the_file_without_it(messages: list[dict[str, Any]]) -> None:
+    content = document(messages, session_id="web?token=a1b2c3d4e5f6g7&n=1\n")
+
+    read = read_session(content, "session_x.json", zone=None, limits=Limits())
+
+    # the first twelve digits of `printf 'web?token=a1b2c3d4e5f6g7&n=1\n' | sha256sum`
+    assert read.session_id == "web?token=[redacted]&n=1\ufffd-d3d3cee6d8e9"
+
+
+def test_a_file_without_an_id_has_none() -> None:
+    assert read_session(b"{}", "x.json", zone=None, limits=Limits()).session_id is None
 
 
 @pytest.mark.parametrize(
