@@ -15,6 +15,7 @@ import msgspec
 from grader_daemon import bootstrap
 from grader_daemon.api.calibrating import CalibrationKeeper, meaning_of, told_as
 from grader_daemon.api.excerpts import excerpt
+from grader_daemon.api.overview import Overview, overview
 from grader_daemon.api.reader import paths_of
 from grader_daemon.api.review import SPANS_DAYS, THRESHOLD, ReviewItem, review_item
 from grader_daemon.api.transcript import Transcript, transcript
@@ -255,6 +256,10 @@ class SelfGrader(CalibrationKeeper):
             note=note,
             effects=self._effects(grade),
         )
+
+    def overview(self, *, days: int = 7) -> Overview:
+        """Give the first look: does it run, is anything wrong, are the last days better or worse than those before?"""
+        return overview(self, days=days)
 
     def transcript(self, prefix: str, *, around: int | None = None, reach: int = 3) -> Transcript:
         """Give a session as text that people may read, with what its grade found beside each message.

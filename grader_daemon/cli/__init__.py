@@ -33,7 +33,7 @@ _COMMANDS = {
     "why": ("why", "Show the reasons of a grade and the messages that prove them."),
     "label": ("label", "Say whether a session completed its task, or take that back."),
     "review": ("review", "Judge the sessions that teach most; five a week are enough."),
-    "summary": ("summary", "The last days at a glance."),
+    "summary": ("summary", "How it stands, on one screen: the same as no command."),
     "patterns": ("patterns", "Task types, tools, models and errors of the last days."),
     "errors": ("errors", "Failures of one cause, and what helped."),
     "report": ("report", "The weekly report."),
@@ -65,11 +65,21 @@ class _Commands(Group):
             formatter.write_dl([(name, help_line) for name, (_, help_line) in _COMMANDS.items()])
 
 
-@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @settings_options
 @click.version_option(__version__, "-V", "--version", prog_name="grader-daemon")
-def _cli() -> None:
-    """Grade the sessions that LLM agents leave on this machine, without calling a model."""
+@click.pass_context
+def _cli(ctx: click.Context) -> int:
+    """Grade the sessions that LLM agents leave on this machine, without calling a model.
+
+    Without a command: how it stands, on one screen, as `summary`.
+    """
+    if ctx.invoked_subcommand is not None:
+        return 0
+    summary = ctx.command.get_command(ctx, "summary") if isinstance(ctx.command, click.Group) else None
+    assert summary is not None
+    ctx.invoke(summary)
+    return 0
 
 
 def main() -> None:

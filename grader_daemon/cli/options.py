@@ -88,11 +88,14 @@ def quietly_read_settings(**flags: Any) -> Settings:
 
 
 class Group(click.Group):
-    """A group of commands: alone it shows its help, and of a command that is none it says which may be meant."""
+    """A group of commands: of a command that is none it says which may be meant.
+
+    Alone it shows its help, unless it has something better to do.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Show the help where nothing is given."""
-        if not args and not ctx.resilient_parsing:
+        if not (args or self.invoke_without_command or ctx.resilient_parsing):
             output.line(ctx.get_help())
             ctx.exit()
         return super().parse_args(ctx, args)

@@ -13,7 +13,7 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.numbers import count
 
 _NOT_RUNNING = 3
-_HOW_TO_RUN = "not running: grader-daemon run, or grader-daemon service install"
+HOW_TO_RUN = "not running: grader-daemon run, or grader-daemon service install"
 
 
 @click.command("status")
@@ -34,12 +34,12 @@ def _print(status: Status) -> None:
     watching = daemon.watching if daemon is not None and status.running else {}
     output.facts(
         [
-            ("daemon", f"running, pid {status.pid}" if status.running else _HOW_TO_RUN),
+            ("daemon", f"running, pid {status.pid}" if status.running else HOW_TO_RUN),
             *((f"root {root}", watching.get(root, "not watched")) for root in status.roots),
-            *([("elsewhere", _elsewhere(status.elsewhere))] if status.elsewhere is not None else []),
+            *([("elsewhere", elsewhere_words(status.elsewhere))] if status.elsewhere is not None else []),
             ("database", status.database),
-            ("waiting", _waiting(status)),
-            ("last session", _silence(status)),
+            ("waiting", waiting_words(status)),
+            ("last session", silence_words(status)),
             ("last grade", status.last_graded_at),
             ("  after its last write", output.duration(status.lag_seconds)),
             ("open alerts", f"{status.open_alerts}: grader-daemon alerts" if status.open_alerts else "none"),
@@ -57,11 +57,12 @@ def _print(status: Status) -> None:
         )
 
 
-def _elsewhere(agent: Elsewhere) -> str:
+def elsewhere_words(agent: Elsewhere) -> str:
+    """Say that an agent works where nothing is watched, and what to do."""
     return f"Hermes works in {agent.path}: {count(agent.sessions, 'session')} there; watch it with {agent.fix}"
 
 
-def _waiting(status: Status) -> str | None:
+def waiting_words(status: Status) -> str | None:
     """Say how many files wait, and for how long if that is long."""
     if status.daemon is None or not status.running:
         return None
@@ -78,7 +79,7 @@ def _checks(quality: QualityStatus) -> str:
     return said if quality.error is None else f"{said}; the last without an answer: {quality.error}"
 
 
-def _silence(status: Status) -> str | None:
+def silence_words(status: Status) -> str | None:
     """No sessions are no sign of health, nor of trouble."""
     if status.last_ended_at is None:
         return "no sessions yet"

@@ -1,4 +1,4 @@
-"""``summary``: the last days at a glance."""
+"""``summary``: the first look, on one screen."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import click
 import msgspec
 
 from grader_daemon.api.insight import InsightReader
+from grader_daemon.api.overview import overview
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, days_option, json_option
+from grader_daemon.cli.overview import print_overview
 from grader_daemon.domain.schema import SCHEMA_VERSION
 
 
@@ -16,13 +18,10 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
 @days_option(7)
 @json_option
 def command(*, grader: InsightReader, days: int, as_json: bool) -> None:
-    """Show counts, means and what failed most in the last days."""
+    """Show on one screen whether it runs, how good the last days were, and what to look at."""
+    seen = overview(grader, days=days)
     if as_json:
-        content = {
-            "schema_version": SCHEMA_VERSION,
-            "summary": msgspec.to_builtins(grader.summary(days=days)),
-            "patterns": msgspec.to_builtins(grader.identify_patterns(days)),
-        }
-        output.document(content)
+        summary = None if seen.patterns is None else msgspec.to_builtins(grader.summary(days=days))
+        output.document({"schema_version": SCHEMA_VERSION, "summary": summary, **msgspec.to_builtins(seen)})
     else:
-        output.line(grader.get_grades_summary(days))
+        print_overview(seen)

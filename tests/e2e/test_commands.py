@@ -344,7 +344,7 @@ def test_summary_counts_finished_sessions_only(asked_home: Path) -> None:
     assert document["summary"]["completed"] == 1
     assert document["summary"]["open_sessions"] == 1
     assert document["patterns"]["error_types"] == {"permission_denied": 1}
-    assert "2 finished, 1 open" in text.stdout
+    assert "2 sessions counted; not counted: 1 still open" in text.stdout
 
 
 @pytest.mark.parametrize("command", ["list", "summary"])

@@ -1,0 +1,80 @@
+"""The first look: is it running, is anything wrong, is it better or worse than before, what should one look at?"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from grader_daemon import bootstrap
+from grader_daemon.api.insight import InsightReader
+from grader_daemon.api.reader import GradeFilter, Status
+from grader_daemon.domain.alert import Alert
+from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns
+
+_NEWS: Final = frozenset((IssueState.NEW, IssueState.REGRESSED))
+_OPEN_SHOWN: Final = 200
+
+
+class OpenSessions(msgspec.Struct, frozen=True, kw_only=True):
+    """Sessions of the span that are not finished: how many, since when the longest, and which of them go in circles.
+
+    Of more than 200, those that were written to last.
+    """
+
+    sessions: int
+    since: datetime | None
+    in_circles: tuple[str, ...]
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """The first look, over the last days up to and with today; None where there is no database yet.
+
+    `patterns.overall` has the figures beside the days before. `checked` is the completion rate put right by sessions
+    that people judged. `alerts` are those that are open, `worst_error` is the error issue that is new, or back, and has
+    most failures, `at` is when all of this was so.
+    """
+
+    status: Status
+    patterns: Patterns | None
+    checked: Estimate | None
+    alerts: tuple[Alert, ...]
+    worst_error: ErrorIssue | None
+    open_sessions: OpenSessions | None
+    at: datetime
+
+
+def overview(reader: InsightReader, *, days: int = 7) -> Overview:
+    """Gather the first look. Nothing is made for it, not even a database.
+
+    Raises:
+        StoreError: there is a database, and it cannot be read.
+    """
+    status, now = reader.status(), bootstrap.utc_now()
+    if not reader.settings.db_path.exists():
+        return Overview(
+            status=status, patterns=None, checked=None, alerts=(), worst_error=None, open_sessions=None, at=now
+        )
+    news = reader.error_issues(days=days, states=_NEWS, limit=1)
+    return Overview(
+        status=status,
+        patterns=reader.identify_patterns(days),
+        checked=reader.summary(days=days).checked,
+        alerts=tuple(alert for alert in reader.alerts() if alert.resolved_at is None),
+        worst_error=next(iter(news), None),
+        open_sessions=_open_sessions(reader, days),
+        at=now,
+    )
+
+
+def _open_sessions(reader: InsightReader, days: int) -> OpenSessions:
+    which = GradeFilter(state=SessionState.OPEN, since=reader.begin_of(days), limit=_OPEN_SHOWN)
+    grades = [stored.grade for stored in reader.page(which).grades]
+    return OpenSessions(
+        sessions=len(grades),
+        since=min((grade.session_start for grade in grades if grade.session_start is not None), default=None),
+        in_circles=tuple(grade.session_id for grade in grades if grade.had_infinite_loop_risk),
+    )

@@ -1,0 +1,136 @@
+"""The first look: what ``grader-daemon`` alone and ``summary`` show."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from grader_daemon import SelfGrader
+from grader_daemon.storage import Store
+from grader_daemon.storage.lock import DaemonLock
+from tests.alert_examples import alert
+from tests.e2e.session_files import failing, now, turns, write, write_ended
+from tests.strategies import json_user
+from tests.unit.cli.conftest import Run
+
+DATABASE = Path(".timmy/uniwizard/session_grades.db")
+SESSIONS = Path(".timmy/hermes/sessions")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with four sessions that worked, three that failed, one without an answer; and five of the week before."""
+    at = now()
+    for number in range(4):
+        write_ended(tmp_path / SESSIONS, f"done{number}", at - timedelta(hours=number + 1), turns(1))
+    for number in range(3):
+        write_ended(tmp_path / SESSIONS, f"failed{number}", at - timedelta(hours=number + 1), failing(2))
+    write_ended(tmp_path / SESSIONS, "dead", at - timedelta(hours=9), [json_user("Fix it")])
+    for number in range(5):
+        write_ended(tmp_path / SESSIONS, f"before{number}", at - timedelta(days=9, hours=number), turns(1))
+    with SelfGrader(db_path=tmp_path / DATABASE, watch_roots=[tmp_path / ".timmy"]) as grader:
+        grader.grade_latest_sessions(n=100)
+    return tmp_path
+
+
+def told(shown: str) -> dict[str, str]:
+    """What stands behind each name."""
+    lines = [line for line in shown.splitlines() if line.strip() and not line.startswith("Next")]
+    at = lines[0].index(lines[0].split(None, 1)[1])
+    return {line[:at].strip(): line[at:] for line in lines}
+
+
+@pytest.mark.parametrize("command", [[], ["summary"]], ids=["alone", "summary"])
+def test_the_first_look_tells_how_it_stands(home: Path, run: Run, command: list[str]) -> None:
+    ended = run(home, *command)
+
+    said = told(ended.stdout)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert said["daemon"].startswith("not running: ")
+    assert said["last 7 days"] == "7 sessions counted; not counted: 1 without an answer"
+    assert said["completion rate"].startswith("57 % (")  # 4 of 7
+    assert " less than the 7 days before (" in said["completion rate"]  # 5 of 5
+    assert said["alerts"] == "none are open"
+    assert said["new error"].startswith("terminal: permission_denied, 6 failures in 3 sessions")
+    assert ended.stdout.endswith("\nNext: grader-daemon service install\n")
+
+
+def test_an_agent_elsewhere_is_the_first_thing_to_watch(tmp_path: Path, run: Run) -> None:
+    (tmp_path / ".hermes" / "sessions").mkdir(parents=True)
+    (tmp_path / ".hermes" / "state.db").touch()
+    write(tmp_path / ".hermes" / "sessions", "there")
+
+    shown = run(tmp_path).stdout
+
+    assert "1 session there" in told(shown)["elsewhere"]
+    assert told(shown)["sessions"] == "none are graded yet"
+    assert "\nNext: grader-daemon config set watch_roots " in shown
+    assert not (tmp_path / DATABASE).parent.exists()
+
+
+def test_an_alert_that_is_open_comes_first(home: Path, run: Run) -> None:
+    store = Store(home / DATABASE)
+    with store.transaction():
+        for _ in range(5):
+            store.alerts.add(alert())
+    store.close()
+    with DaemonLock(home / DATABASE):
+        shown = run(home).stdout
+
+    assert sum(line.startswith("alert ") for line in shown.splitlines()) == 3
+    assert "and 2 more" in shown
+    assert shown.endswith("\nNext: grader-daemon alerts show 5\n")
+    assert told(shown)["daemon"].startswith("running, pid ")
+
+
+def test_the_worst_new_error_is_next_where_all_is_well(home: Path, run: Run) -> None:
+    with DaemonLock(home / DATABASE):
+        ended = run(home)
+
+    [issue] = json.loads(run(home, "errors", "list", "--json").stdout)["issues"]
+    assert ended.stdout.endswith(f"\nNext: grader-daemon errors show {issue['fingerprint']}\n")
+
+
+def test_a_file_that_was_given_up_is_counted_and_next(home: Path, run: Run) -> None:
+    (home / SESSIONS / "session_broken.json").write_text("[1]")
+    run(home, "backfill")
+
+    with DaemonLock(home / DATABASE):
+        shown = run(home).stdout
+
+    assert told(shown)["last 7 days"].endswith("1 without an answer, 1 given up")
+    assert shown.endswith("\nNext: grader-daemon doctor\n")
+
+
+def test_open_sessions_that_go_in_circles_are_named(home: Path, run: Run) -> None:
+    for name in ("circling", "fine"):
+        write(home / SESSIONS, name, failing(6, answer=None) if name == "circling" else turns(1, answer=None))
+    run(home, "backfill")
+
+    said = told(run(home).stdout)
+
+    assert said["open"].startswith("2 sessions, the oldest began 2026-11-21 ")
+    assert said["open"].endswith("; 1 session may go in circles: circling")
+    assert said["last 7 days"].startswith("7 sessions counted; not counted: 2 still open")
+
+
+def test_the_first_look_as_json(home: Path, run: Run) -> None:
+    document = json.loads(run(home, "summary", "--json", "-d", "7").stdout)
+
+    assert document["schema_version"] == 1
+    assert document["summary"]["sessions"] == document["patterns"]["sessions"] == 7
+    assert document["patterns"]["unanswered"] == 1
+    assert document["status"]["running"] is False
+    assert document["worst_error"]["failures"] == 6
+    assert document["open_sessions"] == {"sessions": 0, "since": None, "in_circles": []}
+
+
+def test_the_first_look_in_python(home: Path) -> None:
+    with SelfGrader(db_path=home / DATABASE, watch_roots=[home / ".timmy"]) as grader:
+        seen = grader.overview(days=30)
+
+    assert seen.patterns is not None
+    assert seen.patterns.sessions == 12
