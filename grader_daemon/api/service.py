@@ -5,10 +5,11 @@ What is put in place is a function of the settings: the same settings change not
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -19,11 +20,12 @@ from grader_daemon import bootstrap
 from grader_daemon.errors import AlreadyRunningError, ServiceError
 from grader_daemon.integrations.files import replace_file
 from grader_daemon.integrations.systemd import LogEntry, UnitState, UserManager
-from grader_daemon.integrations.unit import UNIT, Fit, directives, fitted_unit
+from grader_daemon.integrations.unit import UNIT, Fit, directives, edits, fitted_unit, is_edited
 from grader_daemon.settings import Settings, environment_for_others
 from grader_daemon.sources import Source
 from grader_daemon.storage.lock import holder_pid, is_running
 
+_TOLD_EDITS = 4
 _EXIT_CODES = {
     78: "the configuration is wrong",
     203: "its program is gone",
@@ -34,10 +36,14 @@ _EXIT_CODES = {
 
 
 class Installation(msgspec.Struct, frozen=True, kw_only=True):
-    """What `UserService.install` did, and how things stand then; `unit.Fit` says what `network` and `programs` mean."""
+    """What `UserService.install` did, and how things stand then; `unit.Fit` says what `network` and `programs` mean.
+
+    `kept` is the copy of an edited unit that was replaced.
+    """
 
     unit: Path
     written: bool
+    kept: Path | None
     enabled: bool
     started: bool
     pid: int | None
@@ -65,6 +71,7 @@ class ServiceStatus(msgspec.Struct, frozen=True, kw_only=True):
     restarts: int
     ended: str | None
     ended_at: datetime | None
+    edited: bool
     outdated: bool
     unit: str
     user: str
@@ -83,22 +90,28 @@ class UserService:
         self._manager = UserManager()
         self._path = self._manager.units / UNIT
 
-    def install(self, settings: Settings) -> Installation:
+    def install(self, settings: Settings, *, force: bool = False) -> Installation:
         """Write the unit, enable it, and have it run as written; wait until the daemon is ready.
 
-        What flags and environment say of `settings` is passed on to the daemon.
+        What flags and environment say of `settings` is passed on to the daemon. `force` replaces a unit that somebody
+        edited, and keeps a copy.
 
         Raises:
             ConfigurationError: a rule is wrong; nothing was changed.
             AlreadyRunningError: a daemon that is no service works on the database; nothing was changed.
-            ServiceError: systemd did not do it, or the daemon did not get ready.
+            ServiceError: somebody edited the unit and nothing was changed, systemd did not do it, or the daemon did
+                not get ready.
         """
         bootstrap.make_examiner(settings, bootstrap.make_judge(settings, None))
         fit = _fit(settings, runtime=self._manager.runtime)
         unit = fitted_unit(fit, version=grader_daemon.__version__)
         before = self._manager.state(UNIT)
         _refuse_what_is_in_the_way(before, settings.db_path)
+        edited = self._edited(unit)
+        if edited is not None and not force:
+            raise ServiceError(_refusal(self._path, edits(edited, unit)))
 
+        kept = self._keep(edited) if edited is not None else None
         _make_folders(fit.writable)
         written = self._write(unit)
         if written or before.is_outdated:
@@ -110,6 +123,7 @@ class UserService:
         return Installation(
             unit=self._path,
             written=written,
+            kept=kept,
             enabled=enabled,
             started=started,
             pid=self._manager.state(UNIT).pid,
@@ -149,6 +163,7 @@ class UserService:
             restarts=state.restarts,
             ended=_ended(state),
             ended_at=state.ended_at,
+            edited=unit is not None and is_edited(unit),
             outdated=unit is not None and not _serves(unit, settings),
             unit=state.path or str(self._path),
             user=self._manager.user,
@@ -170,16 +185,31 @@ class UserService:
         except FileNotFoundError:
             return None
 
+    def _edited(self, unit: str) -> str | None:
+        """Give the unit that is in place if it is another one, and somebody edited it."""
+        there = self._unit()
+        return there if there is not None and there != unit and is_edited(there) else None
+
+    def _keep(self, edited: str) -> Path:
+        """Write a copy under a name that systemd takes for no unit."""
+        names = (self._path.with_name(f"{UNIT}.edited{number}") for number in itertools.count(1))
+        copy = next(name for name in names if not name.exists())
+        self._put(copy, edited)
+        return copy
+
     def _write(self, unit: str) -> bool:
         """Put the unit in its place; False: it is there."""
         if not self._path.is_symlink() and self._unit() == unit:
             return False
         _make_folders([self._path.parent])
-        try:
-            replace_file(self._path, unit)
-        except OSError as error:
-            raise ServiceError(f"{self._path}: cannot be written: {error.strerror}") from error
+        self._put(self._path, unit)
         return True
+
+    def _put(self, path: Path, text: str) -> None:
+        try:
+            replace_file(path, text)
+        except OSError as error:
+            raise ServiceError(f"{path}: cannot be written: {error.strerror}") from error
 
     def _enable(self) -> bool:
         """Have the daemon started with each session of the user; False: it is already."""
@@ -245,6 +275,15 @@ def _refuse_what_is_in_the_way(service: UnitState, db_path: Path) -> None:
     pid = holder_pid(db_path) if is_running(db_path) else None
     if pid is not None and pid != service.pid:
         raise AlreadyRunningError(f"a grader-daemon that is no service (pid {pid}) runs on {db_path}: end it first")
+
+
+def _refusal(path: Path, lines: Sequence[str]) -> str:
+    """Say what somebody edited in a unit, and what can be done."""
+    more = f" and {len(lines) - _TOLD_EDITS} more lines" if len(lines) > _TOLD_EDITS else ""
+    return (
+        f"{path} was edited by hand: {'; '.join(lines[:_TOLD_EDITS])}{more}. Lines of your own belong into a drop-in"
+        f" (systemctl --user edit {UNIT}); --force replaces the unit and keeps a copy"
+    )
 
 
 def _make_folders(paths: Iterable[Path]) -> None:

@@ -12,6 +12,7 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
 
 _NOT_RUNNING = 3
 _INSTALL = "grader-daemon service install"
+_EDIT = "systemctl --user edit grader-daemon"
 _PRIORITIES = ("emerg", "alert", "crit", "err", "warning", "notice", "info", "debug")
 
 
@@ -22,12 +23,13 @@ def command() -> None:
 
 @command.command("install")
 @settings_options
-def install() -> None:
+@click.option("--force", is_flag=True, help="Replace a unit that was edited by hand; a copy of it is kept.")
+def install(*, force: bool) -> None:
     """Write the unit, enable it, and start the daemon; run it again after a change of settings or an upgrade.
 
     Settings that are given here, and GRADER_… variables, are passed on to the daemon.
     """
-    _print_installation(UserService().install(read_settings()))
+    _print_installation(UserService().install(read_settings(), force=force))
 
 
 @command.command("uninstall")
@@ -70,6 +72,8 @@ def logs(*, follow: bool, lines: int, priority: str | None) -> None:
 def _print_installation(done: Installation) -> None:
     if not (done.written or done.enabled or done.started):
         output.line(f"Nothing to do: the service is installed as your settings ask for, and runs, pid {done.pid}.")
+    if done.kept is not None:
+        output.line(f"Kept the edited unit as {done.kept}.")
     if done.written:
         output.line(f"Wrote {done.unit}.")
         output.line(_permissions(done))
@@ -99,6 +103,7 @@ def _print_status(service: ServiceStatus) -> None:
         [
             ("service", _state(service)),
             ("installed", service.unit if service.installed else f"no: {_INSTALL}"),
+            *([("edited", f"by hand: lines of your own belong into a drop-in: {_EDIT}")] if service.edited else []),
             *([("outdated", f"other settings or another version since: {_INSTALL}")] if service.outdated else []),
             ("starts with your session", service.enabled),
             ("goes on after logout", f"no: {_linger(service.user)}" if service.lingers is False else service.lingers),

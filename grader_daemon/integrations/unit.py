@@ -6,6 +6,8 @@ beyond it (other folders, a network for a webhook) replaces lines of it, so that
 
 from __future__ import annotations
 
+import difflib
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +28,10 @@ _TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108  their names; nothin
 _RUN = Path("/run")
 _UNSEEN = (Path("/dev"), Path("/proc"), Path("/sys"))
 _DIRECTIVE = re.compile(r"(\w+)=(.*)")
+
+_WRITTEN = "# Written by `grader-daemon service install`"
+_ADVICE = f"# Lines of your own belong into a drop-in: systemctl --user edit {UNIT}. Sum of what follows:"
+_END_OF_HEAD = "\n#\n"
 
 _Lines = Mapping[str, Sequence[str]]
 """The lines that take the place of a directive; none takes it out."""
@@ -70,12 +76,33 @@ def fitted_unit(fit: Fit, *, version: str) -> str:
     fitted = _replace(
         shipped_unit(), {**_command(fit), **_memory(fit), **_folders(fit), **_sockets(fit), **_calls(fit)}
     )
-    return f"# Written by `grader-daemon service install`, version {version}.\n#\n{fitted}"
+    return f"{_WRITTEN}, version {version}.\n{_ADVICE} {_sum(fitted)}.{_END_OF_HEAD}{fitted}"
+
+
+def is_edited(unit: str) -> bool:
+    """Did somebody change a unit after it was written, or write it altogether? Versions that left no sum: not known."""
+    head, _, rest = unit.partition(_END_OF_HEAD)
+    summed = re.search(rf"^{re.escape(_ADVICE)} (\w+)$", head.removesuffix("."), re.MULTILINE)
+    return not head.startswith(_WRITTEN) or (summed is not None and summed[1] != _sum(rest))
+
+
+def edits(unit: str, fitted: str) -> list[str]:
+    """Give the directives that a unit has beside a fitted one, and those that it lacks, after a plus or a minus."""
+    changed = difflib.unified_diff(_told(fitted), _told(unit), n=0, lineterm="")
+    return [line for line in changed if line.startswith(("+", "-")) and not line.startswith(("+++", "---"))]
 
 
 def directives(unit: str) -> dict[str, str]:
     """Give the directives of a unit by name; of one that stands there several times, the last."""
     return {found[1]: found[2] for line in unit.splitlines() if (found := _DIRECTIVE.fullmatch(line))}
+
+
+def _sum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _told(unit: str) -> list[str]:
+    return [line for line in unit.splitlines() if line.strip() and not line.startswith("#")]
 
 
 # -- what takes the place of what ------------------------------------------------------------------------------------

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.integrations.unit import UNIT, Fit, directives, fitted_unit, shipped_unit
+from grader_daemon.integrations.unit import UNIT, Fit, directives, edits, fitted_unit, is_edited, shipped_unit
 
 HOME = Path("/home/somebody")
 FIT = Fit(
@@ -42,7 +43,7 @@ def test_the_unit_of_the_package_is_the_one_of_the_repository() -> None:
 def test_only_paths_and_the_version_differ_when_nothing_is_needed() -> None:
     lacks, has = changes()
     assert {line.partition("=")[0] for line in lacks} == {"ExecStart", "ReadWritePaths", "NoExecPaths"}
-    assert has == {
+    assert {line for line in has if "Sum of what follows" not in line} == {
         "# Written by `grader-daemon service install`, version 1.2.3.",
         "ExecStart=/opt/python -m grader_daemon run",
         "ReadWritePaths=/home/somebody/.timmy/uniwizard",
@@ -152,3 +153,29 @@ def test_programs_can_be_executed_beside_a_database() -> None:
 def test_memory_grows_with_the_largest_file(max_file_bytes: int, high: str, most: str) -> None:
     unit = values(max_file_bytes=max_file_bytes)
     assert (unit["MemoryHigh"], unit["MemoryMax"]) == (high, most)
+
+
+FITTED = fitted_unit(FIT, version="1.2.3")
+
+
+@pytest.mark.parametrize(
+    ("unit", "edited"),
+    [
+        pytest.param(FITTED, False, id="as-written"),
+        pytest.param(fitted_unit(FIT, version="0.9"), False, id="by-another-version"),
+        pytest.param(f"{FITTED}Environment=A=1\n", True, id="a-line-more"),
+        pytest.param(FITTED.replace("PrivateTmp=yes", "PrivateTmp=no"), True, id="another-value"),
+        pytest.param(FITTED.replace("PrivateTmp=yes\n", ""), True, id="a-line-less"),
+        pytest.param(shipped_unit(), True, id="a-unit-that-was-put-there-by-hand"),
+        pytest.param(re.sub("\n.*Sum of.*", "", FITTED), False, id="of-a-version-that-left-no-sum"),
+        pytest.param("", True, id="empty"),
+    ],
+)
+def test_a_unit_that_somebody_edited_is_known(unit: str, edited: bool) -> None:
+    assert is_edited(unit) is edited
+
+
+def test_it_is_said_what_somebody_edited() -> None:
+    edited = FITTED.replace("PrivateTmp=yes", "PrivateTmp=no") + "# mine\nEnvironment=A=1\n"
+
+    assert edits(edited, FITTED) == ["-PrivateTmp=yes", "+PrivateTmp=no", "+Environment=A=1"]

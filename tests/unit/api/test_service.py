@@ -1,0 +1,91 @@
+"""What becomes of a unit that somebody edited; with a real systemd the service is tested in tests/e2e/service."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.api.service import UserService
+from grader_daemon.errors import ServiceError
+from grader_daemon.integrations.unit import UNIT
+from grader_daemon.settings import Settings, load_settings
+
+_MANAGER = """#!/bin/sh
+case "$*" in
+*show\\ --timestamp*)
+    echo LoadState=loaded; echo ActiveState=active; echo UnitFileState=enabled; echo MainPID=7
+    echo FragmentPath=$HOME/.config/systemd/user/grader-daemon.service ;;
+esac
+"""
+"""A systemd in which the service always runs, and whatever is asked of it succeeds."""
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Those of a person who set nothing, on a machine with that systemd."""
+    for name in [name for name in os.environ if name.startswith("GRADER_")]:
+        monkeypatch.delenv(name)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("systemctl", "loginctl"):
+        (programs / name).write_text(_MANAGER)
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return load_settings()
+
+
+@pytest.fixture
+def unit(tmp_path: Path, settings: Settings) -> Path:
+    """The unit as it was installed."""
+    done = UserService().install(settings)
+    assert (done.written, done.kept) == (True, None)
+    return tmp_path / ".config" / "systemd" / "user" / UNIT
+
+
+def test_an_edited_unit_is_left_alone_and_it_is_said_what_differs(unit: Path, settings: Settings) -> None:
+    edited = unit.read_text().replace("Restart=", "Restart=no\n#") + "Environment=HTTP_PROXY=http://proxy\n"
+    unit.write_text(edited)
+
+    with pytest.raises(ServiceError) as refused:
+        UserService().install(settings)
+
+    assert all(told in str(refused.value) for told in (str(unit), "+Restart=no", "+Environment=HTTP_PROXY", "--force"))
+    assert "\n" not in str(refused.value)
+    assert unit.read_text() == edited
+
+
+def test_force_replaces_an_edited_unit_and_keeps_each(unit: Path, settings: Settings) -> None:
+    written = unit.read_text()
+    kept = []
+    for edit in ("# one\n", "# two\n"):
+        unit.write_text(written + edit)
+        done = UserService().install(settings, force=True)
+        assert done.kept is not None
+        kept.append((done.kept.name, done.kept.read_text()))
+
+    assert kept == [(f"{UNIT}.edited1", f"{written}# one\n"), (f"{UNIT}.edited2", f"{written}# two\n")]
+    assert unit.read_text() == written
+
+
+@pytest.mark.parametrize(
+    ("edit", "edited"), [pytest.param("", False, id="as-written"), pytest.param("#\n", True, id="edited")]
+)
+def test_status_tells_an_edited_unit(unit: Path, settings: Settings, edit: str, edited: bool) -> None:
+    unit.write_text(unit.read_text() + edit)
+
+    status = UserService().status(settings)
+
+    assert (status.edited, status.outdated) == (edited, False)
+
+
+def test_what_another_version_wrote_is_replaced_without_a_word(unit: Path, settings: Settings) -> None:
+    written = unit.read_text()
+    first, rest = written.split("\n", 1)
+    unit.write_text(f"{first.partition(', version')[0]}, version 0.0.9.\n{rest}")
+
+    done = UserService().install(settings)
+
+    assert (done.written, done.kept, unit.read_text()) == (True, None, written)
