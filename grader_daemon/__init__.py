@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from grader_daemon.api.calibrating import CalibrationState
-    from grader_daemon.api.grader import Explanation, Outcomes, SelfGrader
+    from grader_daemon.api.explaining import Explanation
+    from grader_daemon.api.grader import Outcomes, SelfGrader
     from grader_daemon.api.insight import Summary
     from grader_daemon.api.labels import LabelledFile
+    from grader_daemon.api.overview import Overview
     from grader_daemon.api.reader import Status
     from grader_daemon.api.review import ReviewItem
     from grader_daemon.api.tables import as_dict, as_frame
@@ -90,6 +92,7 @@ __all__ = [
     "LabelledFile",
     "Message",
     "Outcomes",
+    "Overview",
     "Page",
     "Patterns",
     "QualityCheck",
@@ -120,13 +123,14 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "api.calibrating": ("CalibrationState",),
+    "api.explaining": ("Explanation",),
     "api.grader": (
-        "Explanation",
         "Outcomes",
         "SelfGrader",
     ),
     "api.insight": ("Summary",),
     "api.labels": ("LabelledFile",),
+    "api.overview": ("Overview",),
     "api.reader": ("Status",),
     "api.review": ("ReviewItem",),
     "api.tables": (

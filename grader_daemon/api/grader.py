@@ -13,21 +13,20 @@ from random import Random
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.api.calibrating import CalibrationKeeper, meaning_of, told_as
-from grader_daemon.api.excerpts import excerpt
+from grader_daemon.api.calibrating import CalibrationKeeper
+from grader_daemon.api.explaining import Explanation, explanation, sentences_of
 from grader_daemon.api.overview import Overview, overview
 from grader_daemon.api.reader import paths_of
 from grader_daemon.api.review import SPANS_DAYS, THRESHOLD, ReviewItem, review_item
 from grader_daemon.api.transcript import Transcript, transcript
 from grader_daemon.domain.difference import RegradeDiff
 from grader_daemon.domain.feedback import Sampling
-from grader_daemon.domain.grade import Grade, Reason
+from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.ledger import ledger_path
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import Session
 from grader_daemon.domain.verdict import GradeVersion, Judge
 from grader_daemon.errors import GraderError, InputError, StoreError, UngradableError
-from grader_daemon.grading import CATALOG
 from grader_daemon.integrations.scorers import QualityScorer, as_scorer
 from grader_daemon.patterns.review import choose
 from grader_daemon.pipeline.backfill import backfill, backfill_in_processes, regrade
@@ -39,7 +38,6 @@ from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.rules import load_rules
 from grader_daemon.storage.rows import StoredGrade
 
-_TOLD_EFFECTS = 8
 _CHANGED = "the file changed since it was graded; numbers of messages may mean others now"
 
 
@@ -49,29 +47,6 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
     grades: list[tuple[int | None, Grade]]
     skipped: list[tuple[str, str]]
     errors: list[tuple[str, str]]
-
-
-class FeatureEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """A feature of a session: its value, what it adds to the log-odds of completion, and what the feature is."""
-
-    name: str
-    value: float
-    log_odds: float
-    meaning: str | None
-
-
-class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """A grade with the sentences of its rules and the messages that prove them.
-
-    `excerpts` maps a message index to "role: text", redacted and cut. `note` says why they are missing, if they are.
-    `effects` are what moved `p_completed` most; none where the model that gave it is not known any more.
-    """
-
-    stored: StoredGrade
-    sentences: dict[str, str]
-    excerpts: dict[int, str]
-    note: str | None
-    effects: tuple[FeatureEffect, ...]
 
 
 class SelfGrader(CalibrationKeeper):
@@ -238,24 +213,8 @@ class SelfGrader(CalibrationKeeper):
         """
         stored = self._store.find_grade(prefix)
         session, note = self._read_again(stored)
-        grade, redactor = stored.grade, self._redactor
-        wanted = {index for reason in grade.reasons for index in reason.messages}
-        wanted |= {signal.index for signal in grade.signals_from_people}
-        wanted |= {index for claim in grade.claims for index in (claim.index, *claim.evidence)}
-        excerpts = {}
-        if session is not None:
-            excerpts = {
-                index: f"{session.messages[index].role}: {excerpt(session.messages[index].text, redactor)}"
-                for index in sorted(wanted)
-                if index < len(session.messages)
-            }
-        return Explanation(
-            stored=stored,
-            sentences=_sentences(grade.reasons),
-            excerpts=excerpts,
-            note=note,
-            effects=self._effects(grade),
-        )
+        model = self.model_of(GradeVersion.read(stored.grade.rules_version).model)
+        return explanation(stored, session, note=note, redactor=self._redactor, model=model)
 
     def overview(self, *, days: int = 7) -> Overview:
         """Give the first look: does it run, is anything wrong, are the last days better or worse than those before?"""
@@ -334,7 +293,7 @@ class SelfGrader(CalibrationKeeper):
             session=session,
             note=note,
             rules=load_rules(self.settings.rules_file),
-            sentences=_sentences(stored.grade.reasons),
+            sentences=sentences_of(stored.grade.reasons),
         )
 
     @property
@@ -403,20 +362,6 @@ class SelfGrader(CalibrationKeeper):
                     errors.append((file, "the file is gone or being written to"))
         return Outcomes(grades=grades, skipped=skipped, errors=errors)
 
-    def _effects(self, grade: Grade) -> tuple[FeatureEffect, ...]:
-        """Give the features that moved the probability most, by the model that gave it."""
-        model = self.model_of(GradeVersion.read(grade.rules_version).model)
-        if model is None or len(model.names) != len(grade.features):
-            return ()
-        values = _told_together(zip(model.names, grade.features, strict=True))
-        effects = _told_together(model.contributions(grade.features).items())
-        moved = sorted(effects.items(), key=lambda item: -abs(item[1]))
-        return tuple(
-            FeatureEffect(name=name, value=values[name], log_odds=log_odds, meaning=meaning_of(name))
-            for name, log_odds in moved[:_TOLD_EFFECTS]
-            if log_odds
-        )
-
     def _judge_to_try(self) -> Judge:
         """The judge in force if there is a database to tell; none is made, nor changed, for a try."""
         try:
@@ -452,16 +397,3 @@ def _files_of(paths: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
         else:
             files.append(path)
     return files, empty
-
-
-def _told_together(amounts: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Give what features amount to under the names that people are told."""
-    totals: dict[str, float] = {}
-    for feature, amount in amounts:
-        name = told_as(feature)
-        totals[name] = totals.get(name, 0) + amount
-    return totals
-
-
-def _sentences(reasons: Sequence[Reason]) -> dict[str, str]:
-    return {reason.rule: CATALOG.get(reason.rule, "a rule of another version") for reason in reasons}

@@ -1,0 +1,101 @@
+"""Why a grade is what it is: its reasons, the messages that prove them, and what moved the probability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from grader_daemon.analysis.redaction import Redactor
+from grader_daemon.api.calibrating import meaning_of, told_as
+from grader_daemon.api.excerpts import excerpt
+from grader_daemon.domain.completion_model import CompletionModel
+from grader_daemon.domain.grade import Grade, Reason
+from grader_daemon.domain.session import Session
+from grader_daemon.grading import CATALOG
+from grader_daemon.storage.rows import StoredGrade
+
+_TOLD_EFFECTS = 8
+
+
+class FeatureEffect(msgspec.Struct, frozen=True, kw_only=True):
+    """A feature of a session: its value, what it adds to the log-odds of completion, and what the feature is."""
+
+    name: str
+    value: float
+    log_odds: float
+    meaning: str | None
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """A grade with the sentences of its rules and the messages that prove them.
+
+    `excerpts` maps a message index to "role: text", redacted and cut. `note` says why they are missing, if they are.
+    `effects` are what moved `p_completed` most; none where the model that gave it is not known any more.
+    """
+
+    stored: StoredGrade
+    sentences: dict[str, str]
+    excerpts: dict[int, str]
+    note: str | None
+    effects: tuple[FeatureEffect, ...]
+
+
+def explanation(
+    stored: StoredGrade,
+    session: Session | None,
+    *,
+    note: str | None,
+    redactor: Redactor,
+    model: CompletionModel | None,
+) -> Explanation:
+    """Explain a grade; `model` is the one that gave its probability, None if it is not known any more."""
+    grade = stored.grade
+    messages = () if session is None else session.messages
+    return Explanation(
+        stored=stored,
+        sentences=sentences_of(grade.reasons),
+        excerpts={
+            index: f"{messages[index].role}: {excerpt(messages[index].text, redactor)}"
+            for index in _proving(grade)
+            if index < len(messages)
+        },
+        note=note,
+        effects=() if model is None else _effects(grade, model),
+    )
+
+
+def sentences_of(reasons: Sequence[Reason]) -> dict[str, str]:
+    """Give what the rules of a grade say, by their ids."""
+    return {reason.rule: CATALOG.get(reason.rule, "a rule of another version") for reason in reasons}
+
+
+def _proving(grade: Grade) -> list[int]:
+    """Give the messages that reasons, signals from people and claims point to."""
+    wanted = {index for reason in grade.reasons for index in reason.messages}
+    wanted |= {signal.index for signal in grade.signals_from_people}
+    wanted |= {index for claim in grade.claims for index in (claim.index, *claim.evidence)}
+    return sorted(wanted)
+
+
+def _effects(grade: Grade, model: CompletionModel) -> tuple[FeatureEffect, ...]:
+    """Give the features that moved the probability most."""
+    if len(model.names) != len(grade.features):
+        return ()
+    values = _told_together(zip(model.names, grade.features, strict=True))
+    effects = _told_together(model.contributions(grade.features).items())
+    moved = sorted(effects.items(), key=lambda item: -abs(item[1]))
+    return tuple(
+        FeatureEffect(name=name, value=values[name], log_odds=log_odds, meaning=meaning_of(name))
+        for name, log_odds in moved[:_TOLD_EFFECTS]
+        if log_odds
+    )
+
+
+def _told_together(amounts: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Give what features amount to under the names that people are told."""
+    totals: dict[str, float] = {}
+    for feature, amount in amounts:
+        name = told_as(feature)
+        totals[name] = totals.get(name, 0) + amount
+    return totals
