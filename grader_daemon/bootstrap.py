@@ -115,12 +115,16 @@ def make_ingest(
     *,
     on_file: Callable[[str], None] = lambda _: None,
     on_bug: Callable[[str, Exception], None] = lambda _, __: None,
+    may_wait: Callable[[], bool] | None = None,
 ) -> Ingest:
     """Everything between a path and its row. For `on_file` and `on_bug` see `Ingest`.
+
+    `may_wait` is for a `HelperProcess`; without it, large files are examined in this process.
 
     Raises:
         ConfigurationError: the rules file is wrong.
     """
+    from grader_daemon.pipeline.helper_process import HelperProcess
     from grader_daemon.pipeline.ingest import Ingest
     from grader_daemon.pipeline.record import Recorder
 
@@ -136,6 +140,7 @@ def make_ingest(
         clock=utc_now,
         on_file=on_file,
         on_bug=on_bug,
+        helper=None if may_wait is None else HelperProcess(may_wait=may_wait),
     )
 
 

@@ -140,6 +140,12 @@ class Settings(BaseModel):
     max_values: int = Field(
         1_000_000, ge=1000, description="Nor one with more JSON values; each takes up to 130 bytes of memory."
     )
+    max_cpu_seconds_per_100_mb: _Seconds = Field(
+        20.0,
+        gt=0,
+        le=86_400,
+        description="A file of more than 2 MB that takes longer to grade, and longer than 5 s, is given up.",
+    )
     retry_seconds: Annotated[tuple[_Pause, ...], BeforeValidator(_listed)] = Field(
         (5.0, 30.0, 120.0, 600.0, 3600.0),
         min_length=1,
@@ -280,7 +286,12 @@ class Settings(BaseModel):
     @property
     def limits(self) -> Limits:
         """How large a session file may be."""
-        return Limits(bytes=self.max_file_bytes, messages=self.max_messages, values=self.max_values)
+        return Limits(
+            bytes=self.max_file_bytes,
+            messages=self.max_messages,
+            values=self.max_values,
+            cpu_seconds_per_100_mb=self.max_cpu_seconds_per_100_mb,
+        )
 
     @property
     def longest_pause(self) -> timedelta:

@@ -60,7 +60,9 @@ class Service:
         self._store = bootstrap.open_store(settings)
         self._store.check()
         self._mark = ReadingMark(settings.db_path)
-        ingest = bootstrap.make_ingest(settings, self._store, on_file=self._begin_file, on_bug=self._tell_bug)
+        ingest = bootstrap.make_ingest(
+            settings, self._store, on_file=self._begin_file, on_bug=self._tell_bug, may_wait=self._may_wait
+        )
         self._rules_version = ingest.examiner.rules_version
         self._queue = WorkQueue(settings.queue_size)
         self._backlog = Backlog(
@@ -187,6 +189,11 @@ class Service:
         """The worker is about to read a file, or none any more."""
         self._worker_pulse.beat()
         self._mark.set(path)
+
+    def _may_wait(self) -> bool:
+        """The worker waits for a process that examines a large file: it lives, and may wait until the daemon ends."""
+        self._worker_pulse.beat()
+        return not self._queue.closed
 
     def _tell_bug(self, path: str, error: Exception) -> None:
         self._log.error("worker.failed", path=path, exc_info=error)

@@ -112,8 +112,10 @@ class Worker:
             except Exception:  # noqa: BLE001  told with its traceback; the next scan finds what is left
                 self._log.exception("worker.failed", paths=len(paths))
                 self._stopping.wait(_FIRST_PAUSE_SECONDS)
+            self._ingest.rest()
             self._queue.finish()
             self._on_batch()
+        self._ingest.close()
 
     def _work(self, paths: list[str]) -> int:
         """Ingest from the front of `paths`; give how many are done with."""

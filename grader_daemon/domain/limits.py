@@ -20,8 +20,12 @@ SessionId = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one session file: its bytes, its messages, and the JSON values in it."""
+    """Of one session file: its bytes, its messages, the JSON values in it, and the time of a processor it may take.
+
+    The time is what a large file may take for each 100 MB of it.
+    """
 
     bytes: int = 268_435_456
     messages: int = 100_000
     values: int = 1_000_000
+    cpu_seconds_per_100_mb: float = 20.0

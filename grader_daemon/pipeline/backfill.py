@@ -17,8 +17,9 @@ import msgspec
 
 from grader_daemon.errors import UngradableError
 from grader_daemon.pipeline.examine import Examined, Examiner
-from grader_daemon.pipeline.ingest import Ingest, examine_any
+from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.record import Recorded
+from grader_daemon.pipeline.trouble import examine_any
 
 _DIED = (
     "a helper process died (out of memory? or a program without a guard of its main module?); what is graded is saved:"

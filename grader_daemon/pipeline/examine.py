@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from datetime import datetime, timedelta, tzinfo
+from functools import partial
 
 import msgspec
 import xxhash
@@ -95,16 +97,22 @@ class Examiner:
 
     def __init__(self, rules: Rules, judge: Judge, *, zone: tzinfo | None, idle: timedelta, limits: Limits) -> None:
         self.rules = rules
+        self.limits = limits
+        self._judge = judge
         self._zone = zone
         self._idle = idle
-        self._limits = limits
         self._analyzer = Analyzer(rules)
         self._grader = Grader(rules, judge, zone=zone)
         self.rules_version = self._grader.version
 
     def judged_by(self, judge: Judge) -> Examiner:
         """Give an examiner with the same rules and another judge."""
-        return Examiner(self.rules, judge, zone=self._zone, idle=self._idle, limits=self._limits)
+        return Examiner(self.rules, judge, zone=self._zone, idle=self._idle, limits=self.limits)
+
+    def __reduce__(self) -> tuple[Callable[[], Examiner], tuple[()]]:
+        """It goes to another process as what it is made of."""
+        made = partial(Examiner, self.rules, self._judge, zone=self._zone, idle=self._idle, limits=self.limits)
+        return made, ()
 
     def rejudge(self, grade: Grade) -> Grade:
         """Give the grade of a session whose file is gone, judged anew from what is kept of it."""
@@ -134,11 +142,11 @@ class Examiner:
         reason = companion(path)
         if reason is not None:
             return SkippedFile(path=path, stamp=stamp, digest=None, skipped=Skipped(reason))
-        content = read_file(path, found, limits=self._limits)
+        content = read_file(path, found, limits=self.limits)
         digest = xxhash.xxh3_128_hexdigest(content)
         if known is not None and self._is_settled(known, stamp, digest, now):
             return UnchangedFile(path=path, stamp=stamp)
-        session = read_session(content, path, zone=self._zone, limits=self._limits)
+        session = read_session(content, path, zone=self._zone, limits=self.limits)
         if isinstance(session, Skipped):
             return SkippedFile(path=path, stamp=stamp, digest=digest, skipped=session)
         waited = known is not None and known.digest == digest and _is_past(known.look_again_at, now)

@@ -8,12 +8,12 @@ from time import monotonic
 
 import tenacity
 
-from grader_daemon.domain.ledger import NOWHERE, LedgerEntry, ledger_path
-from grader_daemon.domain.text import storable
-from grader_daemon.errors import ReadError, StoreBusyError, StoreError
+from grader_daemon.domain.ledger import LedgerEntry, ledger_path
+from grader_daemon.errors import StoreBusyError, StoreError
 from grader_daemon.pipeline.examine import Examined, Examiner, TroubledFile
-from grader_daemon.pipeline.reading import look_at, stamp_of
+from grader_daemon.pipeline.helper_process import HelperProcess
 from grader_daemon.pipeline.record import Happened, Recorded, Recorder
+from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON, OnBug, bug_with, examine_any, trouble_with
 from grader_daemon.storage import Store
 
 _BUSY_PATIENCE_SECONDS = 90
@@ -38,12 +38,14 @@ class Ingest:
         store: Store,
         clock: Callable[[], datetime],
         on_file: Callable[[str], None] = lambda _: None,
-        on_bug: Callable[[str, Exception], None] = lambda _, __: None,
+        on_bug: OnBug = lambda _, __: None,
+        helper: HelperProcess | None = None,
     ) -> None:
         """Set up.
 
         `on_file` is told the path of each file before it is examined, and "" when none is any more; `on_bug` the path
-        of one that we fail on, and how.
+        of one that we fail on, and how. `helper` examines files that could take long; without one, they are examined
+        here like all others.
         """
         self.examiner = examiner
         self._recorder = recorder
@@ -51,6 +53,7 @@ class Ingest:
         self._clock = clock
         self._on_file = on_file
         self._on_bug = on_bug
+        self._helper = helper
 
     def ingest(self, paths: Sequence[str], *, within_seconds: float) -> tuple[list[Recorded], int]:
         """Ingest from the front of `paths` for as long as `within_seconds` allows, then save in one transaction.
@@ -71,14 +74,29 @@ class Ingest:
             for path in some:
                 entry = known.get(ledger_path(path))
                 self._on_file(path)
-                gathered.append((examine_any(self.examiner, path, now=now, known=entry, on_bug=self._on_bug), entry))
+                gathered.append((self._examine(path, now, entry), entry))
                 if monotonic() >= deadline:
                     return gathered
         return gathered
 
+    def _examine(self, path: str, now: datetime, known: LedgerEntry | None) -> Examined:
+        if self._helper is not None and self._helper.is_for(path, known):
+            return self._helper.examine(self.examiner, path, now=now, known=known, on_bug=self._on_bug)
+        return examine_any(self.examiner, path, now=now, known=known, on_bug=self._on_bug)
+
+    def rest(self) -> None:
+        """Give back what was taken for a large file, if none came for a while."""
+        if self._helper is not None:
+            self._helper.rest()
+
+    def close(self) -> None:
+        """Give it back now."""
+        if self._helper is not None:
+            self._helper.end()
+
     def suspect(self, path: str) -> Recorded:
         """Count a failed attempt for a file: we died while we read it."""
-        trouble = _trouble(path, "the daemon ended while it read this file", hope=True)
+        trouble = trouble_with(path, ENDED_THE_DAEMON, hope=True)
         recorded = self.save_examined([trouble])[0]
         self._on_file("")
         return recorded
@@ -110,7 +128,7 @@ class Ingest:
             raise
         except Exception as error:  # noqa: BLE001  told with its traceback
             self._on_bug(examined.path, error)
-            return self._put_aside(_bug(examined.path, error), known)
+            return self._put_aside(bug_with(examined.path, error), known)
 
     def _put_aside(self, trouble: TroubledFile, known: LedgerEntry | None) -> Recorded:
         try:
@@ -134,31 +152,3 @@ class Ingest:
         now = self._clock()
         with self._store.transaction():
             return self._recorder.record(gathered, now=now, rejudge=self.examiner.rejudge)
-
-
-def examine_any(
-    examiner: Examiner,
-    path: str,
-    *,
-    now: datetime,
-    known: LedgerEntry | None = None,
-    on_bug: Callable[[str, Exception], None] = lambda _, __: None,
-) -> Examined:
-    """Examine a file whatever happens: one that we fail on by a bug of ours is told to `on_bug`, and in trouble."""
-    try:
-        return examiner.examine(path, now=now, known=known)
-    except Exception as error:  # noqa: BLE001  told with its traceback
-        on_bug(path, error)
-        return _bug(path, error)
-
-
-def _bug(path: str, error: Exception) -> TroubledFile:
-    return _trouble(path, f"internal error: {type(error).__name__}: {error}", hope=False)
-
-
-def _trouble(path: str, error: str, *, hope: bool) -> TroubledFile:
-    try:
-        stamp = stamp_of(look_at(path))
-    except ReadError:
-        stamp = NOWHERE
-    return TroubledFile(path=ledger_path(path), stamp=stamp, error=storable(error), hope=hope)

@@ -136,6 +136,11 @@ class DaemonProcess:
         """Of the process."""
         return self._process.pid
 
+    def children(self) -> list[int]:
+        """Give the ids of the processes that it has started and not ended."""
+        tasks = Path(f"/proc/{self.pid}/task").iterdir()
+        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+
     @property
     def running(self) -> bool:
         """Has it not ended yet?"""

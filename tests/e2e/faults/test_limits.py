@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from grader_daemon.pipeline.helper_process import LARGE_BYTES
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import DaemonProcess
 from tests.e2e.faults.bearing import borne
@@ -104,12 +105,12 @@ def test_no_file_can_be_opened_for_a_while(start_daemon: StartDaemon, sessions: 
     daemon.wait_for_event("reconcile.finished")
     with harmless(daemon, sessions):
         used = {int(entry.name) for entry in Path(f"/proc/{daemon.pid}/fd").iterdir()}
-        _limit(daemon, resource.RLIMIT_NOFILE, min(set(range(1024)) - used))
+        _limit(daemon.pid, resource.RLIMIT_NOFILE, min(set(range(1024)) - used))
         daemon.wait_for_rows("SELECT 1 FROM session_files WHERE state = 'retry'")
         scans = len(daemon.events("reconcile.finished"))
         (sessions / "a_folder_that_makes_it_scan").mkdir()
         wait_until(lambda: len(daemon.events("reconcile.finished")) > scans, "a scan")
-        _limit(daemon, resource.RLIMIT_NOFILE, 1024)
+        _limit(daemon.pid, resource.RLIMIT_NOFILE, 1024)
 
 
 def test_a_session_that_needs_more_memory_than_there_is(start_daemon: StartDaemon, sessions: Path) -> None:
@@ -117,15 +118,21 @@ def test_a_session_that_needs_more_memory_than_there_is(start_daemon: StartDaemo
     daemon.wait_for_event("reconcile.finished")
     path = path_of(sessions.parent, "huge")
     with harmless(daemon, sessions):
-        _limit(daemon, resource.RLIMIT_AS, _memory(daemon) + HUGE // 2)
-        huge = content("huge", turns(output="HUGE")).replace(b"HUGE", b"x" * HUGE)
-        replace(path, huge)
+        replace(path_of(sessions.parent, "large"), _session_of("large", LARGE_BYTES))
+        daemon.wait_for_grade("large")
+        [helper] = daemon.children()
+        _limit(helper, resource.RLIMIT_AS, _memory(helper) + HUGE // 2)
+        replace(path, _session_of("huge", HUGE))
         row = daemon.wait_for_ledger(path, "dead")
 
     assert "memory" in row["last_error"]
     event = daemon.wait_for_event("session.quarantined")
     assert (event["path"], event["error"]) == (str(path), row["last_error"])
     assert daemon.troubles() == [event]
+
+
+def _session_of(name: str, size: int) -> bytes:
+    return content(name, turns(output="HUGE")).replace(b"HUGE", b"x" * size)
 
 
 # -- memory that the kernel takes back ---------------------------------------------------------------------------------
@@ -167,12 +174,12 @@ def _end_while_it_reads(path: Path, start_daemon: StartDaemon, tmp_path: Path) -
     daemon.kill()
 
 
-def _limit(daemon: DaemonProcess, which: int, limit: int) -> None:
-    _, hard = resource.prlimit(daemon.pid, which)
-    resource.prlimit(daemon.pid, which, (limit, hard))
+def _limit(pid: int, which: int, limit: int) -> None:
+    _, hard = resource.prlimit(pid, which)
+    resource.prlimit(pid, which, (limit, hard))
 
 
-def _memory(daemon: DaemonProcess) -> int:
+def _memory(pid: int) -> int:
     """Its address space, in bytes."""
-    pages = int(Path(f"/proc/{daemon.pid}/statm").read_text().split()[0])
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
     return pages * resource.getpagesize()

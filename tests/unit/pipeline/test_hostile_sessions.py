@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.errors import ParseError
+from grader_daemon.pipeline.helper_process import LARGE_BYTES
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.storage import Store
 from tests.any_file import broken_files, session_files
@@ -24,6 +25,9 @@ from tests.timing import cpu_seconds, is_done_within
 pytestmark = pytest.mark.no_cover  # tracing would cost more than the tests
 
 SECONDS = 1.0
+MOST_SECONDS = 10.0
+"""For the largest file that is not handed to a helper process; `examine` here analyses and redacts everything twice."""
+
 BYTES_OF_MEMORY = 60
 """For each byte of a file; measured: 46 for empty turns, 29 for empty messages, 27 for objects in arguments."""
 
@@ -117,6 +121,14 @@ def test_texts_against_patterns_take_linear_time(kind: str) -> None:
 @pytest.mark.parametrize("kind", CUTS)
 def test_files_cut_short_take_linear_time(kind: str) -> None:
     _assert_linear(CUTS[kind], 8_000)
+
+
+@pytest.mark.parametrize("kind", [*STRUCTURES, *TEXTS])
+def test_a_file_that_the_daemon_reads_itself_takes_seconds_at_most(kind: str) -> None:
+    """In proportion: time grows with the size, as the tests above show."""
+    content = (STRUCTURES | TEXTS)[kind](20_000)
+
+    assert is_done_within(MOST_SECONDS * len(content) / LARGE_BYTES + 0.02, lambda: examine(content))
 
 
 @pytest.mark.parametrize("kind", STRUCTURES)

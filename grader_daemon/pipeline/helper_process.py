@@ -1,0 +1,203 @@
+"""Examines in a process of its own what may take long or end whoever reads it: a large file, or one that did before.
+
+A regular expression holds its interpreter until it is done, and memory may end in the middle of a C function; a process
+can be ended from outside whatever it does. It is started when it is needed, and ended when it has not been for a while.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from multiprocessing.connection import Connection
+from time import clock_gettime, monotonic
+
+import msgspec
+
+from grader_daemon.domain.ledger import LedgerEntry
+from grader_daemon.domain.limits import Limits
+from grader_daemon.pipeline.examine import BusyFile, Examined, Examiner
+from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON, OnBug, examine_any, trouble_with
+
+LARGE_BYTES = 2_000_000
+"""Hardly any session is larger. Smaller files take seconds at most, so the daemon reads them itself (measured: 2.3 s/MB
+for the worst kind known, 0.01 s/MB for ordinary ones)."""
+
+_ENDED_THE_HELPER = "the process that was to grade it ended"
+_MAYBE_MEMORY = "if it takes more memory than there is, raise the memory limit or lower max_file_bytes"
+_TOO_LONG = (
+    "grading it takes more of a processor than max_cpu_seconds_per_100_mb = {:g} allows; raise that setting if the file"
+    " is a session of yours"
+)
+
+_LOOK_SECONDS = 0.1
+_IDLE_SECONDS = 60.0
+_LEAST_CPU_SECONDS = 5.0
+_CPU_CLOCK = 2
+"""Of another process: see CPUCLOCK_SCHED in the kernel's posix-timers, and clock_getcpuclockid(3)."""
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """What a file is found to be, and the traceback if we failed on it."""
+
+    examined: Examined
+    bug: str | None = None
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Answer).decode
+
+
+class HelperProcess:
+    """One process, or none. Only one thread uses it."""
+
+    def __init__(self, *, may_wait: Callable[[], bool]) -> None:
+        """Set up; nothing is started. `may_wait` is asked ten times a second while a file is examined."""
+        self._may_wait = may_wait
+        self._examiner: Examiner | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+        self._used_at = 0.0
+
+    def is_for(self, path: str, known: LedgerEntry | None) -> bool:
+        """Is the file large, or did it end a process before? `known` is its ledger row."""
+        if (
+            known is not None
+            and known.attempts
+            and (known.reason or "").startswith((ENDED_THE_DAEMON, _ENDED_THE_HELPER))
+        ):
+            return True
+        return _size_of(path) > LARGE_BYTES
+
+    def examine(
+        self,
+        examiner: Examiner,
+        path: str,
+        *,
+        now: datetime,
+        known: LedgerEntry | None,
+        on_bug: OnBug,
+    ) -> Examined:
+        """Examine a file as `examiner` does; one that takes longer than its limits allow is given up.
+
+        When waiting is no longer allowed the process is ended, and the file counts as busy.
+        """
+        try:
+            connection = self._connect(examiner)
+            connection.send((path, now, known))
+            answer = self._wait(connection, path, examiner.limits)
+        except (EOFError, OSError) as error:
+            answer = _Answer(trouble_with(path, self._why_ended(error), hope=True))
+            self.end()
+        self._used_at = monotonic()
+        if answer.bug is not None:
+            on_bug(path, RuntimeError(answer.bug))
+        return answer.examined
+
+    def rest(self) -> None:
+        """End the process if it was not needed for a while."""
+        if self._process is not None and monotonic() - self._used_at > _IDLE_SECONDS:
+            self.end()
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        process, self._process = self._process, None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def _connect(self, examiner: Examiner) -> Connection:
+        """Give the way to a process that examines as `examiner` does."""
+        if self._connection is None or self._examiner is not examiner:
+            self.end()
+            self._process, self._connection = _start()
+            self._connection.send(examiner)
+            self._examiner = examiner
+        return self._connection
+
+    def _wait(self, connection: Connection, path: str, limits: Limits) -> _Answer:
+        """Wait for an answer.
+
+        Raises:
+            EOFError: the process ended.
+            OSError: the same.
+        """
+        most = self._cpu_seconds() + max(_LEAST_CPU_SECONDS, limits.cpu_seconds_per_100_mb * _size_of(path) / 1e8)
+        while not connection.poll(_LOOK_SECONDS):
+            if not self._may_wait():
+                self.end()
+                return _Answer(BusyFile(path=path))
+            if self._cpu_seconds() > most:
+                self.end()
+                return _Answer(trouble_with(path, _TOO_LONG.format(limits.cpu_seconds_per_100_mb), hope=False))
+        return _decode(connection.recv_bytes())
+
+    def _cpu_seconds(self) -> float:
+        assert self._process is not None
+        return clock_gettime(~self._process.pid << 3 | _CPU_CLOCK)
+
+    def _why_ended(self, error: Exception) -> str:
+        if self._process is None:
+            return f"no process can be started to grade it: {error}"
+        with suppress(subprocess.TimeoutExpired):
+            code = self._process.wait(_LOOK_SECONDS)
+            if code < 0:
+                return f"{_ENDED_THE_HELPER} ({signal.Signals(-code).name}); {_MAYBE_MEMORY}"
+        return f"{_ENDED_THE_HELPER}; {_MAYBE_MEMORY}"
+
+
+def _size_of(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0  # whoever reads it says what is wrong
+
+
+def _start() -> tuple[subprocess.Popen[bytes], Connection]:
+    """Start a process that finds the same modules as this one.
+
+    Raises:
+        OSError: there are no more processes or descriptors to have.
+    """
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", __name__, str(theirs.fileno())],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        return process, Connection(ours.detach())
+
+
+def _serve(connection: Connection) -> None:
+    """Examine what is asked for until nobody asks any more. Ctrl-C is for the process that asks."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    bugs: list[str] = []
+    with suppress(EOFError, OSError):
+        examiner: Examiner = connection.recv()
+        while True:
+            path, now, known = connection.recv()
+            examined = examine_any(
+                examiner,
+                path,
+                now=now,
+                known=known,
+                on_bug=lambda _, error: bugs.append("".join(traceback.format_exception(error))),
+            )
+            connection.send_bytes(_encode(_Answer(examined, bugs.pop() if bugs else None)))
+
+
+if __name__ == "__main__":
+    _serve(Connection(int(sys.argv[1])))
