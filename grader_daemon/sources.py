@@ -6,9 +6,10 @@ Nothing here knows what a setting means, and nothing heavy is imported: completi
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 import zoneinfo
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -64,7 +65,7 @@ def gather(flags: Mapping[str, Any], *, config: str | os.PathLike[str] | None, n
     Raises:
         ConfigurationError: a variable is empty, or the file is missing though it was named, or cannot be read.
     """
-    variables = _variables(names)
+    variables = variables_of(names)
     path = config_file(config)
     is_named = config is not None or CONFIG_VARIABLE in os.environ
     if is_named and not path.is_file():
@@ -158,7 +159,7 @@ def meant(word: str, known: Collection[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _variables(names: Collection[str]) -> dict[str, str]:
+def variables_of(names: Collection[str]) -> dict[str, str]:
     """Find the variable of each setting that has one; capitals or not, but capitals win.
 
     Raises:
@@ -173,3 +174,49 @@ def _variables(names: Collection[str]) -> dict[str, str]:
             if not os.environ[variable]:
                 raise ConfigurationError(f"environment {variable} is empty: give it a value, or unset it")
     return variables
+
+
+# -- writing the file ------------------------------------------------------------------------------------------------
+
+
+def edited(text: str, name: str, literal: str | None) -> str:
+    """Give the TOML `text` with a setting of this value, or without it (None); all else stays, comments too.
+
+    What is new stands below the comment that shows it, as in config/grader.toml, else at the end.
+    """
+    lines = text.splitlines(keepends=True)
+    begin, end = _assignment(lines, name)
+    comment = _comment_behind("".join(lines[begin:end]))
+    new = [] if literal is None else [f"{name} = {literal}{comment}\n"]
+    if begin == end and lines and not lines[begin - 1].endswith("\n"):
+        new = ["\n", *new]
+    return "".join([*lines[:begin], *new, *lines[end:]])
+
+
+def _assignment(lines: Sequence[str], name: str) -> tuple[int, int]:
+    """Find the lines that set a name; without any, the place where it may stand, twice."""
+    for begin, line in enumerate(lines):
+        if re.match(rf"""\s*["']?{name}["']?\s*=""", line):
+            for end in range(begin + 1, len(lines) + 1):
+                if name in _parsed("".join(lines[begin:end])):
+                    return begin, end
+    shown = [number for number, line in enumerate(lines, 1) if re.match(rf"#\s*{name}\s*=", line)]
+    place = shown[-1] if shown else len(lines)
+    return place, place
+
+
+def _comment_behind(assignment: str) -> str:
+    """Give the comment that follows a value; "" without one."""
+    values = _parsed(assignment)
+    for found in re.finditer(r"\s*#", assignment.rstrip("\n")):
+        if values and _parsed(assignment[: found.start()]) == values:
+            comment = assignment[found.start() :].rstrip("\n")
+            return comment if "\n" not in comment else ""
+    return ""
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except ValueError:
+        return {}

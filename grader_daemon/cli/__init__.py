@@ -41,6 +41,7 @@ _COMMANDS = {
     "calibrate": ("calibrate", "Learn from labels how sure grades are."),
     "calibration": ("calibration", "Who decides whether a task was completed, and how far that can be trusted."),
     "service": ("service", "Have systemd run the daemon, and restart it when it must."),
+    "config": ("config", "The settings: what they are, where they come from, and changing them."),
     "help": ("help", "Show how a command is used."),
     "version": ("version", "Show the version."),
     "demo": ("demo", "See the daemon grade a few sample sessions, in ten seconds."),

@@ -45,6 +45,12 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def config_flag() -> str | None:
+    """Give the file of settings that a flag names."""
+    named: str | None = click.get_current_context().meta.get(_FLAGS, {}).get("config")
+    return named
+
+
 def asks(reader: type[GradeReader]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command a reader of the database as its argument `grader`, and the options that say which."""
 

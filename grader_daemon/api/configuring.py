@@ -1,0 +1,172 @@
+"""The settings as a person looks at them and changes them."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from pydantic import SecretStr
+
+from grader_daemon import bootstrap
+from grader_daemon.errors import ConfigurationError, GraderError, InputError
+from grader_daemon.integrations.files import replace_file
+from grader_daemon.settings import Settings, checked, is_list, is_secret, load_settings
+from grader_daemon.sources import Given, Source, config_file, edited, meant, read_file, unknown_zone, variables_of
+from grader_daemon.storage.lock import holder_pid, is_running
+
+_TOLD_SECRET = "(set)"  # noqa: S105  what stands in the place of one
+
+
+class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting with its value, `source` (flag, environment, file or default) and what that is called.
+
+    Secrets are not shown.
+    """
+
+    name: str
+    value: Any
+    source: Source
+    said_by: str
+    meaning: str
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """What was written into the file of settings: the setting, and its value as it stands there; None: taken out.
+
+    `covered_by` names what stands above it and still counts, `daemon` is the process that goes on with what it read.
+    """
+
+    file: Path
+    name: str
+    literal: str | None
+    covered_by: str | None
+    daemon: int | None
+
+
+def setting_values(settings: Settings) -> list[SettingValue]:
+    """Give every setting, in the order of config/grader.toml."""
+    given = settings.given
+    return [
+        SettingValue(
+            name=name,
+            value=_shown(getattr(settings, name)),
+            source=given.sources.get(name, Source.DEFAULT),
+            said_by=given.said_by(name),
+            meaning=field.description or "",
+        )
+        for name, field in Settings.model_fields.items()
+    ]
+
+
+def check_settings(settings: Settings) -> list[str]:
+    """Say what of the settings is probably not meant, one line each; with what they name: folders, rules, a prior.
+
+    Raises:
+        ConfigurationError: the rules or the prior are wrong.
+    """
+    bootstrap.make_examiner(settings, bootstrap.make_judge(settings, None))
+    zone = unknown_zone() if settings.zone is None else []
+    given_by = settings.given.said_by("watch_roots")
+    missing = [root for root in settings.watch_roots if not root.is_dir()]
+    return [
+        *settings.warnings,
+        *zone,
+        *(f"setting watch_roots ({given_by}): there is no folder {root}" for root in missing),
+    ]
+
+
+def keep_setting(name: str, values: Sequence[str], *, config: str | None) -> Written:
+    """Write a setting into the file of settings, whole or not at all; comments and order stay.
+
+    Lists take several values; without any value the setting is taken out.
+
+    Raises:
+        InputError: there is no such setting, or it takes one value.
+        ConfigurationError: the value is wrong, or another one in the file; nothing was changed.
+    """
+    if name not in Settings.model_fields:
+        raise InputError(f"there is no setting {name!r}{meant(name, Settings.model_fields)}")
+    if len(values) > 1 and not is_list(name):
+        raise InputError(f"{name} takes one value, not {len(values)}")
+    file = Path(os.path.realpath(config_file(config)))
+    before = read_file(file)
+    after = {key: value for key, value in before.items() if key != name}
+    if values:
+        after[name] = values[0] if len(values) == 1 else list(values)
+        after[name] = _written(after[name], getattr(_checked_file(after, file), name))
+    _checked_file(after, file)
+    literal = _literal(after[name]) if values else None
+    _write(file, name, literal, after)
+    told = _TOLD_SECRET if values and is_secret(name) else literal
+    return Written(file=file, name=name, literal=told, covered_by=_covered(name), daemon=_daemon(config))
+
+
+def _checked_file(values: Mapping[str, Any], file: Path) -> Settings:
+    sources = dict.fromkeys(values, Source.FILE)
+    return checked(values, Given(values=values, sources=sources, variables={}, file=file, is_file_named=True))
+
+
+def _written(given: Any, value: Any) -> Any:
+    """Give a value of the right type as it was written: paths keep their ``~``, and are absolute for any program."""
+    match value:
+        case tuple():
+            items = json.loads(given) if isinstance(given, str) and given.lstrip().startswith("[") else given
+            items = items if isinstance(items, list) else [items]
+            return [_written(item, each) for item, each in zip(items, value, strict=True)]
+        case Path():
+            return given if given.startswith(("~", "/")) else os.path.abspath(given)
+        case SecretStr():
+            return value.get_secret_value()
+        case _:
+            return value
+
+
+def _literal(value: Any) -> str:
+    """Write a value in TOML, whose strings, numbers and lists are those of JSON."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _write(file: Path, name: str, literal: str | None, after: Mapping[str, Any]) -> None:
+    text = edited(file.read_text("utf-8") if file.is_file() else "", name, literal)
+    try:
+        is_right = tomllib.loads(text) == after
+    except ValueError:
+        is_right = False
+    if not is_right:
+        raise ConfigurationError(f"{file}: cannot be changed without risk; write {name} there by hand")
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(file, text)
+    except OSError as error:
+        raise ConfigurationError(f"{file}: cannot be written: {error.strerror}") from error
+
+
+def _covered(name: str) -> str | None:
+    variable = variables_of([name]).get(name)
+    return None if variable is None else f"environment {variable}"
+
+
+def _daemon(config: str | None) -> int | None:
+    """Give the process of the daemon that works with these settings."""
+    try:
+        database = load_settings(config=config).db_path
+        return holder_pid(database) if is_running(database) else None
+    except GraderError:
+        return None
+
+
+def _shown(value: Any) -> Any:
+    match value:
+        case SecretStr():
+            return _TOLD_SECRET
+        case Path():
+            return str(value)
+        case tuple():
+            return [_shown(item) for item in value]
+        case _:
+            return value

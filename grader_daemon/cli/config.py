@@ -1,0 +1,112 @@
+"""``config``: the settings, where each comes from, and changing them."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from grader_daemon.api.configuring import SettingValue, Written, check_settings, keep_setting, setting_values
+from grader_daemon.cli import output
+from grader_daemon.cli.options import (
+    Group,
+    config_flag,
+    json_option,
+    quietly_read_settings,
+    read_settings,
+    settings_options,
+)
+from grader_daemon.domain.schema import SCHEMA_VERSION
+from grader_daemon.domain.text import clean
+from grader_daemon.sources import config_file
+
+_FINDINGS = 1
+
+
+@click.group("config", cls=Group)
+def command() -> None:
+    """The settings: what they are, where they come from, and changing them."""
+
+
+@command.command("show")
+@settings_options
+@json_option
+def show(*, as_json: bool) -> None:
+    """Show every setting with its value, and by what it is given. Secrets are not shown."""
+    values = setting_values(read_settings())
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "settings": msgspec.to_builtins(values)})
+    else:
+        output.table(("setting", "value", "given by"), [(each.name, _words(each), each.said_by) for each in values])
+
+
+@command.command("path")
+@settings_options
+@json_option
+def path(*, as_json: bool) -> None:
+    """Show where the file of settings is, or would be."""
+    file = config_file(config_flag())
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "path": str(file), "exists": file.is_file()})
+        return
+    output.line(clean(str(file)))
+    if not file.is_file():
+        output.error("It does not exist yet; grader-daemon config set makes it.")
+
+
+@command.command("check")
+@settings_options
+@json_option
+def check(*, as_json: bool) -> int:
+    """Check all settings, and the files that they name. Exit code 1 if something is probably not meant, 2 if wrong."""
+    settings = quietly_read_settings()
+    warnings = check_settings(settings)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "warnings": warnings})
+    else:
+        for words in warnings:
+            output.warning(words)
+        if not warnings:
+            output.line(f"All fine: {len(settings.given.sources)} settings are given, the others are the defaults.")
+    return _FINDINGS if warnings else 0
+
+
+@command.command("set")
+@settings_options
+@click.argument("name")
+@click.argument("values", metavar="VALUE...", nargs=-1, required=True)
+@json_option
+def set_(*, name: str, values: tuple[str, ...], as_json: bool) -> None:
+    """Write a setting into the file of settings: `config set quiet_seconds 3`, `config set watch_roots ~/a ~/b`.
+
+    It is checked before; the comments and the order of the file stay.
+    """
+    _tell(keep_setting(name, values, config=config_flag()), as_json=as_json)
+
+
+@command.command("unset")
+@settings_options
+@click.argument("name")
+@json_option
+def unset(*, name: str, as_json: bool) -> None:
+    """Take a setting out of the file of settings: its default counts again."""
+    _tell(keep_setting(name, (), config=config_flag()), as_json=as_json)
+
+
+def _tell(written: Written, *, as_json: bool) -> None:
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(written, enc_hook=str)})
+        return
+    said = "is taken out" if written.literal is None else f"is set to {written.literal}"
+    output.line(clean(f"{written.name} {said}, in {written.file}."))
+    if written.covered_by is not None:
+        output.warning(f"{written.covered_by} stands above it and still counts")
+    if written.daemon is not None:
+        output.line(
+            f"The daemon (pid {written.daemon}) goes on with what it read: start it again, as a service by"
+            " `systemctl --user restart grader-daemon`."
+        )
+
+
+def _words(setting: SettingValue) -> str:
+    value = setting.value
+    return output.cell(", ".join(map(str, value)) if isinstance(value, list) else value)

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.settings import Settings
+from grader_daemon.storage.lock import DaemonLock
+from tests.unit.cli.conftest import Run
+
+FILE = ".config/grader-daemon/config.toml"
+SECRET = "correct horse battery staple"
+
+
+def written(home: Path) -> dict[str, object]:
+    return tomllib.loads((home / FILE).read_text("utf-8"))
+
+
+def test_every_setting_is_shown_with_its_source(home: Path, run: Run) -> None:
+    (home / ".config/grader-daemon").mkdir(parents=True)
+    (home / FILE).write_text(f'quiet_seconds = 3\nalert_webhook_secret = "{SECRET}"')
+    text = run(home, "config", "show", "--db-path", "/x.db").stdout
+    document = json.loads(run(home, "config", "show", "--json", "--db-path", "/x.db").stdout)
+    shown = {each["name"]: (each["value"], each["source"], each["said_by"]) for each in document["settings"]}
+    assert list(shown) == list(Settings.model_fields)
+    assert shown["quiet_seconds"] == (3.0, "file", str(home / FILE))
+    assert shown["db_path"] == ("/x.db", "flag", "flag --db-path")
+    assert shown["verdict"] == ("rules", "environment", "environment GRADER_VERDICT")
+    assert shown["queue_size"] == (10_000, "default", "default")
+    assert shown["watch_roots"][0] == [str(home / ".timmy")]
+    assert shown["alert_webhook_secret"][0] == "(set)"
+    assert SECRET not in text
+    assert "environment GRADER_VERDICT" in text
+
+
+def test_the_file_is_named_whether_it_exists_or_not(home: Path, run: Run) -> None:
+    ended = run(home, "config", "path")
+    assert (ended.returncode, ended.stdout) == (0, f"{home / FILE}\n")
+    assert "does not exist yet" in ended.stderr
+    assert run(home, "config", "path", "--config", "mine.toml").stdout == f"{home}/mine.toml\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        pytest.param(("quiet_seconds", "3"), 3.0, id="number"),
+        pytest.param(("queue_size", "12"), 12, id="whole-number"),
+        pytest.param(("quality_judge_plain_http", "yes"), True, id="yes-or-no"),
+        pytest.param(("watch_roots", "~/a", "/b c"), ["~/a", "/b c"], id="folders"),
+        pytest.param(("watch_roots", "~/a"), ["~/a"], id="one-folder"),
+        pytest.param(("watch_roots", '["/a:b"]'), ["/a:b"], id="list-as-in-the-file"),
+        pytest.param(("retry_seconds", "1", "2.5"), [1.0, 2.5], id="numbers"),
+        pytest.param(("alert_command", "sh", "true it's"), ["sh", "true it's"], id="words"),
+        pytest.param(("db_path", "~/g.db"), "~/g.db", id="home"),
+        pytest.param(("alert_webhook_secret", SECRET), SECRET, id="secret"),
+        pytest.param(("quality_judge_model", 'a"b\\ü'), 'a"b\\ü', id="quotes"),
+    ],
+)
+def test_a_setting_is_written_as_it_is_meant(home: Path, run: Run, arguments: tuple[str, ...], value: object) -> None:
+    ended = run(home, "config", "set", *arguments)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert f"{arguments[0]} is set to" in ended.stdout
+    assert SECRET not in ended.stdout
+    assert written(home) == {arguments[0]: value}
+    assert stat.S_IMODE((home / FILE).stat().st_mode) == 0o600
+    assert run(home, "config", "unset", arguments[0]).returncode == 0
+    assert written(home) == {}
+
+
+def test_a_relative_path_is_written_from_the_root(home: Path, run: Run) -> None:
+    run(home, "config", "set", "watch_roots", "here")
+    assert written(home) == {"watch_roots": [f"{home}/here"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        pytest.param(("quite_seconds", "3"), "did you mean quiet_seconds?", id="name"),
+        pytest.param(("quiet_seconds", "soon"), "'soon' is wrong", id="value"),
+        pytest.param(("quiet_seconds", "1", "2"), "takes one value, not 2", id="two-values"),
+        pytest.param(("watch_roots", "/a:/b"), "several folders", id="colons"),
+        pytest.param(("alert_command", "say hello"), "notify-send", id="words-in-one"),
+        pytest.param(("quality_judge_url", "http://127.0.0.1/"), "quality_judge_model must be set", id="half"),
+    ],
+)
+def test_what_is_wrong_is_not_written(home: Path, run: Run, arguments: tuple[str, ...], words: str) -> None:
+    run(home, "config", "set", "queue_size", "12")
+    before = (home / FILE).read_bytes()
+    ended = run(home, "config", "set", *arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert words in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert (home / FILE).read_bytes() == before
+
+
+def test_a_wrong_file_can_be_mended(home: Path, run: Run) -> None:
+    (home / ".config/grader-daemon").mkdir(parents=True)
+    (home / FILE).write_text("queue_size = 0  # none\n")
+    assert run(home, "config", "set", "queue_size", "7").returncode == 0
+    assert (home / FILE).read_text() == "queue_size = 7  # none\n"
+
+
+def test_a_linked_file_is_changed_where_it_lies(home: Path, run: Run) -> None:
+    (home / ".config/grader-daemon").mkdir(parents=True)
+    (home / "dotfiles.toml").write_text("# mine\n")
+    (home / FILE).symlink_to(home / "dotfiles.toml")
+    run(home, "config", "set", "queue_size", "7")
+    assert (home / FILE).is_symlink()
+    assert (home / "dotfiles.toml").read_text() == "# mine\nqueue_size = 7\n"
+
+
+def test_what_stands_above_a_written_setting_is_told(home: Path, run: Run) -> None:
+    assert "environment GRADER_VERDICT stands above it" in run(home, "config", "set", "verdict", "auto").stderr
+
+
+def test_a_daemon_that_must_be_started_again_is_told(home: Path, run: Run) -> None:
+    with DaemonLock(home / ".timmy/uniwizard/session_grades.db"):
+        ended = run(home, "config", "set", "queue_size", "7")
+    assert f"The daemon (pid {os.getpid()}) goes on" in ended.stdout
+
+
+def test_settings_are_checked_with_what_they_name(home: Path, run: Run) -> None:
+    ended = run(home, "config", "check")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert f"there is no folder {home}/.timmy" in ended.stderr
+    (home / ".timmy").mkdir()
+    fine = run(home, "config", "check")
+    assert (fine.returncode, fine.stderr) == (0, "")
+    assert fine.stdout == "All fine: 1 settings are given, the others are the defaults.\n"
+    run(home, "config", "set", "rules_file", "/nowhere.toml")
+    assert run(home, "config", "check").returncode == 2
