@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import logging
+import os
 import subprocess
 import sys
 import types
@@ -101,8 +102,9 @@ def test_a_folder_is_no_session_file(grader: SelfGrader, write_session: SessionW
 def test_a_file_without_a_grade_of_its_own_says_of_what_it_is_a_copy(
     grader: SelfGrader, write_session: SessionWriter
 ) -> None:
-    grader.grade_session_file(write_session(MESSAGES))
     copy = write_session(MESSAGES, folder="elsewhere")
+    os.utime(copy, ns=(0, 0))
+    grader.grade_session_file(write_session(MESSAGES))
     with pytest.raises(UngradableError, match=r"no grade of its own: copy of session 20261121_220000_abcdef"):
         grader.grade_session_file(copy)
 
