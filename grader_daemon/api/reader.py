@@ -58,8 +58,10 @@ class QualityStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """Is the daemon up, and how far is it? `files` counts the ledger by state; `lag_seconds` is of the last grade.
+    """Is the daemon up, and how far is it? `files` counts the ledger by state.
 
+    `lag_seconds` is how long after its last write that session was graded which was the last to be written, and then
+    graded for the first time, while the daemon ran: history that is graded later, or again, says nothing of it.
     `last_ended_at` is the end of the newest session, `silent_days` how many whole days ago that was. `open_alerts`
     counts alerts that are not resolved, `undelivered` messages about alerts that no receiver has got yet. `quality` is
     None unless the daemon asks a scorer. `elsewhere` is an agent at work outside of the `roots`.
@@ -239,7 +241,8 @@ class GradeReader:
         settings = self.settings
         running = is_running(settings.db_path)
         store = self._store if settings.db_path.exists() else None
-        last = store.last_lag() if store is not None else None
+        last = store.last_grade(live=False) if store is not None else None
+        live = store.last_grade(live=True) if store is not None else None
         ended = store.last_ended_at() if store is not None else None
         said = store.status() if store is not None else None
         return Status(
@@ -251,9 +254,9 @@ class GradeReader:
             daemon=said,
             files=store.file_counts() if store is not None else {},
             skipped=store.skip_counts() if store is not None else {},
-            last_session_id=last[0] if last else None,
-            last_graded_at=last[1] if last else None,
-            lag_seconds=last[2] if last else None,
+            last_session_id=last.session_id if last else None,
+            last_graded_at=last.graded_at if last else None,
+            lag_seconds=live.lag_seconds if live else None,
             last_ended_at=ended,
             silent_days=None if ended is None else max(0, (bootstrap.utc_now() - ended).days),
             open_alerts=len(store.alerts.open()) if store is not None else 0,

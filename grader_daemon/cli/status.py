@@ -41,7 +41,7 @@ def _print(status: Status) -> None:
             ("waiting", waiting_words(status)),
             ("last session", silence_words(status)),
             ("last grade", status.last_graded_at),
-            ("  after its last write", output.duration(status.lag_seconds)),
+            *_liveness(status.lag_seconds),
             ("open alerts", f"{status.open_alerts}: grader-daemon alerts" if status.open_alerts else "none"),
             *([("alerts not delivered", status.undelivered)] if status.undelivered else []),
             *([("quality checks", _checks(status.quality))] if status.quality is not None else []),
@@ -69,6 +69,10 @@ def waiting_words(status: Status) -> str | None:
     waited = status.daemon.longest_wait
     late = f", the oldest for {output.duration(waited.total_seconds())}: it falls behind" if waited else ""
     return f"{status.daemon.backlog:,}{late}"
+
+
+def _liveness(lag_seconds: float | None) -> list[tuple[str, str]]:
+    return [] if lag_seconds is None else [("graded live", f"{output.duration(lag_seconds)} after the last write")]
 
 
 def _checks(quality: QualityStatus) -> str:

@@ -14,6 +14,7 @@ from time import monotonic
 from grader_daemon.daemon.scanner import Scanner, ScanReport
 from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.storage import Store
+from grader_daemon.storage.ledger import OutdatedFile
 
 _SCAN_STEP_SECONDS = 0.02
 _LOOK_SECONDS = 2.0
@@ -55,13 +56,14 @@ class Backlog:
         self._on_young = on_young
         self._on_scanned = on_scanned
         self._scan_wanted = False
-        self._outdated_after: str | None = ""
+        self._outdated_after: OutdatedFile | None = None
+        self._has_outdated = True
         self._next_look = 0.0
 
     @property
     def busy(self) -> bool:
         """Is there a scan to do, or more in the ledger than was asked for yet?"""
-        return self._scan_wanted or self._scanner.running or self._outdated_after is not None
+        return self._scan_wanted or self._scanner.running or self._has_outdated
 
     def request_scan(self) -> None:
         """Ask for a scan; one that is under way has passed some places already, so it is followed by another."""
@@ -70,7 +72,7 @@ class Backlog:
     def begin_anew(self, rules_version: str) -> None:
         """Look for grades of other versions than this one, from the beginning of the ledger."""
         self._rules_version = rules_version
-        self._outdated_after = ""
+        self._outdated_after, self._has_outdated = None, True
 
     def take(self, limit: int) -> list[str]:
         """Give up to `limit` paths; [] when nothing was found in this step, which may take some milliseconds."""
@@ -84,11 +86,11 @@ class Backlog:
 
     def _outdated(self, limit: int) -> list[str]:
         """Graded files whose rules are not ours, until the end of the ledger is reached once."""
-        if self._outdated_after is None:
+        if not self._has_outdated:
             return []
-        paths = self._store.outdated_paths(self._rules_version, after=self._outdated_after, limit=limit)
-        self._outdated_after = paths[-1] if paths else None
-        return paths
+        files = self._store.outdated_files(self._rules_version, after=self._outdated_after, limit=limit)
+        self._outdated_after, self._has_outdated = files[-1] if files else None, bool(files)
+        return [file.path for file in files]
 
     def _scan(self, limit: int) -> list[str]:
         if not self._scanner.running:

@@ -34,7 +34,7 @@ class JudgeWatch:
         self._backlog = backlog
         self._make_judge = make_judge
         self._log = structlog.get_logger()
-        self._seen: int | None = store.calibrations.newest_number()
+        self._seen = store.calibrations.newest_number()
         self._next_look = 0.0
 
     def look(self) -> None:
@@ -47,18 +47,18 @@ class JudgeWatch:
         if monotonic() < self._next_look:
             return
         self._next_look = monotonic() + _LOOK_SECONDS
-        adopted = self._store.calibrations.adopted() if self._is_news() else None
-        if adopted is None:
-            return
+        newest = self._store.calibrations.newest_number()
+        adopted = self._store.calibrations.adopted() if newest != self._seen else None
+        if adopted is not None and adopted.number is not None and adopted.number > self._seen:
+            self._take_up(adopted)
+        self._seen = newest
+
+    def _take_up(self, adopted: Calibration) -> None:
         examiner = self._ingest.examiner.judged_by(self._make_judge())
         if examiner.rules_version != self._ingest.examiner.rules_version:
             self._ingest.examiner = examiner
             self._backlog.begin_anew(examiner.rules_version)
-        self._seen = adopted.number
         self._tell(adopted)
-
-    def _is_news(self) -> bool:
-        return self._store.calibrations.newest_number() != self._seen
 
     def _tell(self, adopted: Calibration) -> None:
         gain = adopted.evidence.gain.value

@@ -98,7 +98,7 @@ class Service:
         self._watchers = [
             RootWatcher(root, on_path=self._notice_path, on_gap=self._notice_gap) for root in settings.watch_roots
         ]
-        self._started_at = bootstrap.utc_now()
+        self._started_at = self._store.live_since = bootstrap.utc_now()
         self.left = 0
         """Files that a run with `once` could not grade."""
         # Guarded by _noticed, because watchdog's threads and the worker write to them.

@@ -86,7 +86,7 @@ class Calibrator:
         """
         found, standing = self._look(now)
         with self._store.transaction():
-            if self._store.calibrations.newest_number() == (standing.number if standing is not None else 0):
+            if self._store.calibrations.adopted() == standing:
                 return self._keep(standing, found)
         return msgspec.structs.replace(found, adopted=False)
 

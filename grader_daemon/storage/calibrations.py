@@ -18,6 +18,7 @@ _SELECT = f"SELECT id, {', '.join(_COLUMNS)} FROM calibrations"
 _INSERT = f"INSERT INTO calibrations ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _SEES = "evidence ->> 'seen' > 0 OR evidence ->> 'sessions' > 0"
 _FINISHED = "FROM session_details WHERE state <> 'open' AND features IS NOT NULL"
+_ABOVE_ALL = 2**63 - 1
 _encode = msgspec.json.Encoder().encode
 _decode_model = msgspec.json.Decoder(CompletionModel).decode
 _decode_evidence = msgspec.json.Decoder(Evidence).decode
@@ -47,21 +48,22 @@ class Calibrations:
         return msgspec.structs.replace(made, number=connection.last_insert_rowid())
 
     def newest_number(self) -> int:
-        """Number the newest that was adopted; 0 without any. Costs a few microseconds."""
+        """Number the newest that was adopted, readable or not; 0 without any. Costs a few microseconds."""
         rows = self._database.rows("SELECT id FROM calibrations WHERE adopted ORDER BY id DESC LIMIT 1")
         return int(rows[0][0]) if rows else 0
 
     def adopted(self) -> Calibration | None:
         """Give the newest that was adopted."""
-        return next(iter(self._read(f"{_SELECT} WHERE adopted ORDER BY id DESC LIMIT 1")), None)
+        return self._newest("adopted")
 
     def last_look(self) -> Calibration | None:
         """Give the newest that looked at labels or sessions, adopted or not."""
-        return next(iter(self._read(f"{_SELECT} WHERE {_SEES} ORDER BY id DESC LIMIT 1")), None)
+        return self._newest(_SEES)
 
     def latest(self, limit: int) -> list[Calibration]:
         """Give the newest, adopted or not, the newest first."""
-        return self._read(f"{_SELECT} ORDER BY id DESC LIMIT ?", limit)
+        rows = self._database.rows(f"{_SELECT} ORDER BY id DESC LIMIT ?", (limit,))
+        return [read for row in rows if (read := _to_calibration(row)) is not None]
 
     def history(self, limit: int) -> list[tuple[float, ...]]:
         """Give the features of the newest finished sessions."""
@@ -74,11 +76,16 @@ class Calibrations:
 
     def model(self, version: str) -> CompletionModel | None:
         """Give the model of this version, if one of the calibrations made or used it."""
-        found = self._read(f"{_SELECT} WHERE model ->> 'version' = ? ORDER BY id DESC LIMIT 1", version)
-        return found[0].model if found else None
+        found = self._newest("model ->> 'version' = ?", version)
+        return None if found is None else found.model
 
-    def _read(self, sql: str, *values: object) -> list[Calibration]:
-        return [read for row in self._database.rows(sql, values) if (read := _to_calibration(row)) is not None]
+    def _newest(self, condition: str, *values: str) -> Calibration | None:
+        """Give the newest that meets a condition, of those that can be read; few cannot."""
+        sql = f"{_SELECT} WHERE ({condition}) AND id < ? ORDER BY id DESC LIMIT 1"
+        rows = self._database.rows(sql, (*values, _ABOVE_ALL))
+        while rows and (read := _to_calibration(rows[0])) is None:
+            rows = self._database.rows(sql, (*values, rows[0][0]))
+        return read if rows else None
 
 
 def _to_calibration(row: tuple[Any, ...]) -> Calibration | None:

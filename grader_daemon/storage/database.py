@@ -62,7 +62,7 @@ class Database:
         if not read_only:
             self._prepare_patiently()
             _make_private(self.path)
-        self.connection.execute("SELECT count(*) FROM session_files LIMIT 1")
+        self.connection.execute("SELECT 1 FROM session_files LIMIT 1").fetchall()
 
     def _prepare_patiently(self) -> None:
         """Several programs may open a new database at once; SQLite does not wait for a change of the journal mode."""

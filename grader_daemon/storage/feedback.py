@@ -134,7 +134,7 @@ class Feedbacks:
     def judged_requests(self) -> frozenset[int]:
         """Give the digests of what was asked for in the sessions that were ever judged."""
         rows = self._database.rows(
-            "SELECT DISTINCT request FROM session_details WHERE request IS NOT NULL"
+            "SELECT request FROM session_details WHERE request IS NOT NULL"
             " AND session_id IN (SELECT session_id FROM feedback)"
         )
         return frozenset(row[0] for row in rows)

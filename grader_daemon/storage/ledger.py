@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry, ledger_path
 from grader_daemon.storage.database import LISTED, Database, listed, translated
-from grader_daemon.storage.rows import to_moment, to_text
+from grader_daemon.storage.rows import known_moment, to_moment, to_text
 
 _LEDGER = (
     "path, device, inode, size, mtime_ns, ctime_ns, digest, session_id, state, reason, attempts, retry_at,"
@@ -22,10 +22,41 @@ _UPSERT_ENTRY = (
     " retry_at = excluded.retry_at, last_error = excluded.last_error, rules_version = excluded.rules_version,"
     " grades = grades + excluded.grades, seen_at = excluded.seen_at"
 )
+_NOTE_LAST = "INSERT OR REPLACE INTO last_grades (live, session_id, graded_at, lag_seconds) SELECT"
+_NOTE_ANY = f"{_NOTE_LAST} 0, ?1, ?2, ?3"
+_NOTE_LIVE = (
+    f"{_NOTE_LAST} 1, ?1, ?2, ?3"
+    " WHERE NOT EXISTS (SELECT 1 FROM session_files WHERE path = ?4 AND state = 'graded' AND digest IS ?5)"
+)
+_OTHERS = "SELECT coalesce(rules_version, ''), rowid, path FROM session_files WHERE state = 'graded'"
+_FROM_THERE = "(coalesce(rules_version, ''), rowid) > (?1, ?2)"
+_OUTDATED = (
+    f"{_OTHERS} AND {_FROM_THERE} AND coalesce(rules_version, '') < ?3"
+    f" UNION ALL {_OTHERS} AND {_FROM_THERE} AND coalesce(rules_version, '') > ?3 ORDER BY 1, 2 LIMIT ?4"
+)
+
+
+class OutdatedFile(NamedTuple):
+    """A file graded under other rules; the version of these and the number of its row tell its place among such."""
+
+    rules_version: str
+    row: int
+    path: str
+
+
+class LastGrade(NamedTuple):
+    """When a file was graded, and how many seconds after it was written last."""
+
+    session_id: str | None
+    graded_at: datetime
+    lag_seconds: float
 
 
 class Ledger(Database):
     """The part of the store that remembers files."""
+
+    live_since: datetime | None = None
+    """Set by a daemon when it begins: files that are written from then on are graded live."""
 
     def ledger_entry(self, path: str) -> LedgerEntry | None:
         """What became of the file `path`; None when it was never seen."""
@@ -50,19 +81,16 @@ class Ledger(Database):
         What is due later than after `longest_pause` was noted by a clock that was set back since: it is due too.
         """
         rows = self.rows(
-            "SELECT path FROM session_files WHERE retry_at <= ? OR retry_at > ? ORDER BY retry_at LIMIT ?",
+            "SELECT retry_at, path FROM session_files WHERE retry_at <= ?"
+            " UNION ALL SELECT retry_at, path FROM session_files WHERE retry_at > ? ORDER BY 1 LIMIT ?",
             (to_text(now), to_text(now + longest_pause), limit),
         )
-        return [row[0] for row in rows]
+        return [row[1] for row in rows]
 
-    def outdated_paths(self, rules_version: str, *, after: str, limit: int) -> list[str]:
-        """Graded files whose grade was made under other rules, in order of path, from `after` on."""
-        rows = self.rows(
-            "SELECT path FROM session_files WHERE path > ? AND state = 'graded' AND rules_version IS NOT ?"
-            " ORDER BY path LIMIT ?",
-            (after, rules_version, limit),
-        )
-        return [row[0] for row in rows]
+    def outdated_files(self, rules_version: str, *, after: OutdatedFile | None, limit: int) -> list[OutdatedFile]:
+        """Graded files whose grade was made under other rules, from the one behind `after` on."""
+        place = ("", -1) if after is None else after[:2]
+        return [OutdatedFile(*row) for row in self.rows(_OUTDATED, (*place, rules_version, limit))]
 
     def graded_paths(self, *, but_of: str | None = None, since: datetime | None = None) -> list[str]:
         """Graded files in order of path, but those of one version; `since`: of sessions that ended from then on."""
@@ -77,6 +105,7 @@ class Ledger(Database):
     def save_entries(self, entries: Sequence[LedgerEntry], *, now: datetime) -> None:
         """Write ledger rows; counts a grade for those whose state is `graded`."""
         seen_at = to_text(now)
+        self._note_last([entry for entry in entries if entry.state is FileState.GRADED], now)
         self.connection.executemany(_UPSERT_ENTRY, [_entry_row(entry, seen_at) for entry in entries])
 
     def restamp(self, path: str, stamp: FileStamp) -> None:
@@ -92,27 +121,37 @@ class Ledger(Database):
 
     def file_counts(self) -> dict[str, int]:
         """Files by state."""
-        others = dict(self.rows("SELECT state, count(*) FROM session_files WHERE state <> 'graded' GROUP BY state"))
-        graded = self.rows("SELECT count(*) FROM session_files")[0][0] - sum(others.values())
-        return {"graded": graded, **others} if graded else others
+        return dict(self.rows("SELECT state, sum(files) FROM file_counts GROUP BY state HAVING sum(files) > 0"))
 
     def skip_counts(self) -> dict[str, int]:
         """Skipped files by reason."""
         return dict(
-            self.rows(
-                "SELECT reason, count(*) FROM session_files WHERE state <> 'graded' AND state = 'skipped'"
-                " GROUP BY reason ORDER BY reason"
-            )
+            self.rows("SELECT reason, files FROM file_counts WHERE state = 'skipped' AND files > 0 ORDER BY reason")
         )
+
+    def last_grade(self, *, live: bool) -> LastGrade | None:
+        """Give the grade made last; `live`: that of a file written, and then graded for the first time, as it ran."""
+        rows = self.rows("SELECT session_id, graded_at, lag_seconds FROM last_grades WHERE live = ?", (live,))
+        return LastGrade(rows[0][0], known_moment(rows[0][1]), rows[0][2]) if rows else None
 
     def troubled_entries(self, *, limit: int | None = None) -> list[LedgerEntry]:
         """Files that could not be graded, newest first."""
         rows = self.rows(
-            f"SELECT {_LEDGER} FROM session_files WHERE state <> 'graded' AND state IN ('dead', 'retry')"
-            " ORDER BY seen_at DESC LIMIT ?",
+            f"SELECT {_LEDGER} FROM session_files WHERE state IN ('dead', 'retry') ORDER BY seen_at DESC LIMIT ?",
             (-1 if limit is None else limit,),
         )
         return [_to_entry(row) for row in rows]
+
+    def _note_last(self, graded: Sequence[LedgerEntry], now: datetime) -> None:
+        """Note what was graded last, before the rows of the files say so."""
+        rows = [
+            (entry.session_id, to_text(now), now.timestamp() - entry.stamp.mtime_ns / 1e9, entry.path, entry.digest)
+            for entry in graded
+        ]
+        self.connection.executemany(_NOTE_ANY, [row[:3] for row in rows[-1:]])
+        if self.live_since is not None:
+            longest = (now - self.live_since).total_seconds()
+            self.connection.executemany(_NOTE_LIVE, [row for row in rows if 0 <= row[2] <= longest])
 
 
 def _entry_row(entry: LedgerEntry, seen_at: str | None) -> tuple[Any, ...]:

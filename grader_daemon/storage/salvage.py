@@ -32,7 +32,7 @@ from grader_daemon.storage.rollups import DERIVED
 from grader_daemon.storage.schema import has_table, newest_version
 from grader_daemon.storage.sqlite import Store
 
-_NOT_COPIED = frozenset({*DERIVED, *LISTING, "daemon_status", "schema_migrations"})
+_NOT_COPIED = frozenset({*DERIVED, *LISTING, "file_counts", "daemon_status", "schema_migrations"})
 _OF_THE_ORIGINAL = frozenset({"session_grades", "weekly_reports"})
 """Tables whose times another program may have written in its own way; they are read with patience."""
 _Pieces = Mapping[int, bytes]
@@ -204,11 +204,10 @@ def _save(name: str, source: apsw.Connection, fresh: apsw.Connection) -> SavedTa
         return SavedTable(name, 0, 0)
     table = DamagedTable(source, name, key=keeper.key, columns=keeper.columns, keep=keeper.keep)
     expected = table.count()
-    before = fresh.total_changes()
     table.read()
     if table.is_damaged and keeper.key[0] == "session_id":
         table.read_each("session_id", keeper.missing_sessions())
-    saved = fresh.total_changes() - before
+    saved = int(fresh.execute(f"SELECT count(*) FROM {name}").get)
     return SavedTable(name, saved, None if expected is None else max(0, expected - saved))
 
 

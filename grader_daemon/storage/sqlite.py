@@ -307,8 +307,9 @@ class Store(Ledger):
         """
         wanted = storable(prefix)
         rows = self.rows(f"{_SELECT_GRADES} WHERE g.session_id = ?", (wanted,)) or self.rows(
-            f"{_SELECT_GRADES} WHERE substr(g.session_id, 1, ?) = ? ORDER BY g.session_id LIMIT 4",
-            (len(wanted), wanted),
+            f"{_SELECT_GRADES} WHERE g.session_id >= ?1 AND g.session_id < ?1 || char(1114111)"
+            " ORDER BY g.session_id LIMIT 4",
+            (wanted,),
         )
         if not rows:
             raise InputError(f"no graded session has an id that begins with {prefix!r}")
@@ -316,18 +317,6 @@ class Store(Ledger):
             some = ", ".join(row[1] for row in rows[:3])
             raise InputError(f"several session ids begin with {prefix!r} ({some}, …); give more of it")
         return self._to_grades(rows)[0]
-
-    def last_lag(self) -> tuple[str, datetime, float] | None:
-        """Session id and time of the grade made last, and how long after the last write of its file, in seconds."""
-        rows = self.rows(
-            "SELECT session_id, seen_at, mtime_ns FROM session_files WHERE state = 'graded'"
-            " ORDER BY seen_at DESC LIMIT 1"
-        )
-        if not rows:
-            return None
-        session_id, seen_at, mtime_ns = rows[0]
-        graded_at = datetime.fromisoformat(seen_at)
-        return session_id, graded_at, graded_at.timestamp() - mtime_ns / 1e9
 
     def last_ended_at(self) -> datetime | None:
         """Give the end of the newest session; None without any."""

@@ -216,9 +216,10 @@ def test_status_shows_the_running_daemon_and_its_roots(
     missing = tmp_path / "missing"
     root = home / ".timmy"
     roots = [root, missing]
-    write(sessions, "seen")
     path_of(sessions, "dead").write_bytes(b"\xef\xbb\xbf")
     daemon = start_daemon(root, missing)
+    daemon.wait_for_event("reconcile.finished")
+    write(sessions, "seen")
     daemon.wait_for_grade("seen")
     daemon.wait_for_ledger(path_of(sessions, "dead"), "dead")
     wait_until(

@@ -84,6 +84,20 @@ def test_the_judge_is_made_only_when_something_was_adopted(world: World) -> None
     assert world.made == 1
 
 
+def test_one_that_only_another_version_can_read_is_looked_at_once(world: World) -> None:
+    world.adopt(Judge(model=model()))
+    world.watch.look()
+    with world.store.transaction():
+        number = world.store.calibrations.add(calibration()).number
+        world.store.connection.execute("UPDATE calibrations SET model = '{}' WHERE id = ?", (number,))
+
+    world.watch.look()
+    world.watch.look()
+
+    assert world.made == 1
+    assert world.store.calibrations.adopted() is not None
+
+
 def test_it_does_not_look_at_every_turn(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judge_watch, "_LOOK_SECONDS", 3600.0)
     world.watch.look()

@@ -12,7 +12,7 @@ from grader_daemon.domain.verdict import Policy, VerdictBy
 from grader_daemon.jobs.calibration import CalibrationJob, Calibrator
 from grader_daemon.storage import Store
 from tests.priors import prior
-from tests.strategies import NOW, grade, new_grade
+from tests.strategies import NOW, calibration, grade, new_grade
 
 PRIOR = prior(version="prior-1")
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
@@ -102,6 +102,14 @@ def test_two_calibrations_at_the_same_time_adopt_one(world: World, monkeypatch: 
 
     assert (slower.adopted, slower.number) == (False, None)
     assert world.rows() == 1
+
+
+def test_a_newer_one_that_cannot_be_read_does_not_keep_one_from_learning(world: World) -> None:
+    world.label(60)
+    with world.store.transaction():
+        world.store.calibrations.add(calibration())
+        world.store.connection.execute("UPDATE calibrations SET model = '{}'")
+    assert world.calibrator.calibrate(NOW).number == 2
 
 
 def test_a_second_calibration_finds_nothing_to_change(world: World) -> None:

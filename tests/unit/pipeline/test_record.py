@@ -395,7 +395,7 @@ def test_a_session_without_its_file_is_judged_by_what_is_kept_of_it(
     assert after.grade == ingest.examiner.rejudge(before.grade)
     assert (after.grade.task_completed, after.grade.rules_version) == (False, version)
     assert store.rollups.group(Dimension.OVERALL, "", Span(date.min, date.max)).completed == 0
-    assert store.outdated_paths(version, after="", limit=9) == []
+    assert store.outdated_files(version, after=None, limit=9) == []
 
 
 def test_a_file_that_is_gone_changes_nothing_under_the_same_judge(

@@ -95,6 +95,22 @@ def test_features_of_the_newest_finished_sessions_are_kept(store: Store) -> None
     assert (store.calibrations.finished(2), store.calibrations.finished(9)) == (2, 3)
 
 
+def test_the_newest_that_can_be_read_is_in_force(store: Store) -> None:
+    first, second, _ = add(store, FULL, calibration(labels=7), calibration(labels=8))
+    with store.transaction():
+        store.connection.execute("UPDATE calibrations SET model = '{}' WHERE id = 3")
+    assert store.calibrations.adopted() == second
+    assert store.calibrations.last_look() == first
+    assert store.calibrations.newest_number() == 3
+
+
+def test_where_none_can_be_read_none_is_in_force(store: Store) -> None:
+    add(store, calibration())
+    with store.transaction():
+        store.connection.execute("UPDATE calibrations SET model = '{}'")
+    assert store.calibrations.adopted() is None
+
+
 def test_a_row_of_another_version_is_passed_over(store: Store) -> None:
     [kept] = add(store, calibration())
     with store.transaction():

@@ -20,6 +20,7 @@ from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
 from grader_daemon.storage import GradeFilter, SortKey, Store
+from grader_daemon.storage.schema import migrations
 from tests.strategies import NOW, grade, new_grade
 from tests.unit.storage.test_rollups import histories
 
@@ -79,36 +80,33 @@ def test_what_a_person_says_is_on_the_list_at_once(store: Store) -> None:
     assert ids(store, GradeFilter(verdict_by=VerdictBy.PERSON)) == ["a"]
 
 
-def test_grades_of_an_earlier_version_are_put_on_the_list(store: Store) -> None:
+def test_grades_of_an_earlier_version_are_put_on_the_list(store: Store, tmp_path: Path) -> None:
     save(
         store,
         grade(session_id="a", claims=claims(Support.VERIFIED, Support.CONTRADICTED), failures=(TIMEOUT, PROBE)),
         grade(session_id="b", tools=(ToolUse("x" * 200, 1, 0),), task_summary=None, ended_at=AFTER_ONE_HOUR),
     )
-    expected = on_the_list(store.connection)
-    store.close()
-    with closing(apsw.Connection(str(store.path))) as connection:
-        for table in ("session_list", "session_facets", "session_words"):
-            connection.execute(f"DROP TABLE {table}")
-        for index in ("chain", "summaries", "ends", "starts"):
-            connection.execute(f"DROP INDEX session_details_{index}")
-        for index in ("lineage", "conversation"):
-            connection.execute(f"CREATE INDEX session_details_{index} ON session_details ({index})")
-        for table, columns in (
-            ("session_details", ("project", "scored", "unsure", "started_at")),
-            ("daily_rollups", ("unanswered", "unanswered_judged")),
-            ("monthly_rollups", ("unanswered", "unanswered_judged")),
-            ("daemon_status", ("waiting_since",)),
-        ):
-            for column in columns:
-                connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        connection.execute("DELETE FROM schema_migrations WHERE version >= 5")
+    earlier = tmp_path / "earlier.db"
+    _write_by_version_4(earlier, store.path)
 
-    with closing(Store(store.path)) as migrated:
+    with closing(Store(earlier)) as migrated:
         found = on_the_list(migrated.connection)
 
-    assert found == expected
+    assert found == on_the_list(store.connection)
     assert len(found["session_list"]) == 2
+
+
+def _write_by_version_4(earlier: Path, database: Path) -> None:
+    """Make a database as version 4 of the schema would hold what is in this one."""
+    with closing(apsw.Connection(str(earlier))) as connection:
+        connection.execute("CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT, applied_at TEXT)")
+        for number, name, sql in migrations()[:4]:
+            connection.execute(sql)
+            connection.execute("INSERT INTO schema_migrations VALUES (?, ?, '')", (number, name))
+        connection.execute("ATTACH ? AS now", (str(database),))
+        for table in ("session_grades", "session_details", "session_failures", "daily_rollups"):
+            columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA main.table_info({table})"))
+            connection.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM now.{table}")
 
 
 def test_what_is_not_known_of_a_session_without_an_answer_is_not_listed(store: Store) -> None:

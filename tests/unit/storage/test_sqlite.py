@@ -5,14 +5,17 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import closing
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
@@ -281,12 +284,18 @@ def test_a_forgotten_retry_is_not_due(store: Store) -> None:
 
 
 def test_only_graded_files_of_other_rules_are_outdated(store: Store) -> None:
-    save_entry(store, path="/s/a", rules_version="r0")
+    save_entry(store, path="/s/a", rules_version="r2")
     save_entry(store, path="/s/b", rules_version="r1")
     save_entry(store, path="/s/c", rules_version=None)
     save_entry(store, path="/s/d", rules_version="r0", state=FileState.SKIPPED, reason="copy")
-    assert store.outdated_paths("r1", after="", limit=10) == ["/s/a", "/s/c"]
-    assert store.outdated_paths("r1", after="/s/a", limit=10) == ["/s/c"]
+    save_entry(store, path="/s/e", rules_version="r0")
+    save_entry(store, path="/s/f", rules_version="r0")
+
+    found = store.outdated_files("r1", after=None, limit=10)
+
+    assert [file.path for file in found] == ["/s/c", "/s/e", "/s/f", "/s/a"]
+    for number in range(4):
+        assert store.outdated_files("r1", after=found[number], limit=2) == found[number + 1 : number + 3]
 
 
 def test_files_are_counted_by_state_and_reason(store: Store) -> None:
@@ -297,6 +306,60 @@ def test_files_are_counted_by_state_and_reason(store: Store) -> None:
     assert store.file_counts() == {"graded": 1, "skipped": 2, "dead": 1}
     assert store.skip_counts() == {"copy": 2}
     assert [entry.path for entry in store.troubled_entries(limit=5)] == ["/s/d"]
+
+
+@same_store
+@given(entries=st.lists(ledger_entries(), max_size=6), gone=st.integers(0, 2))
+def test_counts_of_files_follow_all_that_happens_to_them(tmp_path: Path, entries: list[LedgerEntry], gone: int) -> None:
+    with tempfile.TemporaryDirectory(dir=tmp_path) as folder, closing(Store(Path(folder) / "a.db")) as store:
+        with store.transaction():
+            for number, entry in enumerate(entries):
+                store.save_entries([msgspec.structs.replace(entry, path=f"/{number % 3}", session_id="a")], now=NOW)
+            store.retract("a", SkipReason.COPY)
+            store.connection.execute("DELETE FROM session_files WHERE path = ?", (f"/{gone}",))
+        counted = "SELECT state, coalesce(reason, ''), count(*) FROM session_files GROUP BY 1, 2"
+        assert store.rows("SELECT * FROM file_counts WHERE files <> 0 ORDER BY 1, 2") == store.rows(counted)
+
+
+# -- how soon ----------------------------------------------------------------------------------------------------
+
+
+def stamp_at(moment: datetime) -> FileStamp:
+    return msgspec.structs.replace(STAMP, mtime_ns=int(moment.timestamp()) * 10**9)
+
+
+@pytest.mark.parametrize(
+    ("changes", "lag"),
+    [
+        pytest.param({"digest": "new"}, 5.0, id="written-anew"),
+        pytest.param({"path": "/s/other"}, 5.0, id="a-file-nobody-knew"),
+        pytest.param({"rules_version": "r2"}, None, id="graded-again"),
+        pytest.param({"digest": "new", "stamp": stamp_at(NOW - timedelta(days=40))}, None, id="older-than-the-daemon"),
+        pytest.param({"digest": "new", "stamp": stamp_at(NOW + timedelta(hours=1))}, None, id="of-the-future"),
+        pytest.param({"digest": "new", "state": FileState.SKIPPED, "reason": "copy"}, None, id="not-graded"),
+    ],
+)
+def test_how_soon_a_session_is_graded_is_told_of_what_happens_live(
+    store: Store, changes: dict[str, Any], lag: float | None
+) -> None:
+    save_entry(store, digest="old", stamp=stamp_at(NOW - timedelta(seconds=5)))
+    store.live_since = NOW - timedelta(hours=1)
+
+    save_entry(store, **{"digest": "old", "stamp": stamp_at(NOW - timedelta(seconds=5)), **changes})
+
+    live, last = store.last_grade(live=True), store.last_grade(live=False)
+    assert (None if live is None else live.lag_seconds) == lag
+    assert last is not None
+    assert (last.session_id, last.graded_at) == ("a", NOW)
+
+
+def test_what_no_daemon_grades_is_not_live(store: Store) -> None:
+    save_entry(store, stamp=stamp_at(NOW - timedelta(seconds=5)))
+    assert store.last_grade(live=True) is None
+    assert store.last_grade(live=False) is not None
+
+
+# -- rows that stay ----------------------------------------------------------------------------------------------
 
 
 def test_a_restamped_file_keeps_everything_else(store: Store) -> None:
