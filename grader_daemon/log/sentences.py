@@ -163,10 +163,9 @@ def _failed(facts: Facts) -> str:
 
 
 def _updated(facts: Facts) -> str:
-    labels = count(facts.number("labels"), "label")
-    return (
-        f"verdicts come from {facts['now']} now, before from {facts['before']} ({labels}): everything is graded again"
-    )
+    before = f", before from {facts['before']}" if facts.event.get("before") else ""
+    labels = f", by {count(facts.number('labels'), 'label')}" if facts.number("labels") else ""
+    return f"verdicts come from {facts['now']} now{before}{labels}; everything is graded again"
 
 
 # -- quality ---------------------------------------------------------------------------------------------------------

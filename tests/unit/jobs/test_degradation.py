@@ -28,6 +28,7 @@ from grader_daemon.domain.rules import AlertRules, ThresholdRule
 from grader_daemon.errors import ConfigurationError, StoreError
 from grader_daemon.jobs import degradation
 from grader_daemon.jobs.degradation import DegradationWatch
+from grader_daemon.log.sentences import sentence
 from grader_daemon.reports.quoting import plain
 from grader_daemon.reports.wording import alert_cause, alert_title
 from grader_daemon.rules import load_rules
@@ -262,6 +263,23 @@ def test_the_log_tells_the_numbers_of_an_alert(world: World, logs: Logs) -> None
             "cause": alert_cause(world.alert()),
         }
     ]
+
+
+def test_the_line_of_an_alert_says_what_fell_since_when_why_and_where_to_read_on(world: World, logs: Logs) -> None:
+    world.drop()
+    world.run_daily(1, 21)
+    [event] = logs
+
+    said = sentence(event, UTC)
+
+    told = (
+        "completion rate of all sessions, ",
+        " before, ",
+        " since, began 2026-",
+        "the same work got worse",
+        "alerts show 1",
+    )
+    assert [words for words in told if words.lower() not in said.lower()] == []
 
 
 def test_without_channels_only_the_log_is_told(store: Store, logs: Logs) -> None:
