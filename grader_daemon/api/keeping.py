@@ -7,12 +7,15 @@ from pathlib import Path
 
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor.words import who_holds
-from grader_daemon.errors import AlreadyRunningError, StoreBusyError
+from grader_daemon.errors import AlreadyRunningError, InputError, StoreBusyError
 from grader_daemon.settings import Settings
 from grader_daemon.storage.backup import Backup, Restored
 from grader_daemon.storage.backup import back_up as copy_database
 from grader_daemon.storage.backup import restore as put_back
 from grader_daemon.storage.lock import DaemonLock
+
+_DATED = f"grades-{'[0-9]' * 8}T{'[0-9]' * 6}Z.db"
+"""Names of backups that are made one after the other; no other file is ever removed."""
 
 
 def back_up(settings: Settings, target: str | os.PathLike[str]) -> Backup:
@@ -23,6 +26,22 @@ def back_up(settings: Settings, target: str | os.PathLike[str]) -> Backup:
         StoreError: the database cannot be read, or `target` not be written.
     """
     return copy_database(settings.db_path, Path(os.path.abspath(target)))
+
+
+def back_up_into(settings: Settings, folder: str | os.PathLike[str], *, keep: int) -> Backup:
+    """Make a backup in `folder` that is named by its time, then remove the older ones of that kind but for `keep` - 1.
+
+    Raises:
+        InputError: `folder` is none.
+        StoreError: see `back_up`; then nothing is removed.
+    """
+    into = Path(os.path.abspath(folder))
+    if not into.is_dir():
+        raise InputError(f"{into}: no such folder")
+    made = back_up(settings, into / f"grades-{bootstrap.utc_now():%Y%m%dT%H%M%SZ}.db")
+    for old in sorted(into.glob(_DATED))[:-keep]:
+        old.unlink(missing_ok=True)
+    return made
 
 
 def restore(settings: Settings, backup: str | os.PathLike[str]) -> Restored:

@@ -66,9 +66,13 @@ def show(*, grader: InsightReader, number: int, as_json: bool) -> None:
 @asks(InsightReader)
 @click.argument("number", type=Whole(), metavar="NUMBER")
 @click.option("--note", help="What you know of it.")
-def acknowledge(*, grader: InsightReader, number: int, note: str | None) -> None:
+@json_option
+def acknowledge(*, grader: InsightReader, number: int, note: str | None, as_json: bool) -> None:
     """Note that you know of an alert."""
     alert = grader.acknowledge_alert(number, note)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "alert": msgspec.to_builtins(alert)})
+        return
     output.line(
         f"Alert {number} is acknowledged. It resolves by itself when its numbers are back."
         if alert.resolved_at is None
@@ -80,10 +84,14 @@ def acknowledge(*, grader: InsightReader, number: int, note: str | None) -> None
 @asks(InsightReader)
 @click.argument("number", type=Whole(), metavar="NUMBER")
 @click.option("--for", "span", callback=_read_span, default="7d", show_default=True, help="30m, 12h, 7d or 2w.")
-def silence(*, grader: InsightReader, number: int, span: timedelta) -> None:
+@json_option
+def silence(*, grader: InsightReader, number: int, span: timedelta, as_json: bool) -> None:
     """Be told nothing of what this alert is about, for a time. It is still watched and recorded."""
     until = grader.silence_alert(number, span)
-    output.line(f"Alert {number} is silent until {output.cell(until)}.")
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "number": number, "silent_until": until})
+    else:
+        output.line(f"Alert {number} is silent until {output.cell(until)}.")
 
 
 def _table(alerts: list[Alert]) -> None:

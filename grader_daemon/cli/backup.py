@@ -5,17 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+import msgspec
 
-from grader_daemon.api.keeping import back_up
+from grader_daemon.api.keeping import back_up, back_up_into
 from grader_daemon.cli import output
-from grader_daemon.cli.options import read_settings, settings_options
+from grader_daemon.cli.options import Whole, json_option, read_settings, settings_options
+from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 
 
 @click.command("backup")
 @settings_options
 @click.argument("file", type=click.Path(path_type=Path))
-def command(*, file: Path) -> None:
-    """Copy the database to FILE while the daemon goes on; an older backup there is replaced."""
-    made = back_up(read_settings(), file)
+@click.option("--keep", type=Whole(min=1), help="FILE is a folder: keep the newest N backups in it.")
+@json_option
+def command(*, file: Path, keep: int | None, as_json: bool) -> None:
+    """Copy the database to FILE while the daemon goes on; an older backup there is replaced.
+
+    With --keep, FILE is a folder: the copy is named by its time, and only the newest N of them stay.
+    """
+    settings = read_settings()
+    made = back_up(settings, file) if keep is None else back_up_into(settings, file, keep=keep)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(made)})
+        return
     output.line(clean(f"{made.path}: {made.grades:,} grades, {made.bytes:,} bytes, checked."))

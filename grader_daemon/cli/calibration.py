@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -18,6 +19,9 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import MINUS
 from grader_daemon.reports.trust import agreement_table, label_words, number_words, reliability_lines, sentence
+
+if TYPE_CHECKING:
+    from grader_daemon.api.training import Trained
 
 _LISTED_WEIGHTS = 10
 
@@ -121,12 +125,33 @@ def _matthews(validity: Validity) -> str:
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Write the prior there; without it, only measure.")
 @click.option("--data", help="What the sessions are and under which licence; kept with the prior.")
-def train(*, folder: Path, labels: Path, out: Path | None, data: str | None) -> None:
+@json_option
+def train(*, folder: Path, labels: Path, out: Path | None, data: str | None, as_json: bool) -> None:
     """Learn a prior from the labelled sessions below FOLDER, and measure it where it was not trained."""
     from grader_daemon.api.training import train as learn  # the other commands must not wait for it
 
     with output.busy("Reading sessions, and learning from them …"):
         trained = learn(read_settings(), folder, labels, data=data)
+    if out is not None:
+        output.file(out, trained.text)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, **_trained_document(trained, out)})
+    else:
+        _print_trained(trained, out)
+
+
+def _trained_document(trained: Trained, out: Path | None) -> dict[str, object]:
+    made = trained.shipped
+    return {
+        "version": made.prior.version,
+        "sessions": sum(made.provenance.sessions.values()),
+        "labels_without_a_session": trained.missing,
+        "validity": msgspec.to_builtins(made.validity),
+        "file": None if out is None else str(out),
+    }
+
+
+def _print_trained(trained: Trained, out: Path | None) -> None:
     made, measured = trained.shipped, trained.shipped.validity
     output.facts(
         [
@@ -141,7 +166,6 @@ def train(*, folder: Path, labels: Path, out: Path | None, data: str | None) -> 
         ]
     )
     if out is not None:
-        output.file(out, trained.text)
         output.line(clean(f"{out} is written; the setting calibration_prior makes it the one in use."))
 
 

@@ -65,28 +65,34 @@ def show(*, grader: InsightReader, issue_id: str, as_json: bool) -> None:
 @command.command("resolve")
 @asks(InsightReader)
 @click.argument("issue_id")
-def resolve(*, grader: InsightReader, issue_id: str) -> None:
+@json_option
+def resolve(*, grader: InsightReader, issue_id: str, as_json: bool) -> None:
     """Note that the cause is gone; the issue counts as regressed when it comes back."""
-    _tell_state(grader.resolve_error(issue_id))
+    _tell_state(grader.resolve_error(issue_id), as_json=as_json)
 
 
 @command.command("ignore")
 @asks(InsightReader)
 @click.argument("issue_id")
-def ignore(*, grader: InsightReader, issue_id: str) -> None:
+@json_option
+def ignore(*, grader: InsightReader, issue_id: str, as_json: bool) -> None:
     """Leave the issue out of lists from now on."""
-    _tell_state(grader.ignore_error(issue_id))
+    _tell_state(grader.ignore_error(issue_id), as_json=as_json)
 
 
 @command.command("reopen")
 @asks(InsightReader)
 @click.argument("issue_id")
-def reopen(*, grader: InsightReader, issue_id: str) -> None:
+@json_option
+def reopen(*, grader: InsightReader, issue_id: str, as_json: bool) -> None:
     """Take back `resolve` or `ignore`."""
-    _tell_state(grader.reopen_error(issue_id))
+    _tell_state(grader.reopen_error(issue_id), as_json=as_json)
 
 
-def _tell_state(issue: ErrorIssue) -> None:
+def _tell_state(issue: ErrorIssue, *, as_json: bool) -> None:
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "issue": msgspec.to_builtins(issue)})
+        return
     output.line(f"{issue.fingerprint} is {issue.state}: {plain(issue_title(issue))}")
 
 

@@ -5,19 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+import msgspec
 
 from grader_daemon.api.keeping import restore
 from grader_daemon.cli import output
-from grader_daemon.cli.options import read_settings, settings_options
+from grader_daemon.cli.options import json_option, read_settings, settings_options
+from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 
 
 @click.command("restore")
 @settings_options
 @click.argument("file", type=click.Path(path_type=Path))
-def command(*, file: Path) -> None:
+@json_option
+def command(*, file: Path, as_json: bool) -> None:
     """Put the backup FILE in the place of the database; the daemon must not run."""
     done = restore(read_settings(), file)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(done)})
+        return
     output.line(clean(f"{done.path}: {done.grades:,} grades again."))
     if done.kept is not None:
         output.line(clean(f"The database that was there is kept as {done.kept}"))

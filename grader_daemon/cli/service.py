@@ -24,18 +24,27 @@ def command() -> None:
 @command.command("install")
 @settings_options
 @click.option("--force", is_flag=True, help="Replace a unit that was edited by hand; a copy of it is kept.")
-def install(*, force: bool) -> None:
+@json_option
+def install(*, force: bool, as_json: bool) -> None:
     """Write the unit, enable it, and start the daemon; run it again after a change of settings or an upgrade.
 
     Settings that are given here, and GRADER_… variables, are passed on to the daemon.
     """
-    _print_installation(UserService().install(read_settings(), force=force))
+    done = UserService().install(read_settings(), force=force)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(done, enc_hook=str)})
+    else:
+        _print_installation(done)
 
 
 @command.command("uninstall")
-def uninstall() -> None:
+@json_option
+def uninstall(*, as_json: bool) -> None:
     """Stop the daemon and remove the unit; grades and settings stay."""
     kept = UserService().uninstall()
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "removed": kept is not None, "writable": kept})
+        return
     output.line(
         "Nothing to do: no service is installed."
         if kept is None

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
+from grader_daemon import bootstrap
 from grader_daemon.storage.inspection import Inspection
 from tests.damage import make_database, middle_of
 from tests.strategies import SESSION_GRADES, WEEKLY_REPORTS
@@ -129,3 +132,30 @@ def test_a_database_of_the_original_program_is_taken_and_brought_up_to_date(run:
     with Inspection(home / DATABASE) as inspection:
         assert inspection.schema()
         assert inspection.foreign_tables() == []
+
+
+@pytest.mark.usefixtures("database")
+def test_only_the_newest_backups_of_a_folder_stay(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = home / "backups"
+    folder.mkdir()
+    for name in ("grades-notes.db", "grades-20261122T120000Z.db.txt", "mine.db"):
+        (folder / name).write_text("mine")
+    for hour in range(4):
+        monkeypatch.setattr(bootstrap, "utc_now", lambda hour=hour: datetime(2026, 11, 22, hour, tzinfo=UTC))
+        ended = run(home, "backup", "backups", "--keep", "2", "--json")
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert json.loads(ended.stdout)["grades"] == 3
+
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "grades-20261122T020000Z.db",
+        "grades-20261122T030000Z.db",
+        "grades-20261122T120000Z.db.txt",
+        "grades-notes.db",
+        "mine.db",
+    ]
+
+
+@pytest.mark.usefixtures("database")
+def test_backups_are_kept_in_folders_only(run: Run, home: Path) -> None:
+    ended = run(home, "backup", "nowhere", "--keep", "2")
+    assert (ended.returncode, ended.stderr) == (2, f"grader-daemon: {home}/nowhere: no such folder\n")

@@ -452,3 +452,19 @@ def _strings(value: object) -> set[str]:
     if isinstance(value, list):
         return set().union(*(_strings(each) for each in value)) if value else set()
     return set()
+
+
+# -- what is done, as a document -----------------------------------------------------------------------------------
+
+
+def test_what_is_done_with_alerts_and_issues_is_a_document(home: Path, run: Run, tmp_path: Path) -> None:
+    _seed(home, _alert())
+    known = _document(run(home, "alerts", "ack", "1", "--note", "mine", "--json"))["alert"]
+    silent = _document(run(home, "alerts", "silence", "1", "--for", "2d", "--json"))
+    assert (known["number"], known["note"]) == (1, "mine")
+    assert (silent["number"], silent["silent_until"][:4].isdecimal()) == (1, True)
+    states = [_document(run(home, "errors", deed, ISSUE, "--json"))["issue"]["state"] for deed in ("resolve", "ignore")]
+    assert states == ["resolved", "ignored"]
+    report = run(home, "report", "--json", "--out", str(tmp_path / "r.json"))
+    assert report.stdout == f"{tmp_path}/r.json is written.\n"
+    assert json.loads((tmp_path / "r.json").read_text())["week"]

@@ -117,3 +117,21 @@ def test_help_has_words_for_people(words: Words) -> None:
     text = command.get_help(click.Context(command, info_name=" ".join(words)))
     assert "RANGE" not in text
     assert "FLOAT" not in text
+
+
+WITHOUT_JSON = {
+    ("run",),  # logs JSON: --log-format json
+    ("export",),  # writes JSON line by line: -o ndjson
+    ("service", "logs"),  # each line that the daemon wrote is JSON: journalctl
+    ("review",),  # a talk with a person
+    ("demo",),
+    ("help",),
+    ("version",),
+}
+
+
+def test_every_command_speaks_json_too() -> None:
+    without = {
+        words for words, command in COMMANDS.items() if not any("--json" in param.opts for param in command.params)
+    }
+    assert without == WITHOUT_JSON
