@@ -97,6 +97,7 @@ def make_examiner(settings: Settings, judge: Judge) -> Examiner:
         zone=settings.zone,
         idle=timedelta(minutes=settings.idle_minutes),
         limits=settings.limits,
+        roots=[str(root) for root in settings.watch_roots],
     )
 
 

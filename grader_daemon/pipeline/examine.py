@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
 
@@ -95,24 +95,45 @@ Examined = GradedFile | SkippedFile | TroubledFile | UnchangedFile | VanishedFil
 class Examiner:
     """Reads, parses, analyses and grades single files under one set of rules and one judge."""
 
-    def __init__(self, rules: Rules, judge: Judge, *, zone: tzinfo | None, idle: timedelta, limits: Limits) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        judge: Judge,
+        *,
+        zone: tzinfo | None,
+        idle: timedelta,
+        limits: Limits,
+        roots: Sequence[str] = (),
+    ) -> None:
+        """Set up. Below one of `roots`, no link is followed on the way to a file."""
         self.rules = rules
         self.limits = limits
         self._judge = judge
         self._zone = zone
         self._idle = idle
+        self._roots = sorted(roots, key=len, reverse=True)
         self._analyzer = Analyzer(rules)
         self._grader = Grader(rules, judge, zone=zone)
         self.rules_version = self._grader.version
 
     def judged_by(self, judge: Judge) -> Examiner:
         """Give an examiner with the same rules and another judge."""
-        return Examiner(self.rules, judge, zone=self._zone, idle=self._idle, limits=self.limits)
+        return self._made_of(judge)()
 
     def __reduce__(self) -> tuple[Callable[[], Examiner], tuple[()]]:
         """It goes to another process as what it is made of."""
-        made = partial(Examiner, self.rules, self._judge, zone=self._zone, idle=self._idle, limits=self.limits)
-        return made, ()
+        return self._made_of(self._judge), ()
+
+    def _made_of(self, judge: Judge) -> Callable[[], Examiner]:
+        return partial(
+            Examiner,
+            self.rules,
+            judge,
+            zone=self._zone,
+            idle=self._idle,
+            limits=self.limits,
+            roots=self._roots,
+        )
 
     def rejudge(self, grade: Grade) -> Grade:
         """Give the grade of a session whose file is gone, judged anew from what is kept of it."""
@@ -142,7 +163,7 @@ class Examiner:
         reason = companion(path)
         if reason is not None:
             return SkippedFile(path=path, stamp=stamp, digest=None, skipped=Skipped(reason))
-        content = read_file(path, found, limits=self.limits)
+        content = read_file(path, found, limits=self.limits, roots=self._roots)
         digest = xxhash.xxh3_128_hexdigest(content)
         if known is not None and self._is_settled(known, stamp, digest, now):
             return UnchangedFile(path=path, stamp=stamp)

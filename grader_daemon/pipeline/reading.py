@@ -1,10 +1,15 @@
-"""Bytes of a file that is not ours: no links followed, nothing but regular files opened, changes noticed."""
+"""Bytes of a file that is not ours: nothing but regular files opened, changes noticed, no links followed.
+
+Not those of folders either: a file is opened folder by folder from the root that is watched, so a link that is put in
+the place of one of them leads nowhere. The root itself, and what is above it, may be links.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 
 import msgspec
@@ -20,6 +25,8 @@ _EDGE = 1 << 63
 """The ledger keeps integers of 64 bits with a sign, as SQLite does."""
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_ROOT = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_FOLDER = _ROOT | os.O_NOFOLLOW
 
 
 def read_session(content: bytes, path: str, *, zone: tzinfo | None, limits: Limits) -> Session | Skipped:
@@ -48,12 +55,12 @@ def look_at(path: str) -> os.stat_result:
         raise ReadError(_explain(error)) from error
 
 
-def read_file(path: str, found: os.stat_result, *, limits: Limits) -> bytes:
-    """Read the file whose status was `found`.
+def read_file(path: str, found: os.stat_result, *, limits: Limits, roots: Sequence[str] = ()) -> bytes:
+    """Read the file whose status was `found`; below one of `roots` (the longest first), no link is followed to it.
 
     Raises:
         ParseError: no regular file, or larger than `limits` allow.
-        VanishedFileError: it is gone.
+        VanishedFileError: it is gone, or a folder on the way to it is.
         ChangingFileError: it is another file by now, or was written to meanwhile.
         ReadError: it cannot be opened or read.
     """
@@ -62,19 +69,39 @@ def read_file(path: str, found: os.stat_result, *, limits: Limits) -> bytes:
     if found.st_size > limits.bytes:
         raise ParseError(f"{found.st_size:,} bytes are more than max_file_bytes = {limits.bytes:,}")
     try:
-        descriptor = os.open(path, _FLAGS)
+        descriptor = _open(path, roots)
         try:
             content = _read_all(descriptor, found.st_size)
             after = os.fstat(descriptor)
         finally:
             os.close(descriptor)
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise VanishedFileError("the file is gone") from error
     except OSError as error:
         raise ReadError(_explain(error)) from error
     if stamp_of(after) != stamp_of(found):
         raise ChangingFileError("the file was written to while it was read")
     return content
+
+
+def _open(path: str, roots: Sequence[str]) -> int:
+    for root in roots:
+        head = os.path.join(root, "")
+        if path.startswith(head):
+            return _open_below(root, path[len(head) :])
+    return os.open(path, _FLAGS)
+
+
+def _open_below(root: str, way: str) -> int:
+    *folders, name = way.split(os.sep)
+    here = os.open(root, _ROOT)
+    try:
+        for folder in folders:
+            above, here = here, os.open(folder, _FOLDER, dir_fd=here)
+            os.close(above)
+        return os.open(name, _FLAGS, dir_fd=here)
+    finally:
+        os.close(here)
 
 
 def stamp_of(status: os.stat_result) -> FileStamp:

@@ -152,6 +152,23 @@ def test_what_is_no_file_is_neither_followed_nor_read(start_daemon: StartDaemon,
     daemon.wait_for_grade("after")
 
 
+def test_a_folder_that_is_swapped_for_a_link_is_not_followed(
+    start_daemon: StartDaemon, sessions: Path, tmp_path: Path
+) -> None:
+    write(tmp_path / "outside", "outside").rename(path_of(tmp_path / "outside", "swapped"))
+    daemon = start_daemon(quiet_seconds=1)
+    daemon.wait_for_event("reconcile.finished")
+    write(sessions / "sub", "swapped")
+    (sessions / "sub").rename(tmp_path / "was_sub")
+    (sessions / "sub").symlink_to(tmp_path / "outside")
+
+    write(sessions, "after")
+    daemon.wait_for_grade("after")
+
+    graded = {row["session_id"] for row in daemon.query("SELECT session_id FROM session_grades")}
+    assert graded <= {"after", "swapped"}
+
+
 # -- terminals ---------------------------------------------------------------------------------------------------------
 
 

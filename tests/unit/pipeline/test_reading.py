@@ -159,3 +159,72 @@ def test_inodes_of_64_bits_stay_distinct() -> None:
 def test_numbers_that_fit_are_kept_as_they_are(inode: int) -> None:
     """So that what a ledger of an earlier version remembers still holds."""
     assert stamp_of(status(inode=inode, mtime_ns=-5)) == FileStamp(0, inode, 0, -5, 0)
+
+
+# -- links on the way --------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_that_is_swapped_for_a_link_is_not_followed(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "root" / "a" / "b", tmp_path / "outside" / "b"
+    for folder in (inside, outside):
+        folder.mkdir(parents=True)
+        (folder / "session_x.json").write_text(folder.parent.name)
+    path = str(inside / "session_x.json")
+    (tmp_path / "root" / "a").rename(tmp_path / "root" / "was_a")
+    (tmp_path / "root" / "a").symlink_to(tmp_path / "outside")
+
+    with pytest.raises(VanishedFileError):
+        read_file(path, look_at(path), limits=Limits(), roots=[str(tmp_path / "root")])
+
+
+@pytest.mark.parametrize(
+    "root", [pytest.param("link", id="the-root-is-a-link"), pytest.param("link/a", id="a-link-above-the-root")]
+)
+def test_the_root_and_what_is_above_it_may_be_links(tmp_path: Path, root: str) -> None:
+    (tmp_path / "real" / "a" / "b").mkdir(parents=True)
+    (tmp_path / "real" / "a" / "b" / "session_x.json").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    path = str(tmp_path / "link" / "a" / "b" / "session_x.json")
+
+    assert read_file(path, look_at(path), limits=Limits(), roots=[str(tmp_path / root)]) == b"x"
+
+
+def test_a_file_in_the_root_itself_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "session_x.json"
+    path.write_text("x")
+
+    assert read_file(str(path), look_at(str(path)), limits=Limits(), roots=[str(tmp_path)]) == b"x"
+
+
+def test_a_folder_that_is_gone_is_told_from_one_that_may_not_be_entered(
+    tmp_path: Path, without_rights: Callable[[], AbstractContextManager[None]]
+) -> None:
+    folder = tmp_path / "a"
+    folder.mkdir()
+    (folder / "session_x.json").write_text("x")
+    found = look_at(str(folder / "session_x.json"))
+    folder.chmod(0)
+    with without_rights(), pytest.raises(ReadError) as refused:
+        read_file(str(folder / "session_x.json"), found, limits=Limits(), roots=[str(tmp_path)])
+    folder.chmod(0o700)
+
+    assert not isinstance(refused.value, VanishedFileError)
+
+
+def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "session_x.json").write_text("x")
+    path = str(tmp_path / "a" / "b" / "session_x.json")
+    before = len(os.listdir("/proc/self/fd"))
+
+    read_file(path, look_at(path), limits=Limits(), roots=[str(tmp_path)])
+    with pytest.raises(VanishedFileError):
+        read_file(path.replace("/b/", "/c/"), look_at(path), limits=Limits(), roots=[str(tmp_path)])
+
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_everything_may_be_watched() -> None:
+    path = os.path.realpath(__file__)
+
+    assert read_file(path, look_at(path), limits=Limits(), roots=["/"]).startswith(b"from __future__")
