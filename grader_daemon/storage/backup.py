@@ -18,8 +18,9 @@ from typing import Final
 import apsw
 import msgspec
 
+from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError, StoreError
-from grader_daemon.storage.database import translated
+from grader_daemon.storage.database import distrust, translated
 from grader_daemon.storage.inspection import Inspection
 from grader_daemon.storage.placing import COMPANIONS, publish, put_in_place, temporary_beside
 from grader_daemon.storage.schema import newest_version
@@ -82,7 +83,7 @@ def restore(backup: Path, path: Path, *, now: datetime) -> Restored:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with temporary_beside(path) as fresh:
         with translated(backup):
-            source = apsw.Connection(str(backup), flags=apsw.SQLITE_OPEN_READONLY)
+            source = distrust(apsw.Connection(str(backup), flags=apsw.SQLITE_OPEN_READONLY))
         with closing(source), translated(backup), _writing_to(path):
             _copy(source, fresh, mark=0)
         settle(fresh)
@@ -176,6 +177,10 @@ def _check_backup(backup: Path, path: Path) -> None:
         damage = inspection.damage()
         if damage:
             raise StoreError(f"{backup}: is damaged ({damage[0]}); nothing was changed")
+        strange = inspection.strange_entries() or ["user_version"] * (inspection.user_version() != 0)
+        if strange:
+            named = ", ".join(map(clean, strange[:3]))
+            raise InputError(f"{backup}: its schema is not as grader-daemon makes it ({named}); nothing was changed")
 
 
 def _mark_of(target: Path) -> int | None:

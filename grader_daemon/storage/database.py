@@ -47,7 +47,7 @@ class Database:
             _check_writable(path)
         flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         with translated(path):
-            self.connection = apsw.Connection(str(path), flags=flags)
+            self.connection = distrust(apsw.Connection(str(path), flags=flags))
             try:
                 self._begin(read_only=read_only)
             except BaseException:
@@ -198,6 +198,13 @@ def _identity_of(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def distrust(connection: apsw.Connection) -> apsw.Connection:
+    """Let nothing that a file's schema says reach out of the file, nor write where only SQLite may."""
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    return connection
 
 
 @contextmanager

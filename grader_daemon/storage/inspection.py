@@ -14,9 +14,9 @@ from typing import Any, Self
 import apsw
 
 from grader_daemon.domain.rollup import SUM_NAMES
-from grader_daemon.storage.database import translated
+from grader_daemon.storage.database import distrust, translated
 from grader_daemon.storage.listing import LIST_AS_GRADED, LIST_AS_KEPT
-from grader_daemon.storage.schema import applied_version, has_table, own_tables
+from grader_daemon.storage.schema import applied_version, has_table, own_tables, strange_entries
 
 _WAL_RESET_FIXED = (3, 51, 3)
 _PATIENCE_MILLISECONDS = 5000
@@ -88,7 +88,7 @@ class Inspection:
         """
         self.path = path
         with translated(path):
-            self._connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+            self._connection = distrust(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY))
             self._connection.set_busy_timeout(_PATIENCE_MILLISECONDS)
         try:
             self.pages()
@@ -143,6 +143,15 @@ class Inspection:
         """Name the tables that no migration of ours makes."""
         names = {row[0] for row in self._rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
         return sorted(name for name in names - own_tables() if not name.startswith("sqlite_"))
+
+    def strange_entries(self) -> list[str]:
+        """Name what in the schema could act in our place, and what of ours is missing; see `schema.strange_entries`."""
+        with translated(self.path):
+            return strange_entries(self._connection)
+
+    def user_version(self) -> int:
+        """Give a number that is free for every program to use; we leave it 0."""
+        return int(self._rows("PRAGMA user_version")[0][0])
 
     def foreign_grades(self) -> int:
         """Count the grades that another program wrote: they have no details."""

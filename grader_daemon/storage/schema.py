@@ -6,7 +6,10 @@ A database of the original design (its two tables only) is adopted: the first mi
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from contextlib import closing
 from importlib.resources import files
+from typing import NamedTuple
 
 import apsw
 
@@ -14,6 +17,9 @@ from grader_daemon.errors import StoreError
 from grader_daemon.storage.rows import GRADE_COLUMNS
 
 _ORIGINAL_COLUMNS = frozenset(GRADE_COLUMNS)
+_ADOPTED = frozenset({"session_grades", "weekly_reports"})
+"""Tables that may be as another program made them."""
+_INTERNAL = re.compile(r"sqlite_(?:sequence|stat[14]|autoindex_\w+)")
 
 
 def migrations() -> list[tuple[int, str, str]]:
@@ -91,9 +97,51 @@ def _check_original(connection: apsw.Connection, name: str) -> None:
 
 def own_tables() -> frozenset[str]:
     """Name the tables that the migrations make."""
-    connection = apsw.Connection(":memory:")
-    migrate(connection, "in memory")
-    return frozenset(row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
+    return frozenset(entry.name for entry in _made_by(newest_version()) if entry.type == "table")
+
+
+def strange_entries(connection: apsw.Connection) -> list[str]:
+    """Name what in a schema could act in our place, and what of ours is missing; none if it is as its version makes it.
+
+    Tables of others, with indexes of their own, do nothing by themselves: they are no strangers.
+    """
+    ours = {entry.name: entry for entry in _made_by(applied_version(connection))}
+    found = {entry.name: entry for entry in _entries(connection)}
+    strange = [entry.name for entry in found.values() if not _is_harmless(entry, ours)]
+    return sorted({*strange, *(ours.keys() - found.keys())})
+
+
+class _Entry(NamedTuple):
+    """What a schema says of a table, an index, a view or a trigger; `sql` in one spelling."""
+
+    type: str
+    name: str
+    table: str
+    sql: str
+
+
+def _is_harmless(entry: _Entry, ours: Mapping[str, _Entry]) -> bool:
+    if entry.name in ours and entry.name not in _ADOPTED:
+        return entry == ours[entry.name]
+    is_plain = entry.type == "table" and entry.sql.startswith("CREATE TABLE ")
+    return is_plain or (entry.type == "index" and entry.table not in ours)
+
+
+def _made_by(version: int) -> list[_Entry]:
+    """Give what the migrations up to a version make."""
+    with closing(apsw.Connection(":memory:")) as connection:
+        for number, title, sql in migrations()[:version]:
+            _apply(connection, number, title, sql)
+        return _entries(connection)
+
+
+def _entries(connection: apsw.Connection) -> list[_Entry]:
+    """Read a schema, without the entries that SQLite keeps for itself."""
+    rows = connection.execute("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master").fetchall()
+    entries = [
+        _Entry(str(row[0]), str(row[1]), str(row[2]), " ".join(str(row[3]).replace('"', "").split())) for row in rows
+    ]
+    return [entry for entry in entries if not _INTERNAL.fullmatch(entry.name)]
 
 
 def has_table(connection: apsw.Connection, table: str) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from grader_daemon.errors import InputError, StoreError
 from grader_daemon.storage import Store
 from grader_daemon.storage.backup import BACKUP_MARK, back_up, restore
+from grader_daemon.storage.schema import migrations, newest_version
 from tests.damage import DAMAGES, make_database
 from tests.strategies import NOW, grade, new_grade
 
@@ -162,3 +163,60 @@ def test_the_log_of_an_empty_file_is_kept_when_a_backup_takes_its_place(database
 
     assert restored.grades == 40
     assert Path(f"{restored.kept}-wal").read_bytes() == b"all that is left"
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        pytest.param(
+            "CREATE TRIGGER t AFTER INSERT ON session_grades BEGIN DELETE FROM session_grades; END", "t", id="a-trigger"
+        ),
+        pytest.param(
+            "ALTER TABLE weekly_reports RENAME TO w; CREATE VIEW weekly_reports AS WITH RECURSIVE r(n) AS"
+            " (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n AS id FROM r",
+            "weekly_reports",
+            id="a-view-in-the-place-of-a-table",
+        ),
+        pytest.param("CREATE VIEW v AS SELECT 1", "v", id="a-view"),
+        pytest.param("CREATE VIRTUAL TABLE f USING fts5(a)", "f", id="a-virtual-table"),
+        pytest.param("CREATE INDEX i ON session_grades (abs(session_id))", "i", id="an-index-of-our-table"),
+        pytest.param(
+            "ALTER TABLE session_files ADD COLUMN x INTEGER CHECK (x > 0)", "session_files", id="a-table-changed"
+        ),
+        pytest.param("DROP TRIGGER feedback_is_kept", "feedback_is_kept", id="a-trigger-of-ours-gone"),
+        pytest.param("PRAGMA user_version = 2147483647", "user_version", id="a-version-that-we-do-not-use"),
+    ],
+)
+def test_a_backup_whose_schema_is_not_ours_is_refused(database: Path, tmp_path: Path, change: str, named: str) -> None:
+    back_up(database, tmp_path / "bak")
+    with closing(apsw.Connection(str(tmp_path / "bak"))) as connection:
+        connection.execute(change)
+    before = database.read_bytes()
+
+    with pytest.raises(InputError, match=rf"its schema is not as grader-daemon makes it \({named}\b"):
+        restore(tmp_path / "bak", database, now=NOW)
+
+    assert database.read_bytes() == before
+    assert not list(database.parent.glob("*before-restore*"))
+
+
+def test_tables_of_others_and_statistics_of_sqlite_are_restored_too(database: Path, tmp_path: Path) -> None:
+    with closing(apsw.Connection(str(database))) as connection:
+        connection.execute("CREATE TABLE mine (a TEXT); CREATE INDEX my_index ON mine (a); ANALYZE")
+    back_up(database, tmp_path / "bak")
+
+    assert restore(tmp_path / "bak", database, now=NOW).grades == 40
+
+
+@pytest.mark.parametrize("version", range(1, newest_version()))
+def test_a_backup_of_an_earlier_version_is_as_that_version_makes_it(
+    database: Path, tmp_path: Path, version: int
+) -> None:
+    with closing(apsw.Connection(str(tmp_path / "bak"))) as connection:
+        columns = "version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL"
+        connection.execute(f"CREATE TABLE schema_migrations ( {columns})")
+        for number, name, sql in migrations()[:version]:
+            connection.execute(sql)
+            connection.execute("INSERT INTO schema_migrations VALUES (?, ?, ?)", (number, name, NOW.isoformat()))
+
+    assert restore(tmp_path / "bak", database, now=NOW).grades == 0
