@@ -57,7 +57,7 @@ def opened(event: Alarmed, *, before: Sequence[Observation], since: Sequence[Obs
         began_at=drop.began_at,
         sessions=weightiest(bad, below=normal),
         changes=share_changes(sample, bad, rules=rules),
-        decomposition=decompose(sample, bad, stream=event.stream, rules=rules),
+        decomposition=decompose(sample, bad, stream=event.stream, dispersion=event.baseline.dispersion),
     )
 
 

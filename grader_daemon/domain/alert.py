@@ -61,11 +61,12 @@ class AlertLevel(StrEnum):
 
 
 class Verdict(StrEnum):
-    """Why a metric fell: other work came in, or the same work got worse."""
+    """Why a metric fell, as far as that is beyond chance: other work came in, or the same work got worse."""
 
     MIX = "mix"
     WORK = "work"
     BOTH = "both"
+    UNCLEAR = "unclear"
 
 
 class StreamDrop(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,10 +91,15 @@ class ShareChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decomposition(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of the overall metric, split: by the mix of task types, and within them."""
+    """A change of a metric, on its own scale, split: by the mix of task types, and within them.
+
+    The margins are half of the parts' 95 % intervals; None in alerts of older versions.
+    """
 
     mix: float
     work: float
+    mix_margin: float | None = None
+    work_margin: float | None = None
     verdict: Verdict
 
 

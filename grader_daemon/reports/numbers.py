@@ -169,9 +169,11 @@ def clear_changes(figures: Sequence[tuple[Measure, Figure]], *, before: str = WE
     return (f"Nothing changed clearly since {before}.",)
 
 
-def part_words(part: float, measure: Measure) -> str:
-    """Give a part of a change with its sign and unit: "-24 points"."""
+def part_words(part: float, margin: float | None, measure: Measure) -> str:
+    """Give a part of a change with its sign, margin and unit: "-24 ± 6 points"."""
     amount = _signed(part, measure, measure.digits)
+    if margin is not None:
+        return f"{amount} ± {margin * measure.factor:.{measure.digits}f}{measure.step}"
     return amount + (measure.step.removesuffix("s") if amount.lstrip(f"+{MINUS}") == "1" else measure.step)
 
 

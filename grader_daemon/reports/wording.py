@@ -59,6 +59,7 @@ _CAUSE_OF = {
     Verdict.MIX: "Other work came in",
     Verdict.WORK: "The same work got worse",
     Verdict.BOTH: "Other work came in, and the same work got worse",
+    Verdict.UNCLEAR: "Too few sessions to tell whether other work came in or the same work got worse",
 }
 
 
@@ -259,7 +260,7 @@ def _causes(alert: Alert) -> tuple[Words, ...]:
 
 def _cause(split: Decomposition, stream: Stream) -> str:
     measure = MEASURES[stream.metric]
-    mix, work = part_words(split.mix, measure), part_words(split.work, measure)
+    mix, work = part_words(split.mix, split.mix_margin, measure), part_words(split.work, split.work_margin, measure)
     return f"{_CAUSE_OF[split.verdict]}: {mix} by the mix of task types, {work} within them."
 
 

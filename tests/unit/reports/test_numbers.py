@@ -231,8 +231,9 @@ def test_clear_changes_are_named(figures: list[tuple[Measure, Figure]], said: tu
 
 
 def test_part_of_a_change_has_its_unit() -> None:
-    assert part_words(-0.24, COMPLETION) == "−24 points"
-    assert part_words(0.31, EFFICIENCY) == "+0.3"
+    assert part_words(-0.24, None, COMPLETION) == "−24 points"
+    assert part_words(0.31, None, EFFICIENCY) == "+0.3"
+    assert part_words(-0.24, 0.06, COMPLETION) == "−24 ± 6 points"
 
 
 def test_ticks_of_a_scale_are_short() -> None:
