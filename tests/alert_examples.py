@@ -102,7 +102,7 @@ def steps(
     state: DetectorState | None = None,
     first_day: int = 0,
     a_day: int = 20,
-    streams: int = 1,
+    part: float = 1.0,
     rules: AlertRules = SHIPPED,
 ) -> Iterator[DetectorState]:
     """The states after each of the values, of which `a_day` come a day, from midnight on."""
@@ -110,7 +110,7 @@ def steps(
     for number, value in enumerate(values):
         day, place = divmod(number, a_day)
         when = at(first_day + day + place / a_day)
-        state = observe(state, value, at=when, day=first_day + day, streams=streams, rules=rules)
+        state = observe(state, value, at=when, day=first_day + day, part=part, rules=rules)
         yield state
 
 

@@ -85,9 +85,9 @@ def begin(day: int) -> DetectorState:
 
 
 def observe(
-    state: DetectorState, value: float, *, at: datetime, day: int, streams: int, rules: AlertRules
+    state: DetectorState, value: float, *, at: datetime, day: int, part: float, rules: AlertRules
 ) -> DetectorState:
-    """Give the state after one more session, of `value` 0 to 1, higher is better; `streams` are watched in all.
+    """Give the state after one more session, of `value` 0 to 1, higher is better; for `part` see `budget`.
 
     Sessions come in the order in which they ended; a day that lies before the last one counts as the last one.
     """
@@ -95,16 +95,29 @@ def observe(
         state = _next_day(state, day, rules=rules)
     if state.alarm is not None:
         return _await_recovery(state, state.alarm, value=value, rules=rules)
-    seen = state.seen
-    seen = Totals(seen.sessions + 1, seen.total + value, seen.squares + value * value)
+    seen = _with(state.seen, value)
     if state.baseline is None:
         return _gather(state, seen, rules=rules)
-    return _watch(state, state.baseline, value=value, seen=seen, at=at, streams=streams, rules=rules)
+    return _watch(state, state.baseline, value=value, seen=seen, at=at, part=part, rules=rules)
+
+
+def learn(state: DetectorState, value: float, *, day: int, rules: AlertRules) -> DetectorState:
+    """Give the state after a session of the past: it tells what is normal, and is no evidence of a drop.
+
+    A stream that only learned is armed by the first session that it observes.
+    """
+    if day > state.day:
+        state = _next_day(state, day, rules=rules)
+    return state if state.alarm is not None else replace(state, seen=_with(state.seen, value))
 
 
 def evidence_of(state: DetectorState) -> float:
     """Give the evidence of a drop, >= 0: the mean over all stakes, which is what the threshold is compared with."""
     return sum(state.evidence) / len(state.evidence) if state.evidence else 0.0
+
+
+def _with(seen: Totals, value: float) -> Totals:
+    return Totals(seen.sessions + 1, seen.total + value, seen.squares + value * value)
 
 
 def _next_day(state: DetectorState, day: int, *, rules: AlertRules) -> DetectorState:
@@ -146,7 +159,7 @@ def _watch(
     value: float,
     seen: Totals,
     at: datetime,
-    streams: int,
+    part: float,
     rules: AlertRules,
 ) -> DetectorState:
     gap = baseline.bound - value
@@ -160,7 +173,7 @@ def _watch(
     if gap > 0 and 1.0 in state.climbs:
         starts = _started(state, at)
     state = replace(state, seen=seen, evidence=tuple(evidence), climbs=tuple(climbs), starts=starts)
-    threshold = rules.months_per_false_alarm * state.monthly * streams
+    threshold = rules.months_per_false_alarm * state.monthly / part
     if sum(evidence) <= threshold * len(evidence) or max(climbs) <= 1:
         return state  # without a climb there was no drop: evidence alone also grows where bets neither win nor lose
     return _raise(state, baseline, at=at, threshold=threshold)

@@ -11,9 +11,11 @@ from datetime import date, datetime
 import msgspec
 
 from grader_daemon.alerts.baseline import Baseline
-from grader_daemon.alerts.detector import Alarm, DetectorState, begin, observe
+from grader_daemon.alerts.budget import part_of
+from grader_daemon.alerts.detector import Alarm, DetectorState, begin, learn, observe
 from grader_daemon.alerts.streams import readings
 from grader_daemon.domain.alert import Observation, Stream
+from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.rules import AlertRules
 
 
@@ -51,24 +53,30 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[Event, ...]
 
 
-def watch(states: Mapping[Stream, DetectorState], observations: Iterable[Observation], *, rules: AlertRules) -> Watched:
-    """Fold sessions, in the order in which they ended, into the states of all streams."""
-    fold = _Fold(states, rules=rules)
+def watch(
+    states: Mapping[Stream, DetectorState], observations: Iterable[Observation], *, since: datetime, rules: AlertRules
+) -> Watched:
+    """Fold sessions, in the order in which they ended, into the states of all streams.
+
+    What ended before `since` is history: it is learned from, and raises no alarm.
+    """
+    fold = _Fold(states, since=since, rules=rules)
     for observation in observations:
         fold.add(observation)
     return Watched(states=fold.changed, gone=frozenset(fold.gone), events=tuple(fold.events))
 
 
 class _Fold:
-    """The states while sessions come in; `armed` counts the streams that have a baseline."""
+    """The states while sessions come in; `groups` counts the streams of groups that have a baseline."""
 
-    def __init__(self, states: Mapping[Stream, DetectorState], *, rules: AlertRules) -> None:
+    def __init__(self, states: Mapping[Stream, DetectorState], *, since: datetime, rules: AlertRules) -> None:
         self.changed: dict[Stream, DetectorState] = {}
         self.gone: set[Stream] = set()
         self.events: list[Event] = []
         self._states = dict(states)
+        self._since = since
         self._rules = rules
-        self._armed = sum([state.baseline is not None for state in states.values()])
+        self._groups = sum([_is_armed_group(stream, state) for stream, state in states.items()])
         self._today = max([state.day for state in states.values()], default=0)
 
     def add(self, observation: Observation) -> None:
@@ -83,15 +91,20 @@ class _Fold:
                     continue
                 before = begin(self._today)
                 self.gone.discard(stream)
-            streams = max(1, self._armed)
-            after = observe(before, value, at=observation.ended_at, day=self._today, streams=streams, rules=self._rules)
+            after = self._after(before, stream, value, at=observation.ended_at)
             self._states[stream] = self.changed[stream] = after
             if before.baseline is not after.baseline or before.alarm is not after.alarm:
                 self._compare(stream, before, after=after, at=observation.ended_at)
 
+    def _after(self, before: DetectorState, stream: Stream, value: float, *, at: datetime) -> DetectorState:
+        if at < self._since:
+            return learn(before, value, day=self._today, rules=self._rules)
+        part = part_of(stream, groups=self._groups, rules=self._rules)
+        return observe(before, value, at=at, day=self._today, part=part, rules=self._rules)
+
     def _compare(self, stream: Stream, before: DetectorState, *, after: DetectorState, at: datetime) -> None:
-        if before.baseline is None and after.baseline is not None:
-            self._armed += 1
+        if before.baseline is None:
+            self._groups += _is_armed_group(stream, after)
         if before.alarm is not None and after.alarm is None:
             self.events.append(Recovered(stream=stream, at=at))
         elif before.alarm is None and after.alarm is not None and after.baseline is not None:
@@ -104,6 +117,10 @@ class _Fold:
             state = self._states.pop(stream)
             self.changed.pop(stream, None)
             self.gone.add(stream)
-            self._armed -= state.baseline is not None
+            self._groups -= _is_armed_group(stream, state)
             if state.alarm is not None:
                 self.events.append(Lost(stream=stream, at=at))
+
+
+def _is_armed_group(stream: Stream, state: DetectorState) -> bool:
+    return state.baseline is not None and stream.dimension is not Dimension.OVERALL

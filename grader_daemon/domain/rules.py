@@ -20,6 +20,7 @@ Effect = Annotated[float, msgspec.Meta(ge=-100.0, le=100.0)]
 Score = Annotated[int, msgspec.Meta(ge=1, le=5)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Part = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
+InnerPart = Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
 
 
 class FailureRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -205,11 +206,12 @@ class AlertRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     arming_sessions: Positive
     drops: Annotated[tuple[Part, ...], msgspec.Meta(min_length=1, max_length=8)]
     months_per_false_alarm: Positive
+    overall_part: InnerPart
+    completion_part: InnerPart
     months_per_false_recovery: Positive
     critical_rate_drop: Part
     critical_score_drop: Annotated[float, msgspec.Meta(gt=0.0, le=4.0)]
     share_change: Part
-    verdict_part: Annotated[float, msgspec.Meta(gt=0.5, le=1.0)]
     streams: Positive
     forget_days: Positive
     thresholds: tuple[ThresholdRule, ...]

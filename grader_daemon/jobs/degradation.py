@@ -1,14 +1,15 @@
 """The watch on quality: every finished session goes through the detectors once, and what they find is told once.
 
 A session is taken up when it has been quiet for as long as a session may be idle, so one that is resumed soon is seen
-as it ended. How far the watch has read, its detectors, its alerts and what is to be told of them change in one
-transaction.
+as it ended. What ended before the daemon's first start is history: the detectors learn from it what is normal, and no
+alert opens for it; nor for what is imported long after it ended. How far the watch has read, its detectors, its alerts
+and what is to be told of them change in one transaction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import msgspec
 import structlog
@@ -17,7 +18,7 @@ from grader_daemon.alerts import policy, thresholds
 from grader_daemon.alerts.detector import DetectorState
 from grader_daemon.alerts.watch import Alarmed, Event, Lost, watch
 from grader_daemon.domain.alert import Alert, AlertKind, Observation, Stream
-from grader_daemon.domain.calendar import day_of, last_days
+from grader_daemon.domain.calendar import Span, day_of, last_days
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
 from grader_daemon.domain.schema import SCHEMA_VERSION
@@ -29,6 +30,10 @@ from grader_daemon.storage.alerts import Position
 _AT_ONCE = 2000
 _SAMPLE = 2000
 _FIRST_DAYS = timedelta(days=56)
+"""So much of the past is learned from at the first start."""
+_LATE = timedelta(days=1)
+"""Sessions that come later than that, while the watch looks, are of the past: they were imported."""
+_EVER = datetime.min.replace(tzinfo=UTC)
 _MOMENT = timedelta(microseconds=1)
 _LOST = "It had no sessions for so long that it is watched no more; whether it is back is not known."
 _BEGUN_ANEW = "Its detectors began anew; whether it is back is not known."
@@ -66,22 +71,41 @@ class DegradationWatch:
         Returns:
             whether there was anything new.
         """
+        since = self._watched_from(now)
         if not self._is_settled():
             return False
-        watched = self._watch_sessions(now)
-        return self._check_thresholds(now) or watched
+        watched = self._watch_sessions(now, since=since)
+        return self._check_thresholds(now, since=since) or watched
+
+    def _watched_from(self, now: datetime) -> datetime:
+        """When the watch began: now, if it did not yet or that lies in the future, by a clock that was wrong."""
+        since, position = self._store.alerts.watched_from(), self._store.alerts.position()
+        if position is not None and (since is None or since <= now):
+            return since or _EVER
+        with self._store.transaction():
+            self._store.alerts.begin(position or Position(now - _FIRST_DAYS, ""), now=now)
+        return now
 
     # -- the detectors -----------------------------------------------------------------------------------------------
 
-    def _watch_sessions(self, now: datetime) -> bool:
+    def _watch_sessions(self, now: datetime, *, since: datetime) -> bool:
         position = self._position(now)
         until = now - self._settled_after
         took_any = False
         while seen := self._store.alerts.unseen(position, until=until, limit=_AT_ONCE):
             position = Position(seen[-1].ended_at, seen[-1].session_id)
-            self._take_up(seen, position, now)
+            self._take_up(seen, position, now, since=since)
             took_any = True
+        if since < now - _LATE:
+            self._pass_over_late(now)
         return took_any
+
+    def _pass_over_late(self, now: datetime) -> None:
+        """Let the position follow the clock where no sessions come; once in a day, because it is a write."""
+        position = self._store.alerts.position()
+        if position is not None and position.ended_at < now - 2 * _LATE:
+            with self._store.transaction():
+                self._store.alerts.advance(Position(now - _LATE, ""), ())
 
     def _position(self, now: datetime) -> Position:
         """Where to read on; one that lies in the future was written under a clock that was wrong."""
@@ -90,9 +114,9 @@ class DegradationWatch:
             position = self._store.alerts.last_watched(now)
         return position or Position(now - _FIRST_DAYS, "")
 
-    def _take_up(self, seen: Sequence[Observation], position: Position, now: datetime) -> None:
+    def _take_up(self, seen: Sequence[Observation], position: Position, now: datetime, *, since: datetime) -> None:
         states = self._states(now)
-        outcome = watch(states, seen, rules=self._rules)
+        outcome = watch(states, seen, since=since, rules=self._rules)
         standing = {stream for stream, state in states.items() if state.alarm is not None}
         with self._store.transaction():
             changed = {stream: _encode(state) for stream, state in outcome.states.items()}
@@ -117,16 +141,16 @@ class DegradationWatch:
 
     # -- thresholds --------------------------------------------------------------------------------------------------
 
-    def _check_thresholds(self, now: datetime) -> bool:
+    def _check_thresholds(self, now: datetime, *, since: datetime) -> bool:
         if not self._rules.thresholds and not any(map(_is_threshold, self._store.alerts.open())):
             return False
         with self._store.transaction():
-            changed = self._compare_thresholds(now)
+            changed = self._compare_thresholds(now, since=since)
             told = self._keep(changed, now)
         self._tell(told)
         return bool(changed)
 
-    def _compare_thresholds(self, now: datetime) -> list[Alert]:
+    def _compare_thresholds(self, now: datetime, *, since: datetime) -> list[Alert]:
         """Give the alerts that open or end now. One whose rule is gone, or is about something else, ends."""
         standing = {
             (alert.rule, alert.drops[0].stream): alert for alert in self._store.alerts.open() if _is_threshold(alert)
@@ -137,7 +161,7 @@ class DegradationWatch:
             if not any(rule.name == name and _is_about(rule, stream) for rule in self._rules.thresholds)
         ]
         for rule in self._rules.thresholds:
-            for group, sums in self._groups_of(rule, now):
+            for group, sums in self._groups_of(rule, now, since=since):
                 known = standing.get((rule.name, Stream(rule.metric, rule.dimension, group)))
                 found = thresholds.found_in(sums, rule.metric)
                 if known is None and thresholds.opens(rule, found):
@@ -146,9 +170,10 @@ class DegradationWatch:
                     changed.append(msgspec.structs.replace(known, resolved_at=now))
         return changed
 
-    def _groups_of(self, rule: ThresholdRule, now: datetime) -> Iterable[tuple[str, Sums]]:
+    def _groups_of(self, rule: ThresholdRule, now: datetime, *, since: datetime) -> Iterable[tuple[str, Sums]]:
         """Give the groups that a rule is about: all of its dimension unless it names one."""
-        span = last_days(rule.days, day_of(now, self._zone))
+        last = last_days(rule.days, day_of(now, self._zone))
+        span = Span(max(last.first, day_of(since, self._zone)), last.last)
         if rule.dimension is Dimension.OVERALL or rule.group is not None:
             name = rule.group or ""
             return [(name, self._store.rollups.group(rule.dimension, name, span))]

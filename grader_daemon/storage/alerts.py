@@ -127,6 +127,18 @@ class Alerts:
         rows = self._database.rows("SELECT ended_at, session_id FROM alert_position")
         return Position(known_moment(rows[0][0]), rows[0][1]) if rows else None
 
+    def watched_from(self) -> datetime | None:
+        """When the watch began; None before it began, and where that was not noted."""
+        rows = self._database.rows("SELECT watched_from FROM alert_position")
+        return to_moment(rows[0][0]) if rows else None
+
+    def begin(self, position: Position, *, now: datetime) -> None:
+        """Note that the watch begins now, and reads from a position on."""
+        self._database.connection.execute(
+            "INSERT OR REPLACE INTO alert_position (id, ended_at, session_id, watched_from) VALUES (1, ?, ?, ?)",
+            (to_text(position.ended_at), position.session_id, to_text(now)),
+        )
+
     def last_watched(self, until: datetime) -> Position | None:
         """Give the newest session that the watch has seen, of those that ended up to `until`."""
         rows = self._database.rows(
@@ -139,8 +151,7 @@ class Alerts:
     def advance(self, position: Position, seen: Sequence[Observation]) -> None:
         """Note how far the watch has read, and which sessions it saw: one that is resumed does not count again."""
         self._database.connection.execute(
-            "INSERT OR REPLACE INTO alert_position (id, ended_at, session_id) VALUES (1, ?, ?)",
-            (to_text(position.ended_at), position.session_id),
+            "UPDATE alert_position SET ended_at = ?, session_id = ?", (to_text(position.ended_at), position.session_id)
         )
         self._database.connection.executemany(
             "UPDATE session_details SET watched = 1 WHERE session_id = ?", [(each.session_id,) for each in seen]

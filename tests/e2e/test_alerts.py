@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import sqlite3
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -67,6 +68,23 @@ def _history(folder: Path, *, days_ago: int, days: int, per_day: int, completed_
         write_ended(folder, f"d{days_ago}_{number:04d}", ended_at, turns(1) if good else failing(3))
 
 
+def _stopped(home: Path, *, days_ago: int) -> None:
+    """Let the daemon have looked last so many days ago, when it was there for long already."""
+    then = (now() - timedelta(days=days_ago)).isoformat()
+    with sqlite3.connect(home / DATABASE) as database:
+        database.execute("UPDATE alert_position SET ended_at = ?1, session_id = '', watched_from = ?1", (then,))
+    database.close()
+
+
+def test_an_archive_opens_no_alert(home: Path, sessions: Path, start_daemon: StartDaemon) -> None:
+    _history(sessions, days_ago=25, days=10, per_day=20, completed_of_ten=9)
+    _history(sessions, days_ago=15, days=8, per_day=20, completed_of_ten=2)
+    start_daemon(arguments=["--once"], **QUICK).wait_for_end()
+
+    assert query(home / DATABASE, "SELECT count(*) AS graded FROM session_grades") == [{"graded": 360}]
+    assert query(home / DATABASE, "SELECT * FROM alerts") == []
+
+
 def test_a_drop_is_told_once_everywhere_and_resolves(
     home: Path, sessions: Path, start_daemon: StartDaemon, receiver: Receiver, tmp_path: Path
 ) -> None:
@@ -75,9 +93,11 @@ def test_a_drop_is_told_once_everywhere_and_resolves(
         **QUICK,
         "alert_webhook_url": receiver.url,
         "alert_webhook_secret": SECRET,
-        "alert_command": f"sh -c 'cat >> {told_file}'",
+        "alert_command": json.dumps(["sh", "-c", f"cat >> {told_file}"]),
     }
     _history(sessions, days_ago=25, days=10, per_day=20, completed_of_ten=9)
+    start_daemon(arguments=["--once"], **QUICK).wait_for_end()
+    _stopped(home, days_ago=15)
     _history(sessions, days_ago=15, days=8, per_day=20, completed_of_ten=2)
     daemon = start_daemon(**settings)
     opened = daemon.wait_for_event("alert.opened")
@@ -99,6 +119,7 @@ def test_a_drop_is_told_once_everywhere_and_resolves(
     assert run_command(home, "alerts", "ack", str(opened["alert"]), "--note", "I know").returncode == 0
     assert "Note: I know" in run_command(home, "alerts", "show", str(opened["alert"])).stdout
 
+    _stopped(home, days_ago=7)
     _history(sessions, days_ago=6, days=5, per_day=30, completed_of_ten=9)
     again = start_daemon(**settings)
     resolved = again.wait_for_event("alert.resolved", alert=opened["alert"])

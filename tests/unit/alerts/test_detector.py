@@ -36,7 +36,7 @@ day_lists = st.lists(st.lists(unit, max_size=12), min_size=1, max_size=12)
 
 def next_day(state: DetectorState, day: int) -> DetectorState:
     """One good session on the day."""
-    return observe(state, 1.0, at=at(day), day=day, streams=1, rules=SHIPPED)
+    return observe(state, 1.0, at=at(day), day=day, part=1.0, rules=SHIPPED)
 
 
 def alarmed_state() -> DetectorState:
@@ -89,8 +89,8 @@ def test_only_so_many_days_are_kept() -> None:
 
 def test_a_day_before_the_last_one_counts_as_the_last_one() -> None:
     state = final(WEEKS)
-    back = observe(state, 1.0, at=at(3), day=3, streams=1, rules=SHIPPED)
-    same = observe(state, 1.0, at=at(3), day=state.day, streams=1, rules=SHIPPED)
+    back = observe(state, 1.0, at=at(3), day=3, part=1.0, rules=SHIPPED)
+    same = observe(state, 1.0, at=at(3), day=state.day, part=1.0, rules=SHIPPED)
     assert back == same
 
 
@@ -190,14 +190,14 @@ def test_the_days_of_a_drop_are_let_go() -> None:
 
 
 def test_more_streams_ask_for_more_evidence() -> None:
-    alone, among_many = (first_alarm(steps(WEEKS + BAD * 20, streams=streams)) for streams in (1, 1000))
+    alone, among_many = (first_alarm(steps(WEEKS + BAD * 20, part=part)) for part in (1.0, 0.001))
     assert alone is not None
     assert among_many is not None
     assert alone < among_many
 
 
 def test_the_threshold_is_of_all_streams_together() -> None:
-    one, ten = (next(state for state in steps(WEEKS + BAD * 20, streams=streams) if state.alarm) for streams in (1, 10))
+    one, ten = (next(state for state in steps(WEEKS + BAD * 20, part=part) if state.alarm) for part in (1.0, 0.1))
     assert alarm_of(ten).threshold == pytest.approx(10 * alarm_of(one).threshold, rel=0.05)
 
 
@@ -312,7 +312,7 @@ def test_other_drops_in_the_rules_begin_afresh_with_the_next_baseline() -> None:
     state = final(MONTH)
     rules = msgspec.structs.replace(SHIPPED, drops=(0.1, 0.2))
     day = state.day + SHIPPED.baseline_days
-    later = observe(state, 1.0, at=at(day), day=day, streams=1, rules=rules)
+    later = observe(state, 1.0, at=at(day), day=day, part=1.0, rules=rules)
     assert {len(baseline_of(later).stakes), len(later.evidence), len(later.climbs), len(later.starts)} == {2}
     assert later.climbs == (1.0, 1.0)
 
@@ -347,7 +347,7 @@ def test_a_state_keeps_its_promises_and_round_trips(days: list[list[float]], pau
     state = begin(0)
     for day, values in zip(itertools.accumulate(pauses), days, strict=False):
         for value in values:
-            state = observe(state, value, at=at(day), day=day, streams=3, rules=HASTY)
+            state = observe(state, value, at=at(day), day=day, part=1 / 3, rules=HASTY)
             assert all(amount >= 0 for amount in state.evidence)
             assert all(climb >= 1 for climb in state.climbs)
             assert (state.baseline is not None) or state.alarm is None

@@ -11,7 +11,7 @@ from grader_daemon.alerts.detector import DetectorState, begin, observe
 from grader_daemon.alerts.watch import Alarmed, Event, Lost, Recovered, watch
 from grader_daemon.domain.alert import Metric, Observation, Stream
 from grader_daemon.domain.rollup import Dimension
-from tests.alert_examples import HASTY, OVERALL, SHIPPED, at, bad_observation, evenly, observation, use
+from tests.alert_examples import HASTY, OVERALL, SHIPPED, START, at, bad_observation, evenly, observation, use
 
 CODING = Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "coding")
 States = dict[Stream, DetectorState]
@@ -30,7 +30,7 @@ def in_batches(observations: Sequence[Observation], cuts: Sequence[int]) -> tupl
     states: States = {}
     events: list[Event] = []
     for start, end in zip((0, *cuts), (*cuts, len(observations)), strict=True):
-        watched = watch(states, observations[start:end], rules=HASTY)
+        watched = watch(states, observations[start:end], since=START, rules=HASTY)
         events += watched.events
         rows = {stream: msgspec.json.encode(state) for stream, state in watched.states.items()}
         for stream in watched.gone:
@@ -52,7 +52,7 @@ HISTORY = [
 
 
 def test_a_drop_is_told_with_its_numbers() -> None:
-    watched = watch({}, sessions([*evenly(0.9, 100), *evenly(0.1, 30)]), rules=HASTY)
+    watched = watch({}, sessions([*evenly(0.9, 100), *evenly(0.1, 30)]), since=START, rules=HASTY)
     [event] = [event for event in watched.events if event.stream == OVERALL]
     assert isinstance(event, Alarmed)
     state = watched.states[OVERALL]
@@ -62,7 +62,7 @@ def test_a_drop_is_told_with_its_numbers() -> None:
 
 
 def test_a_recovery_is_told() -> None:
-    watched = watch({}, sessions([*evenly(0.9, 100), *evenly(0.1, 30), *evenly(0.9, 100)]), rules=HASTY)
+    watched = watch({}, sessions([*evenly(0.9, 100), *evenly(0.1, 30), *evenly(0.9, 100)]), since=START, rules=HASTY)
     mine = [event for event in watched.events if event.stream == OVERALL]
     assert [type(event) for event in mine] == [Alarmed, Recovered]
     assert mine[0].at < mine[1].at
@@ -70,22 +70,22 @@ def test_a_recovery_is_told() -> None:
 
 
 def test_only_what_changed_is_given() -> None:
-    first = watch({}, sessions(evenly(0.9, 20), model="m"), rules=HASTY)
-    second = watch(first.states, [observation(1)], rules=HASTY)
+    first = watch({}, sessions(evenly(0.9, 20), model="m"), since=START, rules=HASTY)
+    second = watch(first.states, [observation(1)], since=START, rules=HASTY)
     assert set(second.states) < set(first.states)
     assert second.gone == frozenset()
 
 
 def test_no_sessions_change_nothing() -> None:
-    states = watch({}, sessions(evenly(0.9, 20)), rules=HASTY).states
-    nothing = watch(states, [], rules=HASTY)
+    states = watch({}, sessions(evenly(0.9, 20)), since=START, rules=HASTY).states
+    nothing = watch(states, [], since=START, rules=HASTY)
     assert (nothing.states, nothing.gone, nothing.events) == ({}, frozenset(), ())
 
 
 def test_states_that_are_given_are_left_alone() -> None:
-    states = watch({}, sessions(evenly(0.9, 20)), rules=HASTY).states
+    states = watch({}, sessions(evenly(0.9, 20)), since=START, rules=HASTY).states
     kept = dict(states)
-    watch(states, [*sessions(evenly(0.9, 20), 1), observation(90)], rules=HASTY)
+    watch(states, [*sessions(evenly(0.9, 20), 1), observation(90)], since=START, rules=HASTY)
     assert states == kept
 
 
@@ -103,27 +103,78 @@ def test_the_history_that_is_cut_has_everything_in_it() -> None:
 # -- how many are watched ------------------------------------------------------------------------------------------
 
 
-def test_the_threshold_counts_the_streams_that_are_armed() -> None:
-    states = watch({}, sessions(evenly(0.9, 100)), rules=HASTY).states
-    armed = sum(state.baseline is not None for state in states.values())
-    alone = states[OVERALL]
-    for number in range(40):
-        after = watch(states, [bad_observation(5 + number / 20)], rules=HASTY)
+@pytest.mark.parametrize(
+    ("stream", "part"),
+    [
+        pytest.param(OVERALL, SHIPPED.overall_part * SHIPPED.completion_part, id="completion-of-all-sessions"),
+        pytest.param(  # four metrics of one task type share what is left to groups
+            Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "general"),
+            (1 - SHIPPED.overall_part) / 4,
+            id="one-group",
+        ),
+    ],
+)
+def test_a_stream_has_its_part_of_the_false_alarms(stream: Stream, part: float) -> None:
+    states = watch({}, sessions(evenly(0.9, 100), tool_calls=1), since=START, rules=HASTY).states
+    alone = states[stream]
+    for number in range(60):
+        when = at(5 + number / 20)
+        after = watch(states, [bad_observation(5 + number / 20, tool_calls=1)], since=START, rules=HASTY)
         states = {**states, **after.states}
-        alone = observe(
-            alone, 0.0, at=at(5 + number / 20), day=at(5 + number / 20).date().toordinal(), streams=armed, rules=HASTY
-        )
-    assert armed > 1
-    assert states[OVERALL] == alone
+        alone = observe(alone, 0.0, at=when, day=when.date().toordinal(), part=part, rules=HASTY)
+    assert states[stream] == alone
     assert alone.alarm is not None
+
+
+# -- history -------------------------------------------------------------------------------------------------------
+
+
+def test_history_opens_nothing_whatever_is_in_it() -> None:
+    history = sessions([*evenly(0.9, 200), *evenly(0.1, 200)])
+    watched = watch({}, history, since=at(20), rules=HASTY)
+    assert watched.events == ()
+    assert watched.states[OVERALL].seen.sessions == 400
+    assert watched.states[OVERALL].baseline is None
+
+
+def test_the_first_session_after_the_history_arms_what_it_taught() -> None:
+    learned = watch({}, sessions(evenly(0.9, 200)), since=at(10), rules=HASTY).states
+    armed = watch(learned, [observation(10)], since=at(10), rules=HASTY).states[OVERALL]
+    assert armed.baseline is not None
+    assert armed.baseline.values.sessions == 201
+    assert armed.evidence == (0.0,) * len(HASTY.drops)
+
+
+def test_a_drop_after_the_history_is_found_against_it() -> None:
+    learned = watch({}, sessions(evenly(0.9, 200)), since=at(10), rules=HASTY).states
+    events = watch(learned, sessions(evenly(0.1, 60), 10), since=at(10), rules=HASTY).events
+    [first, *_] = events
+    assert isinstance(first, Alarmed)
+    assert first.alarm.began_at >= at(10)
+
+
+def test_history_of_a_stream_that_is_watched_is_no_evidence() -> None:
+    states = watch({}, sessions(evenly(0.9, 100)), since=START, rules=HASTY).states
+    after = watch(states, sessions(evenly(0.0, 100), 5), since=at(50), rules=HASTY)
+    assert after.events == ()
+    assert after.states[OVERALL].evidence == states[OVERALL].evidence
+
+
+def test_history_is_no_part_of_a_drop_or_its_recovery() -> None:
+    states = watch({}, sessions([*evenly(0.9, 100), *evenly(0.1, 30)]), since=START, rules=HASTY).states
+    after = watch(states, sessions(evenly(1.0, 100), 7), since=at(50), rules=HASTY)
+    assert after.events == ()
+    assert after.states[OVERALL].alarm == states[OVERALL].alarm is not None
 
 
 def test_no_more_streams_are_kept_than_the_rules_allow() -> None:
     rules = msgspec.structs.replace(HASTY, streams=5)
-    states = watch({}, [observation(number, task_type=f"type {number}") for number in range(5)], rules=rules).states
+    states = watch(
+        {}, [observation(number, task_type=f"type {number}") for number in range(5)], since=START, rules=rules
+    ).states
     assert len(states) == 5
     assert {stream.dimension for stream in states} == {Dimension.OVERALL, Dimension.TASK_TYPE}
-    full = watch(states, [observation(5, task_type="another")], rules=rules)
+    full = watch(states, [observation(5, task_type="another")], since=START, rules=rules)
     assert {stream.dimension for stream in full.states} == {Dimension.OVERALL}
 
 
@@ -135,8 +186,8 @@ def test_no_more_streams_are_kept_than_the_rules_allow() -> None:
     [pytest.param(5, False, id="as-long-as-the-rules-say"), pytest.param(6, True, id="longer-than-the-rules-say")],
 )
 def test_a_stream_without_sessions_is_let_go(day: int, is_gone: bool) -> None:
-    states = watch({}, [observation(0, task_type="coding")], rules=HASTY).states
-    later = watch(states, [observation(day)], rules=HASTY)
+    states = watch({}, [observation(0, task_type="coding")], since=START, rules=HASTY).states
+    later = watch(states, [observation(day)], since=START, rules=HASTY)
     assert (CODING in later.gone) is is_gone
     assert OVERALL not in later.gone or day > HASTY.forget_days
 
@@ -147,24 +198,26 @@ def test_a_stream_that_comes_back_begins_anew() -> None:
         observation(20),
         observation(21, task_type="coding"),
     ]
-    states = watch({}, observations[:40], rules=HASTY).states
-    later = watch(states, observations[40:], rules=HASTY)
+    states = watch({}, observations[:40], since=START, rules=HASTY).states
+    later = watch(states, observations[40:], since=START, rules=HASTY)
     assert CODING not in later.gone
     day = at(21).date().toordinal()
-    assert later.states[CODING] == observe(begin(day), 1.0, at=at(21), day=day, streams=1, rules=HASTY)
+    assert later.states[CODING] == observe(begin(day), 1.0, at=at(21), day=day, part=1.0, rules=HASTY)
 
 
 def test_a_stream_that_is_let_go_makes_room() -> None:
     rules = msgspec.structs.replace(HASTY, streams=6)
     observations = [observation(0, task_type="old"), observation(3), observation(6, task_type="new")]
-    watched = watch({}, observations, rules=rules)
+    watched = watch({}, observations, since=START, rules=rules)
     assert {stream.name for stream in watched.states} == {"", "new"}
 
 
 def test_an_alarm_that_nothing_is_heard_of_is_lost_and_not_recovered() -> None:
-    states = watch({}, sessions([*evenly(0.9, 60), *evenly(0.1, 30)], task_type="coding"), rules=HASTY).states
+    states = watch(
+        {}, sessions([*evenly(0.9, 60), *evenly(0.1, 30)], task_type="coding"), since=START, rules=HASTY
+    ).states
     assert states[CODING].alarm is not None
-    later = watch(states, [observation(8), observation(13)], rules=HASTY)
+    later = watch(states, [observation(8), observation(13)], since=START, rules=HASTY)
     mine = [event for event in later.events if event.stream == CODING]
     assert mine == [Lost(stream=CODING, at=at(13))]
     assert CODING in later.gone
@@ -172,7 +225,7 @@ def test_an_alarm_that_nothing_is_heard_of_is_lost_and_not_recovered() -> None:
 
 def test_a_stream_without_sessions_has_neither_alarm_nor_recovery() -> None:
     history = sessions(evenly(0.9, 200), task_type="coding")
-    states = watch({}, history, rules=SHIPPED).states
-    later = watch(states, sessions(evenly(0.9, 400), 10), rules=SHIPPED)
+    states = watch({}, history, since=START, rules=SHIPPED).states
+    later = watch(states, sessions(evenly(0.9, 400), 10), since=START, rules=SHIPPED)
     assert later.events == ()
     assert CODING not in later.states

@@ -25,7 +25,7 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
-from grader_daemon.errors import ConfigurationError, StoreError
+from grader_daemon.errors import ConfigurationError, GraderError, StoreError
 from grader_daemon.jobs import degradation
 from grader_daemon.jobs.degradation import DegradationWatch
 from grader_daemon.log.sentences import sentence
@@ -33,6 +33,7 @@ from grader_daemon.reports.quoting import plain
 from grader_daemon.reports.wording import alert_cause, alert_title
 from grader_daemon.rules import load_rules
 from grader_daemon.storage import Store
+from grader_daemon.storage.alerts import Position
 from tests.feedback_examples import said
 from tests.strategies import grade, new_grade
 
@@ -75,13 +76,18 @@ class World:
         rules: AlertRules = SHIPPED,
         *,
         channels: Sequence[str] = CHANNELS,
+        first_start: datetime | None = START - YEAR,
     ) -> None:
+        """`first_start` is when the daemon started first, a year ago; None when it never did."""
         self.store = store
         self.rules = rules
         self.settled = True
         self.channels = channels
         self._numbers = itertools.count()
         self.restart()
+        if first_start is not None:
+            with store.transaction():
+                store.alerts.begin(Position(START - YEAR, ""), now=first_start)
 
     def restart(self, rules: AlertRules | None = None) -> None:
         """The daemon starts again, with other rules if there are any."""
@@ -149,6 +155,10 @@ class World:
     def payloads(self) -> list[dict[str, Any]]:
         return [json.loads(row[0]) for row in self.store.rows("SELECT payload FROM alert_outbox ORDER BY id")]
 
+    def findings(self) -> dict[str, list[Any]]:
+        """All that the watch keeps, but for how far it has read."""
+        return self.rows(*(table for table in TABLES if table != "alert_position"))
+
     def rows(self, *tables: str) -> dict[str, list[Any]]:
         return {table: self.store.rows(f"SELECT * FROM {table}") for table in tables or TABLES}
 
@@ -212,7 +222,7 @@ def test_nothing_happens_before_it_is_settled(world: World, logs: Logs) -> None:
 
 def test_nothing_happens_without_sessions(world: World, logs: Logs) -> None:
     assert not world.run(at(0))
-    assert not any(world.rows().values())
+    assert not any(world.findings().values())
     assert logs == []
 
 
@@ -305,10 +315,10 @@ def test_running_again_writes_and_tells_nothing(world: World, logs: Logs) -> Non
     assert world.run(at(21))
     before, changes = world.rows(), world.store.connection.total_changes()
     logs.clear()
-    for now in (at(21), at(21) + SECOND, at(22), at(30)):
+    for now in (at(21), at(21) + SECOND, at(21.4)):
         assert not world.run(now)
     world.restart()
-    assert not world.run(at(31))
+    assert not world.run(at(21.5))
     assert world.rows() == before
     assert world.store.connection.total_changes() == changes
     assert logs == []
@@ -321,11 +331,97 @@ def test_a_session_is_taken_up_when_it_has_been_quiet_for_long_enough(world: Wor
     assert world.counted() == 1
 
 
-def test_of_a_new_database_the_last_weeks_are_taken_up(world: World) -> None:
+def test_of_a_new_database_the_last_weeks_are_taken_up(store: Store) -> None:
+    world = World(store, first_start=None)
     world.session(at(0))
     world.session(at(56))
     world.run(at(56) + HOUR)
     assert world.counted() == 1
+
+
+# -- history ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def new_world(store: Store) -> World:
+    """A daemon that never started."""
+    return World(store, first_start=None)
+
+
+def test_an_archive_that_is_graded_for_the_first_time_opens_nothing(new_world: World, logs: Logs) -> None:
+    new_world.drop()
+    assert new_world.run(at(20))
+    assert new_world.alerts() == []
+    assert logs == []
+    assert new_world.counted() == 400
+
+
+def test_what_the_archive_taught_is_what_a_drop_is_measured_by(new_world: World, logs: Logs) -> None:
+    new_world.phase(0, 15, good=9)
+    new_world.run(at(15))
+    new_world.phase(15, 20, good=3)
+    new_world.run_daily(16, 20)
+    assert new_world.alert().drops[0].before.value == pytest.approx(0.9, abs=0.02)
+    assert new_world.alert().began_at >= at(15)
+    assert told(logs) == [("alert.opened", 1)]
+
+
+def test_the_first_start_counts_and_not_the_end_of_the_first_grading(new_world: World) -> None:
+    new_world.phase(0, 15, good=9)
+    new_world.settled = False
+    new_world.run(at(15))
+    new_world.phase(15, 20, good=3)
+    new_world.settled = True
+    new_world.run(at(20))
+    assert len(new_world.alerts()) == 1
+
+
+def test_folders_that_come_one_after_the_other_open_nothing(new_world: World) -> None:
+    good = [new_world.made(at(number / 20), task_completed=of_ten(number, 9)) for number in range(200)]
+    bad = [new_world.made(at(10 + number / 20), task_completed=of_ten(number, 2)) for number in range(200)]
+    for number, part in enumerate((good[100:], bad, good[:100])):
+        new_world.save(*part)
+        new_world.run(at(20) + number * MINUTE)
+    assert new_world.alerts() == []
+
+
+def test_an_archive_that_comes_after_the_start_is_history(new_world: World) -> None:
+    new_world.run(at(20))
+    new_world.drop()
+    new_world.run(at(20) + HOUR)
+    assert new_world.alerts() == []
+    assert new_world.counted() == 400
+
+
+def test_sessions_that_are_imported_days_after_they_ended_are_history(world: World) -> None:
+    world.phase(0, 15, good=9)
+    world.run_daily(1, 25)
+    world.phase(16, 23, good=2)
+    world.run_daily(26, 30)
+    assert world.alerts() == []
+
+
+def test_what_ended_while_the_daemon_was_down_is_no_history(world: World) -> None:
+    world.phase(0, 15, good=9)
+    world.run_daily(1, 15)
+    world.phase(15, 25, good=2)
+    world.run(at(25))
+    assert len(world.alerts()) == 1
+
+
+def test_a_first_start_under_a_clock_that_was_ahead_is_forgotten(store: Store) -> None:
+    world = World(store, first_start=at(0) + YEAR)
+    world.run(at(0))
+    world.drop()
+    world.run_daily(1, 20)
+    assert len(world.alerts()) == 1
+
+
+def test_a_database_that_does_not_know_its_first_start_was_always_watched(world: World) -> None:
+    world.store.connection.execute("UPDATE alert_position SET watched_from = NULL")
+    world.drop()
+    world.run_daily(1, 20)
+    assert len(world.alerts()) == 1
 
 
 # -- once, however it is cut -----------------------------------------------------------------------------------------
@@ -410,7 +506,8 @@ def test_any_cut_into_runs_and_batches_gives_the_same(
 @pytest.mark.parametrize(
     "change",
     [
-        *(f"INSERT ON {table}" for table in ("alerts", "alert_streams", "alert_position", "alert_outbox")),
+        *(f"INSERT ON {table}" for table in ("alerts", "alert_streams", "alert_outbox")),
+        "UPDATE ON alert_position",
         "UPDATE ON session_details",
     ],
 )
@@ -419,7 +516,7 @@ def test_of_a_run_that_breaks_nothing_is_kept_or_told(world: World, logs: Logs, 
     world.run(at(15))
     world.phase(15, 20, good=3)
     before = world.rows()
-    with breaking(world.store, change), pytest.raises(StoreError, match="broken"):
+    with breaking(world.store, change), pytest.raises(GraderError, match="broken"):
         world.run(at(20))
     assert world.rows() == before
     assert logs == []
@@ -439,7 +536,7 @@ def test_a_watch_that_is_killed_between_batches_goes_on_where_it_was(
         world.drop()
         if name == "killed":
             dies = breaking(world.store, "UPDATE ON session_details", when=f"NEW.session_id = 's{number:04}'")
-            with dies, pytest.raises(StoreError):
+            with dies, pytest.raises(GraderError):
                 world.run(at(20))
             assert len(world.watched()) == number // 100 * 100
             world.restart()
@@ -667,10 +764,10 @@ def test_weeks_without_sessions_say_nothing(world: World, logs: Logs, drops: boo
         world.phase(15, 20, good=3)
     world.run(at(20))
     logs.clear()
-    before = world.rows()
+    before = world.findings()
     for number in range(21, 100, 3):
         assert not world.run(at(number))
-    assert world.rows() == before
+    assert world.findings() == before
     assert len(world.store.alerts.open()) == drops
     assert logs == []
 
@@ -1060,6 +1157,20 @@ def test_a_threshold_opens_below_its_limit(store: Store, logs: Logs, completed: 
     assert world.letters() == [(1, "opened", channel) for channel in CHANNELS if opens]
 
 
+@pytest.mark.parametrize(
+    ("first_start", "opens"),
+    [
+        pytest.param(at(0.9), True, id="on-the-day-of-the-first-start"),
+        pytest.param(at(1.1), False, id="on-a-day-that-was-over"),
+    ],
+)
+def test_a_threshold_looks_at_no_day_before_the_first_start(store: Store, first_start: datetime, opens: bool) -> None:
+    world = World(store, with_thresholds(HALF_FAILS), first_start=first_start)
+    _completed(world, 0, completed=0, failed=10)
+    world.run(at(1.2))
+    assert len(world.alerts()) == opens
+
+
 def test_an_alert_of_a_threshold_names_its_rule(store: Store) -> None:
     world = World(store, with_thresholds(HALF_FAILS))
     _completed(world, 0, completed=4, failed=6)
@@ -1241,7 +1352,7 @@ def test_a_silenced_threshold_is_recorded_only(store: Store, logs: Logs) -> None
 def test_a_threshold_that_breaks_is_kept_whole_or_not_at_all(store: Store, logs: Logs) -> None:
     world = World(store, with_thresholds(HALF_FAILS))
     _completed(world, 0, completed=4, failed=6)
-    with breaking(store, "INSERT ON alert_outbox"), pytest.raises(StoreError):
+    with breaking(store, "INSERT ON alert_outbox"), pytest.raises(GraderError):
         world.run(at(0) + MINUTE)
     assert world.alerts() == []
     assert logs == []

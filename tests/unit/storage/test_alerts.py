@@ -296,13 +296,17 @@ def test_a_detector_that_is_gone_and_back_is_kept(store: Store) -> None:
 
 def test_there_is_no_position_at_first(store: Store) -> None:
     assert store.alerts.position() is None
+    assert store.alerts.watched_from() is None
 
 
 def test_the_position_is_the_one_noted_last(store: Store) -> None:
+    with store.transaction():
+        store.alerts.begin(BEGINNING, now=NOW - DAY)
     for position in (Position(NOW, "b"), Position(NOW - DAY, "a"), Position(NOW + MOMENT, "c")):
         with store.transaction():
             store.alerts.advance(position, [])
         assert store.alerts.position() == position
+        assert store.alerts.watched_from() == NOW - DAY
 
 
 def test_sessions_come_in_the_order_in_which_they_ended(store: Store) -> None:
