@@ -11,7 +11,7 @@ import xxhash
 
 from grader_daemon import __version__, bootstrap
 from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
-from grader_daemon.calibration.crossvalidation import has_both, validity
+from grader_daemon.calibration.crossvalidation import doubtful_elsewhere, guesses, has_both, validity
 from grader_daemon.calibration.prior import Provenance, ShippedPrior, train_prior
 from grader_daemon.calibration.samples import Sample, by_source
 from grader_daemon.errors import InputError
@@ -44,15 +44,17 @@ def train(
     sampler = Sampler(load_rules(settings.rules_file))
     samples = list(samples_in(Path(folder), said, sampler=sampler, limits=settings.limits))
     _check(samples, len(said))
+    prior = train_prior(samples, DIRECTIONS, version=_version(samples), features_version=FEATURES_VERSION)
+    guessed = guesses(samples, DIRECTIONS)
     shipped = ShippedPrior(
-        prior=train_prior(samples, DIRECTIONS, version=_version(samples), features_version=FEATURES_VERSION),
+        prior=msgspec.structs.replace(prior, doubtful=doubtful_elsewhere(guessed, prior)),
         provenance=Provenance(
             data=data or Path(os.path.abspath(folder)).name,
             sessions={source: len(each) for source, each in by_source(samples).items()},
             made_on=bootstrap.utc_now().date().isoformat(),
             code_version=__version__,
         ),
-        validity=validity(samples, DIRECTIONS),
+        validity=validity(guessed),
     )
     return Trained(shipped=shipped, text=prior_text(shipped), missing=len(said) - len(samples))
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from grader_daemon.calibration.agreement import matthews, ranking
+from grader_daemon.calibration.doubt import doubtful
 from grader_daemon.calibration.prior import Prior, Validity, train_prior
 from grader_daemon.calibration.samples import Sample, by_source
 from grader_daemon.calibration.update import update
@@ -68,17 +69,59 @@ def leave_out(samples: Sequence[Sample]) -> Iterator[Split]:
         yield training, [samples[index] for index in part]
 
 
-def validity(samples: Sequence[Sample], directions: Mapping[str, float]) -> Validity:
-    """Train priors without what they are tested on, and give the means over sources with both outcomes."""
-    seen: list[tuple[Sample, float, bool]] = []
+class Guess(msgspec.Struct, frozen=True):
+    """What a model said of a session that it had not seen, nor any of its source."""
+
+    sample: Sample
+    likely: float
+    completed: bool
+
+
+def guesses(samples: Sequence[Sample], directions: Mapping[str, float]) -> dict[str, list[Guess]]:
+    """Train priors without what they are tested on; gives what they say, by source.
+
+    Sources in which all were completed, or none, say nothing and are left out.
+    """
+    found: dict[str, list[Guess]] = {}
     for training, tested in leave_out(samples):
         if not has_both(training):
             continue
         model = train_prior(training, directions, version="", features_version=0).model
         for sample in tested:
             likely = model.predict(sample.features) or 0.0
-            seen.append((sample, likely, likely >= model.threshold))
-    return _means(seen)
+            found.setdefault(sample.source, []).append(Guess(sample, likely, likely >= model.threshold))
+    return {
+        source: each for source, each in found.items() if 0 < sum([one.sample.completed for one in each]) < len(each)
+    }
+
+
+def validity(guessed: Mapping[str, Sequence[Guess]]) -> Validity:
+    """Say what priors are worth where they were not trained: means over the sources."""
+    rankings, by_model, by_rules = [], [], []
+    for each in guessed.values():
+        outcomes = [guess.sample.completed for guess in each]
+        rankings.append(ranking(outcomes, [guess.likely for guess in each]))
+        by_model.append(matthews(outcomes, [guess.completed for guess in each]))
+        by_rules.append(matthews(outcomes, [guess.sample.by_rules for guess in each]))
+    return Validity(
+        sources=len(rankings),
+        ranking=_mean([area for area in rankings if area is not None]),
+        model_matthews=_mean(by_model),
+        rules_matthews=_mean(by_rules),
+    )
+
+
+def doubtful_elsewhere(guessed: Mapping[str, Sequence[Guess]], prior: Prior) -> tuple[float, float]:
+    """Give the probabilities between which a prior's verdicts are little better than a guess, by these sources.
+
+    Sessions that were cut off are judged by that alone.
+    """
+    return doubtful(
+        [
+            [(guess.likely, guess.sample.completed) for guess in each if not prior.is_cut_off(guess.sample.features)]
+            for each in guessed.values()
+        ]
+    )
 
 
 def compare(
@@ -126,26 +169,6 @@ def _families(samples: Sequence[Sample]) -> list[set[str]]:
         names = {source}.union(*[family[0] for family in related])
         families.append((names, tasks[source].union(*[family[1] for family in related])))
     return [names for names, _ in families]
-
-
-def _means(seen: Sequence[tuple[Sample, float, bool]]) -> Validity:
-    groups: dict[str, list[tuple[Sample, float, bool]]] = {}
-    for each in seen:
-        groups.setdefault(each[0].source, []).append(each)
-    rankings, by_model, by_rules = [], [], []
-    for members in groups.values():
-        outcomes = [sample.completed for sample, _, _ in members]
-        area = ranking(outcomes, [likely for _, likely, _ in members])
-        if area is not None:
-            rankings.append(area)
-            by_model.append(matthews(outcomes, [verdict for _, _, verdict in members]))
-            by_rules.append(matthews(outcomes, [sample.by_rules for sample, _, _ in members]))
-    return Validity(
-        sources=len(rankings),
-        ranking=_mean(rankings),
-        model_matthews=_mean(by_model),
-        rules_matthews=_mean(by_rules),
-    )
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from grader_daemon.domain.calibration import Calibration
+import msgspec
+
+from grader_daemon.calibration.prior import Validity
+from grader_daemon.domain.calibration import FEWEST_LABELS, Calibration, Trust
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.verdict import Judge, Policy, VerdictBy
 
@@ -27,3 +30,20 @@ def judge_in_force(
 def is_of(adopted: Calibration, prior: CompletionModel) -> bool:
     """Was it learned from this prior, for the features that it reads? Else it says nothing of today's grades."""
     return adopted.evidence.prior == prior.version and adopted.model.features_version == prior.features_version
+
+
+def trust_in(judge: Judge, look: Calibration | None, validity: Validity) -> Trust:
+    """Say how far the judge in force can be trusted: by labels, if the last `look` was with it, else by its prior."""
+    is_model = judge.by is VerdictBy.MODEL
+    known = Trust(
+        version=judge.version,
+        by=judge.by,
+        agreement=validity.model_matthews if is_model else validity.rules_matthews,
+        threshold=judge.model.threshold if is_model and judge.model is not None else None,
+    )
+    if look is None or look.model != judge.model or look.evidence.counts.total < FEWEST_LABELS:
+        return known
+    agreement = look.evidence.model if is_model else look.evidence.rules
+    if agreement is None or (is_model and look.evidence.gain.value is None):
+        return known
+    return msgspec.structs.replace(known, labels=look.evidence.counts.total, agreement=agreement.mcc.value)

@@ -19,7 +19,7 @@ import msgspec
 from grader_daemon.calibration.agreement import matthews
 from grader_daemon.calibration.algebra import Matrix, cholesky, dot, solve
 from grader_daemon.calibration.samples import Sample, Scaling, by_source, scaling_of
-from grader_daemon.domain.completion_model import CUT_OFF, CompletionModel, probability
+from grader_daemon.domain.completion_model import AT_ITS_WORD, CUT_OFF, CompletionModel, probability
 from grader_daemon.domain.verdict import VerdictBy
 
 PLACES_EXPECTED = 20.0
@@ -87,8 +87,9 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
     """Weights for scaled features, each with the variance that it has from place to place; `FREE` ones are not scaled.
 
     `intercept` is the log-odds of an ordinary session; `base_rate` how many tasks are completed, the mean of sources;
-    `threshold` holds where the sessions of a place are as they ordinarily are in that place. None of this is about
-    sessions that were cut off, of which the part `completed_when_cut_off` is completed.
+    `threshold` holds where the sessions of a place are as they ordinarily are in that place. `doubtful` are the
+    probabilities between which a verdict is little better than a guess in a place that was not trained on, see `doubt`.
+    None of this is about sessions that were cut off, of which the part `completed_when_cut_off` is completed.
     """
 
     version: str
@@ -101,6 +102,7 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
     base_rate: float
     threshold: float
     completed_when_cut_off: float
+    doubtful: tuple[float, float] = AT_ITS_WORD
 
     @property
     def cut_off_at(self) -> int | None:
@@ -148,6 +150,7 @@ def unscaled(
         threshold=threshold,
         completed_when_cut_off=prior.completed_when_cut_off,
         cut_off_at=prior.cut_off_at,
+        doubtful=prior.doubtful,
     )
 
 

@@ -12,6 +12,7 @@ import msgspec
 import xxhash
 
 from grader_daemon.calibration.crossvalidation import compare
+from grader_daemon.calibration.doubt import doubtful
 from grader_daemon.calibration.prior import Prior
 from grader_daemon.calibration.samples import Sample
 from grader_daemon.calibration.update import levelled, update
@@ -73,10 +74,15 @@ def tried(prior: Prior, samples: Sequence[Sample], history: Sequence[tuple[float
 
 
 def taught(trial: Trial, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]) -> CompletionModel:
-    """Give the model of all labels, if they teach anything; its version is a digest of what it says."""
+    """Give the model of all labels, if they teach anything; its version is a digest of what it says.
+
+    With `FEWEST_LABELS` it is the labels that say at which probabilities a verdict is little better than a guess.
+    """
     if trial.teacher is None:
         return trial.untaught
     made = update(trial.teacher, samples, history=history, version="")
+    if len(samples) >= FEWEST_LABELS:
+        made = msgspec.structs.replace(made, doubtful=_doubtful(trial, samples, trial.teacher))
     return msgspec.structs.replace(made, version=learned_version(trial.teacher.version, _digest(made)))
 
 
@@ -84,6 +90,12 @@ def guess(model: CompletionModel, sample: Sample) -> tuple[float, bool]:
     """Give what a model says of a session: the probability, and the verdict; 0 where it has no idea."""
     likely = model.predict(sample.features) or 0.0
     return likely, likely >= model.threshold
+
+
+def _doubtful(trial: Trial, samples: Sequence[Sample], prior: Prior) -> tuple[float, float]:
+    """See where verdicts are little better than a guess, by labels that the probabilities have not seen."""
+    both = zip(trial.likely, samples, strict=True)
+    return doubtful([[(likely, sample.completed) for likely, sample in both if not prior.is_cut_off(sample.features)]])
 
 
 def _unmoved(prior: Prior) -> Prior:

@@ -35,6 +35,21 @@ class ReliabilityBin(msgspec.Struct, frozen=True):
     completed: Estimate
 
 
+class Trust(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the verdicts of the judge `version`, in force now, can be trusted; `by` is who decides under it.
+
+    `labels` are those of people here that say so, 0 as long as they are fewer than `FEWEST_LABELS`. `agreement` is the
+    Matthews correlation of such verdicts, -1 to 1, with these labels, else with the truth in places that the prior had
+    not seen; None where that is not known. The model says done from a probability of `threshold` on.
+    """
+
+    version: str
+    by: VerdictBy
+    labels: int = 0
+    agreement: float | None = None
+    threshold: float | None = None
+
+
 class WeightChange(msgspec.Struct, frozen=True):
     """What a feature weighs in log-odds for one standard deviation, before and now."""
 

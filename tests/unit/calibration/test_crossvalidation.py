@@ -3,7 +3,16 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from grader_daemon.calibration.crossvalidation import compare, folds, has_both, leave_out, validity
+from grader_daemon.calibration.crossvalidation import (
+    Guess,
+    compare,
+    doubtful_elsewhere,
+    folds,
+    guesses,
+    has_both,
+    leave_out,
+    validity,
+)
 from grader_daemon.calibration.update import update
 from tests.calibration_examples import DIRECTIONS, prior, sample, samples
 
@@ -49,7 +58,7 @@ def test_one_source_is_tested_by_parts_of_its_tasks() -> None:
 
 def test_a_prior_is_measured_where_it_was_not_trained() -> None:
     labelled = [each for source in ("a", "b", "c") for each in samples(150, source=source)]
-    found = validity(labelled, DIRECTIONS)
+    found = validity(guesses(labelled, DIRECTIONS))
     assert found.sources == 3
     assert found.ranking is not None
     assert 0.7 < found.ranking < 1
@@ -59,8 +68,15 @@ def test_a_prior_is_measured_where_it_was_not_trained() -> None:
 
 def test_where_the_rest_teaches_nothing_nothing_is_measured() -> None:
     failed = [msgspec.structs.replace(each, completed=False) for each in samples(20, source="failures")]
-    found = validity([*samples(40), *failed], DIRECTIONS)
+    found = validity(guesses([*samples(40), *failed], DIRECTIONS))
     assert (found.sources, found.ranking, found.model_matthews) == (0, None, None)
+
+
+def test_sessions_that_were_cut_off_say_nothing_of_where_verdicts_are_doubtful() -> None:
+    cut_off = msgspec.structs.replace(PRIOR, names=("errors_late", "grounded", "length", "cut_off"))
+    guessed = {"a": [Guess(sample(0.0, 0.0, 0.0, 1.0, completed=False), 0.9, completed=True)] * 90}
+    assert doubtful_elsewhere(guessed, PRIOR)[1] > 0.9
+    assert doubtful_elsewhere(guessed, cut_off) == doubtful_elsewhere({}, cut_off)
 
 
 def test_learning_where_all_is_different_is_better_than_the_prior_and_better_than_rules_that_guess() -> None:

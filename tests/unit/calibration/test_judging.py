@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.calibration.judging import judge_in_force
+from grader_daemon.calibration.judging import judge_in_force, trust_in
+from grader_daemon.calibration.prior import Validity
+from grader_daemon.domain.calibration import Agreement, Calibration, LabelCounts, Trust
+from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.verdict import Judge, Policy, VerdictBy
 from tests.strategies import calibration, evidence, model
 
@@ -41,3 +44,41 @@ def test_what_was_learned_stands_above_the_prior(policy: Policy, by: VerdictBy) 
 )
 def test_what_was_learned_from_another_prior_is_not_used(prior: object) -> None:
     assert judge_in_force(Policy.AUTO, LEARNED, prior=prior, prior_better=VerdictBy.RULES).model == prior  # type: ignore[arg-type]
+
+
+VALIDITY = Validity(sources=6, ranking=0.7, model_matthews=0.33, rules_matthews=0.21)
+BY_MODEL, BY_RULES = Judge(by=VerdictBy.MODEL, model=PRIOR), Judge(by=VerdictBy.RULES, model=PRIOR)
+
+
+def agreeing(mcc: float) -> Agreement:
+    none = Estimate()
+    return Agreement(brier=none, ece=none, mcc=Estimate(value=mcc, sample=60), kappa=none, auc=none)
+
+
+def look(labels: int, *, gain: float | None = 0.1, version: str = "prior-1") -> Calibration:
+    """A look at so many labels, by which the model agrees at 0.5 and the rules at 0.4."""
+    found = evidence(
+        counts=LabelCounts(given=labels), gain=Estimate(value=gain), model=agreeing(0.5), rules=agreeing(0.4)
+    )
+    return calibration(model=model(version=version), evidence=found)
+
+
+@pytest.mark.parametrize(
+    ("judge", "looked", "labels", "agreement"),
+    [
+        pytest.param(BY_MODEL, None, 0, 0.33, id="the-model-without-labels"),
+        pytest.param(BY_RULES, None, 0, 0.21, id="the-rules-without-labels"),
+        pytest.param(BY_MODEL, look(60), 60, 0.5, id="the-model-with-labels"),
+        pytest.param(BY_RULES, look(60, gain=None), 60, 0.4, id="the-rules-with-labels"),
+        pytest.param(BY_MODEL, look(49), 0, 0.33, id="too-few-labels"),
+        pytest.param(BY_MODEL, look(60, gain=None), 0, 0.33, id="labels-that-taught-nothing"),
+        pytest.param(BY_MODEL, look(60, version="prior-1-b"), 0, 0.33, id="a-look-with-another-model"),
+    ],
+)
+def test_how_far_a_judge_can_be_trusted(
+    judge: Judge, looked: Calibration | None, labels: int, agreement: float | None
+) -> None:
+    threshold = 0.5 if judge.by is VerdictBy.MODEL else None
+    assert trust_in(judge, looked, VALIDITY) == Trust(
+        version=judge.version, by=judge.by, labels=labels, agreement=agreement, threshold=threshold
+    )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from grader_daemon.calibration.doubt import doubtful
 from grader_daemon.calibration.samples import Sample
 from grader_daemon.calibration.trial import guess, taught, tried
 from tests.calibration_examples import prior, samples
@@ -32,10 +33,25 @@ def test_what_teaches_nothing_leaves_the_prior_at_the_level_of_the_sessions() ->
     assert trial.untaught.version.startswith(f"{PRIOR.version}~")
 
 
+@pytest.mark.parametrize(
+    ("labelled", "is_looked_at"),
+    [
+        pytest.param(samples(49, intercept=-3.0), False, id="too-few-labels"),
+        pytest.param(samples(200, weights=(0.0, 0.0, 4.0, 0.0)), True, id="enough-labels"),
+    ],
+)
+def test_labels_say_where_a_verdict_is_little_better_than_a_guess(labelled: list[Sample], is_looked_at: bool) -> None:
+    trial = tried(PRIOR, labelled, history=[])
+    seen = [(likely, each.completed) for likely, each in zip(trial.likely, labelled, strict=True)]
+    expected = doubtful([seen]) if is_looked_at else PRIOR.doubtful
+    assert taught(trial, labelled, history=[]).doubtful == expected
+
+
 def test_a_model_is_named_by_what_it_says() -> None:
     labelled = samples(200, weights=(0.0, 0.0, 4.0, 0.0))
-    trial = tried(PRIOR, labelled, history=[])
-    made = [taught(trial, some, history=[]).version for some in (labelled, labelled, labelled[1:])]
+    made = [
+        taught(tried(PRIOR, some, history=[]), some, history=[]).version for some in (labelled, labelled, labelled[1:])
+    ]
     assert made[0] == made[1] != made[2]
     assert all(version.startswith(f"{PRIOR.version}-") for version in made)
 
