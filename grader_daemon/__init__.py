@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from grader_daemon.api.transcript import Transcript
     from grader_daemon.domain.alert import Alert
     from grader_daemon.domain.analysis import Category, Failure, SessionState
-    from grader_daemon.domain.calibration import Calibration
+    from grader_daemon.domain.calibration import Calibration, Trust
     from grader_daemon.domain.check import Check, CheckState
     from grader_daemon.domain.completion_model import CompletionModel
     from grader_daemon.domain.difference import RegradeDiff
@@ -114,6 +114,7 @@ __all__ = [
     "StoredGrade",
     "Summary",
     "Transcript",
+    "Trust",
     "UngradableError",
     "WeeklyReport",
     "as_dict",
@@ -144,7 +145,7 @@ _HOMES = {
         "Failure",
         "SessionState",
     ),
-    "domain.calibration": ("Calibration",),
+    "domain.calibration": ("Calibration", "Trust"),
     "domain.check": (
         "Check",
         "CheckState",

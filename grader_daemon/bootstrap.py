@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from grader_daemon.errors import ConfigurationError
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
 
     from grader_daemon.calibration.lessons import Terms
     from grader_daemon.calibration.prior import ShippedPrior
+    from grader_daemon.domain.calibration import Trust
     from grader_daemon.domain.verdict import Judge
     from grader_daemon.integrations.receivers import Receiver
     from grader_daemon.integrations.scorers import QualityScorer
     from grader_daemon.jobs import Job
     from grader_daemon.jobs.calibration import Calibrator
     from grader_daemon.jobs.quality import Checker
+    from grader_daemon.jobs.weekly import WeeklyReports
     from grader_daemon.pipeline.examine import Examiner
     from grader_daemon.pipeline.ingest import Ingest
 
@@ -69,6 +72,31 @@ def read_prior(settings: Settings) -> ShippedPrior:
         named = settings.calibration_prior or "the shipped prior"
         raise ConfigurationError(f"{named} reads features of another version; train it again with `calibration train`")
     return shipped
+
+
+def read_trust(settings: Settings, store: Store | None) -> Trust:
+    """Say how far the verdicts of the judge that `make_judge` gives can be trusted; loads nothing that grading needs.
+
+    Raises:
+        ConfigurationError: the prior cannot be read.
+        StoreError: the database cannot be read.
+    """
+    from grader_daemon.calibration.judging import judge_in_force, trust_in
+    from grader_daemon.domain.verdict import Policy
+    from grader_daemon.rules.prior import load_prior
+
+    shipped = load_prior(settings.calibration_prior)
+    adopted, look = (None, None) if store is None else (store.calibrations.adopted(), store.calibrations.last_look())
+    policy, better = Policy(settings.verdict), shipped.validity.better
+    judge = judge_in_force(policy, adopted, prior=shipped.prior.model, prior_better=better)
+    return trust_in(judge, look, shipped.validity)
+
+
+def make_reports(settings: Settings, store: Store) -> WeeklyReports:
+    """What makes weekly reports."""
+    from grader_daemon.jobs.weekly import WeeklyReports
+
+    return WeeklyReports(store, zone=settings.zone, trust=partial(read_trust, settings, store))
 
 
 def make_calibrator(settings: Settings, store: Store) -> Calibrator:
@@ -154,7 +182,7 @@ def make_jobs(settings: Settings, *, is_settled: Callable[[], bool]) -> Iterator
     """
     from grader_daemon.jobs.calibration import CalibrationJob
     from grader_daemon.jobs.degradation import DegradationWatch
-    from grader_daemon.jobs.weekly import ReportJob, WeeklyReports
+    from grader_daemon.jobs.weekly import ReportJob
     from grader_daemon.rules import load_rules
 
     receivers = make_receivers(settings)
@@ -168,7 +196,7 @@ def make_jobs(settings: Settings, *, is_settled: Callable[[], bool]) -> Iterator
         is_settled=is_settled,
     )
     calibration = CalibrationJob(make_calibrator(settings, store), is_settled=is_settled)
-    reports = ReportJob(WeeklyReports(store, zone=settings.zone), is_settled=is_settled)
+    reports = ReportJob(make_reports(settings, store), is_settled=is_settled)
     yield "scheduler", store, [calibration, watch, reports]
     if receivers:
         from grader_daemon.jobs.delivery import Delivery

@@ -19,6 +19,7 @@ from grader_daemon.domain.alert import (
     Verdict,
 )
 from grader_daemon.domain.analysis import Category
+from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.estimate import Estimate, Figure, figure, mean, proportion, rate_per_call
 from grader_daemon.domain.insight import (
     Concern,
@@ -32,6 +33,7 @@ from grader_daemon.domain.insight import (
     WeeklyReport,
 )
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.verdict import VerdictBy
 
 MONDAY: Final = date(2026, 11, 16)
 WEEK: Final = "2026-W47"
@@ -55,6 +57,9 @@ def score(value: float, sample: int, *, spread: float = 1.0) -> Estimate:
     """A mean between 1 and 5 whose values differ by about `spread`; no value below 5."""
     squares = sample * (value * value + spread * spread)
     return mean(value * sample, squares, sample, lowest=1, highest=5, fewest=_FEWEST)
+
+
+TRUST = Trust(version="m1.model", by=VerdictBy.MODEL, agreement=0.33, threshold=0.31)
 
 
 def failing(failures: int, calls: int, *, sessions: int) -> Estimate:
@@ -187,6 +192,7 @@ def example_report(**changes: Any) -> WeeklyReport:
         ),
         total_sessions=93,
         unanswered=3,
+        trust=TRUST,
         sessions_before=88,
         completion_rate=figure(rate(51, 93), rate(66, 88)),
         avg_tool_efficiency=figure(score(3.1, 93), score(3.4, 88)),
@@ -231,6 +237,7 @@ def empty_report(**changes: Any) -> WeeklyReport:
     usual = example_report(
         coverage=Coverage(seen=0, graded=0, open_sessions=0, skipped={}, waiting=0, dead=0),
         total_sessions=0,
+        unanswered=0,
         sessions_before=0,
         completion_rate=NOTHING,
         avg_tool_efficiency=NOTHING,

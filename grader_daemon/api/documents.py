@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
-from grader_daemon.domain.calibration import Calibration
+from grader_daemon.domain.calibration import Calibration, Trust
 from grader_daemon.domain.grade import Grade
+from grader_daemon.reports.verdicts import verdict_words
 
 _LAST = ("ended_at", "ended_on", "error_rate", "had_user_refusal", "had_user_interruption", "state_reason", "tools")
 
@@ -16,18 +17,18 @@ GRADE_NAMES: Final = (
     *(name for name in Grade.__struct_fields__ if name not in {*_INTERNAL, *_LAST}),
     *_LAST,
     "outcome",
+    "verdict",
     "score",
 )
 """The names of a grade in JSON documents, in their order; `id` stands before them where it is stored."""
 
-_OF_NO_ANSWER = {"errors_recovered", "tool_calls_efficient", "automatic_completed", "automatic_quality"}
-"""What says nothing where nothing was scored, whatever a person says."""
+_AUTOMATIC = ("automatic_completed", "automatic_quality")
 
 
-def grade_document(grade: Grade, row_id: int | None) -> dict[str, Any]:
+def grade_document(grade: Grade, row_id: int | None, *, trust: Trust) -> dict[str, Any]:
     """Give a grade as it stands in JSON documents: the columns of `session_grades`, then the details.
 
-    What is not known of a session that was not scored is None.
+    What is not known of a session that was not scored is None. `verdict` says all of the verdict in a sentence.
     """
     document = {} if row_id is None else {"id": row_id}
     fields = msgspec.to_builtins(grade)
@@ -36,11 +37,13 @@ def grade_document(grade: Grade, row_id: int | None) -> dict[str, Any]:
         del fields[name]
     for name in _LAST:
         fields[name] = fields.pop(name)
-    fields |= {"task_completed": grade.completed, "response_quality": grade.quality}
+    fields |= {"task_completed": grade.completed, "tool_calls_efficient": grade.efficiency}
+    fields |= {"response_quality": grade.quality, "errors_recovered": grade.recovered}
     if not grade.scored:
-        fields |= dict.fromkeys(_OF_NO_ANSWER)
+        fields |= dict.fromkeys(_AUTOMATIC)
     score = None if grade.score is None else round(grade.score, 4)
-    return {**document, **fields, "outcome": grade.outcome, "score": score}
+    told = {"outcome": grade.outcome, "verdict": verdict_words(grade, trust), "score": score}
+    return {**document, **fields, **told}
 
 
 def calibration_document(made: Calibration) -> dict[str, Any]:

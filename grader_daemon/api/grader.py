@@ -19,6 +19,7 @@ from grader_daemon.api.overview import Overview, overview
 from grader_daemon.api.reader import paths_of
 from grader_daemon.api.review import SPANS_DAYS, THRESHOLD, ReviewItem, review_item
 from grader_daemon.api.transcript import Transcript, transcript
+from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.difference import RegradeDiff
 from grader_daemon.domain.feedback import Sampling
 from grader_daemon.domain.grade import Grade
@@ -42,11 +43,15 @@ _CHANGED = "the file changed since it was graded; numbers of messages may mean o
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of grading some files: grades (`id` is None when nothing was stored), skipped and ungradable ones."""
+    """What came of grading some files: grades (`id` is None when nothing was stored), skipped and ungradable ones.
+
+    `trust` says how far the verdicts can be trusted.
+    """
 
     grades: list[tuple[int | None, Grade]]
     skipped: list[tuple[str, str]]
     errors: list[tuple[str, str]]
+    trust: Trust
 
 
 class SelfGrader(CalibrationKeeper):
@@ -332,7 +337,7 @@ class SelfGrader(CalibrationKeeper):
                     errors.append((recorded.path, "the file is being written to; try again when it is quiet"))
                 case _:
                     errors.append((recorded.path, recorded.reason or "the file is gone"))
-        return Outcomes(grades=grades, skipped=skipped, errors=errors)
+        return Outcomes(grades=grades, skipped=skipped, errors=errors, trust=self.trust())
 
     def _collect_stored(
         self, recorded: Recorded, grades: list[tuple[int | None, Grade]], skipped: list[tuple[str, str]]
@@ -346,7 +351,8 @@ class SelfGrader(CalibrationKeeper):
         grades.append((stored.id, stored.grade))
 
     def _try_out(self, files: list[str]) -> Outcomes:
-        examiner = bootstrap.make_examiner(self.settings, self._judge_to_try())
+        judge, trust = self._judge_to_try()
+        examiner = bootstrap.make_examiner(self.settings, judge)
         grades: list[tuple[int | None, Grade]] = []
         skipped: list[tuple[str, str]] = []
         errors: list[tuple[str, str]] = []
@@ -360,15 +366,15 @@ class SelfGrader(CalibrationKeeper):
                     errors.append((file, error))
                 case _:
                     errors.append((file, "the file is gone or being written to"))
-        return Outcomes(grades=grades, skipped=skipped, errors=errors)
+        return Outcomes(grades=grades, skipped=skipped, errors=errors, trust=trust)
 
-    def _judge_to_try(self) -> Judge:
+    def _judge_to_try(self) -> tuple[Judge, Trust]:
         """The judge in force if there is a database to tell; none is made, nor changed, for a try."""
         try:
             with closing(bootstrap.open_store(self.settings, read_only=True)) as store:
-                return bootstrap.make_judge(self.settings, store)
+                return bootstrap.make_judge(self.settings, store), bootstrap.read_trust(self.settings, store)
         except StoreError:
-            return bootstrap.make_judge(self.settings, None)
+            return bootstrap.make_judge(self.settings, None), bootstrap.read_trust(self.settings, None)
 
     def _read_again(self, stored: StoredGrade) -> tuple[Session | None, str | None]:
         """Give the session as it is now, and why it is not there or not what was graded."""

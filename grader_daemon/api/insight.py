@@ -19,7 +19,7 @@ from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns, Weekl
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import InputError
-from grader_daemon.jobs.weekly import FIRST_WEEK, WeeklyReports
+from grader_daemon.jobs.weekly import FIRST_WEEK
 from grader_daemon.patterns.checked import checked_completion
 from grader_daemon.patterns.groups import plain_score
 from grader_daemon.patterns.issues import to_issue
@@ -171,7 +171,7 @@ class InsightReader(GradeReader):
         wanted = week_of(today).before() if day is None else week_of(day)
         if wanted.first > today or wanted.first < FIRST_WEEK:
             raise InputError(f"there is no report of week {week}: it has not begun, or is before {FIRST_WEEK.year}")
-        return WeeklyReports(self._store, zone=self.settings.zone).report(wanted, now)
+        return bootstrap.make_reports(self.settings, self._store).report(wanted, now)
 
     # -- alerts ----------------------------------------------------------------------------------------------------
 

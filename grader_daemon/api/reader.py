@@ -16,6 +16,7 @@ from grader_daemon import bootstrap
 from grader_daemon.api.elsewhere import Elsewhere, agent_elsewhere
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calendar import beginning, day_of, end_of, last_days, start_of
+from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.rollup import Dimension
@@ -231,6 +232,10 @@ class GradeReader:
             InputError: none or several do.
         """
         return self._store.find_grade(prefix)
+
+    def trust(self) -> Trust:
+        """Say how far the automatic verdicts of today can be trusted."""
+        return bootstrap.read_trust(self.settings, self._store)
 
     def quality_check(self, session_id: str) -> QualityCheck | None:
         """Give what a scorer of quality said last of a session; None when none was asked."""

@@ -22,6 +22,7 @@ from grader_daemon.cli.grades import grade_table
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.service import Service
 from grader_daemon.domain.grade import Grade
+from grader_daemon.reports.verdicts import brief_verdict
 from grader_daemon.settings import Settings, load_settings
 
 _QUIET_SECONDS = 0.5
@@ -60,15 +61,14 @@ def _show(root: Path, settings: Settings) -> int:
     agent.start()
     with GradeReader(settings=settings) as reader:
         for grade in _as_they_come(reader, agent, titles, until=began + _PATIENCE_SECONDS):
-            verdict = "completed" if grade.task_completed else "not completed"
             output.line(
-                f"  {monotonic() - began:4.1f} s  graded  {titles[grade.session_id]}: {verdict},"
-                f" tools {grade.tool_calls_efficient}/5, quality {grade.response_quality}/5, {grade.state}"
+                f"  {monotonic() - began:4.1f} s  graded  {titles[grade.session_id]}: {brief_verdict(grade)},"
+                f" tools {grade.efficiency}/5, quality {grade.quality}/5, {grade.state}"
             )
         agent.join()
-        grades = [stored.grade for stored in reader.grades()]
+        grades, trust = [stored.grade for stored in reader.grades()], reader.trust()
     output.line()
-    grade_table(grades)
+    grade_table(grades, trust)
     output.line()
     output.line("Your own sessions: grader-daemon run. The reasons of a grade: grader-daemon why SESSION.")
     return 0 if len(grades) == len(_SAMPLES) else 1

@@ -24,4 +24,4 @@ from grader_daemon.cli.options import asks
 )
 def command(*, grader: GradeReader, which: GradeFilter, form: str) -> None:
     """Write all grades, or those that are asked for, to standard output."""
-    write_grades(grader.all_grades(which), form)
+    write_grades(grader.all_grades(which), form, grader.trust())

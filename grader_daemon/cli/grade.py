@@ -33,7 +33,7 @@ def command(*, paths: tuple[Path, ...], as_json: bool, dry_run: bool) -> int:
 def _document(outcomes: Outcomes) -> dict[str, object]:
     return {
         "schema_version": SCHEMA_VERSION,
-        "grades": [grade_document(grade, row_id) for row_id, grade in outcomes.grades],
+        "grades": [grade_document(grade, row_id, trust=outcomes.trust) for row_id, grade in outcomes.grades],
         "skipped": [{"file": file, "reason": reason} for file, reason in outcomes.skipped],
         "errors": [{"file": file, "error": error} for file, error in outcomes.errors],
     }
@@ -41,7 +41,7 @@ def _document(outcomes: Outcomes) -> dict[str, object]:
 
 def _print(outcomes: Outcomes) -> None:
     if outcomes.grades:
-        grade_table(grade for _, grade in outcomes.grades)
+        grade_table((grade for _, grade in outcomes.grades), outcomes.trust)
     for file, reason in outcomes.skipped:
         output.error(f"skipped {file}: {reason}")
     for file, error in outcomes.errors:

@@ -13,11 +13,12 @@ import msgspec
 from grader_daemon.api.documents import GRADE_NAMES, grade_document
 from grader_daemon.api.reader import StoredGrade
 from grader_daemon.cli import output
-from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.text import clean, escaped
-from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.domain.verdict import Outcome, VerdictBy
+from grader_daemon.reports.verdicts import UNSURE_NOTE, brief_verdict, trust_words
 
 MAY_DROP: Final = (
     *("project", "claims", "model", "quality", "efficiency", "failures", "task type"),
@@ -32,13 +33,13 @@ _BEGINS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _TOLD_SUPPORTS = (("verified", "ok"), ("contradicted", "contradicted"))
 
 
-def grade_table(grades: Iterable[Grade]) -> None:
-    """Print grades, one a line; a verdict that a person gave is marked."""
+def grade_table(grades: Iterable[Grade], trust: Trust) -> None:
+    """Print grades, one a line, and how far their verdicts can be trusted; those that a person gave are marked."""
     grades = list(grades)
     columns: dict[str, Callable[[Grade], Any]] = {
         "session": lambda grade: grade.session_id,
         "ended": lambda grade: grade.ended_at,
-        "verdict": _verdict,
+        "verdict": brief_verdict,
         "p(done)": lambda grade: grade.p_completed,
         "task type": lambda grade: grade.task_type,
         "efficiency": lambda grade: grade.efficiency,
@@ -53,6 +54,8 @@ def grade_table(grades: Iterable[Grade]) -> None:
     output.table(list(columns), rows, may_drop=MAY_DROP)
     if any(grade.verdict_by is VerdictBy.PERSON for grade in grades):
         output.line("* said by a person")
+    unsure = f" {UNSURE_NOTE}" if any(grade.outcome is Outcome.UNSURE for grade in grades) else ""
+    output.paragraph("", f"Verdicts by the {trust.by}: {trust_words(trust)}.{unsure}")
 
 
 def borne_out(claims: Sequence[Claim]) -> str | None:
@@ -62,15 +65,9 @@ def borne_out(claims: Sequence[Claim]) -> str | None:
     return ", ".join(told) or (f"{len(claims)} unsupported" if claims else None)
 
 
-def _verdict(grade: Grade) -> str:
-    """Give the verdict, marked when a person gave it, and while the session is still open."""
-    mark = "*" if grade.verdict_by is VerdictBy.PERSON else ""
-    return f"{grade.outcome.replace('_', ' ')}{mark}{' (open)' if grade.state is SessionState.OPEN else ''}"
-
-
-def write_grades(grades: Iterable[StoredGrade], form: str) -> None:
+def write_grades(grades: Iterable[StoredGrade], form: str, trust: Trust) -> None:
     """Write grades a line each: as ``csv`` under a line of headings, or as ``ndjson``."""
-    documents = (grade_document(stored.grade, stored.id) for stored in grades)
+    documents = (grade_document(stored.grade, stored.id, trust=trust) for stored in grades)
     for line in _csv_lines(documents) if form == "csv" else map(_encoded, documents):
         output.line(line)
 

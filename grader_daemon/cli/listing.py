@@ -33,13 +33,13 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
 @json_option
 def command(*, grader: GradeReader, limit: int, which: GradeFilter, form: str, as_json: bool) -> None:
     """List grades, the session that ended last first."""
-    grades = grader.page(msgspec.structs.replace(which, limit=limit)).grades
+    grades, trust = grader.page(msgspec.structs.replace(which, limit=limit)).grades, grader.trust()
     if as_json or form == "json":
-        documents = [grade_document(stored.grade, stored.id) for stored in grades]
+        documents = [grade_document(stored.grade, stored.id, trust=trust) for stored in grades]
         output.document({"schema_version": SCHEMA_VERSION, "grades": documents})
     elif form != "table":
-        write_grades(grades, form)
+        write_grades(grades, form, trust)
     elif grades:
-        grade_table(stored.grade for stored in grades)
+        grade_table((stored.grade for stored in grades), trust)
     else:
         output.line("No such sessions.")

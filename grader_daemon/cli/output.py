@@ -22,15 +22,17 @@ from grader_daemon.domain.text import clean, escaped
 from grader_daemon.errors import InputError, OutputError
 
 if TYPE_CHECKING:
+    from grader_daemon.domain.calibration import Trust
     from grader_daemon.domain.check import Check
     from grader_daemon.domain.claims import Claim
-    from grader_daemon.domain.feedback import Feedback
+    from grader_daemon.domain.feedback import Feedback, Standing
     from grader_daemon.domain.grade import Grade
     from grader_daemon.domain.insight import StepCount
 
 _PIPED_COLUMNS = 100
 _FEWEST_COLUMNS = 20
 _PERSON = "person"
+_GOT_OVER = {"recovered": "yes", "harmful": "no", "probe": "a probe"}
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "bright_red", "unknown": "magenta", "fix": "cyan"}
 
 
@@ -221,9 +223,9 @@ def duration(seconds: float | None) -> str | None:
 
 
 def failures(grade: Grade) -> None:
-    """Print the failures of a session; those that are probes count nowhere."""
-    rows = [(failure.index, failure.tool, failure.category, failure.kind) for failure in grade.failures]
-    table(("message", "tool", "failure", "kind"), rows)
+    """Print the failures of a session, and whether it got over each; those that are probes count nowhere."""
+    rows = [(failure.index, failure.tool, failure.category, _GOT_OVER[failure.kind]) for failure in grade.failures]
+    table(("message", "tool", "failure", "got over it"), rows)
 
 
 def ledger(claims: Sequence[Claim]) -> None:
@@ -278,8 +280,21 @@ def word(value: Any, given: Feedback | None, *, otherwise: Any, digest: str | No
     """
     if given is None:
         return cell(value)
-    late = "" if given.digest == digest else ", before the session went on"
-    return f"{cell(value)}, said {_by(given)}{late}; automatically: {cell(otherwise)}"
+    return f"{cell(value)}, {said_by(given, digest)}; automatically: {cell(otherwise)}"
+
+
+def verdict(grade: Grade, trust: Trust, said: Standing, *, digest: str | None) -> str:
+    """Give the verdict as a sentence; `digest` is of the session's file as it is now."""
+    from grader_daemon.reports.verdicts import verdict_words  # `--help` must not wait for it
+
+    if said.completed is None:
+        return verdict_words(grade, trust)
+    return verdict_words(grade, trust, said=said_by(said.completed, digest))
+
+
+def said_by(given: Feedback, digest: str | None) -> str:
+    """Tell whose word something is and since when; `digest` is of the session's file as it is now."""
+    return f"said {_by(given)}{'' if given.digest == digest else ', before the session went on'}"
 
 
 def _claimed(claim: Claim) -> str:

@@ -11,10 +11,14 @@ from grader_daemon.api.review import ReviewItem
 from grader_daemon.cli import output
 from grader_daemon.cli.keys import keys
 from grader_daemon.cli.options import Whole, asks
+from grader_daemon.cli.transcript import transcript_lines
+from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import FeedbackSource
+from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.text import clean
+from grader_daemon.reports.verdicts import verdict_words
 
-_KEYS = "y completed, n not, 1-5 quality first, s skip, u undo the last, o open, q quit"
+_KEYS = "y completed, n not, 1-5 quality first, s skip, u undo the last, t the text, o its file, q quit"
 _ENDS = frozenset({"", "\x04"})
 """What stands for the end of the input: none, Ctrl-D."""
 _QUALITIES = frozenset("12345")
@@ -88,7 +92,10 @@ class _Review:
         if key in _QUALITIES:
             output.line(f"Quality {key} of 5. And was it completed, y or n?")
             return int(key)
-        if key == "o":
+        if key == "t":
+            told = self._grader.transcript(item.stored.grade.session_id, around=None)
+            output.pages(transcript_lines(told, unfolded=None))
+        elif key == "o":
             output.line(output.cell(item.stored.grade.session_file))
         elif key == "u":
             output.line("Nothing was judged in this review yet.")
@@ -106,7 +113,7 @@ class _Review:
         )
         self._judged.append(item)
         output.line(f"Kept: {output.said(given)}.")
-        _show_verdict(item)
+        _show_verdict(item, self._grader.trust())
 
     def _undo(self) -> ReviewItem:
         item = self._judged.pop()
@@ -132,15 +139,18 @@ def _show(item: ReviewItem, *, number: int, limit: int) -> None:
     output.line()
 
 
-def _show_verdict(item: ReviewItem) -> None:
+def _show_verdict(item: ReviewItem, trust: Trust) -> None:
     """Show what the grader thinks, and why."""
     grade = item.stored.grade
-    likely = "" if grade.p_completed is None else f", probability {grade.p_completed:.2f}"
-    verdict = "completed" if grade.task_completed else "not completed"
-    output.line(f"The grader says: {verdict}, quality {grade.response_quality} of 5 (by {grade.verdict_by}{likely}).")
+    output.paragraph("The grader says: ", f"{verdict_words(grade, trust)}. Quality {output.cell(grade.quality)} of 5.")
     for reason in grade.reasons:
         if reason.score in ("task_completed", "response_quality"):
-            output.paragraph("  ", f"{reason.rule}: {item.sentences[reason.rule]}")
+            output.paragraph(f"  {_effect(reason)}  ", f"{reason.rule}: {item.sentences[reason.rule]}")
+
+
+def _effect(reason: Reason) -> str:
+    """Give by how much a rule moved its score; "=" where it decides alone."""
+    return f"{'=':>4}" if reason.effect is None else f"{reason.effect:>+4g}"
 
 
 def _part(title: str, lines: Sequence[str]) -> None:

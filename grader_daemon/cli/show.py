@@ -10,6 +10,7 @@ from grader_daemon.api.labels import LabelKeeper
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, asks, json_option
 from grader_daemon.cli.people import people_words
+from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import QualityCheck
@@ -34,12 +35,13 @@ def command(*, session_id: str, grader: LabelKeeper, transcript: bool, around: i
         output.document(
             {
                 "schema_version": SCHEMA_VERSION,
-                "grade": grade_document(stored.grade, stored.id),
+                "grade": grade_document(stored.grade, stored.id, trust=grader.trust()),
                 "quality_check": msgspec.to_builtins(check),
             }
         )
     else:
-        _print(stored.grade, grader.said_of(stored.grade.session_id), digest=stored.digest, check=check)
+        said = grader.said_of(stored.grade.session_id)
+        _print(stored.grade, said, digest=stored.digest, trust=grader.trust(), check=check)
 
 
 def _show_transcript(grader: LabelKeeper, session_id: str, around: int | None, *, as_json: bool) -> None:
@@ -63,23 +65,22 @@ def _show_transcript(grader: LabelKeeper, session_id: str, around: int | None, *
             output.line(line)
 
 
-def _print(grade: Grade, said: Standing, *, digest: str | None, check: QualityCheck | None) -> None:
+def _print(grade: Grade, said: Standing, *, digest: str | None, trust: Trust, check: QualityCheck | None) -> None:
     output.facts(
         [
             ("session", grade.session_id),
             ("task", grade.task_summary),
             ("task type", grade.task_type),
             ("state", f"{grade.state} ({grade.state_reason})"),
-            ("task completed", _completed(grade, said, digest)),
-            ("  probability", _likely(grade)),
-            ("tool efficiency", f"{grade.tool_calls_efficient} of 5"),
+            ("verdict", output.verdict(grade, trust, said, digest=digest)),
+            ("tool efficiency", _of_five(grade.efficiency)),
             ("response quality", _quality(grade, said, digest)),
             *([("  checked", _checked(check))] if check is not None else []),
-            ("errors recovered", grade.errors_recovered),
-            ("session score", f"{grade.score:.2f} of 5"),
+            ("session score", None if grade.score is None else f"{grade.score:.2f} of 5"),
             ("assistant messages", grade.total_api_calls),
             ("tool calls", grade.tool_calls),
             ("failures", f"{grade.total_errors} ({grade.error_rate:.2f} per assistant message)"),
+            *([("after the last one", _after_the_last(grade))] if grade.total_errors else []),
             ("note", None if said.last is None else said.last.note),
             ("flags", ", ".join(_flags(grade))),
             ("people", ", ".join(people_words(grade))),
@@ -99,23 +100,20 @@ def _print(grade: Grade, said: Standing, *, digest: str | None, check: QualityCh
         output.failures(grade)
 
 
-def _completed(grade: Grade, said: Standing, digest: str | None) -> str:
-    otherwise = grade.automatic_completed
-    still_open = " (open)" if grade.state == "open" else ""
-    return output.word(grade.task_completed, said.completed, otherwise=otherwise, digest=digest) + still_open
+def _of_five(score: int | None) -> str | None:
+    return None if score is None else f"{score} of 5"
 
 
-def _likely(grade: Grade) -> str | None:
-    """Say how likely the model finds it that the task was completed, whoever decides."""
-    if grade.p_completed is None:
-        return None
-    is_learned = GradeVersion.read(grade.rules_version).is_learned
-    return f"{grade.p_completed:.2f}{'' if is_learned else ' (not calibrated for you yet)'}"
+def _after_the_last(grade: Grade) -> str:
+    """Say what `errors_recovered` says; whether the session got over a failure is said beside each."""
+    if grade.errors_recovered:
+        return "a tool call worked, and the session ended in an answer"
+    return "no tool call worked, or the session ended without an answer"
 
 
 def _quality(grade: Grade, said: Standing, digest: str | None) -> str:
-    quality = f"{grade.response_quality} of 5"
-    return output.word(quality, said.quality, otherwise=grade.automatic_quality, digest=digest)
+    otherwise = grade.automatic_quality if grade.scored else None
+    return output.word(_of_five(grade.quality), said.quality, otherwise=otherwise, digest=digest)
 
 
 def _checked(check: QualityCheck) -> str:

@@ -13,10 +13,12 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
 from grader_daemon.cli.people import people_words
+from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
+from grader_daemon.reports.verdicts import verdict_words
 
 _SHOWN_INDEXES = 6
 
@@ -29,18 +31,20 @@ def command(*, session_id: str, grader: SelfGrader, as_json: bool) -> None:
     """Show why a session has its grade; the beginning of its id is enough."""
     explanation = grader.explain(session_id)
     if as_json:
-        output.document(_document(explanation))
+        output.document(_document(explanation, grader.trust()))
     else:
         grade = explanation.stored.grade
-        _print(explanation, grader.said_of(grade.session_id))
+        _print(explanation, grader.said_of(grade.session_id), grader.trust())
 
 
-def _document(explanation: Explanation) -> dict[str, object]:
+def _document(explanation: Explanation, trust: Trust) -> dict[str, object]:
     grade = explanation.stored.grade
     return {
         "schema_version": SCHEMA_VERSION,
         "session_id": grade.session_id,
         "rules_version": grade.rules_version,
+        "outcome": grade.outcome,
+        "verdict": verdict_words(grade, trust),
         "reasons": [
             {
                 "score": reason.score,
@@ -62,13 +66,14 @@ def _document(explanation: Explanation) -> dict[str, object]:
     }
 
 
-def _print(explanation: Explanation, said: Standing) -> None:
+def _print(explanation: Explanation, said: Standing, trust: Trust) -> None:
     grade = explanation.stored.grade
     output.paragraph(f"{output.cell(grade.session_id)}: ", output.cell(grade.task_summary))
-    _print_unexplained(explanation, said)
-    for score, reasons in groupby(grade.reasons, key=lambda reason: reason.score):
+    told = grade.reasons if grade.scored else ()
+    _print_unexplained(explanation, said, trust, explained={reason.score for reason in told})
+    for score, reasons in groupby(told, key=lambda reason: reason.score):
         output.line()
-        output.line(f"{score} = {_value(explanation, said, score)}")
+        output.paragraph(f"{score} = ", _value(explanation, said, trust, score))
         for reason in reasons:
             meaning = f"{reason.rule}: {explanation.sentences[reason.rule]}{_where(reason)}"
             output.paragraph(f"  {_effect(reason)}  ", meaning)
@@ -98,13 +103,13 @@ def _print_likely(explanation: Explanation) -> None:
         output.paragraph(f"  {effect.log_odds:>+5.2f}  ", f"{output.cell(effect.name)} = {effect.value:g}{meaning}")
 
 
-def _print_unexplained(explanation: Explanation, said: Standing) -> None:
-    """Show what a person said of a score on which no rule spoke."""
-    explained = {reason.score for reason in explanation.stored.grade.reasons}
-    for score, given in (("task_completed", said.completed), ("response_quality", said.quality)):
-        if given is not None and score not in explained:
+def _print_unexplained(explanation: Explanation, said: Standing, trust: Trust, *, explained: set[str]) -> None:
+    """Show what a person said of a score on which no rule spoke, and that there is nothing to judge, if so."""
+    is_dead = not explanation.stored.grade.scored
+    for score, is_told in (("task_completed", is_dead or said.completed), ("response_quality", said.quality)):
+        if is_told and score not in explained:
             output.line()
-            output.line(f"{score} = {_value(explanation, said, score)}")
+            output.paragraph(f"{score} = ", _value(explanation, said, trust, score))
 
 
 def _print_evidence(explanation: Explanation) -> None:
@@ -125,12 +130,12 @@ def _print_state(grade: Grade) -> None:
         output.line(f"The session is {grade.state}: {clean(grade.state_reason)}.")
 
 
-def _value(explanation: Explanation, said: Standing, score: str) -> str:
+def _value(explanation: Explanation, said: Standing, trust: Trust, score: str) -> str:
     """Give what a score is, and what it would be if no person had said otherwise: that is what the rules explain."""
     grade, digest = explanation.stored.grade, explanation.stored.digest
     match score:
         case "task_completed":
-            return output.word(grade.task_completed, said.completed, otherwise=grade.automatic_completed, digest=digest)
+            return output.verdict(grade, trust, said, digest=digest)
         case "response_quality":
             return output.word(grade.response_quality, said.quality, otherwise=grade.automatic_quality, digest=digest)
         case _:

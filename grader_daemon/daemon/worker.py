@@ -197,11 +197,11 @@ class Worker:
             state=grade.state,
             task_type=grade.task_type,
             task=grade.task_summary,
-            completed=grade.task_completed,
+            completed=grade.completed,
             outcome=_outcome(grade),
             p_completed=grade.p_completed,
-            efficiency=grade.tool_calls_efficient,
-            quality=grade.response_quality,
+            efficiency=grade.efficiency,
+            quality=grade.quality,
             errors=grade.total_errors,
         )
         if recorded.loop_risk:

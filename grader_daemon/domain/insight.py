@@ -10,6 +10,7 @@ import msgspec
 
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import Category
+from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.rollup import Dimension
 
@@ -196,7 +197,8 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     this week. `people` is None in reports of versions that did not listen to them. `checked_completion` is the
     completion rate put right by sessions that people judged, its `sample` how many of these were drawn at random in
     the last eight weeks. `unanswered` are finished sessions without an answer or a tool call: they have no scores, and
-    no other number counts them but `coverage`.
+    no other number counts them but `coverage`. `trust` says how far verdicts, of which the completion rate is made,
+    could be trusted when the report was made.
     """
 
     report_version: int = REPORT_VERSION
@@ -210,6 +212,7 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     total_sessions: int
     unanswered: int
     sessions_before: int
+    trust: Trust
     completion_rate: Figure
     avg_tool_efficiency: Figure
     avg_response_quality: Figure

@@ -98,6 +98,11 @@ class GradeVersion(msgspec.Struct, frozen=True):
         return cls(rules, None if model == _NO_MODEL else model, VerdictBy(by))
 
     @property
+    def judge(self) -> str | None:
+        """The version of the judge, see `Judge.version`; None before there were any."""
+        return None if self.by is None else f"{self.model or _NO_MODEL}.{self.by}"
+
+    @property
     def is_learned(self) -> bool:
         """Was the model learned from labels of one's own?"""
         return self.model is not None and _LEARNED in self.model

@@ -12,6 +12,7 @@ import structlog
 
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.calendar import Span, day_of, end_of, start_of, week_name, week_of
+from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.insight import ErrorIssue, Example, IssueState, TrendPoint, WeeklyReport
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.patterns import groups
@@ -63,9 +64,11 @@ class ReportJob:
 class WeeklyReports:
     """Makes weekly reports; a stored one stands until something changes in the days that it was made of."""
 
-    def __init__(self, store: Store, *, zone: tzinfo | None) -> None:
+    def __init__(self, store: Store, *, zone: tzinfo | None, trust: Callable[[], Trust]) -> None:
+        """`trust` says how far verdicts can be trusted now."""
         self._store = store
         self._zone = zone
+        self._trust = trust
 
     def missing(self, now: datetime) -> list[Span]:
         """Give the weeks that are over and have no report, or one of other numbers, in order.
@@ -150,6 +153,7 @@ class WeeklyReports:
             total_sessions=overall.sessions,
             unanswered=overall.unanswered,
             sessions_before=overall.sessions_before,
+            trust=self._trust(),
             completion_rate=overall.completion,
             avg_tool_efficiency=overall.efficiency,
             avg_response_quality=overall.quality,

@@ -141,15 +141,16 @@ def _summary(report: WeeklyReport) -> tuple[Block, ...]:
         (RECOVERY, report.error_recovery_rate),
         (FAILURES, report.failure_rate),
     )
-    total = Prose((_total(report),))
+    total = tuple(Prose((words,)) for words in (_total(report), *wording.unanswered_words(report)))
     checked = tuple(Prose((words,)) for words in wording.checked_words(report.checked_completion))
     if not report.total_sessions and not report.sessions_before:
-        return (total,)
+        return total
+    trust = Prose((wording.trust_sentence(report),))
     changes = tuple(Prose((sentence,)) for sentence in clear_changes(figures))
     people = tuple(Prose(words) for words in wording.people_words(report))
     rows = tuple(_row(((measure.name,),), figure, measure) for measure, figure in figures)
     table = Table("The week in numbers", (Column("Measure", is_number=False), *_FIGURE_COLUMNS), rows)
-    return (total, *checked, *people, *changes, table, Prose((wording.INTERVALS_NOTE,)))
+    return (*total, trust, *checked, *people, *changes, table, Prose((wording.INTERVALS_NOTE,)))
 
 
 def _total(report: WeeklyReport) -> str:

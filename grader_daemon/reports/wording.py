@@ -22,6 +22,7 @@ from grader_daemon.domain.insight import (
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.reports.numbers import COMPLETION, MEASURES, count, estimate_words, part_words
 from grader_daemon.reports.quoting import LONGEST_ID, LONGEST_LINE, Words, joined, name, plain, remark
+from grader_daemon.reports.verdicts import trust_words
 
 INTERVALS_NOTE: Final = (
     "In parentheses: 95 % intervals. A change is better or worse only where its interval excludes 0. "
@@ -102,6 +103,22 @@ def coverage_words(coverage: Coverage) -> Words:
     )
     said = ", ".join(words for applies, words in parts if applies)
     return (f"{count(coverage.seen, 'session file')} seen: {said}.",)
+
+
+def unanswered_words(report: WeeklyReport) -> tuple[str, ...]:
+    """Say how many sessions had nothing to judge; nothing without any."""
+    if not report.unanswered:
+        return ()
+    return (f"Without an answer: {count(report.unanswered, 'more session')}, of which no number below tells.",)
+
+
+def trust_sentence(report: WeeklyReport) -> str:
+    """Say how far the verdicts that the completion rate is made of can be trusted."""
+    trust = report.trust
+    return (
+        f"Verdicts are by the {trust.by}: {trust_words(trust)}."
+        " The interval of the completion rate is about chance in the sample, not about verdicts that are wrong."
+    )
 
 
 def checked_words(checked: Estimate) -> tuple[str, ...]:

@@ -93,11 +93,11 @@ def test_a_label_is_kept_and_shown_wherever_the_verdict_is(run: Run, home: Path)
     assert [line.split()[3:5] for line in listed.splitlines() if line.startswith(FINE)] == [["not", "done*"]]
     assert "* said by a person" in listed
     shown = run(home, "show", FINE).stdout
-    assert "no, said by timmy on " in shown
-    assert "; automatically: yes" in shown
+    assert "not done, said by timmy on " in shown
+    assert "; automatically: done, by the rules" in shown
     assert "2 of 5, said by timmy on " in shown
     assert "wrong file" in shown
-    assert "task_completed = no, said by timmy on " in run(home, "why", FINE).stdout
+    assert "task_completed = not done, said by timmy on " in run(home, "why", FINE).stdout
     shown_grade = document(run(home, "show", FINE, "--json"))["grade"]
     assert (shown_grade["verdict_by"], shown_grade["automatic_completed"]) == ("person", True)
     assert FINE in run(home, "list", "--not-completed").stdout
@@ -122,7 +122,7 @@ def test_a_label_of_a_session_that_went_on_says_so(run: Run, home: Path, grader:
 
     grader.grade_session_file(file)
 
-    assert "before the session went on; automatically: yes" in run(home, "show", FINE).stdout
+    assert "before the session went on; automatically: done, by the rules" in run(home, "show", FINE).stdout
     assert "label, before it went on" in run(home, "label", "--list").stdout
 
 
@@ -404,8 +404,9 @@ def test_what_the_grader_thinks_is_not_shown_before_a_person_has_judged(review: 
 
     for word in ("completion.", "quality.", "probability", "The grader says", "yes", "quality 3"):
         assert word not in before
-    assert "The grader says: completed, quality 3 of 5 (by rules, probability " in after
-    assert "completion.phrase: the final answer says that it is done" in after
+    assert "The grader says: done, by the rules (the model: probability " in after
+    assert "Quality 3 of 5." in after
+    assert "    +1  completion.phrase: the final answer says that it is done" in after
 
 
 def test_claims_and_what_people_said_are_evidence(review: Review, home: Path, grader: SelfGrader) -> None:

@@ -18,6 +18,7 @@ from grader_daemon.cli.grades import grade_table
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.verdict import VerdictBy
 from tests.e2e.session_files import failing, now, turns, write, write_ended
+from tests.reports_examples import TRUST
 from tests.strategies import grade
 from tests.unit.cli.conftest import Ended, Run
 
@@ -154,7 +155,7 @@ def test_an_empty_table_has_its_headings(home: Path, run: Run) -> None:
 
 
 def test_names_of_a_document_are_told_in_its_order() -> None:
-    assert tuple(grade_document(grade(), None)) == GRADE_NAMES
+    assert tuple(grade_document(grade(), None, trust=TRUST)) == GRADE_NAMES
 
 
 def test_verdicts_are_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,13 +168,17 @@ def test_verdicts_are_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
         msgspec.structs.replace(known, task_completed=False, verdict_by=VerdictBy.PERSON),
     ]
 
-    grade_table(grades)
+    grade_table(grades, TRUST)
 
-    heads, *rows, note = capsys.readouterr().out.splitlines()
+    heads, *rows, note, trusted = capsys.readouterr().out.splitlines()
     place = heads.index("verdict")
     told = [row[place : heads.index("p(done)")].strip() for row in rows]
     assert told == ["done", "not done (open)", "unsure", "no answer", "not done*"]
     assert note == "* said by a person"
+    assert trusted == (
+        "Verdicts by the model: not calibrated for you; elsewhere such verdicts agree with the truth at 0.33."
+        " An unsure verdict would be wrong more than two times in five."
+    )
 
 
 @pytest.mark.parametrize(
@@ -188,7 +193,7 @@ def test_a_narrow_terminal_does_without_some_columns(
 ) -> None:
     monkeypatch.setattr(output, "_room", lambda: columns)
 
-    grade_table([grade(session_id="20261121_100000_aaaaaa", model="model-1", project="/home/timmy/work")])
+    grade_table([grade(session_id="20261121_100000_aaaaaa", model="model-1", project="/home/timmy/work")], TRUST)
 
     shown = capsys.readouterr().out
     assert ("(too narrow for: " + ", ".join(left_out) + ")" in shown) == bool(left_out)

@@ -43,11 +43,11 @@ def test_a_line_of_the_log_is_for_people(capsys: pytest.CaptureFixture[str], mes
     assert printed == f"{AT.astimezone():%Y-%m-%d %H:%M:%S %Z}  info     {shown}\n"
 
 
-def test_failures_are_shown_with_their_kind(capsys: pytest.CaptureFixture[str]) -> None:
+def test_failures_say_whether_the_session_got_over_them(capsys: pytest.CaptureFixture[str]) -> None:
     probe = Failure(4, "terminal", Category.FILE_NOT_FOUND, "ls", kind=FailureKind.PROBE)
     output.failures(grade(failures=(*failures(1), probe)))
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert rows[-2:] == [["2", "terminal", "command_failed", "harmful"], ["4", "terminal", "file_not_found", "probe"]]
+    assert rows[-2:] == [["2", "terminal", "command_failed", "no"], ["4", "terminal", "file_not_found", "a", "probe"]]
 
 
 VERIFIED = Claim(ClaimKind.FILE_WRITTEN, Support.VERIFIED, "out/a.md", 7, (3, 5))

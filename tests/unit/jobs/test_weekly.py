@@ -19,12 +19,14 @@ from structlog.testing import capture_logs
 from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState, ToolUse
 from grader_daemon.domain.calendar import day_of, week_of
+from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.feedback import Sampling
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import Coverage, WeeklyReport
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.jobs.weekly import ReportJob, WeeklyReports
 from grader_daemon.reports.document import read_report
 from grader_daemon.storage import Store
@@ -64,6 +66,9 @@ def bad(number: int = 0) -> dict[str, Any]:
     }
 
 
+TRUST = Trust(version="m1.model", by=VerdictBy.MODEL)
+
+
 class World:
     """A database in a place, and the job that writes its reports."""
 
@@ -77,7 +82,7 @@ class World:
     def move(self, zone: tzinfo | None) -> None:
         """The daemon starts again in another zone."""
         self.zone = zone
-        self.reports = WeeklyReports(self.store, zone=zone)
+        self.reports = WeeklyReports(self.store, zone=zone, trust=lambda: TRUST)
         self.job = ReportJob(self.reports, is_settled=lambda: self.settled)
 
     def session(self, ended_at: datetime, *, session_id: str | None = None, **changes: Any) -> Grade:

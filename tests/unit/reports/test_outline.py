@@ -56,10 +56,15 @@ def test_empty_week_after_a_busy_one_shows_the_one_before() -> None:
 
 
 def test_summary_begins_with_the_completion_rate_in_a_sentence() -> None:
-    assert prose_of(outline(example_report()), Topic.SUMMARY)[:2] == [
+    assert prose_of(outline(example_report()), Topic.SUMMARY)[:4] == [
         (
             "93 finished sessions, 5 more than the week before. Completion rate: 55 % (45–65 %), "
             "20 points less than the week before (−33 to −6): down, worse."
+        ),
+        "Without an answer: 3 more sessions, of which no number below tells.",
+        (
+            "Verdicts are by the model: not calibrated for you; elsewhere such verdicts agree with the truth at 0.33. "
+            "The interval of the completion rate is about chance in the sample, not about verdicts that are wrong."
         ),
         "Clearly worse than the week before: completion rate, tool efficiency, failures per tool call.",
     ]
@@ -84,7 +89,7 @@ def test_summary_begins_with_the_completion_rate_in_a_sentence() -> None:
 def test_random_reviews_stand_below_the_completion_rate(checked: Estimate, words: str) -> None:
     report = example_report(checked_completion=checked)
 
-    assert prose_of(outline(report), Topic.SUMMARY)[1] == words
+    assert prose_of(outline(report), Topic.SUMMARY)[3] == words
     for form in RENDERERS.values():
         assert str(checked.sample) in form(report)
 

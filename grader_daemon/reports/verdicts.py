@@ -1,0 +1,73 @@
+"""The verdict on a session in one sentence: the outcome, how likely, who says so, and how far that can be trusted.
+
+Every display takes it from here, so that all say the same.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.feedback import automatic
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.verdict import GradeVersion, Outcome, VerdictBy
+from grader_daemon.reports.numbers import MINUS, count
+
+NOTHING_TO_JUDGE: Final = "no answer: there is neither an answer nor a tool call to judge"
+UNSURE_NOTE: Final = "An unsure verdict would be wrong more than two times in five."
+
+
+def outcome_words(outcome: Outcome) -> str:
+    """Give an outcome as it is said: "not done"."""
+    return outcome.replace("_", " ")
+
+
+def brief_verdict(grade: Grade) -> str:
+    """Give the verdict for a table: "not done*"; the star says that it is a person's word."""
+    mark = "*" if grade.verdict_by is VerdictBy.PERSON else ""
+    return f"{outcome_words(grade.outcome)}{mark}{' (open)' if grade.state is SessionState.OPEN else ''}"
+
+
+def verdict_words(grade: Grade, trust: Trust, *, said: str = "said by a person") -> str:
+    """Give the verdict as a sentence; `said` tells of a person's word, where it is one, by whom and when."""
+    if grade.verdict_by is not VerdictBy.PERSON:
+        return "; ".join([_automatically(grade, trust), *_trusted(grade, trust)])
+    return f"{outcome_words(grade.outcome)}, {said}; automatically: {_automatically(automatic(grade), trust)}"
+
+
+def trust_words(trust: Trust) -> str:
+    """Say how far automatic verdicts can be trusted."""
+    agreement = None if trust.agreement is None else f"{trust.agreement:.2f}".replace("-", MINUS)
+    if not trust.labels:
+        elsewhere = "how far such verdicts agree with the truth is not known"
+        if agreement is not None:
+            elsewhere = f"elsewhere such verdicts agree with the truth at {agreement}"
+        return f"not calibrated for you; {elsewhere}"
+    done = "calibrated on" if trust.by is VerdictBy.MODEL else "checked by"
+    known = "" if agreement is None else f", with which such verdicts agree at {agreement}"
+    return f"{done} your {count(trust.labels, 'label')}{known}"
+
+
+def _automatically(grade: Grade, trust: Trust) -> str:
+    if grade.outcome is Outcome.NO_ANSWER:
+        return NOTHING_TO_JUDGE
+    word, likely = outcome_words(grade.outcome), grade.p_completed
+    if grade.outcome is Outcome.UNSURE:
+        word = f"unsure, counts as {'done' if grade.task_completed else 'not done'}"
+    if likely is None:
+        return f"{word}, by the {grade.verdict_by}"
+    if grade.verdict_by is VerdictBy.RULES:
+        return f"{word}, by the rules (the model: probability {likely:.2f})"
+    limit = "" if trust.threshold is None or not _is_of(grade, trust) else f", done from {trust.threshold:.2f} on"
+    return f"{word}: probability {likely:.2f}{limit}, by the model"
+
+
+def _trusted(grade: Grade, trust: Trust) -> tuple[str, ...]:
+    is_told = grade.outcome is not Outcome.NO_ANSWER and grade.verdict_by is trust.by and _is_of(grade, trust)
+    return (trust_words(trust),) if is_told else ()
+
+
+def _is_of(grade: Grade, trust: Trust) -> bool:
+    """Was the grade given by the judge that is in force, of which `trust` speaks?"""
+    return GradeVersion.read(grade.rules_version).judge == trust.version

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.reports.verdicts import trust_words, verdict_words
+from tests.reports_examples import TRUST
+from tests.strategies import grade
+
+MODEL = {"verdict_by": VerdictBy.MODEL, "rules_version": "r1+m1.model"}
+NOT_CALIBRATED = "not calibrated for you; elsewhere such verdicts agree with the truth at 0.33"
+BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
+
+
+@pytest.mark.parametrize(
+    ("changes", "trust", "expected"),
+    [
+        pytest.param(
+            {**MODEL, "p_completed": 0.81},
+            TRUST,
+            f"done: probability 0.81, done from 0.31 on, by the model; {NOT_CALIBRATED}",
+            id="done-by-the-model",
+        ),
+        pytest.param(
+            {**MODEL, "p_completed": 0.35, "unsure": True},
+            TRUST,
+            f"unsure, counts as done: probability 0.35, done from 0.31 on, by the model; {NOT_CALIBRATED}",
+            id="unsure-but-done",
+        ),
+        pytest.param(
+            {**MODEL, "p_completed": 0.3, "unsure": True, "task_completed": False},
+            msgspec.structs.replace(TRUST, labels=120, agreement=0.456),
+            "unsure, counts as not done: probability 0.30, done from 0.31 on, by the model;"
+            " calibrated on your 120 labels, with which such verdicts agree at 0.46",
+            id="unsure-and-not-done-calibrated",
+        ),
+        pytest.param(
+            {"verdict_by": VerdictBy.MODEL, "p_completed": 0.81, "rules_version": "r1+m0.model"},
+            TRUST,
+            "done: probability 0.81, by the model",
+            id="by-another-model-of-which-nothing-is-known",
+        ),
+        pytest.param(
+            {"task_completed": False, "p_completed": 0.46, "rules_version": "r1+m1.rules"},
+            BY_RULES,
+            "not done, by the rules (the model: probability 0.46);"
+            " not calibrated for you; elsewhere such verdicts agree with the truth at −0.02",
+            id="by-the-rules-beside-a-model",
+        ),
+        pytest.param(
+            {"rules_version": "r1+m1.rules"},
+            msgspec.structs.replace(BY_RULES, labels=60, agreement=None),
+            "done, by the rules; checked by your 60 labels",
+            id="by-the-rules",
+        ),
+        pytest.param({"rules_version": "r1"}, BY_RULES, "done, by the rules", id="by-rules-of-long-ago"),
+        pytest.param(
+            {"scored": False}, TRUST, "no answer: there is neither an answer nor a tool call to judge", id="no-answer"
+        ),
+        pytest.param(
+            {
+                **MODEL,
+                "task_completed": False,
+                "p_completed": 0.81,
+                "verdict_by": VerdictBy.PERSON,
+                "automatic_completed": True,
+                "automatic_by": VerdictBy.MODEL,
+            },
+            TRUST,
+            "not done, said by a person; automatically: done: probability 0.81, done from 0.31 on, by the model",
+            id="a-person",
+        ),
+    ],
+)
+def test_a_verdict_says_all_in_one_sentence(changes: dict[str, object], trust: Trust, expected: str) -> None:
+    assert verdict_words(grade(**changes), trust) == expected
+
+
+def test_what_a_person_said_is_told_with_by_whom() -> None:
+    told = verdict_words(grade(verdict_by=VerdictBy.PERSON, automatic_completed=False), TRUST, said="said by timmy")
+    assert told == "done, said by timmy; automatically: not done, by the rules"
+
+
+def test_where_nothing_was_measured_that_is_said() -> None:
+    unknown = Trust(version="m1.model", by=VerdictBy.MODEL)
+    assert trust_words(unknown) == ("not calibrated for you; how far such verdicts agree with the truth is not known")
