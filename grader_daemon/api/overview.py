@@ -12,6 +12,7 @@ from grader_daemon.api.insight import InsightReader
 from grader_daemon.api.reader import GradeFilter, Status
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns
 
@@ -33,13 +34,14 @@ class OpenSessions(msgspec.Struct, frozen=True, kw_only=True):
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """The first look, over the last days up to and with today; None where there is no database yet.
 
-    `patterns.overall` has the figures beside the days before. `checked` is the completion rate put right by sessions
-    that people judged. `alerts` are those that are open, `worst_error` is the error issue that is new, or back, and has
-    most failures, `at` is when all of this was so.
+    `patterns.overall` has the figures beside the days before, `trust` says how far their verdicts can be trusted, and
+    `checked` is the completion rate put right by sessions that people judged. `alerts` are those that are open,
+    `worst_error` is the error issue that is new, or back, and has most failures. `at` is when all of this was so.
     """
 
     status: Status
     patterns: Patterns | None
+    trust: Trust | None
     checked: Estimate | None
     alerts: tuple[Alert, ...]
     worst_error: ErrorIssue | None
@@ -56,12 +58,20 @@ def overview(reader: InsightReader, *, days: int = 7) -> Overview:
     status, now = reader.status(), bootstrap.utc_now()
     if not reader.settings.db_path.exists():
         return Overview(
-            status=status, patterns=None, checked=None, alerts=(), worst_error=None, open_sessions=None, at=now
+            status=status,
+            patterns=None,
+            trust=None,
+            checked=None,
+            alerts=(),
+            worst_error=None,
+            open_sessions=None,
+            at=now,
         )
     news = reader.error_issues(days=days, states=_NEWS, limit=1)
     return Overview(
         status=status,
         patterns=reader.identify_patterns(days),
+        trust=reader.trust(),
         checked=reader.summary(days=days).checked,
         alerts=tuple(alert for alert in reader.alerts() if alert.resolved_at is None),
         worst_error=next(iter(news), None),

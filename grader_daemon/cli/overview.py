@@ -12,6 +12,7 @@ from grader_daemon.domain.insight import ErrorIssue, Patterns
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, FAILURES, QUALITY, count, estimate_words, figure_words
 from grader_daemon.reports.quoting import plain
+from grader_daemon.reports.verdicts import trust_words
 from grader_daemon.reports.wording import alert_title, helped, issue_title
 
 _SHOWN_ALERTS = 3
@@ -33,7 +34,8 @@ def _facts(seen: Overview) -> Iterator[tuple[str, str | None]]:
         yield "sessions", "none are graded yet"
         return
     yield f"last {count(seen.patterns.days, 'day')}", _coverage(seen.patterns, seen.status)
-    yield from _figures(seen.patterns, seen)
+    if seen.patterns.sessions:
+        yield from _figures(seen.patterns, seen)
     if not seen.alerts:
         yield "alerts", "none are open"
     for alert in seen.alerts[:_SHOWN_ALERTS]:
@@ -75,9 +77,19 @@ def _figures(patterns: Patterns, seen: Overview) -> Iterator[tuple[str, str]]:
         (FAILURES, overall.failure_rate),
     ):
         yield f"  {measure.name.lower()}", figure_words(figure, measure, before=before)
-        if measure is COMPLETION and seen.checked is not None and seen.checked.value is not None:
-            reviews = count(seen.checked.sample, "random review")
-            yield "  checked", f"{estimate_words(seen.checked, COMPLETION)} by {reviews}"
+        if measure is COMPLETION:
+            yield from _reliability(seen)
+
+
+def _reliability(seen: Overview) -> Iterator[tuple[str, str]]:
+    """Say how far the completion rate can be trusted: its verdicts, and the check by people."""
+    if seen.trust is not None:
+        yield "  verdicts", f"by the {seen.trust.by}: {trust_words(seen.trust)}"
+    if seen.checked is not None and seen.checked.value is not None:
+        yield (
+            "  checked",
+            f"{estimate_words(seen.checked, COMPLETION)} by {count(seen.checked.sample, 'random review')}",
+        )
 
 
 def _error(issue: ErrorIssue) -> str:

@@ -53,6 +53,7 @@ def test_the_first_look_tells_how_it_stands(home: Path, run: Run, command: list[
     assert said["last 7 days"] == "7 sessions counted; not counted: 1 without an answer"
     assert said["completion rate"].startswith("57 % (")  # 4 of 7
     assert " less than the 7 days before (" in said["completion rate"]  # 5 of 5
+    assert said["verdicts"].startswith("by the rules: not calibrated for you")
     assert said["alerts"] == "none are open"
     assert said["new error"].startswith("terminal: permission_denied, 6 failures in 3 sessions")
     assert ended.stdout.endswith("\nNext: grader-daemon service install\n")
@@ -69,6 +70,16 @@ def test_an_agent_elsewhere_is_the_first_thing_to_watch(tmp_path: Path, run: Run
     assert told(shown)["sessions"] == "none are graded yet"
     assert "\nNext: grader-daemon config set watch_roots " in shown
     assert not (tmp_path / DATABASE).parent.exists()
+
+
+def test_days_without_sessions_have_no_figures(tmp_path: Path, run: Run) -> None:
+    write_ended(tmp_path / SESSIONS, "long_ago", now() - timedelta(days=20))
+    run(tmp_path, "backfill")
+
+    said = told(run(tmp_path).stdout)
+
+    assert said["last 7 days"] == "0 sessions counted"
+    assert "completion rate" not in said
 
 
 def test_an_alert_that_is_open_comes_first(home: Path, run: Run) -> None:
