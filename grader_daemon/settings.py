@@ -33,6 +33,7 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.sources import (
     CONFIG_VARIABLE,
+    DEFAULT_DB_PATH,
     ENVIRONMENT_PREFIX,
     Given,
     Source,
@@ -96,9 +97,7 @@ class Settings(BaseModel):
     watch_roots: _Paths = Field(
         (Path("~/.timmy"),), min_length=1, description="Folders in which session files are looked for, at any depth."
     )
-    db_path: _File = Field(
-        Path("~/.timmy/uniwizard/session_grades.db"), description="The database of grades; made if it does not exist."
-    )
+    db_path: _File = Field(DEFAULT_DB_PATH, description="The database of grades; made if it does not exist.")
     rules_file: _File | None = Field(
         None, description="Rules of your own that overlay the shipped ones; see grader_daemon/rules/rules.toml."
     )

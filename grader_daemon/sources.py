@@ -19,6 +19,7 @@ from grader_daemon.errors import ConfigurationError
 
 ENVIRONMENT_PREFIX = "GRADER_"
 CONFIG_VARIABLE = "GRADER_CONFIG"
+DEFAULT_DB_PATH = Path("~/.timmy/uniwizard/session_grades.db")
 _OF_OURS = frozenset((CONFIG_VARIABLE, "GRADER_DELIVERY"))
 """Variables that are no settings; the last is in the environment of a program that is told of an alert."""
 

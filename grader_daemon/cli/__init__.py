@@ -5,6 +5,7 @@ Exit codes: 0 fine, 1 findings, 2 wrong usage, configuration or input, 3 daemon 
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,9 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, settings_options
 from grader_daemon.errors import GraderError
 from grader_daemon.sources import meant
+
+_COMPLETION = "_GRADER_DAEMON_COMPLETE"
+"""By this variable a shell asks what a Tab may mean."""
 
 _COMMANDS = {
     "run": ("run", "Watch the folders and grade sessions as they finish."),
@@ -42,6 +46,7 @@ _COMMANDS = {
     "calibration": ("calibration", "Who decides whether a task was completed, and how far that can be trusted."),
     "service": ("service", "Have systemd run the daemon, and restart it when it must."),
     "config": ("config", "The settings: what they are, where they come from, and changing them."),
+    "completion": ("completion", "Have bash, zsh or fish complete commands, options, ids and names."),
     "help": ("help", "Show how a command is used."),
     "version": ("version", "Show the version."),
     "demo": ("demo", "See the daemon grade a few sample sessions, in ten seconds."),
@@ -70,7 +75,7 @@ class _Commands(Group):
 @settings_options
 @click.version_option(__version__, "-V", "--version", prog_name="grader-daemon")
 @click.pass_context
-def _cli(ctx: click.Context) -> int:
+def program(ctx: click.Context) -> int:
     """Grade the sessions that LLM agents leave on this machine, without calling a model.
 
     Without a command: how it stands, on one screen, as `summary`.
@@ -85,7 +90,12 @@ def _cli(ctx: click.Context) -> int:
 
 def main() -> None:
     """Entry point of ``grader-daemon``."""
-    call(_cli, "grader-daemon")
+    if os.environ.get(_COMPLETION):
+        from grader_daemon.cli.completing import answer
+
+        output.line(answer(os.environ[_COMPLETION]))
+        return
+    call(program, "grader-daemon")
 
 
 def call(command: click.Command, name: str) -> None:

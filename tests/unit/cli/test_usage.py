@@ -13,7 +13,7 @@ Words = tuple[str, ...]
 
 
 def commands(
-    group: click.Command = cli._cli, path: tuple[str, ...] = ()
+    group: click.Command = cli.program, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Every command with the words that name it."""
     if not isinstance(group, click.Group):
@@ -125,6 +125,7 @@ WITHOUT_JSON = {
     ("service", "logs"),  # each line that the daemon wrote is JSON: journalctl
     ("review",),  # a talk with a person
     ("demo",),
+    ("completion",),
     ("help",),
     ("version",),
 }

@@ -1,0 +1,73 @@
+"""The words of the command line, for completion: read on every Tab, so they are kept in `words.json` beside this file.
+
+Importing all commands takes three times as long as a person is willing to wait for a Tab. A test compares the file with
+the commands; ``python -m grader_daemon.cli.words`` writes it anew.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+FILE = Path(__file__).with_name("words.json")
+
+_KINDS = {
+    "session_id": "sessions",
+    "issue_id": "issues",
+    "number": "alerts",
+    "week": "weeks",
+    "model": "model",
+    "task_type": "task_type",
+    "tool": "tool",
+    "platform": "platform",
+    "error": "issues",
+    "timezone": "zones",
+    "names": "commands",
+}
+"""What is meant by a parameter, by its name."""
+
+
+def words_of(command: click.Command) -> dict[str, Any]:
+    """Give the words of a command: its help, options and arguments with what they take, and commands of its own.
+
+    An option that takes nothing has None; else a list of words, or the name of what is asked for: "file", "" for
+    anything, or what `api.completing` knows.
+    """
+    ctx = click.Context(command)
+    words: dict[str, Any] = {"help": command.get_short_help_str(100)}
+    shown = [param for param in command.get_params(ctx) if not getattr(param, "hidden", False)]
+    words["options"] = {
+        name: None if getattr(param, "is_flag", False) else _kind(command, param)
+        for param in shown
+        if isinstance(param, click.Option)
+        for name in (*param.opts, *param.secondary_opts)
+    }
+    words["arguments"] = [_kind(command, param) for param in shown if isinstance(param, click.Argument)]
+    if isinstance(command, click.Group):
+        found = {name: command.get_command(ctx, name) for name in command.list_commands(ctx)}
+        words["commands"] = {name: words_of(each) for name, each in found.items() if each is not None}
+    return words
+
+
+def _kind(command: click.Command, param: click.Parameter) -> list[str] | str:
+    if isinstance(param.type, click.Choice):
+        return [str(choice) for choice in param.type.choices]
+    if isinstance(param.type, click.Path):
+        return "file"
+    if command.name in ("set", "unset") and param.name == "name":
+        return "settings"
+    return _KINDS.get(param.name or "", "")
+
+
+def written_words() -> str:
+    """Give what `words.json` holds: the words of all commands as they are now."""
+    from grader_daemon.cli import program
+
+    return json.dumps(words_of(program), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(written_words(), "utf-8")

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.cli.completing import answer, completions
+from grader_daemon.cli.words import FILE, written_words
+from grader_daemon.settings import Settings
+from grader_daemon.storage import Store
+from tests.strategies import grade, new_grade
+from tests.unit.cli.conftest import Run
+from tests.unit.cli.test_insight import _alert, _seed
+
+DATABASE = ".timmy/uniwizard/session_grades.db"
+IDS = ("20261121_a", "20261122_b", "20261122_c")
+HOSTILE = "20261123_$(reboot)"
+
+
+@pytest.fixture
+def known_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with sessions, an alert and an issue."""
+    for name in [name for name in os.environ if name.startswith("GRADER_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    _seed(tmp_path, _alert())
+    store = Store(tmp_path / DATABASE, host="here")
+    made = [grade(session_id=each, session_file=f"/s/{each}.json") for each in (*IDS, HOSTILE)]
+    store.save_grades([new_grade(each) for each in made])
+    store.close()
+    return tmp_path
+
+
+def after(*words: str) -> list[str]:
+    """What a Tab behind these words offers; the last one is begun."""
+    return [item.value for item in completions(words[:-1], words[-1])]
+
+
+def test_the_words_are_those_of_the_commands() -> None:
+    """If they are not: python -m grader_daemon.cli.words."""
+    assert FILE.read_text("utf-8") == written_words()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        pytest.param(("sh",), ["show"], id="command"),
+        pytest.param(("errors", "re"), ["reopen", "resolve"], id="command-of-a-group"),
+        pytest.param(("list", "--task"), ["--task-type"], id="option"),
+        pytest.param(("list", "--state", "c"), ["complete"], id="choice"),
+        pytest.param(("completion", ""), ["bash", "zsh", "fish"], id="argument-of-few-words"),
+        pytest.param(("show", "20261122"), ["20261122_c", "20261122_b"], id="sessions-the-last-first"),
+        pytest.param(("--db-path", "none.db", "show", ""), [], id="another-database"),
+        pytest.param(("show", "20261123"), [], id="never-what-a-shell-would-run"),
+        pytest.param(("alerts", "show", ""), ["1"], id="alerts"),
+        pytest.param(("config", "set", "quiet"), ["quiet_seconds"], id="settings"),
+        pytest.param(("list", "--timezone", "Europe/Berl"), ["Europe/Berlin"], id="zones"),
+        pytest.param(("help", "alert"), ["alerts"], id="commands-of-help"),
+        pytest.param(("label", "x", "--note", ""), [], id="free-words"),
+        pytest.param(("nonsense", "x"), [], id="no-such-command"),
+        pytest.param(("version", ""), [], id="nothing-to-say"),
+    ],
+)
+@pytest.mark.usefixtures("known_home")
+def test_a_tab_offers_what_may_stand_there(words: tuple[str, ...], offered: list[str]) -> None:
+    assert after(*words) == offered
+
+
+def test_issues_and_weeks_come_from_the_database(known_home: Path) -> None:
+    (issue,) = after("errors", "show", "")
+    assert after("errors", "show", issue[:3]) == [issue]
+    store = Store(known_home / DATABASE, host="here")
+    store.connection.execute(
+        "INSERT INTO weekly_reports (week_start, week_end, generated_at, report_json) VALUES (?, ?, ?, '{}')",
+        ("2026-11-16", "2026-11-22", "2026-11-23T00:00:00+00:00"),
+    )
+    store.close()
+    assert after("report", "--week", "2026") == ["2026-W47"]
+
+
+def test_every_setting_is_offered() -> None:
+    assert after("config", "set", "") == list(Settings.model_fields)
+
+
+def test_without_a_database_nothing_is_offered_and_none_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert after("show", "") == []
+    monkeypatch.setenv("GRADER_DB_PATH", "")
+    assert after("show", "") == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("instruction", ["", "complete", "csh_complete", "bash_dance", "bash"])
+def test_what_no_shell_asks_is_answered_with_nothing(instruction: str) -> None:
+    assert answer(instruction) == ""
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_gets_its_script(home: Path, run: Run, shell: str) -> None:
+    ended = run(home, "completion", shell)
+    assert ended.returncode == 0
+    assert f"_GRADER_DAEMON_COMPLETE={shell}_complete" in ended.stdout
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+@pytest.mark.usefixtures("known_home")
+def test_bash_completes_an_id() -> None:
+    program = Path(sys.executable).parent
+    asked = (
+        'eval "$(grader-daemon completion bash)"; COMP_WORDS=(grader-daemon show 20261121); COMP_CWORD=2;'
+        ' _grader_daemon_completion grader-daemon 20261121 show; echo "${COMPREPLY[@]}"'
+    )
+    ended = subprocess.run(
+        ["bash", "--norc", "-c", asked],
+        env={**os.environ, "PATH": f"{program}:{os.environ['PATH']}"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
+    )
+    assert (ended.stdout, ended.stderr) == ("20261121_a\n", "")
+
+
+@pytest.mark.usefixtures("known_home")
+def test_a_tab_imports_nothing_heavy() -> None:
+    """Each of these takes as long as all else together."""
+    asked = (
+        "import sys; from grader_daemon.cli import main; main();"
+        "print(sorted({'pydantic', 'msgspec', 'rich', 'grader_daemon.storage.sqlite'} & set(sys.modules)))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", asked],
+        env={
+            **os.environ,
+            "_GRADER_DAEMON_COMPLETE": "bash_complete",
+            "COMP_WORDS": "grader-daemon show 20261121",
+            "COMP_CWORD": "2",
+        },
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        timeout=60,
+    )
+    assert ended.stdout == "plain,20261121_a\n[]\n"
