@@ -301,8 +301,8 @@ jenkins-crumb: Jenkins-Crumb: «hex:64»
 """
 
 _SEED_WORDS = (
-    *("abandon", "ability", "ocean", "ladder", "velvet", "quantum"),
-    *("drizzle", "mammal", "oxygen", "tunnel", "harvest", "gorilla"),
+    *("abandon", "almond", "ocean", "ladder", "velvet", "quantum"),
+    *("drizzle", "mammal", "oxygen", "walnut", "harvest", "gorilla"),
 )
 _ALPHABETS = {
     "an": "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz0123456789",

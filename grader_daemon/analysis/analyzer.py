@@ -41,10 +41,8 @@ class Analyzer:
     def without_secrets(self, session: Session) -> Session:
         """Give the session with names of model, platform and project that can be kept."""
         names = (session.model, session.platform, session.project)
-        model, platform, project = kept = tuple(name and self._redactor.redact_name(name) for name in names)
-        if kept == names:
-            return session
-        return msgspec.structs.replace(session, model=model, platform=platform, project=project)
+        model, platform, project = (name and self._redactor.redact_name(name) for name in names)
+        return msgspec.structs.replace(session, model=_cut(model), platform=_cut(platform), project=project)
 
     def analyze(self, session: Session, *, idle: bool = False) -> Analysis:
         """Count and name what happened. `idle`: nothing was written to the file for `idle_minutes`."""
@@ -267,6 +265,10 @@ class _Walk:
     def _risk_at(self, index: int) -> None:
         if self.loop_index is None:
             self.loop_index = index
+
+
+def _cut(name: str | None) -> str | None:
+    return name and name[:LONGEST_NAME]
 
 
 def _final_index(messages: tuple[Message, ...]) -> int | None:

@@ -146,7 +146,9 @@ def cause_in(text: str) -> str:
     text = _readable(_bounded(text))
     line = _reported(text) or _best_of(text.splitlines())
     line = _message_in(" ".join(line.split())[:_LONGEST_LINE])
-    return line if line.isprintable() else " ".join(clean(line).replace("\N{REPLACEMENT CHARACTER}", " ").split())
+    if line.isprintable():
+        return line
+    return " ".join(clean(_ANSI.sub("", line)).replace("\N{REPLACEMENT CHARACTER}", " ").split())
 
 
 def _bounded(text: str) -> str:

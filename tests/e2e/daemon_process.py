@@ -148,13 +148,13 @@ class DaemonProcess:
 
     # -- what it says --------------------------------------------------------------------------------------------------
 
-    def events(self, name: str, **values: object) -> list[Event]:
-        """Give the log lines so far of this name that have these values."""
+    def events(self, name: str | None = None, **values: object) -> list[Event]:
+        """Give the log lines so far, of this name, that have these values."""
         with self._arrived:
             return [
                 event
                 for event in self._events
-                if event["event"] == name and all(event.get(key) == value for key, value in values.items())
+                if name in (None, event["event"]) and all(event.get(key) == value for key, value in values.items())
             ]
 
     def troubles(self) -> list[Event]:

@@ -150,7 +150,7 @@ def _traits(messages: Sequence[Message]) -> _Traits:
 
 
 def _text(value: object) -> str | None:
-    return value[:LONGEST_NAME] if isinstance(value, str) and value else None
+    return value[: 4 * LONGEST_NAME] if isinstance(value, str) and value else None
 
 
 def _project(system_prompt: msgspec.Raw) -> str | None:

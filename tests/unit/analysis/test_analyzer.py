@@ -288,3 +288,14 @@ def test_addresses_are_redacted_if_the_rules_ask_for_it(emails: bool, shown: boo
     found = Analyzer(rules).analyze(session(user("Write to kim@example.org"), *rounds(failed)))
     assert ("kim@example.org" in str(found.task_summary)) is shown
     assert ("kim@example.org" in found.signs[0].example) is shown
+
+
+@pytest.mark.parametrize("before", range(200, 256, 5))
+def test_the_name_of_a_model_is_redacted_before_it_is_cut(before: int) -> None:
+    given = session(model="m" * before + " mysql://app:Zugvogel17Zugvogel17@db/shop " + "m" * 300)
+
+    model = Analyzer(load_rules()).without_secrets(given).model
+
+    assert model is not None
+    assert len(model) == 256
+    assert "Zug" not in model

@@ -12,6 +12,7 @@ estimate for messages that nobody has seen.
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections import Counter
@@ -437,6 +438,12 @@ def test_a_secret_that_the_reach_into_a_long_text_cuts_is_not_shown(before: int)
     said = f"{head}Error: cannot reach mysql://app:Zugvogel17@db/shop\n" + "ok\n" * 2_000
 
     assert "Zug" not in sign("terminal", None, Category.UNKNOWN, said).example
+
+
+def test_colours_that_json_encodes_hide_no_secret() -> None:
+    said = json.dumps({"output": "Error: \x1b[1mpassword\x1b[0m: \x1b[32mZugvogel17\x1b[0m"})
+
+    assert sign("terminal", None, Category.UNKNOWN, said).example == "Error: password: [redacted]"
 
 
 def test_example_is_the_line_as_it_was_without_secrets() -> None:
