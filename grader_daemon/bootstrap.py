@@ -47,7 +47,17 @@ def make_judge(settings: Settings, store: Store | None) -> Judge:
         ConfigurationError: the prior cannot be read.
         StoreError: the database cannot be read.
     """
-    return make_terms(settings, read_prior(settings)).judge(store.calibrations.adopted() if store is not None else None)
+    return judge_maker(settings, store)()
+
+
+def judge_maker(settings: Settings, store: Store | None) -> Callable[[], Judge]:
+    """Give what gives the judge of any later moment; the prior is read once, now.
+
+    Raises:
+        ConfigurationError: the prior cannot be read.
+    """
+    terms = make_terms(settings, read_prior(settings))
+    return lambda: terms.judge(store.calibrations.adopted() if store is not None else None)
 
 
 def make_terms(settings: Settings, shipped: ShippedPrior) -> Terms:

@@ -16,7 +16,7 @@ import click
 from grader_daemon import __version__
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, settings_options
-from grader_daemon.errors import GraderError
+from grader_daemon.errors import ConfigurationError, GraderError
 from grader_daemon.sources import meant
 
 _COMPLETION = "_GRADER_DAEMON_COMPLETE"
@@ -101,7 +101,9 @@ def main() -> None:
 def call(command: click.Command, name: str) -> None:
     """Run a command and end the process: one line for what a user can cause, never a traceback for it."""
     output.prepare()
+    os.umask(os.umask(0o077) & 0o077)  # one that takes from the owner too leaves files that we cannot open again
     try:
+        _refuse_names_that_cannot_be_read()
         _refuse_empty(sys.argv[1:])
         code = command.main(prog_name=name, standalone_mode=False)
         output.flush()
@@ -120,6 +122,20 @@ def call(command: click.Command, name: str) -> None:
         output.error(f"{name}: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}")
         code = 2
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _refuse_names_that_cannot_be_read() -> None:
+    """Refuse to begin where Python was told to take file names for something else than UTF-8: by ``PYTHONUTF8=0``.
+
+    Raises:
+        ConfigurationError: it was.
+    """
+    encoding = sys.getfilesystemencoding()
+    if encoding != "utf-8":
+        raise ConfigurationError(
+            f"file names are taken for {encoding} here, so some files could not be opened;"
+            " set PYTHONUTF8=1, or a UTF-8 locale as LC_ALL=C.UTF-8"
+        )
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:

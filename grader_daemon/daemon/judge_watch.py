@@ -42,7 +42,6 @@ class JudgeWatch:
 
         Raises:
             StoreError: the database cannot be read.
-            ConfigurationError: the prior cannot be read.
         """
         if monotonic() < self._next_look:
             return

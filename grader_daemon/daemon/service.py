@@ -12,7 +12,6 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
-from functools import partial
 from time import monotonic
 
 import msgspec
@@ -87,7 +86,7 @@ class Service:
                 store=self._store,
                 ingest=ingest,
                 backlog=self._backlog,
-                make_judge=partial(bootstrap.make_judge, settings, self._store),
+                make_judge=bootstrap.judge_maker(settings, self._store),
             ),
             on_busy=self._notice_path,
             on_batch=self._after_batch,

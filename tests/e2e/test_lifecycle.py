@@ -20,6 +20,34 @@ EVERY_SIGNAL_TO_END = pytest.mark.parametrize(
 )
 
 
+# -- starting ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_umask_that_takes_everything_leaves_the_owner_what_is_ours(start_daemon: StartDaemon, sessions: Path) -> None:
+    daemon = start_daemon(under=("sh", "-c", 'umask 777; exec "$@"', "sh"))
+    write(sessions, "before")
+    daemon.wait_for_grade("before")
+
+    made = [daemon.database.parent, *daemon.database.parent.iterdir()]
+
+    assert {path.name: oct(path.stat().st_mode & 0o077) for path in made if path.stat().st_mode & 0o077} == {}
+    assert all(path.stat().st_mode & 0o600 == 0o600 for path in made)
+    assert daemon.database.parent.stat().st_mode & 0o700 == 0o700
+
+
+def test_names_that_could_not_be_read_are_told_in_one_line(home: Path, sessions: Path) -> None:
+    write(sessions, "größe")
+    daemon = DaemonProcess(home, under=("env", "LC_ALL=C", "PYTHONUTF8=0"))
+    try:
+        assert daemon.wait_for_end() == 2
+    finally:
+        daemon.end()
+
+    [line] = daemon.strange_lines()
+    assert "file names are taken for" in line
+    assert "PYTHONUTF8=1" in line
+
+
 # -- stopping ----------------------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,12 @@ import pytest
 from grader_daemon import cli
 
 
+@pytest.fixture(autouse=True)
+def _no_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the tests' own program are not for the command."""
+    monkeypatch.setattr("sys.argv", ["test"])
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [
@@ -35,3 +41,33 @@ def test_a_trouble_of_the_system_is_told_as_it_is(
         cli.call(command, "test")
 
     assert capsys.readouterr().err == told
+
+
+def test_names_of_files_must_be_utf_8(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.getfilesystemencoding", lambda: "ascii")
+
+    with pytest.raises(SystemExit, match="2"):
+        cli.call(click.Command("test", callback=lambda: pytest.fail("it began")), "test")
+
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("test: file names are taken for ascii here")
+    assert "PYTHONUTF8=1" in line
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        pytest.param(0o777, 0o077, id="nobody-may-anything"),
+        pytest.param(0o022, 0o022, id="usual"),
+        pytest.param(0o127, 0o027, id="no-folder-could-be-entered"),
+    ],
+)
+def test_the_owner_keeps_rights_whatever_the_umask(given: int, kept: int) -> None:
+    before = os.umask(given)
+    try:
+        with pytest.raises(SystemExit):
+            cli.call(click.Command("test", callback=lambda: 0), "test")
+    finally:
+        left = os.umask(before)
+
+    assert left == kept
