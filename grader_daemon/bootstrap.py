@@ -183,8 +183,12 @@ def make_ingest(
     )
 
 
-def make_jobs(settings: Settings, *, is_settled: Callable[[], bool]) -> Iterator[tuple[str, Store, list[Job]]]:
+def make_jobs(
+    settings: Settings, *, is_settled: Callable[[], bool], on_news: Callable[[], None]
+) -> Iterator[tuple[str, Store, list[Job]]]:
     """Give the periodic jobs, those that may wait for a receiver apart from the others: each list with its own store.
+
+    `on_news` is called when there is an alert to be sent.
 
     Raises:
         ConfigurationError: the rules file is wrong.
@@ -204,6 +208,7 @@ def make_jobs(settings: Settings, *, is_settled: Callable[[], bool]) -> Iterator
         zone=settings.zone,
         settled_after=timedelta(minutes=settings.idle_minutes) + _GRADING_MARGIN,
         is_settled=is_settled,
+        on_news=on_news,
     )
     calibration = CalibrationJob(make_calibrator(settings, store), is_settled=is_settled)
     reports = ReportJob(make_reports(settings, store), is_settled=is_settled)

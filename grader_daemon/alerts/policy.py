@@ -7,7 +7,7 @@ began later.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -66,6 +66,19 @@ def resolved(alert: Alert, *, standing: Collection[Stream], at: datetime) -> Ale
     if any(drop.stream in standing for drop in alert.drops):
         return None
     return replace(alert, resolved_at=at)
+
+
+def silent_until(alert: Alert, silences: Mapping[Stream, datetime]) -> datetime | None:
+    """Give the time up to which nothing is told of an alert, because all that it shows in is silenced; else None."""
+    ends = [silences.get(drop.stream) for drop in alert.drops]
+    known = [end for end in ends if end is not None]
+    return min(known) if known and len(known) == len(ends) else None
+
+
+def is_news(alert: Alert, silences: Mapping[Stream, datetime]) -> bool:
+    """Tell whether an alert is open, and nobody has said that they know of it or want to hear nothing."""
+    is_open = alert.resolved_at is None and alert.acknowledged_at is None
+    return is_open and silent_until(alert, silences) is None
 
 
 def drop_of(event: Alarmed) -> StreamDrop:

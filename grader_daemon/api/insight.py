@@ -12,7 +12,7 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.api.reader import GradeReader, check_days
-from grader_daemon.domain.alert import Alert
+from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.calendar import ALWAYS, Span, day_of, last_days, read_week, week_of
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns, WeeklyReport
@@ -214,6 +214,38 @@ class InsightReader(GradeReader):
             alert = self._store.alerts.find(number)
             self._store.alerts.silence([drop.stream for drop in alert.drops], until)
         return until
+
+    def unacknowledge_alert(self, number: int) -> Alert:
+        """Take back that a person knows of an alert; the note stays.
+
+        Raises:
+            InputError: there is none of this number.
+        """
+        with self._store.transaction():
+            alert = msgspec.structs.replace(self._store.alerts.find(number), acknowledged_at=None)
+            self._store.alerts.replace(alert)
+        return alert
+
+    def unsilence_alert(self, number: int) -> Alert:
+        """Tell again of the streams of an alert.
+
+        Raises:
+            InputError: there is none of this number.
+        """
+        with self._store.transaction():
+            alert = self._store.alerts.find(number)
+            self._store.alerts.unsilence([drop.stream for drop in alert.drops])
+        return alert
+
+    def test_alerts(self) -> dict[str, str | None]:
+        """Send a test in every way in which alerts are told; gives what went wrong, None where it arrived."""
+        from grader_daemon.integrations.trial import try_receivers  # which loads what posts
+
+        return try_receivers(bootstrap.make_receivers(self.settings), now=bootstrap.utc_now())
+
+    def silences(self) -> dict[Stream, datetime]:
+        """The streams of which nothing is told now, and until when."""
+        return self._store.alerts.silenced(bootstrap.utc_now())
 
     @cached_property
     def _redactor(self) -> Redactor:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
 
 import click
 import msgspec
 
+from grader_daemon.alerts.policy import is_news, silent_until
 from grader_daemon.api.insight import InsightReader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, Whole, asks, json_option
-from grader_daemon.domain.alert import Alert
+from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.calendar import read_span
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.quoting import plain
-from grader_daemon.reports.wording import alert_lines, alert_title
+from grader_daemon.reports.wording import alert_lines, alert_title, stream_words
 
 _FINDINGS = 1
 
@@ -34,18 +37,19 @@ def command() -> None:
 
 @command.command("list")
 @asks(InsightReader)
-@click.option("--exit-code", is_flag=True, help="Exit with 1 if an alert is open.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if an alert is open that nobody acknowledged or silenced.")
 @json_option
 def list_alerts(*, grader: InsightReader, exit_code: bool, as_json: bool) -> int:
     """List alerts, the open ones first."""
-    alerts = grader.alerts()
+    alerts, silences = grader.alerts(), grader.silences()
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "alerts": msgspec.to_builtins(alerts)})
+        listed = [_fields(alert, silences) for alert in alerts]
+        output.document({"schema_version": SCHEMA_VERSION, "alerts": listed})
     elif alerts:
-        _table(alerts)
+        _table(alerts, silences)
     else:
         output.line("No alerts.")
-    return _FINDINGS if exit_code and any(alert.resolved_at is None for alert in alerts) else 0
+    return _FINDINGS if exit_code and any(is_news(alert, silences) for alert in alerts) else 0
 
 
 @command.command("show")
@@ -54,12 +58,51 @@ def list_alerts(*, grader: InsightReader, exit_code: bool, as_json: bool) -> int
 @json_option
 def show(*, grader: InsightReader, number: int, as_json: bool) -> None:
     """Show one alert with its evidence."""
-    alert = grader.alert(number)
+    alert, silences = grader.alert(number), grader.silences()
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "alert": msgspec.to_builtins(alert)})
+        output.document({"schema_version": SCHEMA_VERSION, "alert": _fields(alert, silences)})
         return
     for words in (alert_title(alert), *alert_lines(alert)):
         output.paragraph("", plain(words))
+    until = silent_until(alert, silences)
+    if until is not None:
+        output.line(f"Silent until {output.cell(until)}.")
+
+
+@command.command("test")
+@asks(InsightReader)
+@json_option
+def test(*, grader: InsightReader, as_json: bool) -> int:
+    """Send a test in every way in which alerts are told, and say what came back.
+
+    Exit code 1 if it did not arrive somewhere.
+    """
+    troubles = grader.test_alerts()
+    if as_json:
+        tried = [{"channel": channel, "arrived": said is None, "error": said} for channel, said in troubles.items()]
+        output.document({"schema_version": SCHEMA_VERSION, "receivers": tried})
+    elif not troubles:
+        output.line("Alerts are told in the log alone: set alert_webhook_url or alert_command.")
+    else:
+        for channel, said in troubles.items():
+            output.line(f"{channel}: arrived" if said is None else said)
+    return _FINDINGS if any(troubles.values()) else 0
+
+
+@command.command("silences")
+@asks(InsightReader)
+@json_option
+def list_silences(*, grader: InsightReader, as_json: bool) -> None:
+    """List what nothing is told of, and until when."""
+    silences = grader.silences()
+    if as_json:
+        listed = [{"stream": msgspec.to_builtins(stream), "until": until} for stream, until in silences.items()]
+        output.document({"schema_version": SCHEMA_VERSION, "silences": listed})
+    elif silences:
+        rows = [(plain(stream_words(stream)), until) for stream, until in sorted(silences.items())]
+        output.table(("nothing is told of", "until"), rows)
+    else:
+        output.line("Nothing is silenced.")
 
 
 @command.command("ack")
@@ -94,13 +137,43 @@ def silence(*, grader: InsightReader, number: int, span: timedelta, as_json: boo
         output.line(f"Alert {number} is silent until {output.cell(until)}.")
 
 
-def _table(alerts: list[Alert]) -> None:
+@command.command("unack")
+@asks(InsightReader)
+@click.argument("number", type=Whole(), metavar="NUMBER")
+@json_option
+def unacknowledge(*, grader: InsightReader, number: int, as_json: bool) -> None:
+    """Take an acknowledgement back."""
+    alert = grader.unacknowledge_alert(number)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "alert": msgspec.to_builtins(alert)})
+    else:
+        output.line(f"Alert {number} is not acknowledged.")
+
+
+@command.command("unsilence")
+@asks(InsightReader)
+@click.argument("number", type=Whole(), metavar="NUMBER")
+@json_option
+def unsilence(*, grader: InsightReader, number: int, as_json: bool) -> None:
+    """Be told again of what this alert is about."""
+    alert = grader.unsilence_alert(number)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "alert": msgspec.to_builtins(alert)})
+    else:
+        output.line(f"Alert {number} is not silent.")
+
+
+def _fields(alert: Alert, silences: Mapping[Stream, datetime]) -> dict[str, Any]:
+    return {**msgspec.to_builtins(alert), "silent_until": silent_until(alert, silences)}
+
+
+def _table(alerts: list[Alert], silences: Mapping[Stream, datetime]) -> None:
     output.table(
         ("number", "state", "opened", "began", "resolved", "what"),
         [
             (
                 alert.number,
-                _state(alert),
+                _state(alert, silences),
                 alert.opened_at,
                 alert.began_at,
                 alert.resolved_at,
@@ -111,7 +184,9 @@ def _table(alerts: list[Alert]) -> None:
     )
 
 
-def _state(alert: Alert) -> str:
+def _state(alert: Alert, silences: Mapping[Stream, datetime]) -> str:
     if alert.resolved_at is not None:
         return "resolved"
-    return f"{alert.level}, known" if alert.acknowledged_at is not None else alert.level
+    known = ", known" if alert.acknowledged_at is not None else ""
+    silent = ", silent" if silent_until(alert, silences) is not None else ""
+    return f"{alert.level}{known}{silent}"

@@ -38,15 +38,21 @@ class Scheduler:
         self._pulse = pulse
         self._log = structlog.get_logger()
         self._stopping = threading.Event()
+        self._woken = threading.Event()
         self._thread = threading.Thread(target=self._run, name=pulse.name, daemon=True)
 
     def start(self) -> None:
         """Begin to work."""
         self._thread.start()
 
+    def wake(self) -> None:
+        """Ask the jobs now, not only when the interval is over; called from any thread."""
+        self._woken.set()
+
     def request_stop(self) -> None:
         """Begin no other job."""
         self._stopping.set()
+        self.wake()
 
     def stop(self, within_seconds: float) -> bool:
         """Finish the job that runs; False if that takes longer than `within_seconds`."""
@@ -76,7 +82,8 @@ class Scheduler:
         while not self._stopping.is_set():
             self.run_once()
             self._pulse.beat(next_within_seconds=self._interval_seconds)
-            self._stopping.wait(self._interval_seconds)
+            self._woken.wait(self._interval_seconds)
+            self._woken.clear()
         self._store.close()
 
     def _run_job(self, job: Job) -> None:

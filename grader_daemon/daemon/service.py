@@ -92,7 +92,8 @@ class Service:
             on_batch=self._after_batch,
         )
         self._schedulers = [
-            self._make_scheduler(*parts) for parts in bootstrap.make_jobs(settings, is_settled=self._is_settled)
+            self._make_scheduler(*parts)
+            for parts in bootstrap.make_jobs(settings, is_settled=self._is_settled, on_news=self._wake_jobs)
         ]
         self._watchers = [
             RootWatcher(root, on_path=self._notice_path, on_gap=self._notice_gap) for root in settings.watch_roots
@@ -268,6 +269,11 @@ class Service:
     def _start_jobs(self) -> None:
         for scheduler in self._schedulers:
             scheduler.start()
+
+    def _wake_jobs(self) -> None:
+        """There is an alert to be sent: called by the job that found it."""
+        for scheduler in self._schedulers:
+            scheduler.wake()
 
     def _run_jobs(self) -> None:
         for scheduler in self._schedulers:

@@ -55,14 +55,16 @@ class DegradationWatch:
         zone: tzinfo | None,
         settled_after: timedelta,
         is_settled: Callable[[], bool],
+        on_news: Callable[[], None] = lambda: None,
     ) -> None:
-        """`channels` are those that are told of alerts beside the log."""
+        """`channels` are those that are told of alerts beside the log; `on_news` is called when there is something."""
         self._store = store
         self._rules = rules
         self._channels = channels
         self._zone = zone
         self._settled_after = settled_after
         self._is_settled = is_settled
+        self._on_news = on_news
         self._log = structlog.get_logger()
 
     def run(self, now: datetime) -> bool:
@@ -191,7 +193,7 @@ class DegradationWatch:
         silenced = self._store.alerts.silenced(now)
         told = []
         for alert in alerts:
-            is_silent = all(drop.stream in silenced for drop in alert.drops)
+            is_silent = policy.silent_until(alert, silenced) is not None
             is_news = not is_silent and alert.told == (alert.resolved_at is not None)
             kept = msgspec.structs.replace(alert, told=alert.told or is_news)
             if kept.number is None:
@@ -205,13 +207,22 @@ class DegradationWatch:
 
     def _put_out(self, alert: Alert, now: datetime) -> None:
         event = "opened" if alert.resolved_at is None else "resolved"
-        content = {"schema_version": SCHEMA_VERSION, "event": event, "title": plain(alert_title(alert)), "alert": alert}
+        content = {
+            "schema_version": SCHEMA_VERSION,
+            "event": event,
+            "title": plain(alert_title(alert)),
+            "cause": alert_cause(alert),
+            "command": f"grader-daemon alerts show {alert.number}",
+            "alert": alert,
+        }
         for channel in self._channels:
             self._store.outbox.put(
                 alert=alert.number or 0, event=event, channel=channel, payload=_encode(content).decode(), now=now
             )
 
-    def _tell(self, alerts: Iterable[Alert]) -> None:
+    def _tell(self, alerts: Sequence[Alert]) -> None:
+        if alerts:
+            self._on_news()
         for alert in alerts:
             drop = alert.drops[0]
             facts = {
@@ -226,6 +237,7 @@ class DegradationWatch:
                 "began_at": alert.began_at,
                 "title": plain(alert_title(alert)),
                 "cause": alert_cause(alert),
+                "command": f"grader-daemon alerts show {alert.number}",
             }
             if alert.resolved_at is None:
                 self._log.warning("alert.opened", **facts)

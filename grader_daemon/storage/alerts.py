@@ -190,6 +190,13 @@ class Alerts:
             [(stream.metric, stream.dimension, stream.name, to_text(until)) for stream in streams],
         )
 
+    def unsilence(self, streams: Sequence[Stream]) -> None:
+        """Tell of these streams again."""
+        self._database.connection.executemany(
+            "DELETE FROM alert_silences WHERE metric = ? AND dimension = ? AND name = ?",
+            [(stream.metric, stream.dimension, stream.name) for stream in streams],
+        )
+
     def silenced(self, now: datetime) -> dict[Stream, datetime]:
         """Streams of which nothing is told, and until when."""
         rows = self._database.rows(

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
 import pytest
 
-from grader_daemon.alerts.policy import drop_of, home, joined, level_of, opened, resolved
+from grader_daemon.alerts.policy import drop_of, home, is_news, joined, level_of, opened, resolved, silent_until
 from grader_daemon.domain.alert import (
     Alert,
     AlertKind,
@@ -190,3 +191,38 @@ def test_a_drop_is_told_on_the_scale_of_the_metric(metric: Metric, before: float
 )
 def test_a_deep_drop_is_critical(drop: StreamDrop, level: AlertLevel) -> None:
     assert level_of(drop, rules=RULES) is level
+
+
+# -- what people know of -------------------------------------------------------------------------------------------
+
+
+def in_two_streams() -> Alert:
+    first = alert().drops[0]
+    return alert(drops=(first, msgspec.structs.replace(first, stream=CODING)))
+
+
+@pytest.mark.parametrize(
+    ("silences", "until"),
+    [
+        pytest.param({}, None, id="none"),
+        pytest.param({OVERALL: at(20)}, None, id="one-of-two-streams"),
+        pytest.param({OVERALL: at(20), CODING: at(21)}, at(20), id="until-the-first-ends"),
+    ],
+)
+def test_an_alert_is_silent_while_all_of_it_is(silences: dict[Stream, datetime], until: datetime | None) -> None:
+    assert silent_until(in_two_streams(), silences) == until
+
+
+@pytest.mark.parametrize(
+    ("changes", "silences", "news"),
+    [
+        pytest.param({}, {}, True, id="open"),
+        pytest.param({"resolved_at": at(20)}, {}, False, id="resolved"),
+        pytest.param({"acknowledged_at": at(20)}, {}, False, id="acknowledged"),
+        pytest.param({}, {OVERALL: at(20)}, False, id="silenced"),
+    ],
+)
+def test_what_somebody_knows_of_is_no_news(
+    changes: dict[str, datetime], silences: dict[Stream, datetime], news: bool
+) -> None:
+    assert is_news(alert(**changes), silences) is news

@@ -256,6 +256,68 @@ def test_an_alert_is_silenced_for_a_time(home: Path, given: str, run: Run) -> No
     assert all(before + span <= until <= now() + span for until in silences.values())
 
 
+def test_silences_are_shown_listed_and_taken_back(home: Path, run: Run) -> None:
+    _seed(home, _alert())
+    run(home, "alerts", "silence", "1", "--for", "2d")
+    assert "warning, silent" in run(home, "alerts").stdout
+    assert "Silent until " in run(home, "alerts", "show", "1").stdout
+    assert _document(run(home, "alerts", "show", "1", "--json"))["alert"]["silent_until"] is not None
+    assert "completion rate of all sessions" in run(home, "alerts", "silences").stdout
+    assert len(_document(run(home, "alerts", "silences", "--json"))["silences"]) == 2
+    assert run(home, "alerts", "unsilence", "1").stdout == "Alert 1 is not silent.\n"
+    assert run(home, "alerts", "silences").stdout == "Nothing is silenced.\n"
+    assert "silent" not in run(home, "alerts").stdout
+
+
+def test_an_acknowledgement_is_taken_back_and_its_note_stays(home: Path, run: Run) -> None:
+    _seed(home, _alert())
+    run(home, "alerts", "ack", "1", "--note", "I know")
+    taken_back = _document(run(home, "alerts", "unack", "1", "--json"))["alert"]
+    assert (taken_back["acknowledged_at"], taken_back["note"]) == (None, "I know")
+    assert "known" not in run(home, "alerts").stdout
+
+
+@pytest.mark.parametrize(("way", "back"), [("ack", "unack"), ("silence", "unsilence")])
+def test_the_exit_code_heeds_what_a_person_said(home: Path, way: str, back: str, run: Run) -> None:
+    _seed(home, _alert())
+    run(home, "alerts", way, "1")
+    assert run(home, "alerts", "--exit-code").returncode == 0
+    run(home, "alerts", back, "1")
+    assert run(home, "alerts", "--exit-code").returncode == 1
+
+
+def _set(home: Path, *lines: str) -> None:
+    file = home / ".config" / "grader-daemon" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("\n".join(lines))
+
+
+def test_a_test_says_what_came_back_from_each_way(home: Path, run: Run) -> None:
+    told = home / "told.json"
+    command = json.dumps(["sh", "-c", f"cat > {told}"])
+    _set(home, 'alert_webhook_url = "http://127.0.0.1:9/"', f"alert_command = {command}")  # port 9: nobody listens
+    ended = run(home, "alerts", "test")
+    assert ended.returncode == 1
+    assert "command: arrived" in ended.stdout
+    assert "webhook: webhook: " not in ended.stdout
+    assert "refused" in ended.stdout
+    assert json.loads(told.read_text())["event"] == "test"
+
+
+def test_a_test_of_a_program_that_is_not_there_fails(home: Path, run: Run) -> None:
+    _set(home, 'alert_command = ["no-such-program"]')
+    ended = run(home, "alerts", "test", "--json")
+    assert ended.returncode == 1
+    [tried] = _document(ended)["receivers"]
+    assert (tried["channel"], tried["arrived"]) == ("command", False)
+    assert "no-such-program" in tried["error"]
+
+
+def test_a_test_without_receivers_says_how_to_set_one(home: Path, run: Run) -> None:
+    ended = run(home, "alerts", "test")
+    assert (ended.returncode, "alert_webhook_url" in ended.stdout) == (0, True)
+
+
 # -- error issues --------------------------------------------------------------------------------------------------
 
 

@@ -305,6 +305,15 @@ def test_a_crash_does_not_end_the_thread(hire: Hire, store: Store, clock: Clock)
     assert scheduler.stop(PATIENCE_SECONDS)
 
 
+def test_one_that_is_woken_does_not_wait_for_the_next_round(hire: Hire) -> None:
+    job = Scripted(False)
+    scheduler = hire(job)
+    scheduler.start()
+    wait_until(lambda: len(job.runs) == 1, "the first round")
+    scheduler.wake()
+    wait_until(lambda: len(job.runs) == 2, "the round that was asked for")
+
+
 def test_a_stop_does_not_wait_for_the_next_round(hire: Hire) -> None:
     job = Scripted(False)
     scheduler = hire(job, interval_seconds=100 * PATIENCE_SECONDS)

@@ -271,6 +271,7 @@ def test_the_log_tells_the_numbers_of_an_alert(world: World, logs: Logs) -> None
             "began_at": world.alert().began_at,
             "title": plain(alert_title(world.alert())),
             "cause": alert_cause(world.alert()),
+            "command": "grader-daemon alerts show 1",
         }
     ]
 
@@ -304,7 +305,9 @@ def test_a_letter_is_a_document_with_the_alert(world: World) -> None:
     world.drop()
     world.run_daily(1, 21)
     for payload in world.payloads():
-        assert set(payload) == {"schema_version", "event", "title", "alert"}
+        assert set(payload) == {"schema_version", "event", "title", "cause", "command", "alert"}
+        assert payload["cause"].startswith("The same work got worse")
+        assert payload["command"] == "grader-daemon alerts show 1"
         assert (payload["schema_version"], payload["event"]) == (1, "opened")
         assert payload["title"].startswith("Alert 1, critical: completion rate of all sessions, 90 %")
         assert msgspec.convert(payload["alert"], Alert) == world.alert()
