@@ -166,6 +166,8 @@ class _Batch:
             self._retract(session_id, reason)
         if elsewhere is not None:
             self._pass_over(elsewhere, SkipReason.COPY)
+        if before is None or (elsewhere is not None and own is None):
+            self._compare_others(identity)
         recorded = self._gather_grade(examined, decision.fallen)
         if before is not None and not is_like(before, identity):
             self.flush()  # so that those that follow do not find it as it was
@@ -236,6 +238,13 @@ class _Batch:
             self._entries[path] = msgspec.structs.replace(
                 entry, state=FileState.SKIPPED, reason=reason, look_again_at=None, rules_version=None
             )
+
+    def _compare_others(self, identity: Identity) -> None:
+        """Have the other files of a session looked at again: none stood for it when this one was read."""
+        self._store.compare_again(identity.session_id, but=identity.file, now=self._now)
+        for path, entry in self._entries.items():
+            if entry.session_id == identity.session_id and entry.state is FileState.SKIPPED:
+                self._entries[path] = msgspec.structs.replace(entry, look_again_at=self._now)
 
     def _record_loss(self, examined: GradedFile, reason: SkipReason) -> Recorded:
         """The session is graded from another file, or goes on in one."""

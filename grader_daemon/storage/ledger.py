@@ -119,6 +119,14 @@ class Ledger(Database):
         """Stop looking for a file that is gone; its grade, if it has one, stays."""
         self.connection.execute("UPDATE session_files SET retry_at = NULL WHERE path = ?", (path,))
 
+    def compare_again(self, session_id: str, *, but: str, now: datetime) -> None:
+        """Have the files looked at again in which a session was passed over, but for one."""
+        self.connection.execute(
+            "UPDATE session_files SET retry_at = ? WHERE session_id = ? AND path <> ? AND state = 'skipped'"
+            " AND reason IN ('copy', 'superseded')",
+            (to_text(now), session_id, but),
+        )
+
     def file_counts(self) -> dict[str, int]:
         """Files by state."""
         return dict(self.rows("SELECT state, sum(files) FROM file_counts GROUP BY state HAVING sum(files) > 0"))
