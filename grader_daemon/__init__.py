@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from grader_daemon.api.calibrating import CalibrationState
     from grader_daemon.api.explaining import Explanation
+    from grader_daemon.api.forgetting import Fate, Forgotten
     from grader_daemon.api.grader import Outcomes, SelfGrader
     from grader_daemon.api.insight import Summary
     from grader_daemon.api.labels import LabelledFile
@@ -77,9 +78,11 @@ __all__ = [
     "Estimate",
     "Explanation",
     "Failure",
+    "Fate",
     "Feedback",
     "FeedbackSource",
     "Figure",
+    "Forgotten",
     "FoundFile",
     "Grade",
     "GradeFilter",
@@ -125,6 +128,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "api.calibrating": ("CalibrationState",),
     "api.explaining": ("Explanation",),
+    "api.forgetting": ("Fate", "Forgotten"),
     "api.grader": (
         "Outcomes",
         "SelfGrader",

@@ -15,6 +15,7 @@ import msgspec
 from grader_daemon import bootstrap
 from grader_daemon.api.calibrating import CalibrationKeeper
 from grader_daemon.api.explaining import Explanation, explanation, sentences_of
+from grader_daemon.api.forgetting import Forgotten, forget, leave_no_trace
 from grader_daemon.api.overview import Overview, overview
 from grader_daemon.api.reader import paths_of
 from grader_daemon.api.review import SPANS_DAYS, THRESHOLD, ReviewItem, review_item
@@ -103,14 +104,22 @@ class SelfGrader(CalibrationKeeper):
     ) -> Outcomes:
         """Grade files, and all session files in folders; a single text is one path.
 
-        `dry_run` stores nothing, and needs no database. A folder without session files is among the errors.
+        Of a named file that is no session, and not watched, nothing is kept. `dry_run` stores nothing, and needs no
+        database. A folder without session files is among the errors.
 
         Raises:
             InputError: a path does not exist.
         """
-        files, empty = _files_of(paths_of(paths))
+        named = paths_of(paths)
+        files, empty = _files_of(named)
         outcomes = self._try_out(files) if dry_run else self._grade_files(files)
+        if not dry_run:
+            leave_no_trace(self._store, [os.path.abspath(path) for path in named], self.settings.watch_roots)
         return msgspec.structs.replace(outcomes, errors=outcomes.errors + empty)
+
+    def forget(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Forgotten]:
+        """Remove what is remembered of files without a grade of their own; a single text is one path."""
+        return forget(self._store, paths_of(paths), self.settings.watch_roots)
 
     def ungraded_files(self, *, since: datetime | None = None) -> list[FoundFile]:
         """Files below the roots that are not graded as they are now, the one that was written last first.

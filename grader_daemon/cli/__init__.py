@@ -25,6 +25,7 @@ _COMPLETION = "_GRADER_DAEMON_COMPLETE"
 _COMMANDS = {
     "run": ("run", "Watch the folders and grade sessions as they finish."),
     "grade": ("grade", "Grade files or folders now; no daemon is needed."),
+    "forget": ("forget", "Forget files that could not be graded or were skipped."),
     "backfill": ("backfill", "Grade everything that is not graded yet."),
     "regrade": ("regrade", "Grade again what another version graded, or see what would change."),
     "status": ("status", "Is the daemon up, and how far is it?"),

@@ -119,6 +119,12 @@ class Ledger(Database):
         """Stop looking for a file that is gone; its grade, if it has one, stays."""
         self.connection.execute("UPDATE session_files SET retry_at = NULL WHERE path = ?", (path,))
 
+    def forget_files(self, paths: Sequence[str]) -> None:
+        """Remove rows as if the files had never been seen, but not those of graded files."""
+        self.connection.executemany(
+            "DELETE FROM session_files WHERE path = ? AND state <> 'graded'", [(path,) for path in paths]
+        )
+
     def compare_again(self, session_id: str, *, but: str, now: datetime) -> None:
         """Have the files looked at again in which a session was passed over, but for one."""
         self.connection.execute(

@@ -1,0 +1,42 @@
+"""``forget``: files that were looked at and need not be remembered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from grader_daemon.api.forgetting import Fate, Forgotten
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.cli import output
+from grader_daemon.cli.options import json_option, read_settings, settings_options
+from grader_daemon.domain.schema import SCHEMA_VERSION
+from grader_daemon.domain.text import clean
+
+_SAID = {
+    Fate.FORGOTTEN: "forgotten",
+    Fate.UNKNOWN: "not known, so there is nothing to forget",
+    Fate.GRADED: "graded; its grade stays, and so does what is remembered of the file",
+}
+
+
+@click.command("forget")
+@settings_options
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
+@json_option
+def command(*, paths: tuple[Path, ...], as_json: bool) -> int:
+    """Forget files that could not be graded or were skipped. Exit code 1 if one is not known, or graded."""
+    with SelfGrader(settings=read_settings()) as grader:
+        told = grader.forget(paths)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "files": [msgspec.to_builtins(each) for each in told]})
+    else:
+        for each in told:
+            output.line(clean(f"{each.file}: {_sentence(each)}"))
+    return int(any(each.fate is not Fate.FORGOTTEN for each in told))
+
+
+def _sentence(told: Forgotten) -> str:
+    again = "; it lies in a watched folder: the next scan looks at it again" if told.comes_back else ""
+    return _SAID[told.fate] + again
