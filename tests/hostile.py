@@ -145,6 +145,24 @@ SPEECH = (
 )
 
 
+REPORTS = (
+    *(
+        '"message": "',
+        "'message': \"",
+        "'error': '",
+        '"output": "\\',
+        '"error": {',
+        '\\"',
+        "\\\\",
+        "\\u00",
+        "\\n",
+        '\\"message\\": \\"',
+    ),
+    *("<h1>", "<title>a", '{"a":"', '[{"type": "text", "text": "', '"exit_code": ', "}\n{", '"}'),
+)
+"""Pieces of what tools report, which ends anywhere."""
+
+
 def _filled(unit: str, size: int) -> str:
     return unit * (size // len(unit) + 1)
 
@@ -221,6 +239,7 @@ def texts() -> Iterator[tuple[str, Kind]]:
     """Yield every kind of one long text, with a name."""
     for place, units in (
         *((_output, (*LINES, *PARAGRAPHS)), (_many_outputs, LINES[::3]), (_plain, PARAGRAPHS), (_broken, LINES[:12])),
+        *((_output, REPORTS), (_plain, REPORTS), (_broken, REPORTS)),
         *((_wrapped, ("</", "<", "a</x>")), (_command, COMMANDS), (_broken_command, COMMANDS[:6])),
         *((_request, SPEECH), (_answer, SPEECH)),
     ):
