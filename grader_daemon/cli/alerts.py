@@ -13,6 +13,7 @@ from grader_daemon.alerts.policy import is_news, silent_until
 from grader_daemon.api.insight import InsightReader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, Whole, asks, json_option
+from grader_daemon.cli.times import shown_zone
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.calendar import read_span
 from grader_daemon.domain.schema import SCHEMA_VERSION
@@ -62,7 +63,7 @@ def show(*, grader: InsightReader, number: int, as_json: bool) -> None:
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, "alert": _fields(alert, silences)})
         return
-    for words in (alert_title(alert), *alert_lines(alert)):
+    for words in (alert_title(alert), *alert_lines(alert, shown_zone())):
         output.paragraph("", plain(words))
     until = silent_until(alert, silences)
     if until is not None:

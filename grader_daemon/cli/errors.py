@@ -8,7 +8,7 @@ import msgspec
 from grader_daemon.api.insight import InsightReader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, Whole, asks, days_option, json_option
-from grader_daemon.cli.times import here
+from grader_daemon.cli.times import here, shown_zone
 from grader_daemon.domain.insight import ErrorIssue, IssueState
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.quoting import plain
@@ -126,7 +126,7 @@ def _print(issue: ErrorIssue) -> None:
             ("recurs", _recurrence(issue)),
         ]
     )
-    for words in issue_lines(issue):
+    for words in issue_lines(issue, shown_zone()):
         output.paragraph("", plain(words))
     if issue.steps:
         output.line()

@@ -18,6 +18,11 @@ def show_times_in(zone: tzinfo | None) -> None:
     _ZONE.set(zone)
 
 
+def shown_zone() -> tzinfo | None:
+    """Give that zone."""
+    return _ZONE.get()
+
+
 def here(moment: datetime) -> datetime:
     """Give an aware moment in that zone."""
     return local(moment, _ZONE.get())

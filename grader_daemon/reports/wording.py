@@ -6,10 +6,11 @@ Text, Markdown, pages and the commands all take them from here, so that they say
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from typing import Final
 
 from grader_daemon.domain.alert import Alert, AlertKind, Decomposition, ShareChange, Stream, StreamDrop, Verdict
+from grader_daemon.domain.calendar import day_of, local
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.feedback import FEWEST_REVIEWS
 from grader_daemon.domain.insight import (
@@ -78,10 +79,10 @@ def days(first: date, last: date) -> str:
     return f"{day(first)} to {day(last)}"
 
 
-def moment(when: datetime) -> str:
-    """Give a moment in UTC: 16 November 2026, 09:10 UTC."""
-    here = when.astimezone(UTC)
-    return f"{day(here.date())}, {here:%H:%M} UTC"
+def moment(when: datetime, zone: tzinfo | None) -> str:
+    """Give a moment in `zone` (None: the machine's), which is named: 16 November 2026, 09:10 UTC."""
+    here = local(when, zone)
+    return f"{day(here.date())}, {here:%H:%M %Z}"
 
 
 def notes(report: WeeklyReport) -> tuple[Words, ...]:
@@ -153,13 +154,13 @@ def issue_title(issue: ErrorIssue) -> Words:
     return (*call(issue.tool, issue.command), ": ", name(issue.category), f", {weight}")
 
 
-def issue_lines(issue: ErrorIssue) -> tuple[Words, ...]:
-    """Give what an issue looks like, what helped, and where it occurs."""
+def issue_lines(issue: ErrorIssue, zone: tzinfo | None = UTC) -> tuple[Words, ...]:
+    """Give what an issue looks like, what helped, and where it occurs; days are those of `zone`, see `alert_lines`."""
     signal, example = name(issue.signal, LONGEST_LINE), name(issue.example, LONGEST_LINE)
     shown: tuple[Words, ...] = (("It says ", signal),) if issue.signal else ()
     if issue.example and example != signal:
         shown += (("For example ", example),)
-    return (*shown, (*helped(issue.steps), "."), *_spread(issue), *examples("Last in", issue.latest))
+    return (*shown, (*helped(issue.steps), "."), *_spread(issue, zone), *examples("Last in", issue.latest))
 
 
 def helped(steps: Iterable[StepCount]) -> Words:
@@ -195,15 +196,18 @@ def alert_title(alert: Alert) -> Words:
     return (f"Alert{number}, {alert.level}: ", *told)
 
 
-def alert_lines(alert: Alert) -> tuple[Words, ...]:
-    """Give when an alert opened, its likely cause, where else it shows, and what became of it."""
+def alert_lines(alert: Alert, zone: tzinfo | None = UTC) -> tuple[Words, ...]:
+    """Give when an alert opened, its likely cause, where else it shows, and what became of it; times are in `zone`.
+
+    Reports tell them in UTC: one that is made again elsewhere must be the same.
+    """
     return (
-        _opening(alert),
+        _opening(alert, zone),
         *_causes(alert),
         *_listed("What changed since: ", [_share(change) for change in alert.changes]),
         *_listed("It also shows in: ", [drop_words(drop) for drop in alert.drops[1:]]),
         *examples("It weighs most in", alert.sessions),
-        *_outcome(alert),
+        *_outcome(alert, zone),
     )
 
 
@@ -252,18 +256,18 @@ def _skipped(skipped: Mapping[str, int]) -> str:
     return f"{sum(skipped.values()):,} skipped ({said})"
 
 
-def _spread(issue: ErrorIssue) -> tuple[Words, ...]:
+def _spread(issue: ErrorIssue, zone: tzinfo | None) -> tuple[Words, ...]:
     """Say when, in what work, and how many sessions recovered."""
     types = sorted(issue.task_types.items(), key=lambda entry: (-entry[1], entry[0]))
     named: list[Words] = [(name(task_type), f" {sessions:,}") for task_type, sessions in types]
-    span = f"{day(issue.first_seen.astimezone(UTC))} to {day(issue.last_seen.astimezone(UTC))}"
+    span = f"{day(day_of(issue.first_seen, zone))} to {day(day_of(issue.last_seen, zone))}"
     recovered = f"{issue.recovered:,} of {count(issue.sessions, 'session')} recovered"
     work: Words = ("; ", *joined(named[:MOST_CHANGES], ", ")) if named else ()
     return ((f"Seen {span}; {recovered}", *work, "."),)
 
 
-def _opening(alert: Alert) -> Words:
-    opened = f"Opened {moment(alert.opened_at)}; it began about {moment(alert.began_at)}"
+def _opening(alert: Alert, zone: tzinfo | None) -> Words:
+    opened = f"Opened {moment(alert.opened_at, zone)}; it began about {moment(alert.began_at, zone)}"
     if alert.kind is AlertKind.THRESHOLD:
         return (f"{opened}. A threshold of the rules: ", name(alert.rule or ""), ".")
     return (f"{opened}.",)
@@ -298,11 +302,11 @@ def _listed(lead: str, parts: list[Words]) -> tuple[Words, ...]:
     return ((lead, *joined(parts[:MOST_CHANGES], "; "), end),)
 
 
-def _outcome(alert: Alert) -> tuple[Words, ...]:
+def _outcome(alert: Alert, zone: tzinfo | None) -> tuple[Words, ...]:
     said: list[Words] = []
     if alert.acknowledged_at is not None:
-        said.append((f"Acknowledged {moment(alert.acknowledged_at)}.",))
+        said.append((f"Acknowledged {moment(alert.acknowledged_at, zone)}.",))
     if alert.note:
         said.append((f"Note: {remark(alert.note)}",))
-    closing = "Still open." if alert.resolved_at is None else f"Resolved {moment(alert.resolved_at)}."
+    closing = "Still open." if alert.resolved_at is None else f"Resolved {moment(alert.resolved_at, zone)}."
     return (*said, (closing,))

@@ -13,6 +13,7 @@ from grader_daemon.cli.times import show_times_in
 from grader_daemon.storage import Store
 from tests.strategies import grade, new_grade
 from tests.unit.cli.conftest import Run
+from tests.unit.cli.test_insight import _alert, _seed
 
 DATABASE = ".timmy/uniwizard/session_grades.db"
 AUCKLAND = "Pacific/Auckland"
@@ -113,3 +114,10 @@ def test_what_is_probably_not_meant_is_told_and_the_answer_given(
     assert ended.stderr.count("\n") == 1
     assert "warning: environment TZ=Nope/X names no zone" in ended.stderr
     assert run(graded, "list", "--timezone", "UTC").stderr == ""
+
+
+@pytest.mark.parametrize(("zone", "opened"), [("Asia/Tokyo", "23 November 2026, 00:10 JST"), ("UTC", "15:10 UTC")])
+def test_times_in_sentences_are_in_that_zone_too(home: Path, run: Run, zone: str, opened: str) -> None:
+    opened_at = datetime(2026, 11, 22, 15, 10, tzinfo=UTC)
+    _seed(home, _alert(opened_at=opened_at))
+    assert opened in run(home, "alerts", "show", "1", "--timezone", zone).stdout

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -44,10 +45,11 @@ def test_days_are_said_once(first: date, last: date, words: str) -> None:
     assert days(first, last) == words
 
 
-def test_moments_are_told_in_utc() -> None:
-    here = timezone(timedelta(hours=2))
+def test_moments_are_told_with_their_zone() -> None:
+    here = datetime(2026, 11, 17, 1, 5, tzinfo=timezone(timedelta(hours=2)))
 
-    assert moment(datetime(2026, 11, 17, 1, 5, tzinfo=here)) == "16 November 2026, 23:05 UTC"
+    assert moment(here, UTC) == "16 November 2026, 23:05 UTC"
+    assert moment(here, ZoneInfo("Asia/Tokyo")) == "17 November 2026, 08:05 JST"
 
 
 @pytest.mark.parametrize(
