@@ -152,7 +152,7 @@ class ResultReader:
             return self._salvage(body)
 
     def _outcome(self, report: _Report, tool: str | None, body: str) -> Outcome:
-        if report.guardrail:
+        if report.guardrail or self._is_guarded(report.error):
             return Outcome.NOT_EXECUTED
         code = _exit_code(report)
         if code in self._rules.interrupted_exit_codes:
@@ -164,6 +164,10 @@ class ResultReader:
         if tool == _DELEGATION_TOOL and self._child_failed(body):
             return Outcome.FAILURE
         return self._outcome_of_status(report.status)
+
+    def _is_guarded(self, error: object) -> bool:
+        """Did the agent's machinery refuse to run the call, and call that an error?"""
+        return isinstance(error, str) and error.startswith(self._rules.not_executed_prefixes)
 
     def _tells_error(self, report: _Report) -> bool:
         """Say whether anything but its exit code and its status calls the call failed, also one layer deeper."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from itertools import islice
@@ -15,7 +16,7 @@ from grader_daemon.api.reader import GradeReader, check_days
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.calendar import ALWAYS, Span, day_of, last_days, read_week, week_of
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns, WeeklyReport
+from grader_daemon.domain.insight import ErrorIssue, Group, IssueState, Patterns, WeeklyReport
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import InputError
@@ -24,7 +25,8 @@ from grader_daemon.patterns.checked import checked_completion
 from grader_daemon.patterns.groups import plain_score
 from grader_daemon.patterns.issues import to_issue
 from grader_daemon.patterns.mining import find_patterns
-from grader_daemon.reports.numbers import COMPLETION, count, estimate_words
+from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, QUALITY, RECOVERY, count, estimate_words
+from grader_daemon.reports.verdicts import trust_words
 
 if TYPE_CHECKING:
     from grader_daemon.analysis.redaction import Redactor
@@ -76,19 +78,20 @@ class InsightReader(GradeReader):
         """Give the last days at a glance, as text for people."""
         summary = self.summary(days=days)
         patterns = self.identify_patterns(days)
-        lines = [f"Sessions of the last {days:g} days: {summary.sessions} finished, {summary.open_sessions} open"]
+        span = "day" if days == 1 else f"{days:g} days"
+        others = f"{summary.open_sessions} open, {summary.unanswered} without an answer"
+        lines = [f"Sessions of the last {span}: {summary.sessions} finished, {others}"]
         if summary.sessions:
-            lines.append(f"  completed         {_share(summary.completed, summary.sessions)}")
-            lines += _checked(summary.checked)
-            lines.append(f"  tool efficiency   {summary.efficiency:.2f} of 5")
-            lines.append(f"  response quality  {summary.quality:.2f} of 5")
-            lines.append(f"  errors recovered  {_share(summary.recovered, summary.with_errors)}")
+            lines += [*_figures(summary, patterns.overall), *_checked(summary.checked)]
+            trust = self.trust()
+            lines.append(f"  verdicts          by the {trust.by}: {trust_words(trust)}")
         for title, counts in (("tools", patterns.tool_errors), ("errors", patterns.error_types)):
             most = ", ".join(f"{clean(name)} {count}" for name, count in list(counts.items())[:3])
             if most:
                 lines.append(f"  {'failing ' + title:<17} {most}")
         for task_type, score in patterns.task_scores.items():
-            lines.append(f"  {clean(task_type):<17} {score:.2f} of 5 ({patterns.task_sessions[task_type]} sessions)")
+            behind = count(patterns.task_sessions[task_type], "session")
+            lines.append(f"  {clean(task_type):<17} {score:.2f} of 5 ({behind})")
         return "\n".join(lines)
 
     def identify_patterns(self, days: float = 7) -> Patterns:
@@ -281,5 +284,11 @@ def _checked(checked: Estimate) -> list[str]:
     return [f"  checked           {estimate_words(checked, COMPLETION)} by {count(checked.sample, 'random review')}"]
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{part} of {whole} ({part / whole:.0%})" if whole else "none had any"
+def _figures(summary: Summary, whole: Group) -> Iterator[str]:
+    """Give the rates and means with their intervals, a line each."""
+    completion = whole.completion.now
+    yield f"  completed         {summary.completed} of {completion.sample}: {estimate_words(completion, COMPLETION)}"
+    yield f"  tool efficiency   {estimate_words(whole.efficiency.now, EFFICIENCY)}"
+    yield f"  response quality  {estimate_words(whole.quality.now, QUALITY)}"
+    share = f"{summary.recovered} of {summary.with_errors}: " if summary.with_errors else ""
+    yield f"  errors recovered  {share}{estimate_words(whole.recovery.now, RECOVERY)}"

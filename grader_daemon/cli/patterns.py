@@ -11,7 +11,7 @@ from grader_daemon.cli.options import asks, days_option, json_option
 from grader_daemon.domain.insight import Group, Patterns
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.schema import SCHEMA_VERSION
-from grader_daemon.reports.numbers import COMPLETION, FAILURES, SCORE, change_words, estimate_words
+from grader_daemon.reports.numbers import COMPLETION, FAILURES, SCORE, change_words, count, estimate_words
 
 _WORK = (Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM)
 _FAILING = (Dimension.TOOL, Dimension.CATEGORY)
@@ -39,7 +39,8 @@ def command(*, grader: InsightReader, days: int, as_json: bool) -> None:
 
 def _print(patterns: Patterns) -> None:
     span = f"{patterns.first_day} to {patterns.last_day}"
-    output.line(f"{patterns.sessions} finished sessions, {span}; {patterns.open_sessions} open are not counted.")
+    left_out = f"not counted: {patterns.open_sessions} open, {patterns.unanswered} without an answer"
+    output.line(f"{count(patterns.sessions, 'finished session')}, {span}; {left_out}.")
     for dimension in _WORK:
         _work_table(dimension, patterns.groups[dimension])
     for dimension in _FAILING:
@@ -57,7 +58,7 @@ def _alternatives_table(patterns: Patterns) -> None:
         [
             (
                 alternative.tool,
-                output.tried(step),
+                output.called(step.tool, step.command) + (" again" if step.is_retry else ""),
                 step.tries,
                 estimate_words(step.rate, COMPLETION),
                 estimate_words(step.completion, COMPLETION),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.insight import Concern, Example, Group, Suggestion
 from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, RECOVERY, SCORE, value_words
 
@@ -14,6 +15,18 @@ _LOW_RECOVERY: Final = 0.80
 _LOW_TASK_SCORE: Final = 3.0
 _FAILURES: Final = 5
 _SHARE: Final = 0.20
+
+_BLANK: Final = {
+    Category.COMMAND_FAILED.value: (
+        "See which commands fail, and what followed: grader-daemon errors list",
+        "commands that did not say why",
+    ),
+    Category.UNKNOWN.value: (
+        "See what the failures of no known kind say: grader-daemon errors list",
+        "of no known kind",
+    ),
+}
+"""Categories that are no advice by themselves: what to do, and what they are."""
 
 Examples = Callable[[Example], tuple[str, ...]]
 """Finds up to three sessions that show a concern."""
@@ -77,5 +90,6 @@ def _for_tools(groups: Sequence[Group]) -> _Found:
 def _for_errors(groups: Sequence[Group], failures: int) -> _Found:
     for group in groups:
         if group.failures >= _FAILURES and group.failures >= _SHARE * failures:
-            because = f"{group.failures} of {failures} failures are {group.name}"
-            yield Example(Concern.ERROR, group.name), f"Add targeted error handling for {group.name}", because
+            text, kind = _BLANK.get(group.name, (f"Add targeted error handling for {group.name}", group.name))
+            because = f"{group.failures} of {failures} failures are {kind}"
+            yield Example(Concern.ERROR, group.name), text, because

@@ -156,9 +156,7 @@ EXPECTED = {
     "v13_repeat_same/session_20261121_220941_b2457c.json": STUCK._replace(
         failures=every_second("terminal", FAILED, 2, 18)
     ),
-    "v13_repeat_same_read/session_20261121_220958_8e0113.json": STUCK._replace(
-        failures=every_second("read_file", UNKNOWN, 6, 16)
-    ),
+    "v13_repeat_same_read/session_20261121_220958_8e0113.json": Row(COMPLETE, completed=False),
     "v13_secret_leak/session_20261121_221139_812baa.json": ANSWERED,
     "v13_slow_api_kill9/session_20261121_220911_063998.json": LEFT_OPEN,
     "v13_slow_api_kill9/session_20261121_221525_669a4a.json": LEFT_OPEN,

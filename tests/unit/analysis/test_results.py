@@ -301,6 +301,12 @@ def test_failed_results_are_failures_of_a_category(
             id="guardrail",
         ),
         pytest.param(
+            '{"error": "BLOCKED: You have called read_file on this exact region 4 times and the file has NOT changed.'
+            ' STOP calling read_file for this path", "path": "/w/data.txt", "already_read": 4}',
+            Outcome.NOT_EXECUTED,
+            id="the-same-region-was-read-again-and-again",
+        ),
+        pytest.param(
             '{"output": "", "exit_code": -1, "error": "BLOCKED: User denied. Do NOT retry.", "status": "blocked"}'
             + LOOP_WARNING,
             Outcome.REFUSED,

@@ -386,6 +386,14 @@ def test_one_key_judges_a_session(review: Review, home: Path) -> None:
     assert ended.stdout.endswith("3 judged; 3 done this week.\n")
 
 
+def test_a_session_can_be_read_before_it_is_judged(review: Review, home: Path) -> None:
+    shown = review(home, "tq").stdout
+
+    assert "assistant" in shown.partition("q quit")[2]
+    assert "Done, the date parser works and all tests pass." in shown.partition("q quit")[2]
+    assert rows(home) == []
+
+
 def test_the_evidence_is_shown(review: Review, home: Path) -> None:
     ended = review(home, "sq")
 

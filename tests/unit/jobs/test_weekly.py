@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import tempfile
 from collections.abc import Iterator, MutableMapping
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -21,7 +22,7 @@ from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionS
 from grader_daemon.domain.calendar import day_of, week_of
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.feedback import Sampling
+from grader_daemon.domain.feedback import FeedbackSource, Said, Sampling
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import Coverage, WeeklyReport
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
@@ -874,3 +875,35 @@ class Counted:
 
 TestReports = ReportsThroughTime.TestCase
 TestReports.settings = settings(max_examples=50, stateful_step_count=20)
+
+
+def test_an_outage_improves_no_figure(world: World) -> None:
+    for number in range(12):
+        world.session(at(W47, 9 + number % 8), **(bad(number) if number % 3 else {}))
+    before = world.reports.report(week_of(W47), at(W47, 23))
+    for _ in range(30):
+        world.session(at(W47, 20), scored=False, tools=(), tool_calls=0, state=SessionState.INTERRUPTED)
+    after = world.reports.report(week_of(W47), at(W47, 23))
+
+    assert (before.unanswered, after.unanswered, after.trend[-1].unanswered) == (0, 30, 30)
+    assert (before.coverage.graded, after.coverage.graded) == (12, 42)
+    assert _but_unanswered(after) == _but_unanswered(before)
+
+
+def _but_unanswered(report: WeeklyReport) -> str:
+    """All of a report but how many files there were, and how many sessions without an answer."""
+    unseen = Coverage(seen=0, graded=0, open_sessions=0, skipped={}, waiting=0, dead=0)
+    content = msgspec.json.encode(msgspec.structs.replace(report, coverage=unseen)).decode()
+    return re.sub(r'"unanswered":[0-9]+,', "", content)
+
+
+def test_a_person_says_of_an_outage_that_nothing_was_completed(world: World) -> None:
+    world.session(at(W47, 12), session_id="fine")
+    dead = [world.session(at(W47, 20), scored=False, tools=(), tool_calls=0) for _ in range(3)]
+    with world.store.transaction():
+        said = [Said(session_id=one.session_id, completed=False, by="me", source=FeedbackSource.LABEL) for one in dead]
+        world.store.give(said, now=at(W47, 21))
+    report = world.reports.report(week_of(W47), at(W47, 23))
+
+    assert (report.completion_rate.now.value, report.completion_rate.now.sample) == (0.25, 4)
+    assert (report.total_sessions, report.unanswered) == (1, 3)

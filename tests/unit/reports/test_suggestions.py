@@ -164,6 +164,29 @@ def test_an_error_with_five_failures_that_are_a_fifth_of_all(failures: int, all_
     assert texts(found) == (["Add targeted error handling for timeout"] if told else [])
 
 
+@pytest.mark.parametrize(
+    ("category", "text", "because"),
+    [
+        pytest.param(
+            "unknown",
+            "See what the failures of no known kind say: grader-daemon errors list",
+            "9 of 20 failures are of no known kind",
+            id="unknown",
+        ),
+        pytest.param(
+            "command_failed",
+            "See which commands fail, and what followed: grader-daemon errors list",
+            "9 of 20 failures are commands that did not say why",
+            id="command-failed",
+        ),
+    ],
+)
+def test_a_category_that_says_nothing_is_no_advice(category: str, text: str, because: str) -> None:
+    overall = Sums(sessions=10, completed=10, efficiency=50, efficiency_squares=250, failures=20)
+    [found] = suggested(overall, categories=(of(Sums(sessions=3, failures=9), Dimension.CATEGORY, category),))
+    assert (found.text, found.because) == (text, because)
+
+
 @given(fifth=st.integers(1, 10**6), more=st.integers(-1, 1))
 def test_the_fifth_is_exact(fifth: int, more: int) -> None:
     failures, calls = fifth + more, 5 * fifth

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
+from grader_daemon.domain.calendar import ALWAYS
+from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import StoreError
 from grader_daemon.storage import GradeFilter, Store
 from grader_daemon.storage.schema import migrations
@@ -106,6 +110,35 @@ def test_what_an_earlier_version_knew_of_a_session_is_kept(tmp_path: Path) -> No
 
 def test_migrations_are_numbered_without_a_gap() -> None:
     assert [number for number, _, _ in migrations()] == list(range(1, len(migrations()) + 1))
+
+
+def test_what_an_older_version_graded_without_an_answer_has_no_scores(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with closing(Store(path)) as store, store.transaction():
+        dead = {"tool_calls": 0, "tools": (), "task_completed": False, "features": ()}
+        made = [
+            grade(session_id="asked", total_api_calls=0, **dead),
+            grade(session_id="empty", total_api_calls=1, **dead),
+            grade(session_id="worked", features=(1.0,)),
+        ]
+        store.save_grades([new_grade(one) for one in made])
+    [update] = re.findall(r"UPDATE session_details SET scored.*?;", _sql_of("verdicts"), re.DOTALL)
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("DELETE FROM daily_rollups; " + update)
+
+    with closing(Store(path)) as store:
+        known = store.stored(["asked", "empty", "worked"])
+        sums = store.rollups.group(Dimension.OVERALL, "", ALWAYS)
+    assert {name: each.grade.scored for name, each in known.items()} == {
+        "asked": False,
+        "empty": False,
+        "worked": True,
+    }
+    assert (sums.sessions, sums.unanswered, sums.efficiency) == (1, 2, 5)
+
+
+def _sql_of(title: str) -> str:
+    return next(sql for _, name, sql in migrations() if name == title)
 
 
 def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
