@@ -285,6 +285,7 @@ def make_receivers(settings: Settings) -> dict[str, Receiver]:
             settings.alert_webhook_url,
             secret=None if secret is None else secret.get_secret_value(),
             timeout_seconds=timeout,
+            form=settings.alert_webhook_format,
         )
     if settings.alert_command:
         receivers["command"] = Command(settings.alert_command, timeout_seconds=timeout)

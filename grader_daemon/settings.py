@@ -163,6 +163,10 @@ class Settings(BaseModel):
     alert_webhook_url: str | None = Field(
         None, description="Alerts are posted there as JSON (http or https); nothing is sent without it."
     )
+    alert_webhook_format: Literal["json", "slack", "mattermost", "ntfy"] = Field(
+        "json",
+        description="What is posted: our JSON, or the message of a chat server; ntfy: the URL is that of a topic.",
+    )
     alert_webhook_secret: SecretStr | None = Field(
         None, min_length=16, description="Signs what is posted, with HMAC-SHA256; at least 16 characters."
     )
@@ -230,6 +234,16 @@ class Settings(BaseModel):
     @classmethod
     def _http_url(cls, value: str | None) -> str | None:
         return None if value is None else _checked_url(value)
+
+    @field_validator("alert_webhook_format")
+    @classmethod
+    def _fit_for_the_url(cls, value: str, validated: ValidationInfo) -> str:
+        from grader_daemon.integrations.chat import topic_of  # which most commands do not need
+
+        url = validated.data.get("alert_webhook_url")
+        if value == "ntfy" and url is not None:
+            topic_of(url)
+        return value
 
     @field_validator("quality_judge_key")
     @classmethod

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Protocol
 
 from grader_daemon.errors import CallError, DeliveryError
+from grader_daemon.integrations.chat import WebhookFormat, in_format
 from grader_daemon.integrations.posting import Poster
 from grader_daemon.integrations.programs import environment_without_secrets, tell_program
 
@@ -32,13 +33,15 @@ class Receiver(Protocol):
 class Webhook:
     """Posts to a URL. Redirects are not followed: what is signed goes where it was meant to go, or nowhere."""
 
-    def __init__(self, url: str, *, secret: str | None, timeout_seconds: float) -> None:
-        self._poster = Poster(url, timeout_seconds=timeout_seconds)
+    def __init__(self, url: str, *, secret: str | None, timeout_seconds: float, form: WebhookFormat = "json") -> None:
+        self._url = url
         self._secret = secret
+        self._timeout_seconds = timeout_seconds
+        self._form: WebhookFormat = form
 
     def send(self, payload: str, *, delivery: int, now: datetime) -> None:
         """See `Receiver`."""
-        body = payload.encode()
+        url, body = in_format(payload, self._form, self._url)
         timestamp = str(int(now.timestamp()))
         headers = {
             "Content-Type": "application/json",
@@ -49,7 +52,7 @@ class Webhook:
         if self._secret is not None:
             headers["X-Grader-Signature"] = sign(body, timestamp, self._secret)
         try:
-            answer = self._poster.post(body, headers, most_bytes=0)
+            answer = Poster(url, timeout_seconds=self._timeout_seconds).post(body, headers, most_bytes=0)
         except CallError as error:
             raise DeliveryError(f"webhook: {error}") from error
         if not answer.is_success:
