@@ -211,19 +211,31 @@ def test_a_copy_that_is_touched_is_the_one_written_later(
 def test_a_moved_session_that_goes_on_elsewhere_leaves_no_grade_behind_when_it_is_superseded(
     ingest: Ingest, store: Store, write_session: SessionWriter
 ) -> None:
-    """All is decided before anything is done: its old file has lost it, and a later link has ended it."""
-    older, newer = chain(write_session, 2)
-    take(ingest, older)
-    write_session(TURN, session_id="link1", last_updated="2026-11-21T22:00:01.5")
-    take(ingest, newer)
-    assert sorted(graded_files(store)) == ["link0", "link1"] or list(graded_files(store)) == ["link1"]
-    os.unlink(older)
-    on = write_session(
-        [json_user(), *json_round()], folder="moved", session_id="link0", last_updated="2026-11-21T22:00:00.7"
-    )
+    """All is decided before anything is done: the old file has lost the session, and a later link has ended it."""
+    old = write_session(TURN, session_id="link0", last_updated="2026-11-21T22:00:00.5")
+    later = write_session(TURN, session_id="link1", last_updated="2026-11-21T22:00:01.5")
+    ingest.ingest([old, later], within_seconds=60)
+    assert sorted(graded_files(store)) == ["link0", "link1"]
+    os.unlink(old)
+    on = write_session(OPEN_TURN, folder="moved", session_id="link0", last_updated="2026-11-21T22:00:00.7")
     assert take(ingest, on).reason == "superseded"
     assert list(graded_files(store)) == ["link1"]
-    assert state_of(store, older) == (FileState.SKIPPED, "superseded")
+    assert state_of(store, old) == state_of(store, on) == (FileState.SKIPPED, "superseded")
+
+
+def test_a_copy_that_is_read_when_its_session_is_superseded_already_does_not_bring_it_back(
+    ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    """The copy was answered, the session itself went on and was left open: its own file is asked once more."""
+    own = write_session(OPEN_TURN, session_id="link0", last_updated="2026-11-21T22:00:00.7")
+    later = write_session(TURN, session_id="link1", last_updated="2026-11-21T22:00:01.5")
+    ingest.ingest([own, later], within_seconds=60)
+    copy = write_session(TURN, folder="backup", session_id="link0", last_updated="2026-11-21T22:00:00.5")
+    take(ingest, copy)
+    assert store.due_paths(NOW, longest_pause=LONGEST, limit=9) == [own]
+    take(ingest, own)
+    assert list(graded_files(store)) == ["link1"]
+    assert store.due_paths(NOW, longest_pause=LONGEST, limit=9) == []
 
 
 def test_a_moved_file_takes_over(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:

@@ -12,6 +12,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.patterns.asking import Asked, asked_again
 from grader_daemon.storage import GradeFilter, Store
+from grader_daemon.storage.asking import places_of
 from tests.strategies import NOW, grade, new_grade
 
 WITHIN = timedelta(hours=48)
@@ -185,3 +186,21 @@ def _asked(one: Grade) -> Asked:
     ended_at = one.ended_at
     assert isinstance(ended_at, datetime)
     return Asked(one.session_id, one.session_start, ended_at, None)
+
+
+def test_a_request_of_many_is_settled_by_reading_a_few_rows(store: Store) -> None:
+    """However many ended at the same moment; SQLite's machine takes about 20 steps for a row."""
+    save(store, *(asking(f"s{number:03}", 0) for number in range(300)))
+    steps = 0
+
+    def count() -> bool:
+        nonlocal steps
+        steps += 10
+        return False
+
+    place = places_of([asking("s150", 0)])
+    with store.transaction():
+        store.connection.set_progress_handler(count, 10)
+        store.asking.settle(place, within=WITHIN)
+        store.connection.set_progress_handler(None)
+    assert steps < 3_000
