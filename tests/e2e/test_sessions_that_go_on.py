@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from itertools import count
 from pathlib import Path
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import Row
+from tests.e2e.daemon_process import Row, run_command
 from tests.e2e.session_files import path_of, replace, turns, write
 from tests.strategies import json_answer, json_round, json_user
 from tests.waiting import wait_until
@@ -108,3 +109,18 @@ def test_our_own_files_are_no_sessions(start_daemon: StartDaemon, sessions: Path
     assert [row["path"] for row in daemon.query("SELECT path FROM session_files")] == [
         str(path_of(sessions, "the_only_one"))
     ]
+
+
+def test_a_copy_that_was_read_before_its_original_is_logged_as_one(home: Path, sessions: Path) -> None:
+    """Files are read in the order of their names."""
+    said = [json_user(), *json_round(call_id="call_4c637ca0beac"), json_answer()]
+    write(sessions, "a_copy", said, age=60, session_start="2026-11-21T21:57:00.5", last_updated="2026-11-21T21:58:00.5")
+    write(sessions, "original", said, age=60, session_start="2026-11-21T21:55:00.5", last_updated="2026-11-21T21:56:00")
+
+    ended = run_command(home, "run", "--once")
+
+    events = [json.loads(line) for line in ended.stderr.splitlines()]
+    skipped = [
+        (event["session_id"], event["reason"], event["by"]) for event in events if event["event"] == "session.skipped"
+    ]
+    assert skipped == [("a_copy", "copy", "original")]

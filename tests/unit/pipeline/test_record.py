@@ -279,8 +279,8 @@ def test_the_old_conversation_under_a_new_id_is_a_copy(
     own = write_session(TURN)
     later = {"session_start": "2026-11-21T22:10:00.5", "last_updated": "2026-11-21T22:11:00.5"}
     copy = write_session(TURN, session_id="later", **later)
-    for path in (copy, own) if copy_first else (own, copy):
-        take(ingest, path)
+    fallen = [one for path in ((copy, own) if copy_first else (own, copy)) for one in take(ingest, path).fallen]
+    assert fallen == ([("later", "copy")] if copy_first else [])
     assert list(graded_files(store)) == [SESSION_ID]
     assert state_of(store, copy) == (FileState.SKIPPED, "copy")
 
