@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.identity import Decision, Fallen, Identity, beaten_by, decide, outranks
+from grader_daemon.domain.identity import Decision, Fallen, Identities, Identity, beaten_by, decide, outranks
 from grader_daemon.domain.session import SkipReason
 from tests.strategies import NOW, identities, identity
 
@@ -170,3 +170,33 @@ def test_whoever_is_beaten_is_beaten_by_one_that_stands_in_any_order(
     for one in sessions:
         beaten = any(beaten_by(other, one) for other in standing.values() if other.session_id != one.session_id)
         assert beaten == (one.session_id not in standing)
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        pytest.param({"lineage": 1, "opening": 2}, ["chain"], id="a-chain"),
+        pytest.param({"lineage": 1}, [], id="a-start-alone"),
+        pytest.param({"conversation": 3}, ["conversation"], id="a-conversation"),
+        pytest.param({"lineage": 1, "opening": 2, "conversation": 3}, ["chain", "conversation"], id="both"),
+        pytest.param({}, [], id="nothing"),
+    ],
+)
+def test_identities_are_found_by_what_rivals_share(changes: dict[str, int], found: list[str]) -> None:
+    identities = Identities()
+    identities.add(identity(session_id="chain", lineage=9))
+    for one in (
+        identity(session_id="chain", lineage=1, opening=2),
+        identity(session_id="conversation", conversation=3),
+        identity(session_id="new", lineage=1, opening=2, conversation=3),
+        identity(session_id="gone", lineage=1, opening=2, conversation=3),
+    ):
+        identities.add(one)
+    identities.remove("gone")
+    identities.remove("never there")
+    rivals = identities.rivals(identity(session_id="new", **changes))
+    assert sorted(rival.session_id for rival in rivals) == found
+    assert (identities.get("gone"), identities.get("chain")) == (
+        None,
+        identity(session_id="chain", lineage=1, opening=2),
+    )
