@@ -31,6 +31,7 @@ from grader_daemon.reports.style import style_sheet
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _BAND_NOTE = "Dots are weeks, the band is the 95 % interval. A week with too few sessions leaves a gap."
 _BAR_NOTE = "The tick is the week before."
+_NO_BAR_BEFORE = "Of these, nothing failed the week before."
 _STRIP_NOTE = "● this week, ○ the week before"
 _KIND_OF: Mapping[Judgement | None, str] = {
     Judgement.BETTER: "better",
@@ -191,7 +192,8 @@ def _bars(report: WeeklyReport) -> list[Element]:
         for title, identifier, groups in charts
         if groups
     ]
-    return _gallery(figures, _BAR_NOTE)
+    compared = any(group.failures_before for group in (*report.error_prone_tools, *report.common_errors))
+    return _gallery(figures, _BAR_NOTE if compared else _NO_BAR_BEFORE)
 
 
 def _bar(group: Group) -> Bar:

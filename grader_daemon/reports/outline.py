@@ -150,7 +150,8 @@ def _summary(report: WeeklyReport) -> tuple[Block, ...]:
     people = tuple(Prose(words) for words in wording.people_words(report))
     rows = tuple(_row(((measure.name,),), figure, measure) for measure, figure in figures)
     table = Table("The week in numbers", (Column("Measure", is_number=False), *_FIGURE_COLUMNS), rows)
-    return (*total, trust, *checked, *people, *changes, table, Prose((wording.INTERVALS_NOTE,)))
+    notes = (Prose((wording.INTERVALS_NOTE,)), Prose(wording.MORE_OF_A_SESSION))
+    return (*total, trust, *checked, *people, *changes, table, *notes)
 
 
 def _total(report: WeeklyReport) -> str:

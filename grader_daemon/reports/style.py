@@ -104,6 +104,7 @@ main{padding:1.5rem 1rem 3rem}
 h1{font-size:1.6rem}
 thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 table,caption,tbody,tr,tbody th,td{display:block}
+caption .aside{float:none;display:block}
 tbody{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(17rem,100%),1fr));column-gap:2.5rem}
 tr{padding:.55rem 0;border-bottom:1px solid var(--rule)}
 tbody th,td{border:0;padding:.08rem 0}

@@ -29,6 +29,7 @@ INTERVALS_NOTE: Final = (
     "In parentheses: 95 % intervals. A change is better or worse only where its interval excludes 0. "
     "Scores go from 1 (worst) to 5 (best)."
 )
+MORE_OF_A_SESSION: Final[Words] = ("More of a session that is named here: ", name("grader-daemon why ID"), ".")
 MOST_STEPS: Final = 4
 """How many of the steps after a failure a sentence holds."""
 MOST_SESSIONS: Final = 5

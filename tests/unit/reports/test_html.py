@@ -187,3 +187,20 @@ def test_section_that_could_be_drawn_but_has_no_values_has_no_charts() -> None:
 
 def test_same_report_gives_the_same_page() -> None:
     assert render_html(example_report()) == render_html(example_report())
+
+
+def test_a_tick_is_explained_where_there_is_one() -> None:
+    fresh = [
+        tuple(msgspec.structs.replace(group, failures_before=0) for group in groups)
+        for groups in (example_report().error_prone_tools, example_report().common_errors)
+    ]
+    assert "The tick is the week before." in render_html(example_report())
+    alone = render_html(example_report(error_prone_tools=fresh[0], common_errors=fresh[1]))
+    assert "The tick is the week before." not in alone
+    assert "Of these, nothing failed the week before." in alone
+
+
+def test_ids_of_sessions_lead_to_a_command() -> None:
+    assert "More of a session that is named here: <code><bdi>grader-daemon why ID</bdi></code>." in render_html(
+        example_report()
+    )

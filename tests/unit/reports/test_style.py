@@ -38,3 +38,9 @@ def test_style_sheet_reaches_nothing_outside() -> None:
 def test_every_colour_is_named_and_every_name_is_used() -> None:
     assert set(LIGHT) == set(DARK)
     assert all(f"var(--{name})" in style_sheet() for name in LIGHT)
+
+
+def test_on_a_narrow_screen_nothing_floats_beside_a_table() -> None:
+    # Beside the legend, which floats on wide screens, the rows of the first table had half of a narrow one.
+    narrow = style_sheet().partition("@media screen and (max-width:48rem){")[2].partition("@media print")[0]
+    assert "caption .aside{float:none;display:block}" in narrow
