@@ -108,5 +108,8 @@ def _tell(written: Written, *, as_json: bool) -> None:
 
 
 def _words(setting: SettingValue) -> str:
+    """Give a value as it is written in the file, but for quotation marks; numbers are not rounded."""
     value = setting.value
-    return output.cell(", ".join(map(str, value)) if isinstance(value, list) else value)
+    if isinstance(value, list):
+        return output.cell(", ".join(map(str, value)))
+    return output.cell(f"{value:g}" if isinstance(value, float) else value)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import tomllib
 from pathlib import Path
@@ -18,6 +19,10 @@ SECRET = "correct horse battery staple"
 
 def written(home: Path) -> dict[str, object]:
     return tomllib.loads((home / FILE).read_text("utf-8"))
+
+
+def test_small_numbers_are_shown_as_they_are(home: Path, run: Run) -> None:
+    assert re.search(r"^scan_cpu_share +0\.001 ", run(home, "config", "show").stdout, re.MULTILINE)
 
 
 def test_every_setting_is_shown_with_its_source(home: Path, run: Run) -> None:
