@@ -43,6 +43,9 @@ _CPU_CLOCK = 2
 """Of another process: see CPUCLOCK_SCHED in the kernel's posix-timers, and clock_getcpuclockid(3)."""
 
 
+_PR_SET_PDEATHSIG = 1
+
+
 class _Answer(msgspec.Struct, frozen=True):
     """What a file is found to be, and the traceback if we failed on it."""
 
@@ -184,6 +187,7 @@ def _start() -> tuple[subprocess.Popen[bytes], Connection]:
 def _serve(connection: Connection) -> None:
     """Examine what is asked for until nobody asks any more. Ctrl-C is for the process that asks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with_whoever_asks()
     bugs: list[str] = []
     with suppress(EOFError, OSError):
         examiner: Examiner = connection.recv()
@@ -197,6 +201,14 @@ def _serve(connection: Connection) -> None:
                 on_bug=lambda _, error: bugs.append("".join(traceback.format_exception(error))),
             )
             connection.send_bytes(_encode(_Answer(examined, bugs.pop() if bugs else None)))
+
+
+def _end_with_whoever_asks() -> None:
+    """Have the kernel end this process with the thread that started it, also in the middle of a file; see prctl(2)."""
+    with suppress(ImportError, OSError, MemoryError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -74,6 +74,17 @@ def test_the_daemon_ends_in_time_while_a_file_comes_to_no_end(
     assert not Path(f"/proc/{helper}").exists()
 
 
+def test_no_helper_outlives_a_daemon_that_is_killed(start_daemon: StartDaemon, sessions: Path, under: Under) -> None:
+    daemon = start_daemon(under=under)
+    write_large(sessions, "endless")
+    [helper] = wait_until(daemon.children, "a helper")
+    wait_until(lambda: _cpu_ticks(helper) > 200, "the helper to hang")
+
+    daemon.kill()
+
+    wait_until(lambda: not _runs(helper), "the helper to end")
+
+
 def test_a_file_that_comes_to_no_end_is_given_up(start_daemon: StartDaemon, sessions: Path, under: Under) -> None:
     daemon = start_daemon(under=under)
     path = write_large(sessions, "endless")
@@ -99,6 +110,14 @@ def test_a_file_that_ends_whoever_reads_it_ends_no_daemon(
     write(sessions, "after")
     daemon.wait_for_grade("after")
     assert daemon.stop()[0] == 0
+
+
+def _runs(pid: int) -> bool:
+    """Whoever takes it over may leave it as a zombie for a while."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def _cpu_ticks(pid: int) -> int:

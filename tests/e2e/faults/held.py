@@ -38,5 +38,9 @@ class HeldReading:
         self._folder = folder
 
     def wait_for(self, daemon: DaemonProcess) -> None:
-        """Wait until a daemon is held. It ends by a kill, or because it is told to and gives up."""
-        wait_until((self._folder / f"held_{daemon.pid}").exists, "the session to be read")
+        """Wait until a daemon, or its helper, is held. It ends by a kill, or because it is told to and gives up."""
+
+        def is_held() -> bool:
+            return any((self._folder / f"held_{pid}").exists() for pid in (daemon.pid, *daemon.children()))
+
+        wait_until(is_held, "the session to be read")
