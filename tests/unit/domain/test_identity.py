@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.identity import Decision, Fallen, Identities, Identity, beaten_by, decide, outranks
+from grader_daemon.domain.identity import Decision, Fallen, Identities, Identity, beaten_by, decide, is_like, outranks
 from grader_daemon.domain.session import SkipReason
 from tests.strategies import NOW, identities, identity
 
@@ -200,3 +200,14 @@ def test_identities_are_found_by_what_rivals_share(changes: dict[str, int], foun
         None,
         identity(session_id="chain", lineage=1, opening=2),
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "alike"),
+    [
+        pytest.param({"file": "/moved/session_x.json", "written_ns": 7}, True, id="moved-or-touched"),
+        pytest.param({"messages": 5}, False, id="grown"),
+    ],
+)
+def test_a_session_is_like_before_wherever_its_file_is(changes: dict[str, object], alike: bool) -> None:
+    assert is_like(identity(), identity(**changes)) is alike
