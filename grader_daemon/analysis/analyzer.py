@@ -250,9 +250,15 @@ class _Walk:
         name = self.names.get(tool)
         if name is None:
             few = len(self.names) < MOST_TOOLS
-            name = self.redactor.redact_beginning(tool, LONGEST_NAME) if few else _OTHER_TOOL
+            name = self._shown(tool) if few else _OTHER_TOOL
             self.names[tool] = name
         return name
+
+    def _shown(self, tool: str) -> str:
+        redactor = self.redactor
+        return (
+            redactor.redact_name(tool) if len(tool) <= LONGEST_NAME else redactor.redact_beginning(tool, LONGEST_NAME)
+        )
 
     def tool_use(self) -> tuple[ToolUse, ...]:
         """Calls and failures by tool. A result may name another tool than its call: then that was called too."""

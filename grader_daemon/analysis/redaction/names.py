@@ -40,7 +40,8 @@ _JOINT = re.compile(
     rf"(?P<quoted>{QUOTE})?(?:(?P<assigned>{_ASSIGNED}|{_ELEMENT}|{_PAIR}|{_CLAUSE})"
     r"|(?P<listed>[ \t]{0,20}\|[ \t]{0,20}|\(\s?(?=\\{0,3}[\"'])"
     r"|(?(quoted)(?:\s{0,3},\s{0,3}|(?:\r?\n|(?:\\r)?\\n){2})|(?!)))"
-    r"|(?P<said>\s{1,3}(?:(?:is|was|are|to|as|be|ist|lautet|est|es|è|é|jest|это)(?:\s{1,3}|(?=:)))?(?::\s)?))"
+    r"|(?P<said>(?:'s)?\s{1,3}(?:(?:is|was|are|to|as|be|ist|lautet|est|c'est|es|è|é|jest|это|→|—|–)(?:\s{1,3}|(?=:)))?"
+    r"(?:(?:now|(?:set|reset|changed) to)\s{1,3})?(?::\s)?))"
 )
 """What stands between a name and its value; `listed` are the cells of a table and the elements of a list."""
 
@@ -135,6 +136,7 @@ NAMES: tuple[Finder, ...] = (
     _name("auth", r"auth(?:orization)?(?P<rest>(?:[_-](?:header|value|code))?)(?![\w-])", OF_HEADERS),
     _name("pass", r"(?<!\w)pass(?=\s{0,3}[:=]\s)(?P<rest>)", OF_SHORT_NAMES),
     _name("psk", rf"(?<![a-z])psk(?![a-z]){_REST}", OF_PASSWORDS),
+    _name("geheimnis", rf"geheimnis{_REST}", OF_SHORT_NAMES),
     _name("kennwort", rf"kennwort{_REST}", OF_PASSWORDS),
     _name("contrase", rf"contrase[ñn]as?{_REST}", OF_PASSWORDS),
     _name("senha", rf"(?<!\w)senha{_REST}", OF_PASSWORDS),

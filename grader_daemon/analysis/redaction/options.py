@@ -46,7 +46,7 @@ class _Options(NamedTuple):
 
 
 _READERS = (
-    r"sudo\s[^|\n]{0,60}?-S|chpasswd|passwd --stdin|kinit|cryptsetup|smbpasswd|pdbedit|ssh-add|gpg|bw unlock"
+    r"sudo\s[^|\n]{0,60}?-S|chpasswd|passwd|kinit|cryptsetup|smbpasswd|pdbedit|ssh-add|gpg|bw unlock"
     r"|vault login|(?:docker|podman|helm registry|gh auth|az|argocd|oc|npm|heroku)"
     r"[^|\n]{0,60}?(?:log-?in|--with-token)"
 )
@@ -60,7 +60,7 @@ _SHORT = _Options(
             _VALUE,
             r"sshpass|mysql\w*|mariadb\w*|mongo\w*|(?:docker|podman|az|helm registry) login|7z[ar]?|unzip|zip|sqlcmd"
             r"|bcp|mosquitto_\w+|ftp|ipmitool|evil-winrm|twine|usermod|useradd|rdesktop|crackmapexec|netexec|nxc|smbmap"
-            r"|ssh-keygen|winexe",
+            r"|ssh-keygen|winexe|psexec",
         ),
         _taker(
             "-u|-U|--user|--proxy-user", _USER, r"curl|wget|lftp|smbclient|ab|siege|rpcclient|https?|winexe|snmp\w+"
@@ -71,6 +71,7 @@ _SHORT = _Options(
         _taker("-N", _VALUE, r"ssh-keygen"),
         _taker("-[AX]", _VALUE, r"snmp\w+"),
         _taker("-t", _VALUE, r"doctl auth init"),
+        _taker("-n[a-zA-Z]{0,2}b|-b[a-zA-Z]{0,2}n", r"\s\S{1,64}\s{1,3}([^\s\"'\\]{3,}+)", r"htpasswd"),
         _taker(
             "-b[cmB]{0,2}",
             r"(?:\s-[a-zA-Z]{1,3}){0,3}\s[^\s-]\S{0,80}\s{1,3}\S{1,64}\s{1,3}([^\s\"'\\]{3,}+)",
@@ -88,7 +89,7 @@ _PIPE = Before(
     re.compile(rf"\|\s{{0,4}}(?:sudo\s(?:-[a-z]+\s)*)?(?:{_READERS})\b"),
     re.compile(
         rf"\b(?:echo|printf)\s(?:-\w{{1,3}}\s)?(?:{_QUOTE}%s(?:\n)?{_QUOTE}\s)?(?:{_QUOTE})?(?:[\w.-]{{1,32}}:)?"
-        r"((?!\$)[^\s\"'\\|]{3,64})\s{0,2}(?:\\{0,7}[\"'])?\s{0,3}\Z"
+        r"((?!\$)[^\s\"'\\|]{3,64}(?:\n[^\s\"'\\|]{3,64})?)\s{0,2}(?:\\{0,7}[\"'])?\s{0,3}\Z"
     ),
 )
 _ACCOUNTS = (

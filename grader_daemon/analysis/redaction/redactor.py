@@ -45,7 +45,7 @@ class Redactor:
     def redact_beginning(self, text: str, characters: int) -> str:
         """Give the first `characters` of what `redact` gives; a little more than them is read."""
         if len(text) <= characters + _MARGIN:
-            return self.redact(text)[:characters]
+            return self.redact_name(text)[:characters]
         return self.redact(text[: characters + _MARGIN])[:-_MARGIN][:characters]
 
     def _secrets(self, text: str) -> list[Span]:

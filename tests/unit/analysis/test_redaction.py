@@ -160,6 +160,27 @@ def test_the_mark_stands_where_the_secret_was(text: str, redacted: str) -> None:
     assert redact(text) == redacted
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Geheimnis: Zugvogel17",
+        "Mon mot de passe c'est Zugvogel17",
+        "password → Zugvogel17",
+        "Please use Zugvogel17 as the new root password",
+        "the admin password was changed to Zugvogel17",
+        "my password's Zugvogel17",
+        "echo -e 'Zugvogel17\\nZugvogel17' | passwd root",
+        "htpasswd -nb eva Zugvogel17",
+        "psexec \\\\srv -u eva -p Zugvogel17 cmd",
+        "sudo -S <<< Zugvogel17 apt update",
+        "chpasswd <<EOF\neva:Zugvogel17\nkim:Zugvogel17\nEOF",
+        "child.expect('assword:'); child.sendline('Zugvogel17')",
+    ],
+)
+def test_a_password_is_known_by_what_it_is_used_for(text: str) -> None:
+    assert "Zugvogel17" not in redact(text)
+
+
 def test_secrets_that_overlap_get_one_mark() -> None:
     token = "gh" + "p_" + "a1B2" * 9
 

@@ -102,7 +102,7 @@ def _daemon(home: Path, **settings: object) -> DaemonProcess:
 def _end(daemon: DaemonProcess) -> str:
     """Wait until it graded all, asked its scorer and told of alerts; give all that it wrote."""
     try:
-        daemon.wait_for_count(len(FOUND) + len(CARRIERS))
+        daemon.wait_for_count(len(FOUND) + len(CARRIERS), within=100)
         daemon.wait_for_rows(f"SELECT * FROM quality_checks WHERE outcome = 'answered' LIMIT 1 OFFSET {CHECKS}")
         daemon.wait_for_rows("SELECT * FROM alert_outbox WHERE delivered_at IS NOT NULL LIMIT 1 OFFSET 3")
         daemon.stop()
