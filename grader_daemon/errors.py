@@ -7,6 +7,7 @@ What went wrong *inside a graded session* is data (`domain.analysis.Failure`) an
     GraderError
     ├── ConfigurationError      a setting or a rule is wrong
     ├── InputError              what a caller named does not exist or is ambiguous
+    │   └── NoDatabaseError     there is no database yet, or not at this path
     ├── OutputError             what a command has to say cannot be printed
     ├── UngradableError         a file that was to be graded has no grade of its own
     ├── ReadError               a session file cannot be read (worth another try)
@@ -45,6 +46,10 @@ class InputError(GraderError):
 
 class OutputError(GraderError):
     """Standard output takes no more: its disk is full, or it fails."""
+
+
+class NoDatabaseError(InputError):
+    """There is no database where one is to be read: nothing was graded yet, or its path is wrong."""
 
 
 class UngradableError(GraderError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,9 +13,6 @@ from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.verdict import Policy, VerdictBy
 from grader_daemon.reports.trust import because_words
-
-if TYPE_CHECKING:
-    from grader_daemon.jobs.calibration import Calibrator
 
 _HISTORY = 20
 
@@ -62,11 +58,11 @@ class CalibrationKeeper(LabelKeeper):
         changed, `evidence.why` why, `evidence.weights` and `evidence.shift` what and by how much; `number` is None if
         another calibration was adopted at the same time, and this one given up.
         """
-        return self._calibrator().calibrate(bootstrap.utc_now())
+        return bootstrap.make_calibrator(self.settings, self._writable).calibrate(bootstrap.utc_now())
 
     def try_calibration(self) -> Calibration:
         """Say what `calibrate` would do; nothing is written."""
-        return self._calibrator().try_out(bootstrap.utc_now())
+        return bootstrap.make_calibrator(self.settings, self._store).try_out(bootstrap.utc_now())
 
     def calibration(self) -> CalibrationState:
         """Say who gives automatic verdicts, why, and how far they can be trusted."""
@@ -96,9 +92,6 @@ class CalibrationKeeper(LabelKeeper):
         if version is None or version == prior.version:
             return prior if version is not None else None
         return self._store.calibrations.model(version)
-
-    def _calibrator(self) -> Calibrator:
-        return bootstrap.make_calibrator(self.settings, self._store)
 
 
 def meaning_of(feature: str) -> str | None:

@@ -114,12 +114,12 @@ class SelfGrader(CalibrationKeeper):
         files, empty = _files_of(named)
         outcomes = self._try_out(files) if dry_run else self._grade_files(files)
         if not dry_run:
-            leave_no_trace(self._store, [os.path.abspath(path) for path in named], self.settings.watch_roots)
+            leave_no_trace(self._writable, [os.path.abspath(path) for path in named], self.settings.watch_roots)
         return msgspec.structs.replace(outcomes, errors=outcomes.errors + empty)
 
     def forget(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Forgotten]:
         """Remove what is remembered of files without a grade of their own; a single text is one path."""
-        return forget(self._store, paths_of(paths), self.settings.watch_roots)
+        return forget(self._writable, paths_of(paths), self.settings.watch_roots)
 
     def ungraded_files(self, *, since: datetime | None = None) -> list[FoundFile]:
         """Files below the roots that are not graded as they are now, the one that was written last first.
@@ -133,7 +133,7 @@ class SelfGrader(CalibrationKeeper):
         if len(missing) == len(self.settings.watch_roots):
             raise InputError(f"{', '.join(map(str, missing))}: no such folder; nothing was looked for")
         earliest = since.timestamp() * 1e9 if since is not None else float("-inf")
-        seen = self._store.file_stamp
+        seen = self._store.file_stamp if self.settings.db_path.exists() else lambda _: None
         found = [
             file
             for root in self.settings.watch_roots
@@ -264,7 +264,7 @@ class SelfGrader(CalibrationKeeper):
         asked = as_scorer(scorer) if scorer is not None else bootstrap.make_scorer(self.settings)
         if asked is None:
             raise InputError("no scorer is given, and neither quality_command nor quality_judge_url is set")
-        checker = bootstrap.make_checker(self.settings, self._store, asked)
+        checker = bootstrap.make_checker(self.settings, self._writable, asked)
         drawn = checker.draw(bootstrap.utc_now(), count=n)
         return [checker.check(one, budgeted=scorer is None) for one in drawn]
 
@@ -314,9 +314,10 @@ class SelfGrader(CalibrationKeeper):
     def _ingest(self) -> Ingest:
         """From path to row, by the judge that is in force now."""
         with self._lock:
-            newest = self._store.calibrations.newest_number()
+            store = self._made_store
+            newest = store.calibrations.newest_number()
             if self._made is None or self._judged != newest:
-                self._made, self._judged = bootstrap.make_ingest(self.settings, self._store), newest
+                self._made, self._judged = bootstrap.make_ingest(self.settings, store), newest
             return self._made
 
     def _examiner_maker(self) -> Callable[[], Examiner]:

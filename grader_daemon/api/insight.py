@@ -174,7 +174,7 @@ class InsightReader(GradeReader):
         wanted = week_of(today).before() if day is None else week_of(day)
         if wanted.first > today or wanted.first < FIRST_WEEK:
             raise InputError(f"there is no report of week {week}: it has not begun, or is before {FIRST_WEEK.year}")
-        return bootstrap.make_reports(self.settings, self._store).report(wanted, now)
+        return bootstrap.make_reports(self.settings, self._writable).report(wanted, now)
 
     # -- alerts ----------------------------------------------------------------------------------------------------
 
@@ -197,7 +197,7 @@ class InsightReader(GradeReader):
         Raises:
             InputError: there is none of this number.
         """
-        with self._store.transaction():
+        with self._writable.transaction():
             known = self._store.alerts.find(number)
             said = known.note if note is None else self._as_kept(note)
             alert = msgspec.structs.replace(known, acknowledged_at=bootstrap.utc_now(), note=said)
@@ -213,7 +213,7 @@ class InsightReader(GradeReader):
         if not timedelta(minutes=1) <= span <= _LONGEST_SILENCE:
             raise InputError("an alert can be silenced for a minute to a year")
         until = bootstrap.utc_now() + span
-        with self._store.transaction():
+        with self._writable.transaction():
             alert = self._store.alerts.find(number)
             self._store.alerts.silence([drop.stream for drop in alert.drops], until)
         return until
@@ -224,7 +224,7 @@ class InsightReader(GradeReader):
         Raises:
             InputError: there is none of this number.
         """
-        with self._store.transaction():
+        with self._writable.transaction():
             alert = msgspec.structs.replace(self._store.alerts.find(number), acknowledged_at=None)
             self._store.alerts.replace(alert)
         return alert
@@ -235,7 +235,7 @@ class InsightReader(GradeReader):
         Raises:
             InputError: there is none of this number.
         """
-        with self._store.transaction():
+        with self._writable.transaction():
             alert = self._store.alerts.find(number)
             self._store.alerts.unsilence([drop.stream for drop in alert.drops])
         return alert
@@ -272,7 +272,7 @@ class InsightReader(GradeReader):
         return None if row is None else to_issue(row, now, today=day_of(now, self.settings.zone))
 
     def _mark(self, prefix: str, *, resolved_at: datetime | None, ignored_at: datetime | None) -> ErrorIssue:
-        with self._store.transaction():
+        with self._writable.transaction():
             fingerprint = self._store.issues.find(prefix)
             self._store.issues.mark(fingerprint, resolved_at=resolved_at, ignored_at=ignored_at)
         return self.error_issue(fingerprint)

@@ -60,7 +60,7 @@ class LabelKeeper(InsightReader):
         wrong = check_label(completed=completed, quality=quality, note=note)
         if wrong is not None:
             raise InputError(wrong)
-        with self._store.transaction():
+        with self._writable.transaction():
             said = Said(
                 session_id=self._store.find_grade(session_id).grade.session_id,
                 by=_user(),
@@ -78,7 +78,7 @@ class LabelKeeper(InsightReader):
         Raises:
             InputError: no session id, or several, begin with it; or nothing is said of the session.
         """
-        with self._store.transaction():
+        with self._writable.transaction():
             known = self._store.find_grade(session_id).grade.session_id
             last = self.said_of(known).last
             if last is None:
@@ -102,7 +102,7 @@ class LabelKeeper(InsightReader):
         added = same = 0
         unknown: list[str] = []
         now, lines = bootstrap.utc_now(), iter(read.lines)
-        with self._store.transaction():
+        with self._writable.transaction():
             while some := list(islice(lines, _AT_ONCE)):
                 new, missing = self._give_lines(some, now)
                 added, same = added + new, same + len(some) - new - len(missing)

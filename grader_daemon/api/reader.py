@@ -20,7 +20,7 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.rollup import Dimension
-from grader_daemon.errors import InputError
+from grader_daemon.errors import InputError, NoDatabaseError
 from grader_daemon.integrations.scorers import name_of
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.storage import DaemonStatus, GradeFilter, Page, SortKey, Store
@@ -111,6 +111,7 @@ class GradeReader:
         )
         self._lock = threading.RLock()
         self._opened: Store | None = None
+        self._changing: Store | None = None
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -125,9 +126,10 @@ class GradeReader:
         """Close the database; from then on nothing can be asked."""
         with self._lock:
             self._closed = True
-            if self._opened is not None:
-                self._opened.close()
-            self._opened = None
+            for store in (self._opened, self._changing):
+                if store is not None:
+                    store.close()
+            self._opened = self._changing = None
 
     def grades(
         self,
@@ -290,11 +292,39 @@ class GradeReader:
     @property
     def _store(self) -> Store:
         with self._lock:
-            if self._closed:
-                raise InputError(f"this {type(self).__name__} is closed; make another one")
+            self._check_open()
+            if self._changing is not None:
+                return self._changing
             if self._opened is None:
-                self._opened = bootstrap.open_store(self.settings)
+                self._check_there()
+                self._opened = bootstrap.open_store(self.settings, read_only=True)
             return self._opened
+
+    @property
+    def _writable(self) -> Store:
+        """The database to write to, which is there."""
+        with self._lock:
+            if self._changing is None:
+                self._check_there()
+            return self._made_store
+
+    @property
+    def _made_store(self) -> Store:
+        """The database to write to, made if there is none."""
+        with self._lock:
+            self._check_open()
+            if self._changing is None:
+                self._changing = bootstrap.open_store(self.settings)
+            return self._changing
+
+    def _check_there(self) -> None:
+        path = self.settings.db_path
+        if not path.exists():
+            raise NoDatabaseError(f"no database at {path}: nothing was graded yet")
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InputError(f"this {type(self).__name__} is closed; make another one")
 
 
 def paths_of(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:

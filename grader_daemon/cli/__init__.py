@@ -16,7 +16,7 @@ import click
 from grader_daemon import __version__
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, settings_options
-from grader_daemon.errors import ConfigurationError, GraderError
+from grader_daemon.errors import ConfigurationError, GraderError, NoDatabaseError
 from grader_daemon.sources import meant
 
 _COMPLETION = "_GRADER_DAEMON_COMPLETE"
@@ -114,7 +114,8 @@ def call(command: click.Command, name: str) -> None:
         output.error(f"{name}: {_usage_words(error)}")
         code = error.exit_code
     except GraderError as error:
-        output.error(f"{name}: {error}")
+        hint = "; start: grader-daemon run" if isinstance(error, NoDatabaseError) else ""
+        output.error(f"{name}: {error}{hint}")
         code = 2
     except (KeyboardInterrupt, click.Abort):
         code = 130

@@ -20,7 +20,7 @@ import msgspec
 
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError, StoreError
-from grader_daemon.storage.database import distrust, translated
+from grader_daemon.storage.database import MAGIC, distrust, translated
 from grader_daemon.storage.inspection import Inspection
 from grader_daemon.storage.placing import COMPANIONS, publish, put_in_place, temporary_beside
 from grader_daemon.storage.schema import newest_version
@@ -32,7 +32,6 @@ BACKUP_MARK: Final = 0x47724442
 _OF_THE_DAEMON = (".lock", ".reading")
 _PAGES_A_STEP = 2000
 _BUSY_MILLISECONDS = 5000
-_MAGIC = b"SQLite format 3\x00"
 _MARK_AT = 68
 _HEADER = 100
 
@@ -190,7 +189,7 @@ def _mark_of(target: Path) -> int | None:
             header = file.read(_HEADER)
     except OSError:
         return None
-    return int.from_bytes(header[_MARK_AT : _MARK_AT + 4]) if header.startswith(_MAGIC) else None
+    return int.from_bytes(header[_MARK_AT : _MARK_AT + 4]) if header.startswith(MAGIC) else None
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -11,6 +11,7 @@ import stat
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import apsw
 import msgspec
 
 from grader_daemon.errors import StoreBusyError, StoreDamagedError, StoreError, StoreReplacedError, UnstorableError
-from grader_daemon.storage.schema import migrate
+from grader_daemon.storage.schema import check_readable, migrate
 
 _BUSY_SECONDS = 5.0
 _PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "wal_autocheckpoint = 4000", "cache_size = -8000")
@@ -26,6 +27,10 @@ _PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "wal_autocheckpoint = 
 
 _LEAST_FREE_BYTES = 65_536
 """SQLite asks for 32 KB at once for the file that its connections share; a disk without them is full."""
+
+MAGIC = b"SQLite format 3\x00"
+_TRACE = b"CREATE TABLE session_"
+_CHUNK = 1_048_576
 
 LISTED = "(SELECT value FROM json_each(?))"
 """A list of values in SQL, given as the one parameter that `listed` makes of them."""
@@ -38,16 +43,15 @@ class Database:
         """Open, and unless `read_only` create and migrate, the database at `path`.
 
         Raises:
-            StoreError: it cannot be opened, is no database, or is newer than this program.
+            StoreError: it cannot be opened, is no database, or is newer than this program; to read: or older.
         """
         self.path = path
         self.lock = threading.RLock()
         if not read_only:
             _create(path)
             _check_writable(path)
-        flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         with translated(path):
-            self.connection = distrust(apsw.Connection(str(path), flags=flags))
+            self.connection = distrust(_connect_to_read(path) if read_only else apsw.Connection(str(path)))
             try:
                 self._begin(read_only=read_only)
             except BaseException:
@@ -59,9 +63,11 @@ class Database:
 
     def _begin(self, *, read_only: bool) -> None:
         self.connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))
-        if not read_only:
-            self._prepare_patiently()
-            _make_private(self.path)
+        if read_only:
+            check_readable(self.connection, str(self.path))
+            return
+        self._prepare_patiently()
+        _make_private(self.path)
         self.connection.execute("SELECT 1 FROM session_files LIMIT 1").fetchall()
 
     def _prepare_patiently(self) -> None:
@@ -149,6 +155,20 @@ class Database:
             return self.connection.execute(sql, tuple(values)).fetchall()
 
 
+def _connect_to_read(path: Path) -> apsw.Connection:
+    """Open a database that stays as it is.
+
+    SQLite makes a file beside a WAL database that it reads. Where it may not, nobody who could write has the database
+    open if there is no log beside it: then it can be read as one that never changes.
+    """
+    log = _log_files_of(path)[0]
+    if not path.exists() or log.exists() or os.access(path.parent, os.W_OK, effective_ids=True):
+        return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    return apsw.Connection(
+        f"{path.absolute().as_uri()}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    )
+
+
 def _create(path: Path) -> None:
     """Make an empty file for the database, readable by its owner alone: it tells what people do all day.
 
@@ -228,10 +248,23 @@ def translated(path: Path) -> Iterator[None]:
 
 
 def _damaged(path: Path, what: str) -> StoreDamagedError:
-    """What is said of a damaged file, which is left as it is."""
+    """What is said of a damaged file, which is left as it is, or of one that a wrong setting names."""
+    if not is_ours(path):
+        return StoreDamagedError(f"database {path}: no database, but another file; is db_path right?")
     return StoreDamagedError(
         f"database {path}: damaged or not a database ({what}); to repair it: grader-daemon doctor --repair"
     )
+
+
+def is_ours(path: Path) -> bool:
+    """Does a file begin as SQLite's do, or if its beginning is lost, hold our tables? An empty one may become ours."""
+    try:
+        with open(path, "rb") as file:
+            beginning = file.read(len(MAGIC))
+            rest = iter(partial(file.read, _CHUNK), b"")
+            return beginning in (b"", MAGIC) or any(_TRACE in chunk for chunk in rest)
+    except OSError:
+        return True
 
 
 def _is_full(path: Path) -> bool:

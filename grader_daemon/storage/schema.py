@@ -40,15 +40,38 @@ def migrate(connection: apsw.Connection, name: str) -> None:
     """
     known = migrations()
     applied = applied_version(connection)
-    if applied > known[-1][0]:
-        raise StoreError(
-            f"database {name}: its schema {applied} is newer than this program's {known[-1][0]}; update grader-daemon"
-        )
     if applied == known[-1][0]:
         return
+    _refuse_newer(applied, name)
     _check_original(connection, name)
     for number, title, sql in known:
         _apply(connection, number, title, sql)
+
+
+def check_readable(connection: apsw.Connection, name: str) -> None:
+    """See that a database which is to be read, and left as it is, is of this version.
+
+    Raises:
+        StoreError: it is older or newer, or of another program.
+    """
+    applied, newest = applied_version(connection), newest_version()
+    if applied == newest:
+        return
+    _refuse_newer(applied, name)
+    if not has_table(connection, "session_grades"):
+        raise StoreError(f"database {name}: there are no grades in it; is db_path right?")
+    raise StoreError(
+        f"database {name}: its schema {applied} is older than this program's {newest};"
+        " 'grader-daemon run --once' brings it up to date"
+    )
+
+
+def _refuse_newer(applied: int, name: str) -> None:
+    if applied > newest_version():
+        raise StoreError(
+            f"database {name}: its schema {applied} is newer than this program's {newest_version()};"
+            " update grader-daemon"
+        )
 
 
 def newest_version() -> int:

@@ -91,7 +91,9 @@ def may_close(folder: Path, case: Case) -> bool:
     status = folder.stat()
     shared = {Path("/"), *case.settings.watch_roots, *([case.home] if case.home else [])}
     holds_shared = any(each == folder or folder in each.parents for each in shared)
-    return status.st_uid == os.geteuid() and not status.st_mode & stat.S_ISVTX and not holds_shared
+    holds_others = any(not entry.name.startswith(case.database.name) for entry in folder.iterdir())
+    is_own = status.st_uid == os.geteuid() and not status.st_mode & stat.S_ISVTX
+    return is_own and not holds_shared and not holds_others
 
 
 def write_ahead_log(case: Case) -> Finding:

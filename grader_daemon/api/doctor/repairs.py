@@ -17,6 +17,7 @@ from grader_daemon.domain.ledger import ledger_path
 from grader_daemon.errors import AlreadyRunningError, GraderError, StoreBusyError, StoreDamagedError, StoreError
 from grader_daemon.reports.numbers import count
 from grader_daemon.settings import Settings
+from grader_daemon.storage.database import is_ours
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.placing import leftovers
 from grader_daemon.storage.repair import grade_again, rebuild, rebuild_indexes, recount, try_dead_again
@@ -70,6 +71,8 @@ def _close_to_others(case: Case) -> Iterator[str]:
     for path, mode in ((case.database, _PRIVATE_FILE), (folder, _PRIVATE_FOLDER)):
         if not path.exists() or path.is_symlink() or (path == folder and not may_close(folder, case)):
             continue
+        if path == case.database and not is_ours(path):
+            continue
         before = path.stat().st_mode
         if before & _OTHERS and path.is_dir() == (path == folder):
             path.chmod(mode)
@@ -80,6 +83,8 @@ def _mend_file(case: Case) -> Iterator[str]:
     """A damaged index, or a damaged database."""
     if not case.has_database:
         return
+    if not is_ours(case.database):
+        raise StoreError(f"{case.database} is no database, and left as it is: set db_path to another file")
     if _is_damaged(case):
         yield from _rebuild(case)
     elif case.inspection.schema():

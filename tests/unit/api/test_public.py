@@ -33,6 +33,7 @@ from grader_daemon import (
     bootstrap,
 )
 from grader_daemon.domain.check import Check
+from grader_daemon.storage import Store
 from grader_daemon.storage.backup import Backup
 from tests.conftest import SessionWriter
 from tests.strategies import grade, json_answer, json_user
@@ -96,7 +97,7 @@ def test_a_folder_is_no_session_file(grader: SelfGrader, write_session: SessionW
     folder = Path(write_session(MESSAGES)).parent
     with pytest.raises(InputError, match="a folder; grade_paths"):
         grader.grade_session_file(folder)
-    assert grader.grades() == []
+    assert not grader.settings.db_path.exists()
 
 
 def test_a_file_without_a_grade_of_its_own_says_of_what_it_is_a_copy(
@@ -152,6 +153,7 @@ def test_a_right_filter_may_find_nothing(grader: SelfGrader, write_session: Sess
 
 
 def test_a_closed_grader_says_so(grader: SelfGrader) -> None:
+    Store(grader.settings.db_path).close()
     grader.grades()
     grader.close()
     grader.close()

@@ -289,6 +289,28 @@ def test_a_mode_that_lets_others_in_is_told_and_repaired(run: Run, home: Path, d
     assert database.parent.stat().st_mode & 0o777 == 0o700
 
 
+def test_a_file_that_is_no_database_is_left_alone_with_its_folder(run: Run, home: Path) -> None:
+    notes = home / "papers" / "notes.txt"
+    notes.parent.mkdir(mode=0o755)
+    notes.write_text("important notes\n" * 300)
+    notes.chmod(0o644)
+
+    listed = run(home, "list", "--db-path", str(notes))
+    repaired = run(home, "doctor", "--repair", "--db-path", str(notes))
+
+    assert listed.stderr == f"grader-daemon: database {notes}: no database, but another file; is db_path right?\n"
+    assert f"{notes} is no database, and left as it is: set db_path to another file" in repaired.stdout
+    assert (notes.read_text(), notes.stat().st_mode & 0o777) == ("important notes\n" * 300, 0o644)
+    assert [entry.name for entry in notes.parent.iterdir()] == ["notes.txt"]
+
+
+def test_a_folder_that_holds_files_of_others_is_left_alone(run: Run, home: Path, database: Path) -> None:
+    (database.parent / "letters.txt").touch()
+    database.parent.chmod(0o755)
+    run(home, "doctor", "--repair")
+    assert database.parent.stat().st_mode & 0o777 == 0o755
+
+
 @pytest.mark.parametrize("place", ["home", "watched", "sticky"])
 def test_a_folder_that_others_share_is_left_alone(run: Run, home: Path, root: Path, place: str) -> None:
     folder = {"home": home, "watched": root, "sticky": home / "shared"}[place]

@@ -105,7 +105,7 @@ def test_a_label_is_kept_and_shown_wherever_the_verdict_is(run: Run, home: Path)
 
 
 def test_a_verdict_on_which_no_rule_spoke_is_shown_by_why(run: Run, home: Path, grader: SelfGrader) -> None:
-    store = grader._store
+    store = grader._writable
     with store.transaction():
         store.connection.execute("UPDATE session_details SET reasons = '[]'")
     run(home, "label", FINE, "--quality", "1")
@@ -326,11 +326,11 @@ def test_the_same_seed_asks_for_the_same_session(grader: SelfGrader) -> None:
 
 def test_a_session_on_which_a_scorer_disagrees_is_asked_for(grader: SelfGrader) -> None:
     stored = grader.find_grade(SECOND)
-    with grader._store.transaction():
-        checks = grader._store.quality
+    with grader._writable.transaction():
+        checks = grader._writable.quality
         number = checks.begin(SECOND, scorer="severe", digest=stored.digest, ours=4, now=now(), budgeted=False)
         checks.answered(number, 1.0)
-        grader._store.connection.execute("UPDATE session_details SET p_completed = NULL")
+        grader._writable.connection.execute("UPDATE session_details SET p_completed = NULL")
 
     items = [grader.next_for_review(seed=seed) for seed in range(20)]
 
@@ -418,8 +418,8 @@ def test_what_the_grader_thinks_is_not_shown_before_a_person_has_judged(review: 
 
 
 def test_claims_and_what_people_said_are_evidence(review: Review, home: Path, grader: SelfGrader) -> None:
-    with grader._store.transaction():
-        grader._store.connection.execute(
+    with grader._writable.transaction():
+        grader._writable.connection.execute(
             "UPDATE session_details SET claims = ?, people = ? WHERE session_id = ?",
             (
                 _encoded(Claim(ClaimKind.TESTS_PASSED, Support.CONTRADICTED, HOSTILE, 5, (2, 4))),

@@ -7,11 +7,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import apsw
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -22,6 +23,7 @@ from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.errors import InputError, StoreBusyError, StoreError, StoreReplacedError
 from grader_daemon.storage import DaemonStatus, GradeFilter, Store
+from grader_daemon.storage.schema import migrations
 from tests.strategies import NOW, failures, grade, grades, ledger_entries, new_grade
 
 STAMP = FileStamp(1, 2, 3, 4, 5)
@@ -79,9 +81,49 @@ def test_a_folder_that_exists_keeps_its_mode(tmp_path: Path) -> None:
 def test_what_is_no_database_is_refused_and_keeps_its_content(read_only: bool, tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("Dear diary, " * 200)
-    with pytest.raises(StoreError, match="not a database"):
+    with pytest.raises(StoreError, match="no database, but another file"):
         Store(path, read_only=read_only)
     assert path.read_text() == "Dear diary, " * 200
+
+
+def test_a_database_is_read_where_nothing_may_be_written(
+    without_rights: Callable[[], AbstractContextManager[None]],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.db"
+        with closing(Store(path)) as store:
+            save(store, grade(session_id="a"))
+        path.chmod(0o444)
+        path.parent.chmod(0o555)
+
+        with without_rights(), closing(Store(path, read_only=True)) as reader:
+            found = ids(reader, GradeFilter())
+
+        assert found == ["a"]
+        assert [entry.name for entry in path.parent.iterdir()] == ["a.db"]
+        path.parent.chmod(0o700)
+
+
+def test_a_database_of_an_older_version_is_read_by_none_and_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT, applied_at TEXT)")
+        number, name, sql = migrations()[0]
+        connection.execute(sql)
+        connection.execute("INSERT INTO schema_migrations VALUES (?, ?, '')", (number, name))
+    before = path.read_bytes()
+
+    with pytest.raises(StoreError, match=r"its schema 1 is older than this program's .* run --once"):
+        Store(path, read_only=True)
+
+    assert path.read_bytes() == before
+
+
+def test_a_database_of_another_program_is_not_read(tmp_path: Path) -> None:
+    with closing(apsw.Connection(str(tmp_path / "a.db"))) as connection:
+        connection.execute("CREATE TABLE mine (a TEXT)")
+    with pytest.raises(StoreError, match="there are no grades in it"):
+        Store(tmp_path / "a.db", read_only=True)
 
 
 def test_reading_does_not_make_a_database(tmp_path: Path) -> None:
