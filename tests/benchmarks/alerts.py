@@ -54,8 +54,8 @@ FALSE_ALARMS = 0.03
 FALSE_ALARMS_CLUSTERED = 0.06
 """A month, of all streams together, while nothing changes."""
 
-MEDIAN_DELAYS = {20: 140, 50: 140, 200: 200}
-"""Sessions until a drop from 0.85 to 0.70 is found, by sessions a day; where there are many, within a day."""
+MEDIAN_DELAYS = {20: 140, 50: 140, 200: 140}
+"""Sessions until a drop from 0.85 to 0.70 is found, by sessions a day."""
 
 PROMISED = 0.056
 """False alarms a month: one in 18 months (`months_per_false_alarm`)."""
