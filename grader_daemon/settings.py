@@ -31,7 +31,7 @@ from pydantic import (
 
 from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.sources import (
+from grader_daemon.setting_sources import (
     CONFIG_VARIABLE,
     DEFAULT_DB_PATH,
     ENVIRONMENT_PREFIX,

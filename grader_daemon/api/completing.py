@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from grader_daemon.errors import GraderError
-from grader_daemon.sources import DEFAULT_DB_PATH, absolute, gather
+from grader_daemon.setting_sources import DEFAULT_DB_PATH, absolute, gather
 from grader_daemon.storage.beginnings import Beginnings
 
 _HARMLESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@+-]*")

@@ -15,8 +15,17 @@ from pydantic import SecretStr
 from grader_daemon import bootstrap
 from grader_daemon.errors import ConfigurationError, GraderError, InputError
 from grader_daemon.integrations.files import replace_file
+from grader_daemon.setting_sources import (
+    Given,
+    Source,
+    config_file,
+    edited,
+    meant,
+    read_file,
+    unknown_zone,
+    variables_of,
+)
 from grader_daemon.settings import Settings, checked, is_list, is_secret, load_settings
-from grader_daemon.sources import Given, Source, config_file, edited, meant, read_file, unknown_zone, variables_of
 from grader_daemon.storage.lock import holder_pid, is_running
 
 _TOLD_SECRET = "(set)"  # noqa: S105  what stands in the place of one

@@ -21,8 +21,8 @@ from grader_daemon.errors import AlreadyRunningError, ServiceError
 from grader_daemon.integrations.files import replace_file
 from grader_daemon.integrations.systemd import LogEntry, UnitState, UserManager
 from grader_daemon.integrations.unit import UNIT, Fit, directives, edits, fitted_unit, is_edited
+from grader_daemon.setting_sources import Source
 from grader_daemon.settings import Settings, environment_for_others
-from grader_daemon.sources import Source
 from grader_daemon.storage.lock import holder_pid, is_running
 
 _TOLD_EDITS = 4

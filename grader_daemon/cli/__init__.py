@@ -17,7 +17,7 @@ from grader_daemon import __version__
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, settings_options
 from grader_daemon.errors import ConfigurationError, GraderError, NoDatabaseError
-from grader_daemon.sources import meant
+from grader_daemon.setting_sources import meant
 
 _COMPLETION = "_GRADER_DAEMON_COMPLETE"
 """By this variable a shell asks what a Tab may mean."""

@@ -17,7 +17,7 @@ from grader_daemon.cli.options import (
 )
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
-from grader_daemon.sources import config_file
+from grader_daemon.setting_sources import config_file
 
 _FINDINGS = 1
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader_daemon.cli import output
-from grader_daemon.sources import meant, unknown_zone
+from grader_daemon.setting_sources import meant, unknown_zone
 
 if TYPE_CHECKING:
     from grader_daemon.api.reader import GradeReader

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.sources import edited
+from grader_daemon.setting_sources import edited
 
 SAMPLE = """\
 # How long to wait.
