@@ -133,6 +133,7 @@ class _Walk:
     tool_calls: int = 0
     run: int = 0
     longest_run: int = 0
+    stuck: int = 0
     loop_index: int | None = None
     recovery_index: int | None = None
     last_outcome: Outcome | None = None
@@ -208,24 +209,32 @@ class _Walk:
         return deed if tool == deed.tool else Deed(tool, deed.call)
 
     def see_result(self, index: int, message: Message, verdict: Verdict, deed: Deed) -> None:
-        """Errors in a row: a success ends the row; what was not executed, and a probe, neither end nor lengthen it."""
+        """Errors in a row: a success ends the row; what was not executed, and a probe, neither end nor lengthen it.
+
+        Calls that a guard against loops refused are no errors, and look like a loop as errors do.
+        """
         outcome = self.last_outcome = verdict.outcome
         self.trace.results.append((message, outcome))
         has_failed = self.trail.errors > 0
         if has_failed:
             self.trail.see_result(message, outcome)
         if outcome is _SUCCESS:
-            self.run = 0
+            self.run = self.stuck = 0
             if has_failed:
-                self.trail.see_success(self.known_as(deed.tool), deed)
-                if self.recovery_index is None:
-                    self.recovery_index = index
+                self._see_recovery(index, deed)
+        elif outcome is Outcome.GUARDED:
+            self._see_no_progress(index)
         elif outcome is Outcome.REFUSED:
             self.refused = True
         elif outcome is Outcome.INTERRUPTED:
             self.interrupted = True
         elif verdict.category is not None:
             self._see_failure(index, verdict, verdict.category, deed)
+
+    def _see_recovery(self, index: int, deed: Deed) -> None:
+        self.trail.see_success(self.known_as(deed.tool), deed)
+        if self.recovery_index is None:
+            self.recovery_index = index
 
     def _see_failure(self, index: int, verdict: Verdict, category: Category, deed: Deed) -> None:
         if self.kinds is None:
@@ -240,7 +249,11 @@ class _Walk:
         self.recovery_index = None
         self.run += 1
         self.longest_run = max(self.longest_run, self.run)
-        if self.run == self.limits.loop_errors:
+        self._see_no_progress(index)
+
+    def _see_no_progress(self, index: int) -> None:
+        self.stuck += 1
+        if self.stuck == self.limits.loop_errors:
             self._risk_at(index)
 
     def known_as(self, tool: str | None) -> str | None:

@@ -153,7 +153,7 @@ class ResultReader:
 
     def _outcome(self, report: _Report, tool: str | None, body: str) -> Outcome:
         if report.guardrail or self._is_guarded(report.error):
-            return Outcome.NOT_EXECUTED
+            return Outcome.GUARDED
         code = _exit_code(report)
         if code in self._rules.interrupted_exit_codes:
             return Outcome.INTERRUPTED
@@ -166,8 +166,8 @@ class ResultReader:
         return self._outcome_of_status(report.status)
 
     def _is_guarded(self, error: object) -> bool:
-        """Did the agent's machinery refuse to run the call, and call that an error?"""
-        return isinstance(error, str) and error.startswith(self._rules.not_executed_prefixes)
+        """Did the agent's guard against loops refuse to run the call, and call that an error?"""
+        return isinstance(error, str) and error.startswith(self._rules.guarded_prefixes)
 
     def _tells_error(self, report: _Report) -> bool:
         """Say whether anything but its exit code and its status calls the call failed, also one layer deeper."""
@@ -200,6 +200,8 @@ class ResultReader:
             return Outcome.INTERRUPTED, None
         if head.startswith(self._rules.not_executed_prefixes):
             return (Outcome.INTERRUPTED if "user interrupt" in head else Outcome.NOT_EXECUTED), None
+        if self._is_guarded(head):
+            return Outcome.GUARDED, None
         stated = _TEXT_EXIT_CODE.match(head)
         code = int(stated.group(1)) if stated else None
         if code in self._rules.interrupted_exit_codes:

@@ -33,13 +33,17 @@ class Category(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What one tool result says about its call."""
+    """What one tool result says about its call.
+
+    `GUARDED` is a call that the agent's guard against loops refused to run: the same had been done again and again.
+    """
 
     SUCCESS = "success"
     FAILURE = "failure"
     REFUSED = "refused"
     INTERRUPTED = "interrupted"
     NOT_EXECUTED = "not_executed"
+    GUARDED = "guarded"
     PENDING = "pending"
 
 

@@ -30,6 +30,7 @@ class FailureRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     pending_statuses: frozenset[str]
     failing_prefixes: tuple[str, ...]
     not_executed_prefixes: tuple[str, ...]
+    guarded_prefixes: tuple[str, ...]
     interrupted_exit_codes: frozenset[int]
     interrupted_prefixes: tuple[str, ...]
     harmless_meanings: tuple[str, ...]

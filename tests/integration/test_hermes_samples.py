@@ -150,13 +150,15 @@ EXPECTED = {
     "v13_refuse/session_20261121_221108_7ac335.json": ANSWERED,
     "v13_repeat_errors/session_20261121_220926_d4d98c.json": STUCK,
     "v13_repeat_missing_read/session_20261121_221017_1a57c2.json": STUCK._replace(
-        failures=every_second("read_file", MISSING, 2, 6) + every_second("read_file", UNKNOWN, 8, 16),
+        # two errors in nine calls, and five calls that the guard against loops refused: 3 - 2 for the loop
+        efficiency=3,
+        failures=every_second("read_file", MISSING, 2, 6),
         probes=(2,),
     ),
     "v13_repeat_same/session_20261121_220941_b2457c.json": STUCK._replace(
         failures=every_second("terminal", FAILED, 2, 18)
     ),
-    "v13_repeat_same_read/session_20261121_220958_8e0113.json": Row(COMPLETE, completed=False),
+    "v13_repeat_same_read/session_20261121_220958_8e0113.json": Row(COMPLETE, completed=False, quality=1),
     "v13_secret_leak/session_20261121_221139_812baa.json": ANSWERED,
     "v13_slow_api_kill9/session_20261121_220911_063998.json": LEFT_OPEN,
     "v13_slow_api_kill9/session_20261121_221525_669a4a.json": LEFT_OPEN,

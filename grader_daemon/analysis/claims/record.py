@@ -33,7 +33,13 @@ _REFUSED: Final = (
     "does not exist",
 )
 _REFUSAL_REACH = 80
-_WORKED: Final = {Outcome.SUCCESS: True, Outcome.FAILURE: False, Outcome.REFUSED: False, Outcome.NOT_EXECUTED: False}
+_WORKED: Final = {
+    Outcome.SUCCESS: True,
+    Outcome.FAILURE: False,
+    Outcome.REFUSED: False,
+    Outcome.NOT_EXECUTED: False,
+    Outcome.GUARDED: False,
+}
 """By outcome, whether the call did what it is there for; of the others it is not known."""
 
 Note = tuple[int, Deed, Outcome]

@@ -16,6 +16,7 @@ from tests.strategies import BROKE, NOW, WORKED, answer, call, result, rounds, s
 REQUEST = user("Run it")
 INJECTED = user("[System: Continue now. Execute the required tool calls]")
 NOT_EXECUTED = "[Tool execution skipped — terminal was not started. User sent a new message]"
+GUARDED = '{"error": "BLOCKED: You have called read_file on this exact region 4 times"}'
 REFUSED = '{"output": "", "exit_code": -1, "error": "BLOCKED: User denied.", "status": "blocked"}'
 INTERRUPTED = '{"output": "[Command interrupted]", "exit_code": 130, "error": null}'
 
@@ -71,6 +72,10 @@ def test_the_tool_of_a_result_is_looked_up(analyzer: Analyzer, message: Message,
         pytest.param((BROKE, BROKE, NOT_EXECUTED, BROKE), True, False, id="what-was-not-executed-does-not-end-it"),
         pytest.param((BROKE, BROKE, NOT_EXECUTED), False, False, id="nor-lengthen-it"),
         pytest.param((BROKE, BROKE, REFUSED), False, False, id="a-refusal-does-not-lengthen-it"),
+        pytest.param((GUARDED,) * 4, False, False, id="four-calls-that-a-guard-refused"),
+        pytest.param((GUARDED,) * 5, False, True, id="five-are-no-errors-but-look-like-a-loop"),
+        pytest.param((BROKE, BROKE, *[GUARDED] * 3), False, True, id="together-with-failures"),
+        pytest.param((*[GUARDED] * 4, WORKED, GUARDED), False, False, id="a-success-ends-that-too"),
     ],
 )
 def test_failures_in_a_row(analyzer: Analyzer, contents: tuple[str, ...], repeated: bool, loop: bool) -> None:

@@ -297,15 +297,21 @@ def test_failed_results_are_failures_of_a_category(
         pytest.param(
             '{"error": "Blocked terminal: the same tool call failed 5 times",'
             ' "guardrail": {"action": "block", "code": "repeated_exact_failure_block"}}',
-            Outcome.NOT_EXECUTED,
+            Outcome.GUARDED,
             id="guardrail",
         ),
         pytest.param(
             '{"error": "BLOCKED: You have called read_file on this exact region 4 times and the file has NOT changed.'
             ' STOP calling read_file for this path", "path": "/w/data.txt", "already_read": 4}',
-            Outcome.NOT_EXECUTED,
+            Outcome.GUARDED,
             id="the-same-region-was-read-again-and-again",
         ),
+        pytest.param(
+            '{"error": "BLOCKED: You have read this exact file region 4 times in a row. The content has NOT changed."}',
+            Outcome.GUARDED,
+            id="the-same-region-was-read-in-a-row",
+        ),
+        pytest.param("BLOCKED: You have run this exact search 4 times in a row.", Outcome.GUARDED, id="in-plain-text"),
         pytest.param(
             '{"output": "", "exit_code": -1, "error": "BLOCKED: User denied. Do NOT retry.", "status": "blocked"}'
             + LOOP_WARNING,
