@@ -253,6 +253,7 @@ def make_checker(settings: Settings, store: Store, scorer: QualityScorer) -> Che
         discrepancy=settings.quality_discrepancy,
         zone=settings.zone,
         limits=settings.limits,
+        roots=[str(root) for root in settings.watch_roots],
         settled_after=timedelta(minutes=settings.idle_minutes) + _GRADING_MARGIN,
         clock=utc_now,
     )

@@ -389,7 +389,12 @@ class SelfGrader(CalibrationKeeper):
     def _read_again(self, stored: StoredGrade) -> tuple[Session | None, str | None]:
         """Give the session as it is now, and why it is not there or not what was graded."""
         try:
-            read = read_again(stored.grade, zone=self.settings.zone, limits=self.settings.limits)
+            read = read_again(
+                stored.grade,
+                zone=self.settings.zone,
+                limits=self.settings.limits,
+                roots=[str(root) for root in self.settings.watch_roots],
+            )
         except GraderError as error:
             return None, f"the messages cannot be shown: {error}"
         return read.session, None if read.digest == stored.digest else _CHANGED

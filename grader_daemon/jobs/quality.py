@@ -7,7 +7,7 @@ no grade: it asks people to look.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
 from itertools import islice
@@ -88,16 +88,21 @@ class Checker:
         discrepancy: float,
         zone: tzinfo | None,
         limits: Limits,
+        roots: Sequence[str],
         settled_after: timedelta,
         clock: Callable[[], datetime],
     ) -> None:
-        """Draw sessions that ended `settled_after` ago or earlier; from `discrepancy` on, people are asked to look."""
+        """Draw sessions that ended `settled_after` ago or earlier; from `discrepancy` on, people are asked to look.
+
+        For `roots` see `read_again`.
+        """
         self._store = store
         self._scorer = scorer
         self._name = name_of(scorer)
         self._discrepancy = discrepancy
         self._zone = zone
         self._limits = msgspec.structs.replace(limits, bytes=min(limits.bytes, _LARGEST_BYTES))
+        self._roots = roots
         self._settled_after = settled_after
         self._clock = clock
         self._log = logger()
@@ -132,7 +137,7 @@ class Checker:
 
     def _read(self, stored: StoredGrade, digest: str | None) -> ReadableGrade | None:
         try:
-            reread = read_again(stored.grade, zone=self._zone, limits=self._limits)
+            reread = read_again(stored.grade, zone=self._zone, limits=self._limits, roots=self._roots)
         except (ReadError, ParseError):
             return None
         return ReadableGrade(stored, reread.session, reread.digest) if reread.digest == digest else None

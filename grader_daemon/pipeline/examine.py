@@ -111,7 +111,7 @@ class Examiner:
         self._judge = judge
         self._zone = zone
         self._idle = idle
-        self._roots = sorted(roots, key=len, reverse=True)
+        self._roots = roots
         self._analyzer = Analyzer(rules)
         self._grader = Grader(rules, judge, zone=zone)
         self.rules_version = self._grader.version

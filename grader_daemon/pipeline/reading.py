@@ -56,7 +56,7 @@ def look_at(path: str) -> os.stat_result:
 
 
 def read_file(path: str, found: os.stat_result, *, limits: Limits, roots: Sequence[str] = ()) -> bytes:
-    """Read the file whose status was `found`; below one of `roots` (the longest first), no link is followed to it.
+    """Read the file whose status was `found`; below one of `roots`, no link is followed to it.
 
     Raises:
         ParseError: no regular file, or larger than `limits` allow.
@@ -85,7 +85,7 @@ def read_file(path: str, found: os.stat_result, *, limits: Limits, roots: Sequen
 
 
 def _open(path: str, roots: Sequence[str]) -> int:
-    for root in roots:
+    for root in sorted(roots, key=len, reverse=True):  # the one that is nearest to the file
         head = os.path.join(root, "")
         if path.startswith(head):
             return _open_below(root, path[len(head) :])

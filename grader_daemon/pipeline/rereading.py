@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import tzinfo
 
 import msgspec
@@ -21,15 +22,15 @@ class Reread(msgspec.Struct, frozen=True):
     digest: str
 
 
-def read_again(grade: Grade, *, zone: tzinfo | None, limits: Limits) -> Reread:
-    """Read the session that was graded.
+def read_again(grade: Grade, *, zone: tzinfo | None, limits: Limits, roots: Sequence[str]) -> Reread:
+    """Read the session that was graded; below one of `roots`, no link is followed on the way to its file.
 
     Raises:
         ReadError: its file is gone, or cannot be read now.
         ParseError: it is no session any more, or another one.
     """
     path = grade.session_file
-    content = read_file(path, look_at(path), limits=limits)
+    content = read_file(path, look_at(path), limits=limits, roots=roots)
     session = read_session(content, path, zone=zone, limits=limits)
     if not isinstance(session, Session):
         raise ParseError("the file is no session any more")

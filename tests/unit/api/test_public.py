@@ -253,3 +253,16 @@ def test_what_is_logged_goes_where_the_program_wants_it(
     assert len(checks) == 1
     assert "quality." in caplog.text
     assert capsys.readouterr().out == ""
+
+
+def test_no_session_is_read_through_a_link_in_the_place_of_a_folder(
+    tmp_path: Path, grader: SelfGrader, write_session: SessionWriter
+) -> None:
+    path = Path(write_session(MESSAGES, folder="sessions/a", **lately()))
+    session_id = grader.grade_session_file(path).session_id
+    path.parent.rename(tmp_path / "outside")
+    path.parent.symlink_to(tmp_path / "outside")
+
+    assert grader.transcript(session_id).note == "the messages cannot be shown: the file is gone"
+    assert grader.explain(session_id).note == "the messages cannot be shown: the file is gone"
+    assert grader.check_quality(lambda _, __: 3.0) == []

@@ -93,6 +93,7 @@ def checker(store: Store, scorer: Scorer | JudgeScorer, clock: Clock, **limits: 
         discrepancy=1.5,
         zone=UTC,
         limits=Limits(**limits),
+        roots=(),
         settled_after=SETTLED,
         clock=clock,
     )
@@ -406,7 +407,7 @@ def test_a_scorer_without_a_name_is_known_by_its_kind(store: Store, clock: Clock
             return max(1.0, grade.response_quality / 2)
 
     finish()
-    own = Checker(store, Half(), discrepancy=4, zone=UTC, limits=Limits(), settled_after=SETTLED, clock=clock)
+    own = Checker(store, Half(), discrepancy=4, zone=UTC, limits=Limits(), roots=(), settled_after=SETTLED, clock=clock)
 
     (drawn,) = own.draw(clock.now, count=1)
 

@@ -15,8 +15,8 @@ from tests.e2e.session_files import turns
 from tests.strategies import SESSION_ID, grade
 
 
-def reread(path: str, *, most_bytes: int = 1_000_000) -> Reread:
-    return read_again(grade(session_file=path), zone=UTC, limits=Limits(bytes=most_bytes))
+def reread(path: str, *, most_bytes: int = 1_000_000, root: str = "/sessions") -> Reread:
+    return read_again(grade(session_file=path), zone=UTC, limits=Limits(bytes=most_bytes), roots=[root])
 
 
 def test_the_session_is_given_with_the_digest_that_it_was_graded_with(
@@ -37,6 +37,16 @@ def test_a_file_that_is_gone_is_told(write_session: SessionWriter) -> None:
 
     with pytest.raises(VanishedFileError):
         reread(str(path))
+
+
+def test_a_folder_that_is_swapped_for_a_link_is_not_followed(write_session: SessionWriter, tmp_path: Path) -> None:
+    path = write_session(turns(), folder="root/a")
+    swapped = Path(path).parent
+    swapped.rename(tmp_path / "outside")
+    swapped.symlink_to(tmp_path / "outside")
+
+    with pytest.raises(VanishedFileError):
+        reread(path, root=str(swapped.parent))
 
 
 @pytest.mark.parametrize(
