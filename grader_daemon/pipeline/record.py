@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -88,9 +89,7 @@ class Recorder:
             asked_again_within=self._asked_again_within,
             rejudge=rejudge,
         )
-        recorded = [batch.record(examined, known) for examined, known in gathered]
-        batch.flush()
-        return recorded
+        return batch.record(gathered)
 
 
 class _Batch:
@@ -114,17 +113,31 @@ class _Batch:
         self._gathered = Identities()
         self._grades: dict[str, NewGrade] = {}
         self._entries: dict[str, LedgerEntry] = {}
+        self._skipped: dict[str | None, set[str]] = defaultdict(set)
+        """Files of `_entries` that were passed over, by the session in them."""
+        self._related: frozenset[str] | None = None
+        """Sessions of the batch that the database may know, or a rival of; None: it is asked for each."""
         self._regraded: set[str] = set()
         """Sessions that have a grade in the database."""
 
-    def flush(self) -> None:
-        """Write what was gathered."""
+    def record(self, gathered: Sequence[tuple[Examined, LedgerEntry | None]]) -> list[Recorded]:
+        """Write many ingests."""
+        new = [examined.identity for examined, _ in gathered if isinstance(examined, GradedFile)]
+        self._related = self._store.rivals.related(new)
+        recorded = [self._record(examined, known) for examined, known in gathered]
+        self._flush()
+        return recorded
+
+    def _flush(self) -> None:
+        """Write what was gathered; those that follow may be related to it."""
         self._store.save_grades(list(self._grades.values()), asked_again_within=self._asked_again_within)
         self._store.save_entries(list(self._entries.values()), now=self._now)
         self._gathered, self._grades, self._entries = Identities(), {}, {}
+        self._skipped.clear()
+        self._related = None
         self._rejudge_unreadable()
 
-    def record(self, examined: Examined, known: LedgerEntry | None) -> Recorded:
+    def _record(self, examined: Examined, known: LedgerEntry | None) -> Recorded:
         """Gather the rows of one ingest."""
         match examined:
             case GradedFile():
@@ -170,7 +183,7 @@ class _Batch:
             self._compare_others(identity)
         recorded = self._gather_grade(examined, decision.fallen)
         if before is not None and not is_like(before, identity):
-            self.flush()  # so that those that follow do not find it as it was
+            self._flush()  # so that those that follow do not find it as it was
         return recorded
 
     def _standing(self, session_id: str) -> Identity | None:
@@ -178,14 +191,17 @@ class _Batch:
         gathered = self._gathered.get(session_id)
         if gathered is not None:
             return gathered
-        stored = self._store.rivals.standing(session_id)
+        stored = self._store.rivals.standing(session_id) if self._may_be_related(session_id) else None
         if stored is not None:
             self._regraded.add(session_id)
         return stored
 
     def _rivals(self, identity: Identity) -> list[Identity]:
-        stored = self._store.rivals.of(identity)
+        stored = self._store.rivals.of(identity) if self._may_be_related(identity.session_id) else []
         return [rival for rival in stored if rival.session_id not in self._grades] + self._gathered.rivals(identity)
+
+    def _may_be_related(self, session_id: str) -> bool:
+        return self._related is None or session_id in self._related
 
     def _is_new_loop_risk(self, grade: Grade) -> bool:
         """Does a running session look like a loop, and was that not told before?"""
@@ -235,16 +251,17 @@ class _Batch:
         if entry is None:
             self._store.retract_file(path, reason)
         else:
-            self._entries[path] = msgspec.structs.replace(
-                entry, state=FileState.SKIPPED, reason=reason, look_again_at=None, rules_version=None
+            self._gather_skipped(
+                msgspec.structs.replace(
+                    entry, state=FileState.SKIPPED, reason=reason, look_again_at=None, rules_version=None
+                )
             )
 
     def _compare_others(self, identity: Identity) -> None:
         """Have the other files of a session looked at again: none stood for it when this one was read."""
         self._store.compare_again(identity.session_id, but=identity.file, now=self._now)
-        for path, entry in self._entries.items():
-            if entry.session_id == identity.session_id and entry.state is FileState.SKIPPED:
-                self._entries[path] = msgspec.structs.replace(entry, look_again_at=self._now)
+        for path in self._skipped.get(identity.session_id, ()):
+            self._entries[path] = msgspec.structs.replace(self._entries[path], look_again_at=self._now)
 
     def _record_loss(self, examined: GradedFile, reason: SkipReason) -> Recorded:
         """The session is graded from another file, or goes on in one."""
@@ -255,17 +272,23 @@ class _Batch:
 
     def _record_skip(self, examined: SkippedFile) -> Recorded:
         skipped = examined.skipped
-        self._entries[examined.path] = LedgerEntry(
-            path=examined.path,
-            stamp=examined.stamp,
-            state=FileState.SKIPPED,
-            digest=examined.digest,
-            session_id=skipped.session_id,
-            reason=skipped.reason,
+        self._gather_skipped(
+            LedgerEntry(
+                path=examined.path,
+                stamp=examined.stamp,
+                state=FileState.SKIPPED,
+                digest=examined.digest,
+                session_id=skipped.session_id,
+                reason=skipped.reason,
+            )
         )
         return Recorded(
             path=examined.path, happened=Happened.SKIPPED, reason=skipped.reason, session_id=skipped.session_id
         )
+
+    def _gather_skipped(self, entry: LedgerEntry) -> None:
+        self._entries[entry.path] = entry
+        self._skipped[entry.session_id].add(entry.path)
 
     def _record_trouble(self, examined: TroubledFile, known: LedgerEntry | None) -> Recorded:
         """Try again after a growing pause while that can help; then the file is dead until its content changes."""

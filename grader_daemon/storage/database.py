@@ -275,6 +275,6 @@ def _is_full(path: Path) -> bool:
     return disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES
 
 
-def listed(values: Sequence[str] | Sequence[int | None] | Sequence[tuple[int | str, ...]]) -> str:
-    """Many values as one parameter, for `LISTED`."""
+def listed(values: Sequence[str] | Sequence[int | None] | Sequence[tuple[int | str | None, ...]]) -> str:
+    """Many values as one parameter, for `LISTED` or ``json_each(?)``."""
     return msgspec.json.encode(values).decode()

@@ -7,11 +7,12 @@ end for all of a conversation, and who is beaten loses its grade and is not foun
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 from grader_daemon.domain.identity import Identity
-from grader_daemon.storage.database import Database
+from grader_daemon.storage.database import Database, listed
 from grader_daemon.storage.rows import to_identity, to_text
 
 _SELECT = (
@@ -28,6 +29,12 @@ _OLDER_LINKS = f"{_LINK} AND d.updated_at <= ?"
 _COPY = f"{_SELECT} d.conversation = ? AND d.session_id <> ?"
 _ORIGINAL = f"{_COPY} AND d.updated_at < ? ORDER BY d.updated_at LIMIT 1"
 _ORIGINAL_UP_TO_THEN = f"{_COPY} AND d.updated_at = ? AND d.started_at < ? LIMIT 1"
+_RELATED = (
+    "SELECT value ->> 0 FROM json_each(?) WHERE"
+    " EXISTS (SELECT 1 FROM session_details WHERE session_id = value ->> 0)"
+    " OR EXISTS (SELECT 1 FROM session_details WHERE lineage = value ->> 1 AND opening IS value ->> 2)"
+    " OR EXISTS (SELECT 1 FROM session_details WHERE conversation = value ->> 3)"
+)
 _COPIES = f"{_COPY} AND d.started_at > ?"
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -42,6 +49,11 @@ class Rivals:
         """Give the session of this id; None if it has no grade of ours."""
         rows = self._database.rows(f"{_SELECT} d.session_id = ?", (session_id,))
         return to_identity(rows[0]) if rows else None
+
+    def related(self, new: Sequence[Identity]) -> frozenset[str]:
+        """Give the ids of those that have a grade, or share a chain or a conversation with one that has."""
+        keys = [(one.session_id, one.lineage, one.opening, one.conversation) for one in new]
+        return frozenset(row[0] for row in self._database.rows(_RELATED, (listed(keys),)))
 
     def of(self, new: Identity) -> list[Identity]:
         """Give the other sessions that can beat `new` or be beaten by it."""

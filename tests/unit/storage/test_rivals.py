@@ -60,11 +60,39 @@ def test_whoever_beats_a_session_or_is_beaten_by_it_is_found(
     rivals = store.rivals.of(new)
 
     assert all(rival in standing for rival in rivals)
+    assert store.rivals.related([new]) == (frozenset({new.session_id}) if _is_related(new, standing) else frozenset())
     loses = any(beaten_by(other, new) for other in standing)
     assert loses == any(beaten_by(rival, new) for rival in rivals)
     if not loses:
         beaten = {other.session_id for other in standing if beaten_by(new, other)}
         assert {rival.session_id for rival in rivals if beaten_by(new, rival)} == beaten
+
+
+def _is_related(new: Identity, standing: list[Identity]) -> bool:
+    """Does it share a chain or a conversation with one of them?"""
+    chain, conversation = (new.lineage, new.opening), new.conversation
+    return any(
+        (new.lineage is not None and (one.lineage, one.opening) == chain)
+        or (conversation is not None and one.conversation == conversation)
+        for one in standing
+    )
+
+
+def test_only_sessions_that_the_database_may_know_are_asked_for(store: Store) -> None:
+    save(store, identity(session_id="a", lineage=1, opening=None, conversation=3))
+
+    related = store.rivals.related(
+        [
+            identity(session_id="a", lineage=None, conversation=None),
+            identity(session_id="same-start", lineage=1, opening=None, conversation=None),
+            identity(session_id="other-chain", lineage=1, opening=2, conversation=None),
+            identity(session_id="same-conversation", lineage=None, conversation=3),
+            identity(session_id="neither", lineage=3, conversation=1),
+            identity(session_id="no-keys", lineage=None, conversation=None),
+        ]
+    )
+
+    assert related == {"a", "same-start", "same-conversation"}
 
 
 def many(**changes: object) -> list[Identity]:
