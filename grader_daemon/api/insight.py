@@ -159,8 +159,9 @@ class InsightReader(GradeReader):
     def generate_weekly_report(self, week: str | date | None = None) -> WeeklyReport:
         """Give the report of an ISO week ("2026-W47", or any day of it); without one, of the last that is over.
 
-        The report of a week that is over is kept, and made again when its sessions change; that of a week that goes on
-        is provisional.
+        The daemon keeps the reports of weeks that are over, until their sessions change; such a report is given as it
+        was kept. Another one is made as the daemon would make it, and not kept; that of a week that goes on is
+        provisional.
 
         Raises:
             InputError: there is no such week, or it has not begun.
@@ -174,7 +175,7 @@ class InsightReader(GradeReader):
         wanted = week_of(today).before() if day is None else week_of(day)
         if wanted.first > today or wanted.first < FIRST_WEEK:
             raise InputError(f"there is no report of week {week}: it has not begun, or is before {FIRST_WEEK.year}")
-        return bootstrap.make_reports(self.settings, self._writable).report(wanted, now)
+        return bootstrap.make_reports(self.settings, self._store).report(wanted, now)
 
     # -- alerts ----------------------------------------------------------------------------------------------------
 

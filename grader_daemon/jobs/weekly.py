@@ -112,15 +112,14 @@ class WeeklyReports:
         return report, report != before
 
     def report(self, week: Span, now: datetime) -> WeeklyReport:
-        """Give the report of a week: the kept one, made if need be; a provisional one while the week goes on."""
+        """Give the report of a week: the kept one, or what `write` would keep; a provisional one while it goes on."""
         if week.last >= day_of(now, self._zone):
             return self._make(week, complete=False)
         kept = self._store.reports.report(week.first)
-        if kept is not None and kept.basis == _Bases(self._store.rollups.revisions())(week):
-            report = _read(kept)
-            if report is not None:
-                return report
-        return self.write(week, now)[0]
+        before = _read(kept)
+        if before is not None and kept is not None and kept.basis == _Bases(self._store.rollups.revisions())(week):
+            return before
+        return _following(before, self._make(week, complete=True))
 
     def _make(self, week: Span, *, complete: bool) -> WeeklyReport:
         since, until = start_of(week.first, self._zone), end_of(week.last, self._zone)

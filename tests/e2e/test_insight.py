@@ -62,7 +62,7 @@ def test_a_report_is_the_same_bytes_each_time(graded_home: Path, tmp_path: Path,
     paths = [tmp_path / f"report_{number}" for number in range(2)]
     for path in paths:
         ended = run_command(graded_home, "report", "--week", "2026-W47", "--format", form, "--out", path)
-        assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"{path} is written.\n", "")
     first, second = (path.read_bytes() for path in paths)
     assert first == second
     assert paths[0].stat().st_mode & 0o777 == 0o600

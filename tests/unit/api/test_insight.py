@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 from grader_daemon import SelfGrader, bootstrap
 from grader_daemon.cli import patterns
 from grader_daemon.domain.analysis import Category, Failure, SessionState, Step
+from grader_daemon.storage import Store
 from tests.strategies import grade, new_grade
 
 
@@ -32,8 +35,8 @@ def grader(tmp_path: Path) -> Iterator[SelfGrader]:
             for number in range(3)
         ]
         made.append(grade(session_id="dead", scored=False, tools=(), state=SessionState.INTERRUPTED, **timing))
-        with opened._store.transaction():
-            opened._store.save_grades([new_grade(one) for one in made])
+        with closing(Store(tmp_path / "grades.db")) as store, store.transaction():
+            store.save_grades([new_grade(one) for one in made])
         yield opened
 
 
@@ -65,3 +68,19 @@ def test_what_was_tried_again_is_told_by_its_command(grader: SelfGrader, capsys:
         ["terminal", "terminal", "exit", "again"],
         ["terminal", "terminal", "python", "again"],
     ]
+
+
+def test_a_report_of_a_week_that_is_over_needs_no_right_to_write(
+    without_rights: Callable[[], AbstractContextManager[None]],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "grades.db"
+        Store(path).close()
+        path.chmod(0o444)
+        path.parent.chmod(0o555)
+
+        with SelfGrader(db_path=path) as reader, without_rights():
+            report = reader.generate_weekly_report()
+
+        path.parent.chmod(0o700)
+    assert (report.complete, report.revision, report.total_sessions) == (True, 1, 0)

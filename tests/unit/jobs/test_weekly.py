@@ -527,11 +527,25 @@ def test_a_week_that_goes_on_has_a_provisional_report(world: World) -> None:
     assert world.rows() == {}
 
 
-def test_a_week_that_is_over_is_written_when_it_is_asked_for(world: World) -> None:
+def test_asking_for_a_week_that_is_over_gives_what_the_daemon_will_keep_and_keeps_nothing(world: World) -> None:
     world.session(at(W47, 12))
     report = world.reports.report(week_of(W47), at(date(2026, 11, 23)))
-    assert (report.complete, world.kept(W47)) == (True, report)
-    assert not world.run(at(date(2026, 11, 23), 2))
+    assert (report.complete, world.rows()) == (True, {})
+    assert world.run(at(date(2026, 11, 23), 2))
+    assert world.kept(W47) == report
+
+
+def test_asking_again_and_again_for_a_report_that_is_out_of_date_counts_one_revision(world: World) -> None:
+    """Three sessions come late: the daemon will keep one report more, whoever looked in between."""
+    world.session(at(W47, 12))
+    world.run(at(date(2026, 11, 23), 2))
+    kept = world.rows()
+    for _ in range(3):
+        world.session(at(W47, 13))
+        asked = world.reports.report(week_of(W47), at(date(2026, 11, 24)))
+    assert (asked.revision, asked.late_sessions, world.rows()) == (2, 3, kept)
+    assert world.run(at(date(2026, 11, 24)))
+    assert world.kept(W47) == asked
 
 
 def test_a_kept_report_is_given_as_it_is_until_something_changes(world: World) -> None:
@@ -548,7 +562,7 @@ def test_a_kept_report_that_cannot_be_read_is_made_anew_when_asked_for(world: Wo
     world.run(at(date(2026, 11, 23), 2))
     world.store.connection.execute("UPDATE weekly_reports SET report_json = 'x'")
     assert world.reports.report(week_of(W47), at(date(2026, 11, 24))).week == "2026-W47"
-    assert world.weeks() == ["2026-W47"]
+    assert world.rows() == {"2026-11-16": "x"}
 
 
 @pytest.mark.parametrize("day", [date(2000, 1, 3), date(2262, 4, 11), date(9999, 12, 20), date.max])
