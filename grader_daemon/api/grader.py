@@ -91,6 +91,7 @@ class SelfGrader(CalibrationKeeper):
 
     def grade_latest_sessions(self, n: int = 10) -> list[Grade]:
         """Grade up to `n` sessions that are not graded yet, the one that was written last first."""
+        self.migrate()
         grades: list[Grade] = []
         for path in [file.path for file in self.ungraded_files()]:
             if len(grades) >= n:
@@ -112,9 +113,12 @@ class SelfGrader(CalibrationKeeper):
         """
         named = paths_of(paths)
         files, empty = _files_of(named)
-        outcomes = self._try_out(files) if dry_run else self._grade_files(files)
-        if not dry_run:
-            leave_no_trace(self._writable, [os.path.abspath(path) for path in named], self.settings.watch_roots)
+        if dry_run:
+            outcomes = self._try_out(files)
+        else:
+            store = self._open_to_write()
+            outcomes = self._grade_files(files)
+            leave_no_trace(store, [os.path.abspath(path) for path in named], self.settings.watch_roots)
         return msgspec.structs.replace(outcomes, errors=outcomes.errors + empty)
 
     def forget(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Forgotten]:
@@ -124,7 +128,8 @@ class SelfGrader(CalibrationKeeper):
     def ungraded_files(self, *, since: datetime | None = None) -> list[FoundFile]:
         """Files below the roots that are not graded as they are now, the one that was written last first.
 
-        `since`: that were written from then on. Roots that are no folders are passed over; see `missing_roots`.
+        `since`: that were written from then on. Roots that are no folders are passed over; see `missing_roots`. A
+        database of an older version says nothing until `migrate`.
 
         Raises:
             InputError: none of the roots is a folder.
@@ -147,12 +152,12 @@ class SelfGrader(CalibrationKeeper):
         return [root for root in self.settings.watch_roots if not root.is_dir()]
 
     def graded_files(self, *, since: datetime | None = None) -> list[str]:
-        """Files that have a grade; `since`: of sessions that ended from then on."""
+        """Files with a grade; `since`: of sessions that ended from then on. Of an older database: see `migrate`."""
         return self._store.graded_paths(since=since)
 
     def outdated_files(self, *, since: datetime | None = None) -> list[str]:
         """Those of `graded_files` whose grade was made by other rules, another model, or under another verdict."""
-        return self._store.graded_paths(but_of=self._ingest.examiner.rules_version, since=since)
+        return self._writable.graded_paths(but_of=self._ingest.examiner.rules_version, since=since)
 
     def regrade_diff(
         self,
@@ -314,7 +319,7 @@ class SelfGrader(CalibrationKeeper):
     def _ingest(self) -> Ingest:
         """From path to row, by the judge that is in force now."""
         with self._lock:
-            store = self._made_store
+            store = self._open_to_write()
             newest = store.calibrations.newest_number()
             if self._made is None or self._judged != newest:
                 self._made, self._judged = bootstrap.make_ingest(self.settings, store), newest

@@ -131,6 +131,11 @@ class GradeReader:
                     store.close()
             self._opened = self._changing = None
 
+    def migrate(self) -> None:
+        """Bring a database of an older version up to this one, as all that writes does by itself; there may be none."""
+        if self.settings.db_path.exists():
+            self._open_to_write()
+
     def grades(
         self,
         *,
@@ -306,11 +311,10 @@ class GradeReader:
         with self._lock:
             if self._changing is None:
                 self._check_there()
-            return self._made_store
+            return self._open_to_write()
 
-    @property
-    def _made_store(self) -> Store:
-        """The database to write to, made if there is none."""
+    def _open_to_write(self) -> Store:
+        """Give the database to write to, made if there is none."""
         with self._lock:
             self._check_open()
             if self._changing is None:

@@ -26,6 +26,8 @@ _TROUBLE = (Happened.QUARANTINED, Happened.RETRY_SCHEDULED, Happened.UNRECORDED)
 @json_option
 def command(*, grader: SelfGrader, since: datetime | None, jobs: int, dry_run: bool, as_json: bool) -> int:
     """Grade everything that is not graded yet. It may be stopped at any time and started again."""
+    if not dry_run:
+        grader.migrate()
     files = grader.ungraded_files(since=since)
     missing = grader.missing_roots()
     for root in missing:

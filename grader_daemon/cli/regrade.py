@@ -58,6 +58,7 @@ def command(
         return 0
     if rules is not None:
         raise click.UsageError("--rules only goes with --diff; to grade by rules of your own, set rules_file")
+    grader.migrate()
     paths = grader.graded_files(since=since) if everything else grader.outdated_files(since=since)
     return _regrade(grader, paths, jobs=jobs, as_json=as_json)
 

@@ -32,6 +32,7 @@ def command(*, grader: SelfGrader, limit: int) -> None:
 
     Without a terminal, keys are read from the lines of the standard input.
     """
+    grader.migrate()
     output.line(f"5 a week is enough; {grader.reviewed_this_week()} done this week.")
     with keys() as read_key:
         review = _Review(grader, limit, read_key)

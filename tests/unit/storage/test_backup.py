@@ -10,8 +10,9 @@ import pytest
 from grader_daemon.errors import InputError, StoreError
 from grader_daemon.storage import Store
 from grader_daemon.storage.backup import BACKUP_MARK, back_up, restore
-from grader_daemon.storage.schema import migrations, newest_version
+from grader_daemon.storage.schema import newest_version
 from tests.damage import DAMAGES, make_database
+from tests.earlier import make_earlier
 from tests.strategies import NOW, grade, new_grade
 
 
@@ -212,11 +213,6 @@ def test_tables_of_others_and_statistics_of_sqlite_are_restored_too(database: Pa
 def test_a_backup_of_an_earlier_version_is_as_that_version_makes_it(
     database: Path, tmp_path: Path, version: int
 ) -> None:
-    with closing(apsw.Connection(str(tmp_path / "bak"))) as connection:
-        columns = "version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL"
-        connection.execute(f"CREATE TABLE schema_migrations ( {columns})")
-        for number, name, sql in migrations()[:version]:
-            connection.execute(sql)
-            connection.execute("INSERT INTO schema_migrations VALUES (?, ?, ?)", (number, name, NOW.isoformat()))
+    make_earlier(tmp_path / "bak", version)
 
     assert restore(tmp_path / "bak", database, now=NOW).grades == 0

@@ -20,7 +20,7 @@ from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
 from grader_daemon.storage import GradeFilter, SortKey, Store
-from grader_daemon.storage.schema import migrations
+from tests.earlier import make_earlier
 from tests.strategies import NOW, grade, new_grade
 from tests.unit.storage.test_rollups import histories
 
@@ -87,26 +87,13 @@ def test_grades_of_an_earlier_version_are_put_on_the_list(store: Store, tmp_path
         grade(session_id="b", tools=(ToolUse("x" * 200, 1, 0),), task_summary=None, ended_at=AFTER_ONE_HOUR),
     )
     earlier = tmp_path / "earlier.db"
-    _write_by_version_4(earlier, store.path)
+    make_earlier(earlier, 4, holding=store.path)
 
     with closing(Store(earlier)) as migrated:
         found = on_the_list(migrated.connection)
 
     assert found == on_the_list(store.connection)
     assert len(found["session_list"]) == 2
-
-
-def _write_by_version_4(earlier: Path, database: Path) -> None:
-    """Make a database as version 4 of the schema would hold what is in this one."""
-    with closing(apsw.Connection(str(earlier))) as connection:
-        connection.execute("CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT, applied_at TEXT)")
-        for number, name, sql in migrations()[:4]:
-            connection.execute(sql)
-            connection.execute("INSERT INTO schema_migrations VALUES (?, ?, '')", (number, name))
-        connection.execute("ATTACH ? AS now", (str(database),))
-        for table in ("session_grades", "session_details", "session_failures", "daily_rollups"):
-            columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA main.table_info({table})"))
-            connection.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM now.{table}")
 
 
 def test_what_is_not_known_of_a_session_without_an_answer_is_not_listed(store: Store) -> None:

@@ -23,7 +23,7 @@ from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.errors import InputError, StoreBusyError, StoreError, StoreReplacedError
 from grader_daemon.storage import DaemonStatus, GradeFilter, Store
-from grader_daemon.storage.schema import migrations
+from tests.earlier import make_earlier
 from tests.strategies import NOW, failures, grade, grades, ledger_entries, new_grade
 
 STAMP = FileStamp(1, 2, 3, 4, 5)
@@ -106,11 +106,7 @@ def test_a_database_is_read_where_nothing_may_be_written(
 
 def test_a_database_of_an_older_version_is_read_by_none_and_stays_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    with closing(apsw.Connection(str(path))) as connection:
-        connection.execute("CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT, applied_at TEXT)")
-        number, name, sql = migrations()[0]
-        connection.execute(sql)
-        connection.execute("INSERT INTO schema_migrations VALUES (?, ?, '')", (number, name))
+    make_earlier(path, 1)
     before = path.read_bytes()
 
     with pytest.raises(StoreError, match=r"its schema 1 is older than this program's .* run --once"):

@@ -1,0 +1,35 @@
+"""Databases as earlier versions of the program left them."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+
+from grader_daemon.storage.schema import migrations
+
+_NOT_COPIED = ("schema_migrations", "sqlite_sequence")
+
+
+def make_earlier(path: Path, version: int, *, holding: Path | None = None) -> None:
+    """Make a database of the schema `version`; it holds what that version can hold of the rows of another one."""
+    with closing(apsw.Connection(str(path))) as connection:
+        columns = "version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL"
+        connection.execute(f"CREATE TABLE schema_migrations ( {columns})")
+        for number, name, sql in migrations()[:version]:
+            connection.execute(sql)
+            connection.execute("INSERT INTO schema_migrations VALUES (?, ?, '2026-11-21')", (number, name))
+        if holding is not None:
+            connection.execute("ATTACH ? AS other", (str(holding),))
+            for table in _tables(connection):
+                columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA main.table_info({table})"))
+                connection.execute(
+                    f"INSERT OR REPLACE INTO main.{table} ({columns}) SELECT {columns} FROM other.{table}"
+                )
+
+
+def _tables(connection: apsw.Connection) -> list[str]:
+    rows = connection.execute("SELECT name FROM main.sqlite_schema WHERE type = 'table'").fetchall()
+    names = [str(row[0]) for row in rows]
+    return [name for name in names if name not in _NOT_COPIED and not name.startswith("session_words")]

@@ -1,0 +1,113 @@
+"""A database of an earlier version: who only reads leaves it alone, who writes brings it up to date."""
+
+from __future__ import annotations
+
+import io
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from grader_daemon.storage import Store
+from grader_daemon.storage.schema import applied_version, newest_version
+from tests.e2e.session_files import turns, write
+from tests.earlier import make_earlier
+from tests.strategies import grade, new_grade
+from tests.unit.cli.conftest import Run
+
+VERSION = 4
+DATABASE = Path(".timmy/uniwizard/session_grades.db")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with a database of version 4, which holds a grade, and a session that waits to be graded."""
+    with closing(Store(tmp_path / "now.db")) as store, store.transaction():
+        store.save_grades([new_grade(grade(session_id="graded", session_file=str(tmp_path / "gone.json")))])
+    database = tmp_path / "home" / DATABASE
+    database.parent.mkdir(parents=True)
+    make_earlier(database, VERSION, holding=tmp_path / "now.db")
+    write(tmp_path / "home" / ".timmy" / "sessions", "waiting", turns())
+    (tmp_path / "home" / "empty").mkdir()
+    (tmp_path / "home" / "labels.csv").write_text("session_id,completed\ngraded,yes\n")
+    return tmp_path / "home"
+
+
+def version(home: Path) -> int:
+    with closing(apsw.Connection(str(home / DATABASE), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        return applied_version(connection)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["list"], id="list"),
+        pytest.param(["show", "graded"], id="show"),
+        pytest.param(["why", "graded"], id="why"),
+        pytest.param(["status"], id="status"),
+        pytest.param(["summary"], id="summary"),
+        pytest.param(["patterns"], id="patterns"),
+        pytest.param(["report"], id="report"),
+        pytest.param(["errors", "list"], id="errors"),
+        pytest.param(["alerts"], id="alerts"),
+        pytest.param(["label", "--list"], id="labels"),
+        pytest.param(["export"], id="export"),
+        pytest.param(["calibrate", "--dry-run"], id="calibrate-to-try"),
+        pytest.param(["calibration", "show"], id="calibration"),
+        pytest.param(["backfill", "--dry-run"], id="backfill-to-try"),
+        pytest.param(["regrade", "--diff"], id="regrade-to-try"),
+    ],
+)
+def test_a_command_that_reads_says_in_one_line_which_one_helps(home: Path, run: Run, arguments: list[str]) -> None:
+    before = (home / DATABASE).read_bytes()
+
+    ended = run(home, *arguments)
+
+    says = f"its schema {VERSION} is older than this program's {newest_version()}; 'grader-daemon run --once' brings it"
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert [says in line for line in ended.stderr.splitlines()] == [True]
+    assert (home / DATABASE).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        pytest.param(["backfill"], "1 graded", id="backfill"),
+        pytest.param(["grade", ".timmy/sessions/session_waiting.json"], "waiting", id="grade"),
+        pytest.param(["grade", ".timmy/sessions"], "waiting", id="grade-a-folder"),
+        pytest.param(["regrade"], "Nothing to do.", id="regrade"),
+        pytest.param(["regrade", "--all"], "Nothing to do.", id="regrade-all"),
+        pytest.param(["label", "graded", "--completed", "yes"], "graded", id="label"),
+        pytest.param(["label", "--csv", "labels.csv"], "1 added", id="labels-of-a-file"),
+        pytest.param(["review"], "graded", id="review"),
+        pytest.param(["calibrate"], "labels", id="calibrate"),
+    ],
+)
+def test_a_command_that_writes_brings_it_up_to_date(
+    home: Path, run: Run, arguments: list[str], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+
+    ended = run(home, *arguments)
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert says in ended.stdout
+    assert version(home) == newest_version()
+
+
+def test_an_empty_folder_that_is_to_be_graded_is_told_whatever_the_database(home: Path, run: Run) -> None:
+    ended = run(home, "grade", "empty")
+
+    assert (ended.returncode, version(home)) == (1, newest_version())
+    assert "no session files are below it" in ended.stderr
+
+
+def test_an_empty_folder_that_is_to_be_graded_is_told_without_a_database(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "empty").mkdir()
+
+    ended = run(tmp_path, "grade", "empty")
+
+    assert ended.returncode == 1
+    assert "no session files are below it" in ended.stderr
