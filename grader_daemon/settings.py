@@ -31,6 +31,7 @@ from pydantic import (
 
 from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ConfigurationError
+from grader_daemon.integrations.chat import WebhookFormat, topic_of
 from grader_daemon.setting_sources import (
     CONFIG_VARIABLE,
     DEFAULT_DB_PATH,
@@ -163,7 +164,7 @@ class Settings(BaseModel):
     alert_webhook_url: str | None = Field(
         None, description="Alerts are posted there as JSON (http or https); nothing is sent without it."
     )
-    alert_webhook_format: Literal["json", "slack", "mattermost", "ntfy"] = Field(
+    alert_webhook_format: WebhookFormat = Field(
         "json",
         description="What is posted: our JSON, or the message of a chat server; ntfy: the URL is that of a topic.",
     )
@@ -238,8 +239,6 @@ class Settings(BaseModel):
     @field_validator("alert_webhook_format")
     @classmethod
     def _fit_for_the_url(cls, value: str, validated: ValidationInfo) -> str:
-        from grader_daemon.integrations.chat import topic_of  # which most commands do not need
-
         url = validated.data.get("alert_webhook_url")
         if value == "ntfy" and url is not None:
             topic_of(url)

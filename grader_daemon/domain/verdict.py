@@ -9,9 +9,6 @@ import msgspec
 from grader_daemon.domain.completion_model import CompletionModel
 
 _NO_MODEL = "none"
-_LEVELLED = "~"
-_LEARNED = "-"
-"""In the version of a model between that of its prior and what was learned."""
 
 
 class VerdictBy(StrEnum):
@@ -102,11 +99,6 @@ class GradeVersion(msgspec.Struct, frozen=True):
         """The version of the judge, see `Judge.version`; None before there were any."""
         return None if self.by is None else f"{self.model or _NO_MODEL}.{self.by}"
 
-    @property
-    def is_learned(self) -> bool:
-        """Was the model learned from labels of one's own?"""
-        return self.model is not None and _LEARNED in self.model
-
     def __str__(self) -> str:
         if self.by is None:
             return f"rules {self.rules}"
@@ -116,12 +108,12 @@ class GradeVersion(msgspec.Struct, frozen=True):
 
 def learned_version(prior: str, digest: str) -> str:
     """Name a model that was learned from labels, beginning with a prior."""
-    return f"{prior}{_LEARNED}{digest}"
+    return f"{prior}-{digest}"
 
 
 def level_version(prior: str, digest: str) -> str:
     """Name a prior's model that was put at the level of one's own sessions; no label has taught it anything."""
-    return f"{prior}{_LEVELLED}{digest}"
+    return f"{prior}~{digest}"
 
 
 def rejudged_version(version: str, judge: Judge) -> str:

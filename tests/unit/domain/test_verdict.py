@@ -9,8 +9,6 @@ from grader_daemon.domain.verdict import (
     Judge,
     Outcome,
     VerdictBy,
-    learned_version,
-    level_version,
     rejudged_version,
 )
 from tests.strategies import grade, model
@@ -114,16 +112,3 @@ def test_a_version_says_what_made_a_grade(text: str, read: GradeVersion, said: s
 @pytest.mark.parametrize("before", ["9ca1", "9ca1+none.rules", "9ca1+m0.model"])
 def test_another_judge_keeps_the_rules_of_a_grade(before: str) -> None:
     assert rejudged_version(before, Judge(by=VerdictBy.MODEL, model=LIKELY)) == "9ca1+m1.model"
-
-
-@pytest.mark.parametrize(
-    ("version", "is_learned"),
-    [
-        pytest.param("9ca1+p1.model", False, id="prior"),
-        pytest.param(f"9ca1+{learned_version('p1', 'ab')}.rules", True, id="own-labels"),
-        pytest.param(f"9ca1+{level_version('p1', 'ab')}.rules", False, id="own-sessions-without-labels"),
-        pytest.param("9ca1+none.rules", False, id="no-model"),
-    ],
-)
-def test_a_version_tells_whether_the_model_was_learned_from_labels(version: str, is_learned: bool) -> None:
-    assert GradeVersion.read(version).is_learned is is_learned
