@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     PrivateAttr,
@@ -43,49 +41,10 @@ from grader_daemon.setting_sources import (
     meant,
     unknown_variables,
 )
+from grader_daemon.setting_types import File, Paths, Pauses, Seconds, Words
 
 _PLAIN_HTTP = "quality_judge_plain_http"
 _JSON_BEGINS = ("[", "{", '"')
-
-
-def _listed(value: Any) -> Any:
-    """Give a list: one text is its only item, unless it is written as a list, which in the environment is JSON."""
-    if not isinstance(value, str | os.PathLike):
-        return value
-    if not str(value).lstrip().startswith("["):
-        return [value]
-    try:
-        return json.loads(str(value))
-    except (ValueError, RecursionError):
-        raise ValueError('it begins as a list, and is none; write one as ["a", "b"]') from None
-
-
-def _paths(value: Any) -> Any:
-    paths = _listed(value)
-    if isinstance(value, str) and paths == [value] and os.pathsep in value:
-        raise ValueError('several folders, or one with a colon in its name, are written as ["/a", "/b"]')
-    return [_path(path) for path in paths] if isinstance(paths, list | tuple) else paths
-
-
-def _path(value: Any) -> Any:
-    """Refuse what would silently be the folder that one happens to be in."""
-    if value == "":
-        raise ValueError("a path is expected, not an empty text")
-    return value
-
-
-def _words(value: Any) -> Any:
-    words = _listed(value)
-    if isinstance(value, str) and words == [value] and shlex.quote(value) != value:
-        raise ValueError('a program and its arguments are written as ["notify-send", "Alert"]')
-    return words
-
-
-_Seconds = Annotated[float, Field(allow_inf_nan=False)]
-_Pause = Annotated[_Seconds, Field(ge=0, le=2_592_000)]
-_File = Annotated[Path, BeforeValidator(_path)]
-_Paths = Annotated[tuple[Path, ...], BeforeValidator(_paths)]
-_Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 
 
 class Settings(BaseModel):
@@ -95,33 +54,33 @@ class Settings(BaseModel):
 
     _given: Given | None = PrivateAttr(default=None)
 
-    watch_roots: _Paths = Field(
+    watch_roots: Paths = Field(
         (Path("~/.timmy"),), min_length=1, description="Folders in which session files are looked for, at any depth."
     )
-    db_path: _File = Field(DEFAULT_DB_PATH, description="The database of grades; made if it does not exist.")
-    rules_file: _File | None = Field(
+    db_path: File = Field(DEFAULT_DB_PATH, description="The database of grades; made if it does not exist.")
+    rules_file: File | None = Field(
         None, description="Rules of your own that overlay the shipped ones; see grader_daemon/rules/rules.toml."
     )
-    calibration_prior: _File | None = Field(
+    calibration_prior: File | None = Field(
         None, description="A prior of `calibration train` in place of the shipped one."
     )
     verdict: Literal["auto", "rules", "model"] = Field(
         "auto",
         description="Who says whether a task was completed; auto: whichever of rules and model is known to be better.",
     )
-    quiet_seconds: _Seconds = Field(
+    quiet_seconds: Seconds = Field(
         2.0, ge=0, le=3600, description="A session is graded when its file was not written to for so long."
     )
-    max_wait_seconds: _Seconds = Field(
+    max_wait_seconds: Seconds = Field(
         30.0, ge=0, le=86400, description="It is graded at the latest so long after a write, while more writes come."
     )
-    idle_minutes: _Seconds = Field(
+    idle_minutes: Seconds = Field(
         30.0, gt=0, le=10080, description="An unfinished session counts as interrupted after so long without a write."
     )
-    scan_seconds: _Seconds = Field(
+    scan_seconds: Seconds = Field(
         60.0, ge=1, le=86400, description="How often all folders are compared with the database, at the most."
     )
-    scan_cpu_share: _Seconds = Field(
+    scan_cpu_share: Seconds = Field(
         0.001, gt=0, le=1, description="The part of one processor that these comparisons may use while watching works."
     )
     queue_size: int = Field(
@@ -130,7 +89,7 @@ class Settings(BaseModel):
     batch_sessions: int = Field(
         500, ge=1, le=10_000, description="At most so many sessions are saved in one transaction."
     )
-    batch_milliseconds: _Seconds = Field(
+    batch_milliseconds: Seconds = Field(
         50.0, ge=0, le=10_000, description="A transaction gathers sessions for so long."
     )
     max_file_bytes: int = Field(
@@ -140,13 +99,13 @@ class Settings(BaseModel):
     max_values: int = Field(
         1_000_000, ge=1000, description="Nor one with more JSON values; each takes up to 130 bytes of memory."
     )
-    max_cpu_seconds_per_100_mb: _Seconds = Field(
+    max_cpu_seconds_per_100_mb: Seconds = Field(
         20.0,
         gt=0,
         le=86_400,
         description="A file of more than 2 MB that takes longer to grade, and longer than 5 s, is given up.",
     )
-    retry_seconds: Annotated[tuple[_Pause, ...], BeforeValidator(_listed)] = Field(
+    retry_seconds: Pauses = Field(
         (5.0, 30.0, 120.0, 600.0, 3600.0),
         min_length=1,
         description="Pauses before a file that could not be graded is tried again; after the last it is given up.",
@@ -155,7 +114,7 @@ class Settings(BaseModel):
         None,
         description="Zone of times in session files that name none, and of days and weeks; default: the machine's.",
     )
-    job_seconds: _Seconds = Field(
+    job_seconds: Seconds = Field(
         60.0,
         ge=1,
         le=86400,
@@ -171,25 +130,23 @@ class Settings(BaseModel):
     alert_webhook_secret: SecretStr | None = Field(
         None, min_length=16, description="Signs what is posted, with HMAC-SHA256; at least 16 characters."
     )
-    alert_command: _Words = Field(
+    alert_command: Words = Field(
         (), description="A program and its arguments, run for each alert with the JSON as its input; no shell."
     )
-    alert_timeout_seconds: _Seconds = Field(
+    alert_timeout_seconds: Seconds = Field(
         10.0, gt=0, le=300, description="The webhook or the program may take so long."
     )
     quality_checks_per_day: int = Field(
         0, ge=0, le=1000, description="The daemon asks a scorer of quality at most so many times a day; 0: never."
     )
-    quality_discrepancy: _Seconds = Field(
+    quality_discrepancy: Seconds = Field(
         1.5,
         gt=0,
         le=4,
         description="People are asked to look where it lies so far from `response_quality`, or further.",
     )
-    quality_timeout_seconds: _Seconds = Field(
-        60.0, gt=0, le=240, description="One call of the scorer may take so long."
-    )
-    quality_command: _Words = Field(
+    quality_timeout_seconds: Seconds = Field(60.0, gt=0, le=240, description="One call of the scorer may take so long.")
+    quality_command: Words = Field(
         (), description="A program and its arguments as scorer, with the redacted session as its input; no shell."
     )
     quality_judge_model: str | None = Field(

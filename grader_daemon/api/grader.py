@@ -32,7 +32,7 @@ from grader_daemon.errors import GraderError, InputError, StoreError, Ungradable
 from grader_daemon.integrations.scorers import QualityScorer, as_scorer
 from grader_daemon.patterns.review import choose
 from grader_daemon.pipeline.backfill import backfill, backfill_in_processes, regrade
-from grader_daemon.pipeline.discovery import FoundFile, Walk
+from grader_daemon.pipeline.discovery import FoundFile, Walk, named_files
 from grader_daemon.pipeline.examine import Examiner, GradedFile, SkippedFile, TroubledFile
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.record import Happened, Recorded
@@ -112,7 +112,7 @@ class SelfGrader(CalibrationKeeper):
             InputError: a path does not exist.
         """
         named = paths_of(paths)
-        files, empty = _files_of(named)
+        files, empty = named_files(named)
         if dry_run:
             outcomes = self._try_out(files)
         else:
@@ -403,23 +403,3 @@ class SelfGrader(CalibrationKeeper):
         except GraderError as error:
             return None, f"the messages cannot be shown: {error}"
         return read.session, None if read.digest == stored.digest else _CHANGED
-
-
-def _files_of(paths: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
-    """Give the files, and those of folders in the order of their names; and what is wrong with folders without any."""
-    files: list[str] = []
-    empty: list[tuple[str, str]] = []
-    for given in paths:
-        path = os.path.abspath(given)
-        if not given or not os.path.lexists(path):
-            raise InputError(f"{path if given else 'an empty path'}: no such file or folder")
-        if os.path.isdir(path) and not os.path.islink(path):
-            walk = Walk(path)
-            found = sorted(file.path for file in walk)
-            files += found
-            if not found:
-                why = "it cannot be read" if path in walk.unreadable else "no session files are below it"
-                empty.append((path, why))
-        else:
-            files.append(path)
-    return files, empty

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from grader_daemon.domain.ledger import FileStamp
+from grader_daemon.errors import InputError
 from grader_daemon.parsing import recognise
 from grader_daemon.pipeline.reading import stamp_of
 
@@ -63,3 +64,29 @@ class FoundFile(msgspec.Struct, frozen=True, gc=False):
 
     path: str
     stamp: FileStamp
+
+
+def named_files(paths: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Give the files that a person names, and those of folders in the order of their names.
+
+    Beside them stands what is wrong with each folder without any.
+
+    Raises:
+        InputError: a path does not exist.
+    """
+    files: list[str] = []
+    empty: list[tuple[str, str]] = []
+    for given in paths:
+        path = os.path.abspath(given)
+        if not given or not os.path.lexists(path):
+            raise InputError(f"{path if given else 'an empty path'}: no such file or folder")
+        if os.path.isdir(path) and not os.path.islink(path):
+            walk = Walk(path)
+            found = sorted(file.path for file in walk)
+            files += found
+            if not found:
+                why = "it cannot be read" if path in walk.unreadable else "no session files are below it"
+                empty.append((path, why))
+        else:
+            files.append(path)
+    return files, empty
