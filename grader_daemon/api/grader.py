@@ -91,13 +91,13 @@ class SelfGrader(CalibrationKeeper):
 
     def grade_latest_sessions(self, n: int = 10) -> list[Grade]:
         """Grade up to `n` sessions that are not graded yet, the one that was written last first."""
-        self.migrate()
+        store = self._open_to_write()  # before anything is read: another program may be making it at this moment
         grades: list[Grade] = []
-        for path in [file.path for file in self.ungraded_files()]:
+        for file in self.ungraded_files():
             if len(grades) >= n:
                 break
-            graded = [recorded.session_id for recorded in self._ingest_all([path]) if recorded.grade is not None]
-            grades += [stored.grade for stored in self._store.stored([each for each in graded if each]).values()]
+            graded = [recorded.grade.session_id for recorded in self._ingest_all([file.path]) if recorded.grade]
+            grades += [stored.grade for stored in store.stored(graded).values()]
         return grades
 
     def grade_paths(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon import Grade, GraderError, SelfGrader
+from grader_daemon.errors import NoDatabaseError
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import DATABASE
 from tests.e2e.session_files import path_of, turns, write, write_many
@@ -28,6 +29,7 @@ def test_several_threads_may_use_one_grader_beside_a_daemon(
     write_many(sessions, 800)
     own = [write(tmp_path / "own", f"own_{number:03}") for number in range(80)]
     daemon = start_daemon()
+    daemon.wait_for_event("service.started")
 
     def ask(number: int) -> float | None:
         grader.summary(days=1)
@@ -80,7 +82,8 @@ def test_files_without_a_grade_do_not_count_among_the_latest(grader: SelfGrader,
 
 
 def test_a_task_type_without_sessions_has_no_score(grader: SelfGrader, sessions: Path) -> None:
-    assert grader.get_task_score("debugging") is None
+    with pytest.raises(NoDatabaseError):
+        grader.get_task_score("debugging")
 
     write(sessions, "open", turns(1, task="Deploy the release", answer=None))
     grader.grade_latest_sessions()
@@ -120,6 +123,7 @@ def test_a_file_without_a_grade_is_an_error_of_ours(grader: SelfGrader, tmp_path
 
 def test_what_the_daemon_grades_is_seen_at_once(start_daemon: StartDaemon, grader: SelfGrader, sessions: Path) -> None:
     daemon = start_daemon()
+    daemon.wait_for_event("service.started")
     assert grader.grades() == []
 
     write(sessions, "seen")
