@@ -242,7 +242,11 @@ class GradeReader:
 
     def trust(self) -> Trust:
         """Say how far the automatic verdicts of today can be trusted."""
-        return bootstrap.read_trust(self.settings, self._store)
+        try:
+            store = self._store
+        except NoDatabaseError:
+            store = None
+        return bootstrap.read_trust(self.settings, store)
 
     def quality_check(self, session_id: str) -> QualityCheck | None:
         """Give what a scorer of quality said last of a session; None when none was asked."""

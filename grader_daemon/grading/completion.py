@@ -13,8 +13,8 @@ from grader_daemon.domain.phrases import Phrases, plain
 from grader_daemon.domain.rules import CompletionRules
 
 _SCORE = "task_completed"
-_SAID = {"completion.phrase": 1, "completion.output_reference": 1, "completion.failure_phrase": -1}
-_LOW_ERROR_RATE = Reason(_SCORE, "completion.low_error_rate", 1)
+_SAID = {"completion.phrase": 1.0, "completion.output_reference": 1.0, "completion.failure_phrase": -1.0}
+_LOW_ERROR_RATE = Reason(_SCORE, "completion.low_error_rate", 1.0)
 _CLAUSE_END = re.compile(r"[.;:!?,()\n\u2013\u2014]")
 _WORD = re.compile(r"\w+")
 
@@ -56,9 +56,9 @@ class CompletionJudge:
             reasons.append(_LOW_ERROR_RATE)
         if analysis.error_rate > rules.high_error_rate:
             indexes = tuple([error.index for error in analysis.errors])
-            reasons.append(Reason(_SCORE, "completion.high_error_rate", -1, indexes))
+            reasons.append(Reason(_SCORE, "completion.high_error_rate", -1.0, indexes))
         if len(answer) < rules.short_answer_characters:
-            reasons.append(Reason(_SCORE, "completion.short_answer", -1, where))
+            reasons.append(Reason(_SCORE, "completion.short_answer", -1.0, where))
         if analysis.signals_from_people:
             reasons += _last_word(analysis.signals_from_people[-1])
         return reasons
@@ -92,7 +92,7 @@ class CompletionJudge:
 def _last_word(signal: PersonSignal) -> list[Reason]:
     """What the last signal of a person says; the same request again says neither."""
     if signal.kind in ACCEPTING:
-        return [Reason(_SCORE, "completion.accepted", 1, (signal.index,))]
+        return [Reason(_SCORE, "completion.accepted", 1.0, (signal.index,))]
     if signal.kind in OBJECTING:
-        return [Reason(_SCORE, "completion.complaint", -1, (signal.index,))]
+        return [Reason(_SCORE, "completion.complaint", -1.0, (signal.index,))]
     return []

@@ -15,5 +15,5 @@ def judge_efficiency(analysis: Analysis, rules: EfficiencyRules) -> tuple[int, R
     error_rate, tool_calls = analysis.error_rate, analysis.tool_calls
     for level in rules.levels:
         if error_rate <= level.error_rate and (level.tool_calls is None or tool_calls <= level.tool_calls):
-            return level.score, Reason(_SCORE, "efficiency.level", level.score, failing)
-    return rules.otherwise, Reason(_SCORE, "efficiency.otherwise", rules.otherwise, failing)
+            return level.score, Reason(_SCORE, "efficiency.level", float(level.score), failing)
+    return rules.otherwise, Reason(_SCORE, "efficiency.otherwise", float(rules.otherwise), failing)

@@ -18,9 +18,22 @@ from tests.strategies import json_answer, json_round, json_user
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 COMMANDS = [
-    *("run", "grade", "backfill", "regrade", "status", "doctor", "backup", "restore", "list", "export", "show", "why"),
-    *("label", "review", "summary", "patterns", "errors", "report", "alerts", "calibrate", "calibration", "service"),
-    *("help", "version", "demo"),
+    *(
+        "run",
+        "grade",
+        "forget",
+        "backfill",
+        "regrade",
+        "status",
+        "doctor",
+        "backup",
+        "restore",
+        "list",
+        "export",
+        "show",
+    ),
+    *("why", "label", "review", "summary", "patterns", "errors", "report", "alerts", "calibrate", "calibration"),
+    *("service", "config", "completion", "help", "version", "demo"),
 ]
 GRADE_COLUMNS = {
     "session_id": str,
@@ -141,13 +154,15 @@ def test_a_session_under_another_name_is_graded(home: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("arguments", [["--json"], ["--json", "--dry-run"]], ids=["stored", "dry-run"])
-def test_an_empty_folder_gives_an_empty_document(home: Path, tmp_path: Path, arguments: list[str]) -> None:
+def test_an_empty_folder_is_told_and_nothing_is_made(home: Path, tmp_path: Path, arguments: list[str]) -> None:
     (tmp_path / "empty").mkdir()
 
     ended = run_command(home, "grade", *arguments, tmp_path / "empty")
 
-    assert ended.returncode == 0
-    assert _document(ended) == {"schema_version": 1, "grades": [], "skipped": [], "errors": []}
+    assert ended.returncode == 1
+    error = {"file": str(tmp_path / "empty"), "error": "no session files are below it"}
+    assert _document(ended) == {"schema_version": 1, "grades": [], "skipped": [], "errors": [error]}
+    assert not (home / DATABASE).exists()
 
 
 def test_grading_twice_gives_the_same_document(home: Path, sessions: Path) -> None:
@@ -274,7 +289,10 @@ def test_list_shows_every_grade_newest_first(asked_home: Path) -> None:
     ids = [grade["session_id"] for grade in document["grades"]]
     assert text.returncode == 0
     assert ids == ["20261122_110000_cccccc", "20261121_100000_bbbbbb", "20261121_100000_aaaaaa"]
-    assert [line.split()[0] for line in text.stdout.splitlines()[1:]] == ids
+    heads, *rows, trust = text.stdout.splitlines()
+    assert heads.startswith("session ")
+    assert [row.split()[0] for row in rows] == ids
+    assert trust.startswith("Verdicts by the ")
 
 
 @pytest.mark.parametrize(
@@ -310,8 +328,7 @@ def test_a_unique_prefix_is_enough(asked_home: Path) -> None:
 
     assert text.returncode == 0
     assert "20261121_100000_bbbbbb" in text.stdout
-    assert "permission_denied" in text.stdout
-    assert "harmful" in text.stdout
+    assert "permission_denied  no\n" in text.stdout
     assert document["grade"]["session_id"] == "20261121_100000_bbbbbb"
 
 
@@ -321,7 +338,7 @@ def test_why_shows_the_messages_that_prove_the_reasons(asked_home: Path) -> None
 
     assert text.returncode == 0
     assert "could not" in text.stdout
-    assert "harmful" in text.stdout
+    assert "permission_denied  no\n" in text.stdout
     assert document["messages"]["3"].startswith("assistant: I could not deploy")
     assert [failure["kind"] for failure in document["failures"]] == ["harmful"]
     assert {reason["score"] for reason in document["reasons"]} >= {"task_completed", "response_quality"}
@@ -348,13 +365,21 @@ def test_summary_counts_finished_sessions_only(asked_home: Path) -> None:
     assert "2 sessions counted; not counted: 1 still open" in text.stdout
 
 
-@pytest.mark.parametrize("command", ["list", "summary"])
-def test_a_home_without_any_sessions_is_no_error(home: Path, command: str) -> None:
-    ended = run_command(home, command)
+def test_the_first_look_at_a_home_without_any_sessions_is_no_error(home: Path) -> None:
+    ended = run_command(home, "summary")
 
     assert ended.returncode == 0
-    assert ended.stdout
+    assert "none are graded yet" in ended.stdout
     assert ended.stderr == ""
+
+
+def test_a_list_without_a_database_is_one_line(home: Path) -> None:
+    ended = run_command(home, "list")
+
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == (
+        f"grader-daemon: no database at {home / DATABASE}: nothing was graded yet; start: grader-daemon run\n"
+    )
 
 
 # -- help --------------------------------------------------------------------------------------------------------------

@@ -126,7 +126,8 @@ def failing_calls(daemon: DaemonProcess, *calls: str, paths: Sequence[Path] = ()
     require(shutil.which("strace"), "strace")
     names = ",".join(calls)
     faults = ("-e", f"trace={names}", "-e", f"inject={names}:error={error}")
-    places = [part for path in paths for part in ("-P", str(path))]
+    names_too = [each for path in paths for each in (str(path), path.name)]  # files are opened by name, in their folder
+    places = [part for each in names_too for part in ("-P", each)]
     with NamedTemporaryFile(prefix="grader-strace-") as seen:
         command = ("strace", "-f", "-p", str(daemon.pid), *faults, *places, "-o", seen.name)
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as tracer:

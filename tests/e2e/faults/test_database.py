@@ -213,17 +213,12 @@ def _truncate(database: Path) -> None:
     os.truncate(database, database.stat().st_size // 2 // _PAGE_BYTES * _PAGE_BYTES)
 
 
-def _overwrite_with_text(database: Path) -> None:
-    database.write_text("These are my notes.\n" * 500)
-
-
 @pytest.mark.parametrize(
     "damage",
     [
         pytest.param(_damage_header, id="header"),
         pytest.param(_damage_page, id="page"),
         pytest.param(_truncate, id="truncated"),
-        pytest.param(_overwrite_with_text, id="other-content"),
     ],
 )
 def test_a_damaged_database_is_refused_and_kept(home: Path, graded: Path, damage: Callable[[Path], None]) -> None:
@@ -238,6 +233,17 @@ def test_a_damaged_database_is_refused_and_kept(home: Path, graded: Path, damage
     assert f"database {database}" in line
     assert _REPAIR in line
     assert database.read_bytes() == damaged
+
+
+def test_a_file_that_is_no_database_is_refused_and_kept(home: Path) -> None:
+    database = home / DATABASE
+    database.parent.mkdir(parents=True)
+    database.write_text("These are my notes.\n" * 500)
+
+    line = refusal(home)
+
+    assert f"database {database}: no database, but another file; is db_path right?" in line
+    assert database.read_text() == "These are my notes.\n" * 500
 
 
 def test_damage_under_a_running_daemon_is_told_once_and_kept(start_daemon: StartDaemon, sessions: Path) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import pytest
 
 from grader_daemon import cli
+from grader_daemon.cli.times import show_times_in
 
 
 class Ended(NamedTuple):
@@ -24,6 +26,13 @@ class Run(Protocol):
     """Run a command in this process, in a home of its own."""
 
     def __call__(self, home: Path, *arguments: str | bytes) -> Ended: ...
+
+
+@pytest.fixture(autouse=True)
+def zone() -> Iterator[None]:
+    """Commands of this process show times in the zone that they were given; the next test is in its own."""
+    yield
+    show_times_in(None)
 
 
 @pytest.fixture

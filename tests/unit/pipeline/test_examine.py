@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from grader_daemon.domain.analysis import SessionState
@@ -20,6 +21,7 @@ from grader_daemon.pipeline.examine import (
     VanishedFile,
 )
 from tests.conftest import IDLE, MAX_BYTES, SessionWriter
+from tests.e2e.session_files import PERMISSION_DENIED
 from tests.strategies import NOW, SESSION_ID, document, json_answer, json_round, json_user
 
 TURN = [json_user(), *json_round(), json_answer()]
@@ -54,6 +56,17 @@ def test_a_session_is_graded(examiner: Examiner, write_session: SessionWriter) -
     )
     assert examined.look_again_at is None
     assert (examined.identity.messages, examined.identity.file) == (4, examined.path)
+
+
+def test_reasons_from_another_process_are_the_same_to_the_byte(
+    examiner: Examiner, write_session: SessionWriter
+) -> None:
+    path = write_session([json_user(), *json_round(PERMISSION_DENIED), json_answer()])
+
+    here = graded(examiner, path)
+
+    sent = msgspec.msgpack.decode(msgspec.msgpack.encode(here), type=GradedFile)
+    assert msgspec.json.encode(sent.grade.reasons) == msgspec.json.encode(here.grade.reasons)
 
 
 def test_an_open_session_is_looked_at_again_when_it_was_idle(examiner: Examiner, write_session: SessionWriter) -> None:
