@@ -19,7 +19,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
-from grader_daemon.storage import GradeFilter, SortKey, Store
+from grader_daemon.storage import GradeFilter, SortKey, Store, listing
 from tests.earlier import make_earlier
 from tests.strategies import NOW, grade, new_grade
 from tests.unit.storage.test_rollups import histories
@@ -188,8 +188,43 @@ def four(store: Store) -> Store:
         pytest.param(GradeFilter(text='fix" OR "look'), "", id="the-language-of-queries-is-not-spoken"),
     ],
 )
-def test_grades_are_filtered(four: Store, which: GradeFilter, expected: str) -> None:
+@pytest.mark.parametrize("few", [1000, 0], ids=["few", "many"])
+def test_grades_are_filtered(
+    four: Store, which: GradeFilter, expected: str, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are of them: all of these are few, or more than that."""
+    monkeypatch.setattr(listing, "_FEW", few)
+
     assert "".join(ids(four, which)) == expected
+
+
+@pytest.mark.parametrize(
+    "which",
+    [
+        pytest.param(GradeFilter(tool="browser", limit=20), id="tool"),
+        pytest.param(GradeFilter(error=Category.TIMEOUT, limit=20), id="error"),
+        pytest.param(GradeFilter(text="cafe", limit=20), id="word"),
+        pytest.param(GradeFilter(text="nowhere", limit=20), id="absent-word"),
+        pytest.param(GradeFilter(tool="browser", text="cafe", sort=SortKey.QUALITY), id="both-sorted"),
+    ],
+)
+def test_few_sessions_are_found_without_a_look_through_the_list(four: Store, which: GradeFilter) -> None:
+    asked: list[tuple[str, Any]] = []
+
+    def note(_: object, sql: str, values: Any) -> bool:
+        asked.append((sql, values))
+        return True
+
+    four.connection.exec_trace = note
+    four.list.find(which)
+    four.connection.exec_trace = None
+
+    plans = [
+        str(row[3]) for sql, values in asked for row in four.connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)
+    ]
+
+    assert [plan for plan in plans if plan.startswith("SCAN l")] == []
+    assert "SEARCH l USING PRIMARY KEY (ended_at=? AND session_id=?)" in plans
 
 
 @pytest.mark.parametrize("text", ["", "-", '"*"', "\ud800"])
