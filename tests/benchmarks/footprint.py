@@ -6,8 +6,9 @@ Run it as ``python -m tests.benchmarks.footprint``.
    the scheduler's own count of every thread (``/proc/PID/task/*/schedstat``, in nanoseconds).
 2. Largest: ``grader-daemon grade FILE --dry-run --json`` of one session of 100 MB. Peak memory of the process
    (`ru_maxrss`) less that of the same command for a session of 20 KB, per byte of the file.
-3. Called: user and system time of ``grader-daemon --help`` and ``grader-daemon status``, the median of 10, with that of
-   an empty Python program beside it.
+3. Called: user and system time of ``grader-daemon --help``, of ``grader-daemon status`` and of a Tab behind
+   ``grader-daemon show``, with a database of 4,000 sessions, the median of 10; beside it that of an empty Python
+   program.
 """
 
 from __future__ import annotations
@@ -20,16 +21,19 @@ import sys
 import time
 from pathlib import Path
 
+from grader_daemon.settings import load_settings
 from tests.benchmarks.machine import (
     Figure,
     add_folder_option,
     at_most,
+    forget_settings,
     print_figures,
     print_machine,
     progress,
     progress_done,
     work_folder,
 )
+from tests.benchmarks.multiplied import make_database
 from tests.benchmarks.process import Sandbox, make_sandbox
 from tests.benchmarks.targets import (
     HELP_CPU_MILLISECONDS,
@@ -40,6 +44,8 @@ from tests.benchmarks.targets import (
 )
 
 _NOT_RUNNING = 3
+_SESSIONS, _GRADED = 4_000, 400
+_TAB = {"_GRADER_DAEMON_COMPLETE": "bash_complete", "COMP_WORDS": "grader-daemon show ", "COMP_CWORD": "2"}
 _SETTLE_SECONDS = 3.0
 
 
@@ -91,14 +97,18 @@ def _written_elsewhere(sandbox: Sandbox, *, size: int) -> Path:
 
 
 def called(sandbox: Sandbox, *, times: int) -> list[Figure]:
-    """CPU of small commands; the database is there, the daemon is not."""
+    """CPU of small commands; a database is there, the daemon is not."""
+    settings = load_settings(db_path=str(sandbox.database), watch_roots=[str(sandbox.root)])
+    make_database(settings, sandbox.root, sessions=_SESSIONS, graded=_GRADED)
+    tab = make_sandbox(sandbox.folder, settings=_TAB)
     of_help = statistics.median(sandbox.command("--help").cpu_seconds for _ in range(times))
-    sandbox.command("backfill")
     of_status = statistics.median(sandbox.command("status", allowed=(_NOT_RUNNING,)).cpu_seconds for _ in range(times))
+    of_tab = statistics.median(tab.command().cpu_seconds for _ in range(times))
     of_nothing = statistics.median(_cpu_of_nothing() for _ in range(times))
     return [
         at_most("grader-daemon --help: CPU", of_help * 1000, target=HELP_CPU_MILLISECONDS, unit="ms"),
         at_most("grader-daemon status: CPU", of_status * 1000, target=STATUS_CPU_MILLISECONDS, unit="ms"),
+        at_most("a Tab behind grader-daemon show: CPU", of_tab * 1000, target=None, unit="ms"),
         at_most("python -c pass: CPU", of_nothing * 1000, target=None, unit="ms"),
     ]
 
@@ -123,6 +133,7 @@ def main() -> None:
     options = parser.parse_args()
     print_machine()
     with work_folder(options.folder) as folder:
+        forget_settings(folder)
         results = called(make_sandbox(folder / "called"), times=options.times)
         results += largest(make_sandbox(folder / "largest"), size=options.size)
         results += idle(make_sandbox(folder / "idle"), folders=options.folders, seconds=options.seconds)

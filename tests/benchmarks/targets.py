@@ -77,3 +77,9 @@ VALIDITY = {
 SHARED_START = 1.2
 SHARED_CHAIN = 1.5
 """What sessions that share something may cost, to those that share nothing."""
+
+ASKED_CPU_MILLISECONDS = 350.0
+"""CPU time of a command that asks a database of a million sessions, start-up included."""
+
+FILTER_MILLISECONDS = 52.0
+"""Of it, what the database takes to find the first page."""

@@ -1,0 +1,156 @@
+"""What it costs to ask a database of 1,000,000 sessions of a year.
+
+Run it as ``python -m tests.benchmarks.million`` in the repository; it takes some minutes and 5 GB of disk. 400 sessions
+are graded, and their rows multiplied (see `tests/benchmarks/multiplied.py`).
+
+1. Commands: user and system time of the process, start-up included, the median of three; each was called once before,
+   so that what it reads is in the page cache.
+2. The same filters without the process: what the database takes to find the first page, the median of three.
+3. What the daemon asks at its start: opening the database, files graded under other rules, files that are due.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from time import process_time
+from typing import NamedTuple
+
+from grader_daemon import bootstrap
+from grader_daemon.domain.analysis import Category
+from grader_daemon.settings import Settings, load_settings
+from grader_daemon.storage import GradeFilter, SortKey, Store
+from tests.benchmarks import machine
+from tests.benchmarks.machine import Figure, at_most
+from tests.benchmarks.multiplied import SELDOM, make_database
+from tests.benchmarks.process import Sandbox, make_sandbox
+from tests.benchmarks.targets import ASKED_CPU_MILLISECONDS, FILTER_MILLISECONDS
+
+_SESSIONS = 1_000_000
+_GRADED = 400
+_TIMES = 3
+_PAGE = 21
+_BATCH = 100
+_NOT_RUNNING = 3
+_PAUSE = timedelta(hours=1)
+
+
+class _Known(NamedTuple):
+    """What is asked for: a session, a tool and an error of many sessions, and a word of many tasks."""
+
+    session_id: str
+    tool: str
+    error: str
+    word: str
+
+
+def main() -> int:
+    """Make the database and ask; exit code 1 if a target is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sessions", type=int, default=_SESSIONS, help="how many (default: %(default)s)")
+    machine.add_folder_option(parser)
+    arguments = parser.parse_args()
+    machine.print_machine()
+    with machine.work_folder(arguments.folder) as folder:
+        machine.forget_settings(folder)
+        sandbox = make_sandbox(folder, settings={"GRADER_TIMEZONE": "UTC"})
+        settings = load_settings(db_path=str(sandbox.database), watch_roots=[str(sandbox.root)])
+        machine.progress("making the database")
+        count = make_database(settings, sandbox.root, sessions=arguments.sessions, graded=_GRADED)
+        print(f"{count:,} sessions, {sandbox.database.stat().st_size / 1e9:.1f} GB\n")
+        known = _known(settings)
+        figures = [*_commands(sandbox, known), *_filters(settings, known), *_starts(settings)]
+    machine.progress_done()
+    machine.print_figures(figures)
+    return int(any(figure.met is False for figure in figures))
+
+
+def _known(settings: Settings) -> _Known:
+    store = bootstrap.open_store(settings, read_only=True)
+    facet = "SELECT value FROM session_facets WHERE facet = ? GROUP BY value ORDER BY count(*) DESC LIMIT 1"
+    tasks = store.rows("SELECT task_summary FROM session_grades ORDER BY id LIMIT ?", (_GRADED,))
+    words = Counter(word for (task,) in tasks for word in {*str(task).lower().split()} if word.isalpha())
+    known = _Known(
+        session_id=store.rows("SELECT session_id FROM session_list ORDER BY ended_at LIMIT 1")[0][0],
+        tool=store.rows(facet, ("tool",))[0][0],
+        error=store.rows(facet, ("error",))[0][0],
+        word=words.most_common(1)[0][0],
+    )
+    store.close()
+    return known
+
+
+def _commands(sandbox: Sandbox, known: _Known) -> Iterator[Figure]:
+    asked = (
+        ("list",),
+        ("list", "--model", SELDOM),
+        ("list", "--tool", known.tool),
+        ("list", "--error", known.error),
+        ("list", "--search", known.word),
+        ("list", "--search", "absent"),
+        ("list", "--unsure"),
+        ("list", "--sort", "quality"),
+        ("list", "--sort", "probability", "--reverse"),
+        ("status",),
+        ("show", known.session_id),
+        ("summary",),
+        ("patterns",),
+        ("report",),
+    )
+    for arguments in asked:
+        machine.progress(" ".join(arguments))
+        _, *used = (sandbox.command(*arguments, allowed=(0, _NOT_RUNNING)).cpu_seconds for _ in range(1 + _TIMES))
+        name = f"grader-daemon {' '.join(arguments)}: CPU"
+        yield at_most(name, statistics.median(used) * 1000, target=ASKED_CPU_MILLISECONDS, unit="ms", digits=0)
+
+
+def _filters(settings: Settings, known: _Known) -> Iterator[Figure]:
+    store = bootstrap.open_store(settings, read_only=True)
+    filters = {
+        "nothing": GradeFilter(limit=_PAGE),
+        "model": GradeFilter(model=SELDOM, limit=_PAGE),
+        "tool": GradeFilter(tool=known.tool, limit=_PAGE),
+        "error": GradeFilter(error=Category(known.error), limit=_PAGE),
+        "a common word": GradeFilter(text=known.word, limit=_PAGE),
+        "an absent word": GradeFilter(text="absent", limit=_PAGE),
+        "unsure": GradeFilter(unsure=True, limit=_PAGE),
+        "sort by quality": GradeFilter(sort=SortKey.QUALITY, limit=_PAGE),
+        "sort by probability": GradeFilter(sort=SortKey.PROBABILITY, lowest_first=True, limit=_PAGE),
+    }
+    for name, which in filters.items():
+        spent = _milliseconds(lambda which=which: store.list.find(which))  # type: ignore[misc]
+        yield at_most(f"database: {name}", spent, target=FILTER_MILLISECONDS, unit="ms")
+    store.close()
+
+
+def _starts(settings: Settings) -> Iterator[Figure]:
+    yield at_most("start: open", _milliseconds(lambda: bootstrap.open_store(settings).close()), target=None, unit="ms")
+    store = bootstrap.open_store(settings)
+    version = str(store.rows("SELECT rules_version FROM session_files LIMIT 1")[0][0])
+    yield at_most("start: files graded under other rules", _outdated(store, version), target=None, unit="ms", digits=2)
+    due = _milliseconds(lambda: store.due_paths(bootstrap.utc_now(), longest_pause=_PAUSE, limit=_BATCH))
+    yield at_most("start: files that are due", due, target=None, unit="ms", digits=2)
+    store.close()
+
+
+def _outdated(store: Store, version: str) -> float:
+    return _milliseconds(lambda: store.outdated_files(version, after=None, limit=_BATCH))
+
+
+def _milliseconds(ask: Callable[[], object]) -> float:
+    """Give the CPU time of an answer, the median of three."""
+    ask()
+    spent = []
+    for _ in range(_TIMES):
+        began = process_time()
+        ask()
+        spent.append(process_time() - began)
+    return statistics.median(spent) * 1000
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""A database of many sessions within minutes: some are graded, then their rows are multiplied by SQL.
+
+Each copy of a session has an id, a file, keys of identity and times of its own, so that a year is filled up to now. The
+list and all sums are made from the rows by the code that makes them when a database is opened.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from grader_daemon import SelfGrader, bootstrap
+from grader_daemon.settings import Settings
+from grader_daemon.storage import Store
+from tests.benchmarks.sessions import write_sessions
+
+SELDOM = "seldom-used"
+"""The model of one session alone, the oldest."""
+
+_BYTES = 4_000
+_SPAN = timedelta(days=365)
+_QUIET = timedelta(days=1)
+_SECONDS = "(?1 - copy * ?2)"
+_KEY_BITS = 0x3FFF_FFFF_FFFF_FFFF
+
+
+def _same(column: str) -> str:
+    return f"s.{column}"
+
+
+def _copied(column: str) -> str:
+    return f"s.{column} || '-' || copy"
+
+
+def _file(column: str) -> str:
+    return f"substr(s.{column}, 1, length(s.{column}) - 5) || '-' || copy || '.json'"
+
+
+def _moved(column: str) -> str:
+    return f"strftime('%Y-%m-%dT%H:%M:%S', s.{column}, {_SECONDS} || ' seconds') || substr(s.{column}, 20)"
+
+
+def _key(column: str) -> str:
+    return f"(s.{column} & {_KEY_BITS}) + copy"
+
+
+_COLUMNS: Mapping[str, Callable[[str], str]] = {
+    **dict.fromkeys(("session_id", "asked_again"), _copied),
+    **dict.fromkeys(("session_file", "path"), _file),
+    **dict.fromkeys(("graded_at", "session_start", "ended_at", "updated_at", "started_at", "seen_at"), _moved),
+    **dict.fromkeys(("conversation", "request"), _key),
+    "lineage": lambda column: f"s.{column} + {_SECONDS} * 1000000",
+    "mtime_ns": lambda column: f"s.{column} + {_SECONDS} * 1000000000",
+    "inode": lambda column: f"s.{column} + copy",
+    "ended_on": lambda _: f"date(s.ended_at, {_SECONDS} || ' seconds')",
+    "model": lambda column: f"iif(copy = ?3 AND s.rowid = 1, '{SELDOM}', s.{column})",
+}
+"""What a copy has of its own; all else is the same."""
+
+_TABLES = ("session_grades", "session_details", "session_failures", "session_files")
+
+
+def make_database(settings: Settings, root: Path, *, sessions: int, graded: int) -> int:
+    """Make a database of about `sessions`, from `graded` that are written into `root`; gives how many there are."""
+    _grade(settings, root, graded)
+    copies = max(1, sessions // graded)
+    store = bootstrap.open_store(settings)
+    try:
+        with store.transaction():
+            _multiply(store, copies)
+        with store.transaction():
+            store.recount()
+        return int(store.rows("SELECT count(*) FROM session_grades")[0][0])
+    finally:
+        store.close()
+
+
+def _grade(settings: Settings, root: Path, count: int) -> None:
+    root.mkdir(parents=True, exist_ok=True)
+    written = bootstrap.utc_now() - _QUIET
+    for path in write_sessions([root] * count, size=_BYTES):
+        os.utime(path, (written.timestamp(), written.timestamp()))
+    with SelfGrader(settings=settings) as grader:
+        for _ in grader.backfill(grader.ungraded_files()):
+            pass
+
+
+def _multiply(store: Store, copies: int) -> None:
+    """Put `copies` of each row in its place: the newest ends now, the oldest a year ago."""
+    newest = store.last_ended_at()
+    assert newest is not None
+    to_now = int((bootstrap.utc_now() - newest).total_seconds())
+    step = int(_SPAN.total_seconds()) // copies
+    store.connection.execute(
+        "CREATE TEMP TABLE copies AS WITH RECURSIVE counted(copy) AS"
+        " (SELECT ? UNION ALL SELECT copy - 1 FROM counted WHERE copy > 0) SELECT copy FROM counted",
+        (copies - 1,),
+    )
+    for table in _TABLES:
+        _multiply_table(store, table, (to_now, step, copies - 1))
+    store.connection.execute("UPDATE last_grades SET session_id = session_id || '-0'")
+
+
+def _multiply_table(store: Store, table: str, values: Sequence[Any]) -> None:
+    execute = store.connection.execute
+    columns = [row[1] for row in execute(f"PRAGMA table_info({table})") if row[1] != "id"]
+    made = ", ".join(_COLUMNS.get(column, _same)(column) for column in columns)
+    execute(f"CREATE TEMP TABLE source AS SELECT {', '.join(columns)} FROM main.{table}")
+    execute(f"DELETE FROM main.{table}")
+    execute(
+        f"INSERT INTO main.{table} ({', '.join(columns)}) SELECT {made} FROM copies CROSS JOIN source AS s"
+        " WHERE ?1 + ?2 + ?3 NOT NULL ORDER BY copies.rowid, s.rowid",
+        values,
+    )
+    execute("DROP TABLE temp.source")
