@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from grader_daemon.api.review import ReviewItem
     from grader_daemon.api.tables import as_dict, as_frame
     from grader_daemon.api.transcript import Transcript
-    from grader_daemon.domain.alert import Alert
+    from grader_daemon.domain.alert import Alert, Stream
     from grader_daemon.domain.analysis import Category, Failure, SessionState
     from grader_daemon.domain.calibration import Calibration, Trust
     from grader_daemon.domain.check import Check, CheckState
@@ -115,6 +115,7 @@ __all__ = [
     "Status",
     "StoreError",
     "StoredGrade",
+    "Stream",
     "Summary",
     "Transcript",
     "Trust",
@@ -143,7 +144,10 @@ _HOMES = {
         "as_frame",
     ),
     "api.transcript": ("Transcript",),
-    "domain.alert": ("Alert",),
+    "domain.alert": (
+        "Alert",
+        "Stream",
+    ),
     "domain.analysis": (
         "Category",
         "Failure",

@@ -30,13 +30,13 @@ _KINDS = {
 """What is meant by a parameter, by its name."""
 
 
-def words_of(command: click.Command) -> dict[str, Any]:
+def words_of(command: click.Command, parent: click.Context | None = None) -> dict[str, Any]:
     """Give the words of a command: its help, options and arguments with what they take, and commands of its own.
 
     An option that takes nothing has None; else a list of words, or the name of what is asked for: "file", "" for
     anything, or what `api.completing` knows.
     """
-    ctx = click.Context(command)
+    ctx = click.Context(command, parent=parent, **command.context_settings)
     words: dict[str, Any] = {"help": command.get_short_help_str(100)}
     shown = [param for param in command.get_params(ctx) if not getattr(param, "hidden", False)]
     words["options"] = {
@@ -48,7 +48,7 @@ def words_of(command: click.Command) -> dict[str, Any]:
     words["arguments"] = [_kind(command, param) for param in shown if isinstance(param, click.Argument)]
     if isinstance(command, click.Group):
         found = {name: command.get_command(ctx, name) for name in command.list_commands(ctx)}
-        words["commands"] = {name: words_of(each) for name, each in found.items() if each is not None}
+        words["commands"] = {name: words_of(each, ctx) for name, each in found.items() if each is not None}
     return words
 
 

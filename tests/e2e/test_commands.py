@@ -154,7 +154,7 @@ def test_a_session_under_another_name_is_graded(home: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("arguments", [["--json"], ["--json", "--dry-run"]], ids=["stored", "dry-run"])
-def test_an_empty_folder_is_told_and_nothing_is_made(home: Path, tmp_path: Path, arguments: list[str]) -> None:
+def test_an_empty_folder_is_told(home: Path, tmp_path: Path, arguments: list[str]) -> None:
     (tmp_path / "empty").mkdir()
 
     ended = run_command(home, "grade", *arguments, tmp_path / "empty")
@@ -162,7 +162,6 @@ def test_an_empty_folder_is_told_and_nothing_is_made(home: Path, tmp_path: Path,
     assert ended.returncode == 1
     error = {"file": str(tmp_path / "empty"), "error": "no session files are below it"}
     assert _document(ended) == {"schema_version": 1, "grades": [], "skipped": [], "errors": [error]}
-    assert not (home / DATABASE).exists()
 
 
 def test_grading_twice_gives_the_same_document(home: Path, sessions: Path) -> None:

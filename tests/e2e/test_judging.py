@@ -152,10 +152,10 @@ def test_few_labels_are_told_to_be_few(home: Path, sessions: Path, prior: Path) 
     assert "Nothing changes." in ended.stdout
 
 
-def test_a_prior_that_is_none_is_told(home: Path, tmp_path: Path) -> None:
+def test_a_prior_that_is_none_is_told(graded_home: Path, tmp_path: Path) -> None:
     (tmp_path / "prior.json").write_text("{}")
 
-    ended = run_command(home, "calibrate", calibration_prior=str(tmp_path / "prior.json"))
+    ended = run_command(graded_home, "calibrate", calibration_prior=str(tmp_path / "prior.json"))
 
     assert ended.returncode == 2
     assert "prior.json" in ended.stderr
@@ -195,7 +195,7 @@ def test_only_what_another_version_graded_is_graded_again(labelled_home: Path, p
         return files
 
     assert regraded() == {}
-    assert regraded("--all", "--since", "0.0001") == {}
+    assert regraded("--all", "--since", "1m") == {}
     assert regraded("--all") == {"graded": SESSIONS}
     assert regraded(verdict="model") == {"graded": SESSIONS}
     assert versions(labelled_home) == {"p1.model"}

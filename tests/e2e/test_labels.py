@@ -162,7 +162,8 @@ def test_one_key_is_enough_on_a_terminal(home: Path, sessions: Path) -> None:
 def test_without_sessions_there_is_nothing_to_say(home: Path, arguments: list[str]) -> None:
     ended = run_command(home, *arguments)
 
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "nothing was graded yet; start: grader-daemon run" in ended.stderr
 
 
 def test_a_backup_holds_what_people_said(graded_home: Path, sessions: Path) -> None:

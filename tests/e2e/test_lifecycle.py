@@ -300,11 +300,16 @@ def test_a_database_of_the_original_program_is_adopted_with_its_rows(
     assert daemon.query(tables) == schema
 
 
-def test_the_rows_of_an_adopted_database_can_be_listed(home: Path) -> None:
+def test_the_rows_of_an_adopted_database_can_be_listed(home: Path, sessions: Path) -> None:
     _make_original(home / DATABASE)
+    sessions.mkdir(parents=True, exist_ok=True)
 
+    refused = run_command(home, "list")
+    run_command(home, "run", "--once")
     listed = run_command(home, "list")
 
+    assert refused.returncode == 2
+    assert "'grader-daemon run --once' brings it up to date" in refused.stderr
     assert listed.returncode == 0
     assert "of_another_time" in listed.stdout
 
