@@ -35,6 +35,7 @@ from grader_daemon.errors import StoreError
 from grader_daemon.jobs import Job
 from grader_daemon.parsing import recognise
 from grader_daemon.pipeline.discovery import Walk
+from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.settings import Settings
 from grader_daemon.storage import DaemonStatus, Store
 from grader_daemon.storage.lock import DaemonLock
@@ -75,22 +76,7 @@ class Service:
             on_scanned=self._finish_scan,
         )
         self._worker_pulse = self._health.add_pulse("worker")
-        self._worker = Worker(
-            queue=self._queue,
-            backlog=self._backlog,
-            ingest=ingest,
-            batch_sessions=settings.batch_sessions,
-            batch_seconds=settings.batch_milliseconds / 1000,
-            pulse=self._worker_pulse,
-            judge_watch=JudgeWatch(
-                store=self._store,
-                ingest=ingest,
-                backlog=self._backlog,
-                make_judge=bootstrap.judge_maker(settings, self._store),
-            ),
-            on_busy=self._notice_path,
-            on_batch=self._after_batch,
-        )
+        self._worker = self._make_worker(ingest)
         self._schedulers = [
             self._make_scheduler(*parts)
             for parts in bootstrap.make_jobs(settings, is_settled=self._is_settled, on_news=self._wake_jobs)
@@ -154,14 +140,34 @@ class Service:
                 if once:
                     self._loop(once=True)
                     self._tell_left()
-                    self._run_jobs()
+                    for scheduler in self._schedulers:
+                        scheduler.run_once()
                 else:
-                    self._start_jobs()
+                    for scheduler in self._schedulers:
+                        scheduler.start()
                     self._loop(once=False)
         finally:
             self._shut_down()
             if once:
                 self._log.info("run.finished", seconds=round(monotonic() - began, 1), **self._worker.happened)
+
+    def _make_worker(self, ingest: Ingest) -> Worker:
+        return Worker(
+            queue=self._queue,
+            backlog=self._backlog,
+            ingest=ingest,
+            batch_sessions=self._settings.batch_sessions,
+            batch_seconds=self._settings.batch_milliseconds / 1000,
+            pulse=self._worker_pulse,
+            judge_watch=JudgeWatch(
+                store=self._store,
+                ingest=ingest,
+                backlog=self._backlog,
+                make_judge=bootstrap.judge_maker(self._settings, self._store),
+            ),
+            on_busy=self._notice_path,
+            on_batch=self._after_batch,
+        )
 
     def _make_scheduler(self, name: str, store: Store, jobs: Sequence[Job]) -> Scheduler:
         return Scheduler(
@@ -236,8 +242,8 @@ class Service:
         """
         watched = any(watcher.state == WATCHED for watcher in self._watchers)
         short = watched and watches is not None and watches < folders
-        before = self._short_of_watches
-        self._short_of_watches = f"{watches} of {folders} folders are watched" if short else None
+        said = f"{watches} of {folders} folders are watched" if short else None
+        before, self._short_of_watches = self._short_of_watches, said
         if short and before is None:
             self._log.warning(
                 "watcher.degraded",
@@ -266,18 +272,10 @@ class Service:
                 return
             self._start_scan_in_time()
 
-    def _start_jobs(self) -> None:
-        for scheduler in self._schedulers:
-            scheduler.start()
-
     def _wake_jobs(self) -> None:
         """There is an alert to be sent: called by the job that found it."""
         for scheduler in self._schedulers:
             scheduler.wake()
-
-    def _run_jobs(self) -> None:
-        for scheduler in self._schedulers:
-            scheduler.run_once()
 
     def _is_settled(self) -> bool:
         """Is all graded that was found on disk? Only then do numbers of the past stand; called by the schedulers."""
