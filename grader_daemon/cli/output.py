@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader_daemon.domain.text import clean, escaped
+from grader_daemon.domain.text import clean, duration_words, escaped
 from grader_daemon.errors import InputError, OutputError
 
 if TYPE_CHECKING:
@@ -213,13 +213,8 @@ def tried(step: StepCount) -> str:
 
 
 def duration(seconds: float | None) -> str | None:
-    """Give a span as a person says it: 4 s, 12 min, 3.5 h."""
-    if seconds is None:
-        return None
-    for limit, size, unit in ((90, 1, "s"), (5400, 60, "min"), (float("inf"), 3600, "h")):
-        if seconds < limit:
-            return f"{seconds / size:.3g} {unit}"
-    return None
+    """Give a span of seconds as a person says it; None where it is not known."""
+    return None if seconds is None else duration_words(seconds)
 
 
 def failures(grade: Grade) -> None:

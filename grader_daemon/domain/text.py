@@ -21,3 +21,11 @@ def clean(text: str) -> str:
 def storable(text: str) -> str:
     """Give text that UTF-8 can hold: an argument that was none stands with question marks."""
     return text.encode("utf-8", "replace").decode()
+
+
+def duration_words(seconds: float) -> str:
+    """Give a span of time as a person says it: 4 s, 12 min, 3.5 h."""
+    for limit, size, unit in ((90, 1, "s"), (5400, 60, "min")):
+        if seconds < limit:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 3600:.3g} h"

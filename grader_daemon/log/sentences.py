@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from grader_daemon.domain.calendar import local
+from grader_daemon.domain.text import duration_words
 from grader_daemon.reports.numbers import count
 
 Event = Mapping[str, Any]
@@ -74,13 +75,8 @@ def _place(value: object) -> str:
 
 
 def _span(value: object) -> str:
-    """Say a span of seconds: 4 s, 12 min, 3.5 h."""
-    if not isinstance(value, (int, float)):
-        return _UNKNOWN
-    for limit, size, unit in ((90, 1, "s"), (5400, 60, "min")):
-        if value < limit:
-            return f"{value / size:.3g} {unit}"
-    return f"{value / 3600:.3g} h"
+    """Say a span of seconds."""
+    return duration_words(value) if isinstance(value, (int, float)) else _UNKNOWN
 
 
 # -- sessions --------------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 
-from grader_daemon.domain.text import clean
+from grader_daemon.domain.text import clean, duration_words
 from tests.strategies import texts
 
 
@@ -14,3 +15,18 @@ def test_escapes_and_line_breaks_become_marks() -> None:
 def test_nothing_but_printable_text_comes_out(text: str) -> None:
     assert clean(text).replace("\ufffd", "").isprintable()
     assert len(clean(text)) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        pytest.param(0.25, "0.25 s", id="part-of-a-second"),
+        pytest.param(89, "89 s", id="most-seconds"),
+        pytest.param(90, "1.5 min", id="fewest-minutes"),
+        pytest.param(5399, "90 min", id="most-minutes"),
+        pytest.param(5400, "1.5 h", id="fewest-hours"),
+        pytest.param(259_200, "72 h", id="three-days"),
+    ],
+)
+def test_a_span_of_time_reads_as_a_person_says_it(seconds: float, words: str) -> None:
+    assert duration_words(seconds) == words
