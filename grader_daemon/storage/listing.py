@@ -202,16 +202,16 @@ class SessionList:
     def _conditions(self, which: GradeFilter) -> list[tuple[str, Sequence[Any]]]:
         """Give what the rows must meet, with the values of each condition."""
         tool = None if which.tool is None else which.tool[:NAME_CHARACTERS]
-        text = None if which.text is None else self._words(which.text)
+        text = () if which.text is None else self._words(which.text)
         single = (
             ("l.ended_at >= ?", to_text(which.since)),
             ("l.ended_at < ?", to_text(which.until)),
             *((f"l.{column} = ?", getattr(which, column)) for column in _EQUAL),
             (_ISSUE, which.issue),
         )
-        several = ((_FACET.format("tool"), tool), (_FACET.format("error"), which.error), (_TEXT, text))
+        several = ((_FACET.format("tool"), (tool,)), (_FACET.format("error"), (which.error,)), (_TEXT, text))
         conditions: list[tuple[str, Sequence[Any]]] = [(sql, (value,)) for sql, value in single if value is not None]
-        conditions += [self._among(sql, value) for sql, value in several if value is not None]
+        conditions += [self._among(sql, values) for sql, values in several if values and None not in values]
         if which.claim is not None:
             conditions.append((f"l.{which.claim} > 0", ()))
         if which.before is not None:
@@ -220,15 +220,20 @@ class SessionList:
             conditions.append((f"({', '.join(_place(which))}) {side} ({marks})", which.before))
         return conditions
 
-    def _among(self, ids: str, value: str) -> tuple[str, Sequence[Any]]:
-        """Ask for the sessions whose ids a query gives: few are looked up, for many the list is looked through."""
-        few = self._database.rows(f"{ids} LIMIT {_FEW + 1}", (value,))
-        if len(few) > _FEW:
-            return f"l.id IN ({ids})", (value,)
+    def _among(self, ids: str, values: Sequence[str | None]) -> tuple[str, Sequence[Any]]:
+        """Ask for the sessions whose ids a query gives: few are looked up, for many the list is looked through.
+
+        What is asked for is the last value; one before it gives some of the same sooner.
+        """
+        few: list[Any] = []
+        for value in values:
+            few = self._database.rows(f"{ids} LIMIT {_FEW + 1}", (value,))
+            if len(few) > _FEW:
+                return f"l.id IN ({ids})", values[-1:]
         return _LOOKED_UP, (listed([row[0] for row in few]),)
 
-    def _words(self, text: str) -> str:
-        """Ask for all words of a text, or words that begin so, in the language of FTS5.
+    def _words(self, text: str) -> tuple[str, str]:
+        """Ask for all words of a text, and for words that begin so, in the language of FTS5.
 
         Raises:
             InputError: there is none.
@@ -238,7 +243,8 @@ class SessionList:
         words = tokenizer(spoken, apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False)
         if not words:
             raise InputError(f"{text!r} has no word to search for")
-        return " ".join(f'"{word}" *' for word in words)
+        whole = [f'"{word}"' for word in words]
+        return " ".join(whole), " ".join(f"{word} *" for word in whole)
 
 
 def _place(which: GradeFilter) -> tuple[str, ...]:

@@ -179,6 +179,7 @@ def four(store: Store) -> Store:
         pytest.param(GradeFilter(claim=Support.CONTRADICTED), "", id="the-words-of-a-claim-are-not-its-support"),
         pytest.param(GradeFilter(tool="browser"), "b", id="tool"),
         pytest.param(GradeFilter(tool="terminal", until=AFTER_TWO_HOURS), "ba", id="tool-and-time"),
+        pytest.param(GradeFilter(tool=""), "", id="a-tool-without-a-name"),
         pytest.param(GradeFilter(error=Category.TIMEOUT), "b", id="error"),
         pytest.param(GradeFilter(error=Category.FILE_NOT_FOUND), "", id="a-probe-is-no-error"),
         pytest.param(GradeFilter(issue=ISSUE), "b", id="issue"),
