@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from grader_daemon.api.calibrating import CalibrationState
     from grader_daemon.api.explaining import Explanation
     from grader_daemon.api.forgetting import Fate, Forgotten
-    from grader_daemon.api.grader import Outcomes, SelfGrader
+    from grader_daemon.api.grader import SelfGrader
+    from grader_daemon.api.grading import GradingResult
     from grader_daemon.api.insight import Summary
     from grader_daemon.api.labels import LabelledFile
     from grader_daemon.api.overview import Overview
@@ -87,6 +88,7 @@ __all__ = [
     "Grade",
     "GradeFilter",
     "GraderError",
+    "GradingResult",
     "Group",
     "Happened",
     "InputError",
@@ -94,7 +96,6 @@ __all__ = [
     "Label",
     "LabelledFile",
     "Message",
-    "Outcomes",
     "Overview",
     "Page",
     "Patterns",
@@ -130,10 +131,8 @@ _HOMES = {
     "api.calibrating": ("CalibrationState",),
     "api.explaining": ("Explanation",),
     "api.forgetting": ("Fate", "Forgotten"),
-    "api.grader": (
-        "Outcomes",
-        "SelfGrader",
-    ),
+    "api.grader": ("SelfGrader",),
+    "api.grading": ("GradingResult",),
     "api.insight": ("Summary",),
     "api.labels": ("LabelledFile",),
     "api.overview": ("Overview",),

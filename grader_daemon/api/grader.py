@@ -16,6 +16,7 @@ from grader_daemon import bootstrap
 from grader_daemon.api.calibrating import CalibrationKeeper
 from grader_daemon.api.explaining import Explanation, explanation, sentences_of
 from grader_daemon.api.forgetting import Forgotten, forget, leave_no_trace
+from grader_daemon.api.grading import GradingResult
 from grader_daemon.api.overview import Overview, overview
 from grader_daemon.api.reader import paths_of
 from grader_daemon.api.review import SPANS_DAYS, THRESHOLD, ReviewItem, review_item
@@ -41,18 +42,6 @@ from grader_daemon.rules import load_rules
 from grader_daemon.storage.rows import StoredGrade
 
 _CHANGED = "the file changed since it was graded; numbers of messages may mean others now"
-
-
-class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of grading some files: grades (`id` is None when nothing was stored), skipped and ungradable ones.
-
-    `trust` says how far the verdicts can be trusted.
-    """
-
-    grades: list[tuple[int | None, Grade]]
-    skipped: list[tuple[str, str]]
-    errors: list[tuple[str, str]]
-    trust: Trust
 
 
 class SelfGrader(CalibrationKeeper):
@@ -102,7 +91,7 @@ class SelfGrader(CalibrationKeeper):
 
     def grade_paths(
         self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, dry_run: bool = False
-    ) -> Outcomes:
+    ) -> GradingResult:
         """Grade files, and all session files in folders; a single text is one path.
 
         Of a named file that is no session, and not watched, nothing is kept. `dry_run` stores nothing, and needs no
@@ -338,7 +327,7 @@ class SelfGrader(CalibrationKeeper):
                 paths = paths[done:]
         return recorded
 
-    def _grade_files(self, files: list[str]) -> Outcomes:
+    def _grade_files(self, files: list[str]) -> GradingResult:
         grades: list[tuple[int | None, Grade]] = []
         skipped: list[tuple[str, str]] = []
         errors: list[tuple[str, str]] = []
@@ -352,7 +341,7 @@ class SelfGrader(CalibrationKeeper):
                     errors.append((recorded.path, "the file is being written to; try again when it is quiet"))
                 case _:
                     errors.append((recorded.path, recorded.reason or "the file is gone"))
-        return Outcomes(grades=grades, skipped=skipped, errors=errors, trust=self.trust())
+        return GradingResult(grades=grades, skipped=skipped, errors=errors, trust=self.trust())
 
     def _collect_stored(
         self, recorded: Recorded, grades: list[tuple[int | None, Grade]], skipped: list[tuple[str, str]]
@@ -365,7 +354,7 @@ class SelfGrader(CalibrationKeeper):
         stored = self._store.find_grade(entry.session_id)
         grades.append((stored.id, stored.grade))
 
-    def _try_out(self, files: list[str]) -> Outcomes:
+    def _try_out(self, files: list[str]) -> GradingResult:
         judge, trust = self._judge_to_try()
         examiner = bootstrap.make_examiner(self.settings, judge)
         grades: list[tuple[int | None, Grade]] = []
@@ -381,7 +370,7 @@ class SelfGrader(CalibrationKeeper):
                     errors.append((file, error))
                 case _:
                     errors.append((file, "the file is gone or being written to"))
-        return Outcomes(grades=grades, skipped=skipped, errors=errors, trust=trust)
+        return GradingResult(grades=grades, skipped=skipped, errors=errors, trust=trust)
 
     def _judge_to_try(self) -> tuple[Judge, Trust]:
         """The judge in force if there is a database to tell; none is made, nor changed, for a try."""

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from grader_daemon.api.documents import grade_document
-from grader_daemon.api.grader import Outcomes, SelfGrader
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.api.grading import GradingResult
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import grade_table
 from grader_daemon.cli.options import json_option, read_settings, settings_options
@@ -22,27 +23,27 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
 def command(*, paths: tuple[Path, ...], as_json: bool, dry_run: bool) -> int:
     """Grade session files, or all of those in folders. Exit code 1 if one cannot be graded."""
     with SelfGrader(settings=read_settings()) as grader:
-        outcomes = grader.grade_paths(paths, dry_run=dry_run)
+        result = grader.grade_paths(paths, dry_run=dry_run)
     if as_json:
-        output.document(_document(outcomes))
+        output.document(_document(result))
     else:
-        _print(outcomes)
-    return 1 if outcomes.errors else 0
+        _print(result)
+    return 1 if result.errors else 0
 
 
-def _document(outcomes: Outcomes) -> dict[str, object]:
+def _document(result: GradingResult) -> dict[str, object]:
     return {
         "schema_version": SCHEMA_VERSION,
-        "grades": [grade_document(grade, row_id, trust=outcomes.trust) for row_id, grade in outcomes.grades],
-        "skipped": [{"file": file, "reason": reason} for file, reason in outcomes.skipped],
-        "errors": [{"file": file, "error": error} for file, error in outcomes.errors],
+        "grades": [grade_document(grade, row_id, trust=result.trust) for row_id, grade in result.grades],
+        "skipped": [{"file": file, "reason": reason} for file, reason in result.skipped],
+        "errors": [{"file": file, "error": error} for file, error in result.errors],
     }
 
 
-def _print(outcomes: Outcomes) -> None:
-    if outcomes.grades:
-        grade_table((grade for _, grade in outcomes.grades), outcomes.trust)
-    for file, reason in outcomes.skipped:
+def _print(result: GradingResult) -> None:
+    if result.grades:
+        grade_table((grade for _, grade in result.grades), result.trust)
+    for file, reason in result.skipped:
         output.error(f"skipped {file}: {reason}")
-    for file, error in outcomes.errors:
+    for file, error in result.errors:
         output.error(f"cannot grade {file}: {error}")
