@@ -12,7 +12,7 @@ import pytest
 from grader_daemon.integrations.unit import shipped_unit
 from tests.e2e.service.box import CONFIG, DATABASE, HOME, PROGRAM, SESSIONS, UNIT, UNIT_FILE, Box
 from tests.e2e.service.conftest import Installed
-from tests.e2e.session_files import content, path_of
+from tests.e2e.session_files import content, path_of, turns
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("box")]
@@ -61,10 +61,16 @@ def test_logs_are_readable_and_can_be_followed(installed: Installed) -> None:
     box, _ = installed
     box.put(path_of(SESSIONS, "first"), content("first"))
     box.wait_for_graded("first")
-    assert re.search(r"  info     .* general  first$", box.grader("service logs -n 5"), re.MULTILINE)
+    assert re.search(r"  info     .* debugging  first$", box.grader("service logs -n 5"), re.MULTILINE)
     box.put(path_of(SESSIONS, "second"), content("second"))
     followed = box.sh(f"grep --max-count 1 '  second$' < <(timeout 60 {PROGRAM} service logs -f 2>/dev/null)")
     assert "  info     " in followed
+
+
+def test_a_large_session_is_graded_by_a_process_of_the_sandbox(installed: Installed) -> None:
+    box, _ = installed
+    box.put(path_of(SESSIONS, "large"), content("large", turns(3, output="line\n" * 200_000)))
+    box.wait_for_graded("large")
 
 
 @pytest.mark.parametrize(
