@@ -6,7 +6,8 @@ are graded, and their rows multiplied (see `tests/benchmarks/multiplied.py`).
 1. Commands: user and system time of the process, start-up included, the median of three; each was called once before,
    so that what it reads is in the page cache.
 2. The same filters without the process: what the database takes to find the first page, the median of three.
-3. What the daemon asks at its start: opening the database, files graded under other rules, files that are due.
+3. What the daemon asks at its start: opening the database, files graded under other rules, files that are due; and its
+   look through the whole file.
 """
 
 from __future__ import annotations
@@ -134,6 +135,9 @@ def _starts(settings: Settings) -> Iterator[Figure]:
     yield at_most("start: files graded under other rules", _outdated(store, version), target=None, unit="ms", digits=2)
     due = _milliseconds(lambda: store.due_paths(bootstrap.utc_now(), longest_pause=_PAUSE, limit=_BATCH))
     yield at_most("start: files that are due", due, target=None, unit="ms", digits=2)
+    began = process_time()
+    store.check()
+    yield at_most("start: the whole file looked through, once", process_time() - began, target=None, unit="s")
     store.close()
 
 
