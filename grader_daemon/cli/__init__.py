@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 import click
@@ -16,7 +17,7 @@ import click
 from grader_daemon import __version__
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, settings_options
-from grader_daemon.errors import ConfigurationError, GraderError, NoDatabaseError
+from grader_daemon.errors import ConfigurationError, GraderError, NoDatabaseError, OutputError
 from grader_daemon.setting_sources import meant
 
 _COMPLETION = "_GRADER_DAEMON_COMPLETE"
@@ -92,11 +93,9 @@ def program(ctx: click.Context) -> int:
 def main() -> None:
     """Entry point of ``grader-daemon``."""
     if os.environ.get(_COMPLETION):
-        from grader_daemon.cli.completing import answer
-
-        output.line(answer(os.environ[_COMPLETION]))
-        return
-    call(program, "grader-daemon")
+        _complete(os.environ[_COMPLETION])
+    else:
+        call(program, "grader-daemon")
 
 
 def call(command: click.Command, name: str) -> None:
@@ -119,11 +118,24 @@ def call(command: click.Command, name: str) -> None:
         code = 2
     except (KeyboardInterrupt, click.Abort):
         code = 130
+    except SystemExit:  # click ends so, with 1, where nobody reads its help any more
+        output.abandon()
+        code = 0
     except OSError as error:
         output.abandon()
         output.error(f"{name}: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}")
         code = 2
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complete(instruction: str) -> None:
+    """Answer a shell; whether it still listens is its own affair."""
+    from grader_daemon.cli.completing import answer
+
+    output.prepare()
+    with suppress(click.exceptions.Exit, OutputError):
+        output.line(answer(instruction))
+        output.flush()
 
 
 def _refuse_names_that_cannot_be_read() -> None:

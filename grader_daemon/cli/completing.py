@@ -35,7 +35,10 @@ def answer(instruction: str) -> str:
     if wanted == "source":
         return script(shell)
     talk = _talk(shell)
-    before, begun = talk.get_completion_args()
+    try:
+        before, begun = talk.get_completion_args()
+    except (KeyError, ValueError):  # the variables that go with it are missing, or are no shell's
+        return ""
     return "\n".join(talk.format_completion(item) for item in completions(before, begun))
 
 

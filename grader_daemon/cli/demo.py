@@ -8,6 +8,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from time import monotonic
@@ -59,14 +60,21 @@ def _show(root: Path, settings: Settings) -> int:
     titles: dict[str, str] = {}
     agent = threading.Thread(target=_work_as_agent, args=(root, titles, began), name="agent")
     agent.start()
-    with GradeReader(settings=settings) as reader:
-        for grade in _as_they_come(reader, agent, titles, until=began + _PATIENCE_SECONDS):
-            output.line(
-                f"  {monotonic() - began:4.1f} s  graded  {titles[grade.session_id]}: {brief_verdict(grade)},"
-                f" tools {grade.efficiency}/5, quality {grade.quality}/5, {grade.state}"
-            )
-        agent.join()
-        grades, trust = [stored.grade for stored in reader.grades()], reader.trust()
+    try:
+        with GradeReader(settings=settings) as reader:
+            return _tell(reader, agent, titles, began)
+    finally:
+        agent.join()  # it still writes into a folder that is deleted next
+
+
+def _tell(reader: GradeReader, agent: threading.Thread, titles: dict[str, str], began: float) -> int:
+    for grade in _as_they_come(reader, agent, titles, until=began + _PATIENCE_SECONDS):
+        output.line(
+            f"  {monotonic() - began:4.1f} s  graded  {titles[grade.session_id]}: {brief_verdict(grade)},"
+            f" tools {grade.efficiency}/5, quality {grade.quality}/5, {grade.state}"
+        )
+    agent.join()
+    grades, trust = [stored.grade for stored in reader.grades()], reader.trust()
     output.line()
     grade_table(grades, trust)
     output.line()
@@ -80,7 +88,8 @@ def _work_as_agent(root: Path, titles: dict[str, str], began: float) -> None:
         session_id = f"{started:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:6]}"
         titles[session_id] = title
         _write(root, session_id, started, _linked(turns))
-        output.line(f"  {monotonic() - began:4.1f} s  wrote   {title}")
+        with suppress(click.exceptions.Exit):  # who reads no more is told nothing; only the main thread ends a program
+            output.line(f"  {monotonic() - began:4.1f} s  wrote   {title}")
 
 
 def _as_they_come(

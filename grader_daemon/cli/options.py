@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from grader_daemon.settings import Settings
 
 _FLAGS = "grader_daemon.flags"
+_LARGEST = 1_000_000_000
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
@@ -126,9 +127,12 @@ class ListedByDefault(Group):
 
 
 class Whole(click.IntRange):
-    """The type of a whole number."""
+    """The type of a whole number, which is never larger than what dates and databases can hold."""
 
     name = "whole number"
+
+    def __init__(self, min: int | None = None, max: int = _LARGEST) -> None:  # noqa: A002  click's names
+        super().__init__(min, max)
 
     def get_metavar(self, *_: object, **__: object) -> str:
         """Name it in a line of help."""

@@ -65,8 +65,8 @@ def styled_line(text: str, style: str) -> None:
 
 
 def styled(text: str, *, fg: str | None = None, bold: bool | None = None) -> str:
-    """Give text that is ours or cleaned as a terminal shows it in a style, which NO_COLOR forbids; else as it is."""
-    is_plain = not sys.stdout.isatty() or os.environ.get("NO_COLOR")
+    """Give text that is ours or cleaned as a terminal shows it in a style, which NO_COLOR and TERM=dumb forbid."""
+    is_plain = not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return text if is_plain else click.style(text, fg=fg, bold=bold)
 
 

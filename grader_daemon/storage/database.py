@@ -161,6 +161,8 @@ def _connect_to_read(path: Path) -> apsw.Connection:
     SQLite makes a file beside a WAL database that it reads. Where it may not, nobody who could write has the database
     open if there is no log beside it: then it can be read as one that never changes.
     """
+    if path.is_dir():
+        raise StoreError(f"database {path}: it is a folder; name a file")
     log = _log_files_of(path)[0]
     if not path.exists() or log.exists() or os.access(path.parent, os.W_OK, effective_ids=True):
         return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)

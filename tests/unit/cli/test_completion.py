@@ -148,3 +148,21 @@ def test_a_tab_imports_nothing_heavy() -> None:
         timeout=60,
     )
     assert ended.stdout == "plain,20261121_a\n[]\n"
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        pytest.param({"COMP_WORDS": "grader-daemon sh", "COMP_CWORD": "abc"}, id="no-number"),
+        pytest.param({}, id="none"),
+    ],
+)
+def test_variables_that_no_shell_sets_are_answered_with_nothing(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
+) -> None:
+    for name in ("COMP_WORDS", "COMP_CWORD"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+    assert answer("bash_complete") == ""

@@ -121,3 +121,31 @@ def test_times_in_sentences_are_in_that_zone_too(home: Path, run: Run, zone: str
     opened_at = datetime(2026, 11, 22, 15, 10, tzinfo=UTC)
     _seed(home, _alert(opened_at=opened_at))
     assert opened in run(home, "alerts", "show", "1", "--timezone", zone).stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(("list", "-n"), id="sessions"),
+        pytest.param(("errors", "list", "-n"), id="errors"),
+        pytest.param(("list", "-d"), id="days"),
+        pytest.param(("alerts", "show"), id="a-number-of-an-alert"),
+    ],
+)
+def test_numbers_that_nothing_can_hold_are_refused_in_a_line(
+    graded: Path, run: Run, arguments: tuple[str, ...]
+) -> None:
+    ended = run(graded, *arguments, "9" * 20)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)
+    assert "1000000000" in ended.stderr
+
+
+@pytest.mark.parametrize("command", ["list", "errors"])
+def test_the_largest_numbers_are_answered(graded: Path, run: Run, command: str) -> None:
+    assert run(graded, command, "-n", "1000000000", "-d", "1000000000").returncode == 0
+
+
+def test_a_folder_in_the_place_of_the_database_is_called_one(home: Path, run: Run) -> None:
+    ended = run(home, "list", "--db-path", str(home))
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "it is a folder" in ended.stderr

@@ -107,3 +107,17 @@ def test_a_pipe_is_not(capsys: pytest.CaptureFixture[str]) -> None:
         pass
 
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [pytest.param("TERM", "dumb", id="dumb"), pytest.param("NO_COLOR", "1", id="no-color")]
+)
+def test_a_terminal_that_knows_no_styles_gets_none(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert output.styled("head", bold=True) != "head"
+
+    monkeypatch.setenv(variable, value)
+
+    assert output.styled("head", bold=True) == "head"
