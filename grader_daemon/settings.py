@@ -84,7 +84,7 @@ class Settings(BaseModel):
         0.001, gt=0, le=1, description="The part of one processor that these comparisons may use while watching works."
     )
     queue_size: int = Field(
-        10_000, ge=1, description="Files that wait to be graded in memory; the others wait on disk."
+        10_000, ge=1, le=10_000_000, description="Files that wait to be graded in memory; the others wait on disk."
     )
     batch_sessions: int = Field(
         500, ge=1, le=10_000, description="At most so many sessions are saved in one transaction."
@@ -305,9 +305,7 @@ def load_settings(*, config: str | os.PathLike[str] | None = None, **flags: Any)
     by_flag = {name: value for name, value in flags.items() if value is not None}
     given = gather(by_flag, config=config, names=Settings.model_fields)
     _refuse_json_of_no_list(given)
-    settings = checked(given.values, given)
-    settings._given = given  # noqa: SLF001  what pydantic calls private is ours
-    return settings
+    return checked(given.values, given)
 
 
 def checked(values: Mapping[str, Any], given: Given) -> Settings:
@@ -317,9 +315,11 @@ def checked(values: Mapping[str, Any], given: Given) -> Settings:
         ConfigurationError: one is wrong; see `load_settings`.
     """
     try:
-        return Settings.model_validate(values)
+        settings = Settings.model_validate(values)
     except ValidationError as error:
         raise ConfigurationError(_explain(error, given)) from error
+    settings._given = given  # noqa: SLF001  what pydantic calls private is ours
+    return settings
 
 
 def environment_for_others(settings: Settings, *, but: Collection[str] = ()) -> dict[str, str]:

@@ -47,13 +47,16 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
 class Written(msgspec.Struct, frozen=True, kw_only=True):
     """What was written into the file of settings: the setting, and its value as it stands there; None: taken out.
 
-    `covered_by` names what stands above it and still counts, `daemon` is the process that goes on with what it read.
+    `was_set` says whether it stood there before. `covered_by` names what stands above it and still counts, `warnings`
+    are those of `check_settings` about the new value, `daemon` is the process that goes on with what it read.
     """
 
     file: Path
     name: str
     literal: str | None
+    was_set: bool
     covered_by: str | None
+    warnings: tuple[str, ...]
     daemon: int | None
 
 
@@ -96,7 +99,7 @@ def keep_setting(name: str, values: Sequence[str], *, config: str | None) -> Wri
 
     Raises:
         InputError: there is no such setting, or it takes one value.
-        ConfigurationError: the value is wrong, or another one in the file; nothing was changed.
+        ConfigurationError: the value is wrong, or another one in the file, or what it names; nothing was changed.
     """
     if name not in Settings.model_fields:
         raise InputError(f"there is no setting {name!r}{meant(name, Settings.model_fields)}")
@@ -108,11 +111,20 @@ def keep_setting(name: str, values: Sequence[str], *, config: str | None) -> Wri
     if values:
         after[name] = values[0] if len(values) == 1 else list(values)
         after[name] = _written(after[name], getattr(_checked_file(after, file), name))
-    _checked_file(after, file)
+    settings = _checked_file(after, file)
+    warnings = [words for words in check_settings(settings) if words.startswith(f"setting {name} ")] if values else []
     literal = _literal(after[name]) if values else None
     _write(file, name, literal, after)
     told = _TOLD_SECRET if values and is_secret(name) else literal
-    return Written(file=file, name=name, literal=told, covered_by=_covered(name), daemon=_daemon(config))
+    return Written(
+        file=file,
+        name=name,
+        literal=told,
+        was_set=name in before,
+        covered_by=_covered(name),
+        warnings=tuple(warnings),
+        daemon=_daemon(config),
+    )
 
 
 def _checked_file(values: Mapping[str, Any], file: Path) -> Settings:

@@ -17,6 +17,7 @@ from grader_daemon.cli.options import (
 )
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
+from grader_daemon.reports.numbers import count
 from grader_daemon.setting_sources import config_file
 
 _FINDINGS = 1
@@ -66,11 +67,12 @@ def check(*, as_json: bool) -> int:
         for words in warnings:
             output.warning(words)
         if not warnings:
-            output.line(f"All fine: {len(settings.given.sources)} settings are given, the others are the defaults.")
+            given = count(len(settings.given.sources), "setting")
+            output.line(f"All fine: {given} given, the others are the defaults.")
     return _FINDINGS if warnings else 0
 
 
-@command.command("set")
+@command.command("set", context_settings={"ignore_unknown_options": True})  # a value may begin with a dash
 @settings_options
 @click.argument("name")
 @click.argument("values", metavar="VALUE...", nargs=-1, required=True)
@@ -96,8 +98,11 @@ def _tell(written: Written, *, as_json: bool) -> None:
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(written, enc_hook=str)})
         return
-    said = "is taken out" if written.literal is None else f"is set to {written.literal}"
+    taken_out = "is taken out" if written.was_set else "was not set"
+    said = taken_out if written.literal is None else f"is set to {written.literal}"
     output.line(clean(f"{written.name} {said}, in {written.file}."))
+    for words in written.warnings:
+        output.warning(words)
     if written.covered_by is not None:
         output.warning(f"{written.covered_by} stands above it and still counts")
     if written.daemon is not None:

@@ -67,7 +67,8 @@ def test_the_file_is_named_whether_it_exists_or_not(home: Path, run: Run) -> Non
 )
 def test_a_setting_is_written_as_it_is_meant(home: Path, run: Run, arguments: tuple[str, ...], value: object) -> None:
     ended = run(home, "config", "set", *arguments)
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.returncode == 0
+    assert ("there is no folder" in ended.stderr) == (arguments[0] == "watch_roots")
     assert f"{arguments[0]} is set to" in ended.stdout
     assert SECRET not in ended.stdout
     assert written(home) == {arguments[0]: value}
@@ -89,6 +90,10 @@ def test_a_relative_path_is_written_from_the_root(home: Path, run: Run) -> None:
         pytest.param(("quiet_seconds", "1", "2"), "takes one value, not 2", id="two-values"),
         pytest.param(("watch_roots", "/a:/b"), "several folders", id="colons"),
         pytest.param(("alert_command", "say hello"), "notify-send", id="words-in-one"),
+        pytest.param(("quiet_seconds", "-1"), "greater than or equal to 0", id="less-than-nothing"),
+        pytest.param(("queue_size", "9" * 20), "less than or equal to 10000000", id="more-than-memory"),
+        pytest.param(("rules_file", "/nope"), "/nope", id="no-rules"),
+        pytest.param(("calibration_prior", "/nope"), "/nope", id="no-prior"),
         pytest.param(("quality_judge_url", "http://127.0.0.1/"), "quality_judge_model must be set", id="half"),
     ],
 )
@@ -135,6 +140,33 @@ def test_settings_are_checked_with_what_they_name(home: Path, run: Run) -> None:
     (home / ".timmy").mkdir()
     fine = run(home, "config", "check")
     assert (fine.returncode, fine.stderr) == (0, "")
-    assert fine.stdout == "All fine: 1 settings are given, the others are the defaults.\n"
-    run(home, "config", "set", "rules_file", "/nowhere.toml")
+    assert fine.stdout == "All fine: 1 setting given, the others are the defaults.\n"
+    (home / FILE).parent.mkdir(parents=True)
+    (home / FILE).write_text('rules_file = "/nowhere.toml"')
     assert run(home, "config", "check").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        pytest.param(("watch_roots", "/etc/passwd"), "there is no folder /etc/passwd", id="a-file"),
+        pytest.param(("watch_roots", "/nope"), "there is no folder /nope", id="missing-folder"),
+        pytest.param(("alert_command", "/nope/x"), "there is no program '/nope/x'", id="missing-program"),
+        pytest.param(("queue_size", "7"), None, id="only-what-is-said-of-the-new-value"),
+    ],
+)
+def test_what_is_probably_not_meant_is_told_when_it_is_set(
+    home: Path, run: Run, arguments: tuple[str, ...], words: str | None
+) -> None:
+    """There is no ~/.timmy in this home, which is not said of other settings."""
+    ended = run(home, "config", "set", *arguments)
+    assert ended.returncode == 0
+    assert ended.stderr.count("\n") == (words is not None)
+    assert (words or "") in ended.stderr
+
+
+def test_what_was_not_set_is_not_taken_out(home: Path, run: Run) -> None:
+    run(home, "config", "set", "queue_size", "7")
+    said = [run(home, "config", "unset", "queue_size").stdout for _ in range(2)]
+    assert ["is taken out" in each for each in said] == [True, False]
+    assert "was not set" in said[1]
