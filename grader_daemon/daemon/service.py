@@ -58,7 +58,7 @@ class Service:
         self._health = Health(notifier)
         self._log = structlog.get_logger()
         self._store = bootstrap.open_store(settings)
-        self._store.check()
+        self._store.check_if_doubted()
         self._mark = ReadingMark(settings.db_path)
         ingest = bootstrap.make_ingest(
             settings, self._store, on_file=self._begin_file, on_bug=self._tell_bug, may_wait=self._may_wait

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -21,7 +22,7 @@ from hypothesis import strategies as st
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
-from grader_daemon.errors import InputError, StoreBusyError, StoreError, StoreReplacedError
+from grader_daemon.errors import InputError, StoreBusyError, StoreDamagedError, StoreError, StoreReplacedError
 from grader_daemon.storage import DaemonStatus, GradeFilter, Store
 from tests.earlier import make_earlier
 from tests.strategies import NOW, failures, grade, grades, ledger_entries, new_grade
@@ -46,6 +47,34 @@ def ids(store: Store, which: GradeFilter) -> list[str]:
 
 
 # -- the file ----------------------------------------------------------------------------------------------------
+
+
+def _damage(database: Path) -> None:
+    """Overwrite a page in the middle, of one of the tables."""
+    content = bytearray(database.read_bytes())
+    middle = len(content) // 2 // 4096 * 4096
+    content[middle : middle + 4096] = b"\xff" * 4096
+    database.write_bytes(content)
+
+
+def test_a_large_database_is_only_read_through_after_an_unclean_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader_daemon.storage.database._SMALL_BYTES", 0)
+    ended, killed = tmp_path / "ended.db", tmp_path / "killed.db"
+    Store(ended).close()
+    writer = Store(ended)
+    save_entry(writer)
+    shutil.copy(ended, killed)
+    shutil.copy(f"{ended}-wal", f"{killed}-wal")
+    writer.close()
+    _damage(ended)
+    _damage(killed)
+
+    with closing(Store(ended)) as store:
+        store.check_if_doubted()
+    with closing(Store(killed)) as store, pytest.raises(StoreDamagedError):
+        store.check_if_doubted()
 
 
 def test_the_database_and_its_folder_are_private(tmp_path: Path) -> None:
