@@ -14,6 +14,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, asks, json_option, since_options
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
+from grader_daemon.reports.numbers import count
 
 _TROUBLE = (Happened.QUARANTINED, Happened.RETRY_SCHEDULED, Happened.UNRECORDED)
 
@@ -61,7 +62,7 @@ def tell_happened(happened: Counter[Happened], *, as_json: bool) -> None:
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, "files": dict(counts)})
     else:
-        output.line(", ".join(f"{count} {what.replace('_', ' ')}" for what, count in counts) or "Nothing to do.")
+        output.line(", ".join(f"{number} {what.replace('_', ' ')}" for what, number in counts) or "Nothing to do.")
 
 
 def is_trouble(happened: Counter[Happened]) -> bool:
@@ -75,4 +76,4 @@ def _list_files(paths: Sequence[str], *, as_json: bool) -> None:
         return
     for path in paths:
         output.line(clean(path))
-    output.line(f"{len(paths):,} files would be graded.")
+    output.line(f"{count(len(paths), 'file')} would be graded.")

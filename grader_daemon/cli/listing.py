@@ -33,7 +33,10 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
 @json_option
 def command(*, grader: GradeReader, limit: int, which: GradeFilter, form: str, as_json: bool) -> None:
     """List grades, the session that ended last first."""
-    grades, trust = grader.page(msgspec.structs.replace(which, limit=limit)).grades, grader.trust()
+    if as_json and form in ("csv", "ndjson"):
+        raise click.UsageError(f"give --json or -o {form}, not both")
+    page, trust = grader.page(msgspec.structs.replace(which, limit=limit)), grader.trust()
+    grades = page.grades
     if as_json or form == "json":
         documents = [grade_document(stored.grade, stored.id, trust=trust) for stored in grades]
         output.document({"schema_version": SCHEMA_VERSION, "grades": documents})
@@ -41,5 +44,9 @@ def command(*, grader: GradeReader, limit: int, which: GradeFilter, form: str, a
         write_grades(grades, form, trust)
     elif grades:
         grade_table((stored.grade for stored in grades), trust)
+        if page.next is not None:
+            output.line(f"{len(grades):,} shown, there are more: -n.")
+    elif which == GradeFilter():
+        output.line("No sessions are graded yet.")
     else:
         output.line("No such sessions.")

@@ -38,6 +38,8 @@ def command(*, grader: SelfGrader, limit: int) -> None:
         review = _Review(grader, limit, read_key)
         review.run()
     output.line(f"{review.done} judged; {grader.reviewed_this_week()} done this week.")
+    if review.last is not None:
+        output.line(f"To take the last one back: grader-daemon label {output.cell(review.last)} --undo")
 
 
 class _Review:
@@ -54,6 +56,11 @@ class _Review:
     def done(self) -> int:
         """How many sessions were judged."""
         return len(self._judged)
+
+    @property
+    def last(self) -> str | None:
+        """The session that was judged last."""
+        return self._judged[-1].stored.grade.session_id if self._judged else None
 
     def run(self) -> None:
         """Ask until so many are judged, there is nothing left to ask, or the person has enough."""

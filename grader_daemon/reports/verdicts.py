@@ -15,6 +15,9 @@ from grader_daemon.domain.verdict import GradeVersion, Outcome, VerdictBy
 from grader_daemon.reports.numbers import MINUS, count
 
 NOTHING_TO_JUDGE: Final = "no answer: there is neither an answer nor a tool call to judge"
+_DEGREES: Final = ((0.8, "very well"), (0.6, "well"), (0.4, "fairly well"), (0.2, "little"))
+"""From which correlation on which word is said: the steps of Landis and Koch (1977) for agreement."""
+
 UNSURE_NOTE: Final = "An unsure verdict would be wrong more than two times in five."
 
 
@@ -38,15 +41,20 @@ def verdict_words(grade: Grade, trust: Trust, *, said: str = "said by a person")
 
 def trust_words(trust: Trust) -> str:
     """Say how far automatic verdicts can be trusted."""
-    agreement = None if trust.agreement is None else f"{trust.agreement:.2f}".replace("-", MINUS)
     if not trust.labels:
         elsewhere = "how far such verdicts agree with the truth is not known"
-        if agreement is not None:
-            elsewhere = f"elsewhere such verdicts agree with the truth at {agreement}"
+        if trust.agreement is not None:
+            elsewhere = f"elsewhere such verdicts agreed {_degree(trust.agreement, of=' with the truth')}"
         return f"not calibrated for you; {elsewhere}"
     done = "calibrated on" if trust.by is VerdictBy.MODEL else "checked by"
-    known = "" if agreement is None else f", with which such verdicts agree at {agreement}"
+    known = "" if trust.agreement is None else f", with which such verdicts agree {_degree(trust.agreement)}"
     return f"{done} your {count(trust.labels, 'label')}{known}"
+
+
+def _degree(agreement: float, *, of: str = "") -> str:
+    """Give a correlation of -1 to 1 in words, so that nobody takes it for a share of verdicts that are right."""
+    word = next((word for least, word in _DEGREES if agreement >= least), "hardly at all")
+    return f"{word}{of} (correlation {agreement:.2f} of 1)".replace("-", MINUS)
 
 
 def _automatically(grade: Grade, trust: Trust) -> str:

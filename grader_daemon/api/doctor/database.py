@@ -129,7 +129,8 @@ def ledger(case: Case) -> Finding:
         found = f"{count(len(there), 'file')} noted as graded without a whole grade: {some(there)}"
         return problem(found, f"{_REPAIR} has them graded again")
     gone = f"; {count(len(half), 'grade')} not whole, of files that are gone" if half else ""
-    return ok(f"{count(case.store.file_counts().get('graded', 0), 'graded file')} with their grades{gone}")
+    graded = case.store.file_counts().get("graded", 0)
+    return ok(f"{count(graded, 'graded file')} with {'its grade' if graded == 1 else 'their grades'}{gone}")
 
 
 def other_programs(case: Case) -> Finding:

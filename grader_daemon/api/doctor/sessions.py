@@ -94,7 +94,7 @@ def dead_files(case: Case) -> Finding:
         return ok("none")
     dead = [path for path in case.inspection.dead() if os.path.lexists(path)]
     waiting = case.store.file_counts().get("retry", 0)
-    newest = next((e for e in case.store.troubled_entries(limit=20) if dead or e.state == "retry"), None)
+    newest = next((e for e in case.store.troubled_entries(limit=20) if e.state == ("dead" if dead else "retry")), None)
     why = f"; {newest.path}: {newest.reason}" if newest is not None else ""
     if dead:
         again = "correct or remove them; grader-daemon doctor --repair tries each once more"

@@ -51,7 +51,7 @@ def test_the_summary_has_intervals_and_says_how_far_verdicts_can_be_trusted(grad
         "  errors recovered  3 of 3: 100 % (44–100 %)",
         (
             "  verdicts          by the rules: not calibrated for you;"
-            " elsewhere such verdicts agree with the truth at 0.21"
+            " elsewhere such verdicts agreed little with the truth (correlation 0.21 of 1)"
         ),
         "  failing errors    timeout 12",
         "  general           3.89 of 5 (3 sessions)",  # (5 + 3 + 1 + 4 * 2 / 3) / 3

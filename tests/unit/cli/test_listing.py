@@ -17,6 +17,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.grades import grade_table
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.storage import Store
 from tests.e2e.session_files import failing, now, turns, write, write_ended
 from tests.reports_examples import TRUST
 from tests.strategies import grade
@@ -176,7 +177,8 @@ def test_verdicts_are_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert told == ["done", "not done (open)", "unsure", "no answer", "not done*"]
     assert note == "* said by a person"
     assert trusted == (
-        "Verdicts by the model: not calibrated for you; elsewhere such verdicts agree with the truth at 0.33."
+        "Verdicts by the model: not calibrated for you; elsewhere such verdicts agreed little with the truth"
+        " (correlation 0.33 of 1)."
         " An unsure verdict would be wrong more than two times in five."
     )
 
@@ -198,3 +200,24 @@ def test_a_narrow_terminal_does_without_some_columns(
     shown = capsys.readouterr().out
     assert ("(too narrow for: " + ", ".join(left_out) + ")" in shown) == bool(left_out)
     assert all(len(line) <= columns for line in shown.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("limit", "more"), [pytest.param("2", True, id="some-are-left"), pytest.param("3", False, id="all")]
+)
+def test_a_list_says_that_there_are_more(home: Path, run: Run, limit: str, more: bool) -> None:
+    last = run(home, "list", "-n", limit).stdout.splitlines()[-1]
+    assert (last == "2 shown, there are more: -n.") == more
+
+
+def test_an_empty_list_says_whether_a_filter_made_it_so(tmp_path: Path, home: Path, run: Run) -> None:
+    Store(tmp_path / DATABASE, host="here").close()
+    assert run(tmp_path, "list").stdout == "No sessions are graded yet.\n"
+    assert run(home, "list", "--since", "0m").stdout == "No such sessions.\n"
+
+
+@pytest.mark.parametrize("form", ["csv", "ndjson"])
+def test_two_forms_at_once_are_refused(home: Path, run: Run, form: str) -> None:
+    ended = run(home, "list", "-o", form, "--json")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert f"give --json or -o {form}, not both" in ended.stderr

@@ -63,7 +63,8 @@ def test_summary_begins_with_the_completion_rate_in_a_sentence() -> None:
         ),
         "Without an answer: 3 more sessions, of which no number below tells.",
         (
-            "Verdicts are by the model: not calibrated for you; elsewhere such verdicts agree with the truth at 0.33. "
+            "Verdicts are by the model: not calibrated for you; elsewhere such verdicts agreed little with the truth"
+            " (correlation 0.33 of 1). "
             "The interval of the completion rate is about chance in the sample, not about verdicts that are wrong."
         ),
         "Clearly worse than the week before: completion rate, tool efficiency, failures per tool call.",

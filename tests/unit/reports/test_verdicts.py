@@ -10,7 +10,7 @@ from tests.reports_examples import TRUST
 from tests.strategies import grade
 
 MODEL = {"verdict_by": VerdictBy.MODEL, "rules_version": "r1+m1.model"}
-NOT_CALIBRATED = "not calibrated for you; elsewhere such verdicts agree with the truth at 0.33"
+NOT_CALIBRATED = "not calibrated for you; elsewhere such verdicts agreed little with the truth (correlation 0.33 of 1)"
 BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
 
 
@@ -33,7 +33,7 @@ BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
             {**MODEL, "p_completed": 0.3, "unsure": True, "task_completed": False},
             msgspec.structs.replace(TRUST, labels=120, agreement=0.456),
             "unsure, counts as not done: probability 0.30, done from 0.31 on, by the model;"
-            " calibrated on your 120 labels, with which such verdicts agree at 0.46",
+            " calibrated on your 120 labels, with which such verdicts agree fairly well (correlation 0.46 of 1)",
             id="unsure-and-not-done-calibrated",
         ),
         pytest.param(
@@ -46,7 +46,8 @@ BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
             {"task_completed": False, "p_completed": 0.46, "rules_version": "r1+m1.rules"},
             BY_RULES,
             "not done, by the rules (the model: probability 0.46);"
-            " not calibrated for you; elsewhere such verdicts agree with the truth at −0.02",
+            " not calibrated for you; elsewhere such verdicts agreed hardly at all with the truth"
+            " (correlation −0.02 of 1)",
             id="by-the-rules-beside-a-model",
         ),
         pytest.param(
