@@ -32,6 +32,7 @@ from grader_daemon.domain.verdict import GradeVersion, Judge
 from grader_daemon.errors import GraderError, InputError, StoreError, UngradableError
 from grader_daemon.integrations.scorers import QualityScorer, as_scorer
 from grader_daemon.patterns.review import choose
+from grader_daemon.pipeline.absence import stamps
 from grader_daemon.pipeline.backfill import backfill, backfill_in_processes, regrade
 from grader_daemon.pipeline.discovery import FoundFile, Walk, named_files
 from grader_daemon.pipeline.examine import Examiner, GradedFile, SkippedFile, TroubledFile
@@ -127,7 +128,7 @@ class SelfGrader(CalibrationKeeper):
         if len(missing) == len(self.settings.watch_roots):
             raise InputError(f"{', '.join(map(str, missing))}: no such folder; nothing was looked for")
         earliest = since.timestamp() * 1e9 if since is not None else float("-inf")
-        seen = self._store.file_stamp if self.settings.db_path.exists() else lambda _: None
+        seen = stamps(self._store, self.settings.watch_roots) if self.settings.db_path.exists() else lambda _: None
         found = [
             file
             for root in self.settings.watch_roots

@@ -6,13 +6,14 @@ new sessions pass. One thread owns all of it: two that share an interpreter woul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import monotonic
 
 from grader_daemon.daemon.scanner import Scanner, ScanReport
 from grader_daemon.domain.ledger import FileStamp
+from grader_daemon.pipeline.absence import absences
 from grader_daemon.storage import Store
 from grader_daemon.storage.ledger import OutdatedFile
 
@@ -48,7 +49,8 @@ class Backlog:
             on_scanned: told of every finished scan.
         """
         self._store = store
-        self._scanner = Scanner(roots, store.file_stamp)
+        self._roots = roots
+        self._scanner = Scanner(roots, store.file_stamp, self._orphans)
         self._rules_version = rules_version
         self._quiet_seconds = quiet_seconds
         self._longest_pause = longest_pause
@@ -109,6 +111,14 @@ class Backlog:
         if report is not None:
             self._on_scanned(report)
         return settled
+
+    def _orphans(self) -> Iterator[list[str]]:
+        """Find the files that may stand for their sessions now, and forget those that are gone and held no grade."""
+        for absence in absences(self._store, self._roots):
+            if absence.gone:
+                with self._store.transaction():
+                    self._store.forget_files(absence.gone)
+            yield absence.again
 
     def _is_young(self, stamp: FileStamp, now: float) -> bool:
         """Was it written to just now? A time in the future says nothing, so such a file counts as quiet."""

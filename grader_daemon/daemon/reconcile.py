@@ -6,19 +6,22 @@ full queue, the difference between disk and ledger is the work that is left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 
 from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.pipeline.discovery import FoundFile
 
 
-def plan(found: Iterable[FoundFile], remembered: Callable[[str], FileStamp | None]) -> Iterator[FoundFile]:
-    """Yield the files that the ledger does not know, or knows with another stamp.
+def plan(
+    found: Iterable[FoundFile], remembered: Callable[[str], FileStamp | None], again: Container[str]
+) -> Iterator[FoundFile]:
+    """Yield the files that the ledger does not know, or knows with another stamp, or that are to be read again.
 
     Args:
         found: files on disk.
         remembered: gives the stamp that the ledger has for a path.
+        again: paths of files for which that says nothing.
     """
     for file in found:
-        if remembered(file.path) != file.stamp:
+        if file.path in again or remembered(file.path) != file.stamp:
             yield file

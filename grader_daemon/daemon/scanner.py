@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from time import monotonic, thread_time
@@ -30,9 +30,18 @@ class ScanReport(msgspec.Struct, frozen=True, kw_only=True):
 class Scanner:
     """Walks below the roots and gives the files that the ledger does not know as they are. One thread owns it."""
 
-    def __init__(self, roots: Sequence[Path], remembered: Callable[[str], FileStamp | None]) -> None:
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        remembered: Callable[[str], FileStamp | None],
+        orphans: Callable[[], Iterator[Iterable[str]]],
+    ) -> None:
+        """`remembered` gives a file's stamp in the ledger; `orphans`, bit by bit, files to give whatever that is."""
         self._roots = [str(root) for root in roots]
         self._remembered = remembered
+        self._orphans = orphans
+        self._looking: Iterator[Iterable[str]] = iter(())
+        self._again: set[str] = set()
         self._walks: list[Walk] = []
         self._files: Iterator[FoundFile] | None = None
         self._missing = 0
@@ -48,6 +57,7 @@ class Scanner:
         """Begin a scan; one under way is begun anew."""
         self._walks = [Walk(root) for root in self._roots]
         self._files = chain.from_iterable(self._walks)
+        self._looking, self._again = self._orphans(), set()
         self._missing = 0
         self._started = monotonic()
         self._cpu = 0.0
@@ -64,9 +74,13 @@ class Scanner:
         deadline = monotonic() + within_seconds
         missing: list[FoundFile] = []
         exhausted = False
+        for some_orphans in self._looking:
+            self._again.update(some_orphans)
+            if monotonic() >= deadline:
+                break
         while not exhausted and len(missing) < limit and monotonic() < deadline:
             some = list(islice(self._files, min(_CHUNK, limit - len(missing))))
-            missing += plan(some, self._remembered)
+            missing += plan(some, self._remembered, self._again)
             exhausted = not some
         self._missing += len(missing)
         self._cpu += thread_time() - began

@@ -10,6 +10,7 @@ import tenacity
 
 from grader_daemon.domain.ledger import LedgerEntry, ledger_path
 from grader_daemon.errors import StoreBusyError, StoreError
+from grader_daemon.pipeline.absence import still_settled
 from grader_daemon.pipeline.examine import Examined, Examiner, TroubledFile
 from grader_daemon.pipeline.helper_process import HelperProcess
 from grader_daemon.pipeline.record import Happened, Recorded, Recorder
@@ -70,11 +71,12 @@ class Ingest:
         for start in range(0, len(paths), _LOOKUP):
             some = paths[start : start + _LOOKUP]
             known = self._store.ledger_entries([ledger_path(path) for path in some])
+            settled = still_settled(self._store, known)
             now = self._clock()
             for path in some:
-                entry = known.get(ledger_path(path))
                 self._on_file(path)
-                gathered.append((self._examine(path, now, entry), entry))
+                examined = self._examine(path, now, settled.get(ledger_path(path)))
+                gathered.append((examined, known.get(ledger_path(path))))
                 if monotonic() >= deadline:
                     return gathered
         return gathered

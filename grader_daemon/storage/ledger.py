@@ -34,6 +34,14 @@ _OUTDATED = (
     f"{_OTHERS} AND {_FROM_THERE} AND coalesce(rules_version, '') < ?3"
     f" UNION ALL {_OTHERS} AND {_FROM_THERE} AND coalesce(rules_version, '') > ?3 ORDER BY 1, 2 LIMIT ?4"
 )
+_BEFORE_ALL = -(1 << 63)
+_UNGRADED = (
+    "SELECT f.mtime_ns, f.rowid, f.path, f.reason, g.session_file"
+    " FROM session_files AS f INDEXED BY session_files_state"
+    " LEFT JOIN session_grades AS g ON g.session_id = f.session_id"
+    " WHERE f.state <> 'graded' AND f.state = ? AND (f.mtime_ns, f.rowid) > (?, ?)"
+    " ORDER BY f.mtime_ns, f.rowid LIMIT ?"
+)
 
 
 class OutdatedFile(NamedTuple):
@@ -42,6 +50,19 @@ class OutdatedFile(NamedTuple):
     rules_version: str
     row: int
     path: str
+
+
+class UngradedFile(NamedTuple):
+    """A file without a grade; its time and the number of its row tell its place among those of its state.
+
+    `reason`: why it was skipped. `graded_file`: from which file its session is graded, if that is known and it is.
+    """
+
+    mtime_ns: int
+    row: int
+    path: str
+    reason: str | None
+    graded_file: str | None
 
 
 class LastGrade(NamedTuple):
@@ -91,6 +112,20 @@ class Ledger(Database):
         """Graded files whose grade was made under other rules, from the one behind `after` on."""
         place = ("", -1) if after is None else after[:2]
         return [OutdatedFile(*row) for row in self.rows(_OUTDATED, (*place, rules_version, limit))]
+
+    def ungraded_files(self, state: FileState, *, after: UngradedFile | None, limit: int) -> list[UngradedFile]:
+        """Files of a state that is not `graded`, from the one behind `after` on."""
+        place = (_BEFORE_ALL, 0) if after is None else after[:2]
+        return [UngradedFile(*row) for row in self.rows(_UNGRADED, (state, *place, limit))]
+
+    def files_of_sessions(self, session_ids: Sequence[str]) -> dict[str, str]:
+        """From which files those of the sessions are graded that are."""
+        return dict(
+            self.rows(
+                f"SELECT session_id, session_file FROM session_grades WHERE session_id IN {LISTED}",
+                (listed(session_ids),),
+            )
+        )
 
     def graded_paths(self, *, but_of: str | None = None, since: datetime | None = None) -> list[str]:
         """Graded files in order of path, but those of one version; `since`: of sessions that ended from then on."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DaemonProcess
-from tests.e2e.session_files import path_of, replace, write
+from tests.e2e.daemon_process import DaemonProcess, run_command
+from tests.e2e.session_files import content, path_of, replace, write
 from tests.waiting import wait_until
 
 SELDOM = 3600
@@ -59,6 +61,42 @@ def test_a_root_inside_another_grades_nothing_twice(start_daemon: StartDaemon, t
     write(inner / "sessions", "next")
     daemon.wait_for_grade("next")
     assert {row["grades"] for row in daemon.query("SELECT grades FROM session_files")} == {1}
+
+
+@pytest.mark.parametrize("healed_by", ["daemon", "run --once", "backfill", "grade"])
+def test_a_folder_renamed_and_renamed_back_is_where_its_grades_point_to(
+    start_daemon: StartDaemon, home: Path, healed_by: str
+) -> None:
+    root = home / ".timmy"
+    files = [write(root / "sessions", f"s{number}", age=60) for number in range(3)]
+    broken = replace(path_of(root / "sessions", "broken"), content("broken")[:200], age=60)
+    daemon = start_daemon(root)
+    _wait_until_watched(daemon, root)
+    daemon.wait_for_count(3)
+    daemon.wait_for_ledger(broken, "retry", "dead")
+    (root / "sessions").rename(root / "moved")
+    wait_until(lambda: _graded_from(daemon) == {root / "moved" / file.name for file in files}, "the move to be seen")
+    daemon.wait_for_ledger(root / "moved" / broken.name, "retry", "dead")
+    wait_until(lambda: daemon.ledger(broken) is None, "nothing to be known of a file that is gone")
+
+    if healed_by != "daemon":
+        daemon.stop()
+    (root / "moved").rename(root / "sessions")
+    if healed_by != "daemon":
+        arguments = [*healed_by.split(), *(map(str, files) if healed_by == "grade" else ())]
+        run_command(home, *arguments, watch_roots=[str(root)])
+
+    wait_until(lambda: _graded_from(daemon) == set(files), "the grades to point to files that are there")
+    if healed_by in {"daemon", "run --once"}:
+        wait_until(lambda: _known(daemon) == {*files, broken}, "nothing to be known of files that are gone")
+
+
+def _graded_from(daemon: DaemonProcess) -> set[Path]:
+    return {Path(row["session_file"]) for row in daemon.query("SELECT session_file FROM session_grades")}
+
+
+def _known(daemon: DaemonProcess) -> set[Path]:
+    return {Path(row["path"]) for row in daemon.query("SELECT path FROM session_files")}
 
 
 def test_a_copy_of_a_session_is_graded_once(start_daemon: StartDaemon, tmp_path: Path) -> None:

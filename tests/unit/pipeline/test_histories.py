@@ -1,7 +1,8 @@
 """Whatever happens to session files, and in whatever order it is noticed, the same sessions are graded in the end.
 
-A deleted file counts as it last was, until another file of its session is read: grades outlive their files. ``/new``
-copies the newest link of a chain, which does not go on then; that is how Hermes leaves it.
+Files are noticed one by one or by scans. A deleted file counts as it last was, until another file of its session is
+read: grades outlive their files. ``/new`` copies the newest link of a chain, which does not go on then; that is how
+Hermes leaves it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.verdict import Judge
 from grader_daemon.pipeline.examine import Examiner
@@ -30,6 +32,7 @@ from tests.strategies import NOW, document, json_answer, json_round, json_user
 
 SUMMARY = json_user("[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted")
 LONG_AGO = timedelta(days=2)
+LONGEST_PAUSE = timedelta(days=9)
 MANY = 10_000
 _EXAMINER = Examiner(load_rules(), Judge(), zone=UTC, idle=timedelta(minutes=30), limits=Limits())
 
@@ -91,12 +94,32 @@ class Grading:
             size = chance.randint(1, len(paths))
             self.read(paths[:size])
             paths = paths[size:]
+        self._read_due()
+
+    def _read_due(self) -> None:
         for _ in range(5):
-            due = self.store.due_paths(NOW, longest_pause=timedelta(days=9), limit=MANY)
+            due = self.store.due_paths(NOW, longest_pause=LONGEST_PAUSE, limit=MANY)
             if not due:
                 return
             self.read([Path(path) for path in due])
         raise AssertionError("files are looked at again and again")
+
+    def scan(self) -> None:
+        """Read what the daemon finds by itself."""
+        backlog = Backlog(
+            store=self.store,
+            roots=[self.root],
+            rules_version=_EXAMINER.rules_version,
+            quiet_seconds=1,
+            longest_pause=LONGEST_PAUSE,
+            clock=lambda: NOW,
+            on_young=lambda path: self.read([Path(path)]),
+            on_scanned=lambda _: None,
+        )
+        backlog.request_scan()
+        while backlog.busy:
+            self.read([Path(path) for path in backlog.take(MANY)])
+        self._read_due()
 
     def files(self) -> list[Path]:
         return sorted(path for path in self.root.rglob("*.json"))
@@ -184,6 +207,21 @@ class Histories(RuleBasedStateMachine):
             path.rename(target)
             self.sagas[target] = self.sagas.pop(path)
 
+    @rule(which=st.randoms(use_true_random=False), name=st.sampled_from(["a", "own", "z"]))
+    @precondition(lambda self: self.sagas)
+    def rename_folder(self, which: Random, name: str) -> None:
+        self._rename(self._any(which).parent, self.grading.root / name)
+
+    @rule(which=st.randoms(use_true_random=False), name=st.sampled_from(["0", "zz"]), rest=st.booleans())
+    @precondition(lambda self: self.sagas)
+    def rename_folder_and_back(self, which: Random, name: str, rest: bool) -> None:
+        folder, meanwhile = self._any(which).parent, self.grading.root / name
+        self._rename(folder, meanwhile)
+        self._scan()
+        self._rename(meanwhile, folder)
+        if rest:
+            self._scan()
+
     @rule(which=st.randoms(use_true_random=False))
     @precondition(lambda self: len(self.sagas) > 1)
     def delete(self, which: Random) -> None:
@@ -199,6 +237,10 @@ class Histories(RuleBasedStateMachine):
     def read_some(self, which: Random) -> None:
         self._read(which.sample(self.grading.files(), which.randint(1, len(self.sagas))))
 
+    @rule()
+    def scan(self) -> None:
+        self._scan()
+
     @invariant()
     def ledger_and_grades_agree(self) -> None:
         store = self.grading.store
@@ -206,9 +248,9 @@ class Histories(RuleBasedStateMachine):
         files = {stored.grade.session_file: stored.grade.session_id for stored in store.grades(GradeFilter())}
         assert graded == files
 
-    @rule(chance=st.randoms(use_true_random=False))
-    def all_is_graded_as_by_a_fresh_run(self, chance: Random) -> None:
-        self._read(self.grading.files(), chance)
+    @rule(chance=st.randoms(use_true_random=False), scanned=st.booleans())
+    def all_is_graded_as_by_a_fresh_run(self, chance: Random, scanned: bool) -> None:
+        self._scan() if scanned else self._read(self.grading.files(), chance)
         fresh = Grading(Path(tempfile.mkdtemp(dir=self.folder)))
         for path in self.grading.files():
             target = fresh.root / path.relative_to(self.grading.root)
@@ -216,7 +258,7 @@ class Histories(RuleBasedStateMachine):
             shutil.copy2(path, target)
         ours = self.grading.graded()
         for session_id, (file, content, written) in self.ghosts.items():
-            if session_id in ours and ours[session_id].file == file:
+            if session_id in ours and ours[session_id].file == file and not (fresh.root / file).exists():
                 (fresh.root / file).parent.mkdir(exist_ok=True)
                 (fresh.root / file).write_bytes(content)
                 os.utime(fresh.root / file, ns=(written, written))
@@ -255,6 +297,20 @@ class Histories(RuleBasedStateMachine):
         self.grading.settle(chance) if chance is not None else self.grading.read(paths)
         for path in paths:
             self.read[path] = (path.read_bytes(), path.stat().st_mtime_ns)
+
+    def _scan(self) -> None:
+        self.grading.scan()
+        for path in self.grading.files():
+            self.read[path] = (path.read_bytes(), path.stat().st_mtime_ns)
+
+    def _rename(self, folder: Path, target: Path) -> None:
+        if target.exists():
+            return
+        moved = [path for path in self.sagas if path.parent == folder]
+        for path in moved:
+            self._bury(path)
+        folder.rename(target)
+        self.sagas |= {target / path.name: self.sagas.pop(path) for path in moved}
 
     def _bury(self, path: Path) -> None:
         """Remember a file that goes as it was when it was read last, if its session is graded from it."""

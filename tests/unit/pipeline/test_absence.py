@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.domain.session import SkipReason
+from grader_daemon.pipeline.absence import absences, compare, is_gone
+from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.record import Happened
+from grader_daemon.storage import GradeFilter, Store
+from grader_daemon.storage.ledger import UngradedFile
+from tests.conftest import SessionWriter
+from tests.strategies import document, json_answer, json_round, json_user
+
+TURN = [json_user(), *json_round(call_id="call_4c637ca0beac"), json_answer()]
+COPY, FORK = SkipReason.COPY, SkipReason.REVIEW_FORK
+
+
+@pytest.mark.parametrize(
+    ("there", "file", "expected"),
+    [
+        pytest.param("ab", UngradedFile(0, 1, "/a", COPY, "/b"), ([], []), id="copy-of-a-file-that-is-there"),
+        pytest.param("a", UngradedFile(0, 1, "/a", COPY, "/b"), ([], ["/a"]), id="copy-of-a-file-that-is-gone"),
+        pytest.param(
+            "a",
+            UngradedFile(0, 1, "/a", "superseded", "/b"),
+            ([], ["/a"]),
+            id="superseded-by-a-file-that-is-gone",
+        ),
+        pytest.param("a", UngradedFile(0, 1, "/a", COPY, None), ([], []), id="copy-of-another-session"),
+        pytest.param("a", UngradedFile(0, 1, "/a", FORK, "/b"), ([], []), id="passed-over-for-what-it-is"),
+        pytest.param("a", UngradedFile(0, 1, "/a", None, "/b"), ([], []), id="in-trouble"),
+        pytest.param("b", UngradedFile(0, 1, "/a", COPY, "/b"), (["/a"], []), id="copy-that-is-gone"),
+        pytest.param("b", UngradedFile(0, 1, "/a", None, None), (["/a"], []), id="trouble-that-is-gone"),
+        pytest.param("", UngradedFile(0, 1, "/a", None, "/a"), ([], []), id="trouble-with-a-file-that-holds-a-grade"),
+    ],
+)
+def test_what_follows_for_the_file_a(there: str, file: UngradedFile, expected: tuple[list[str], list[str]]) -> None:
+    assert compare([file], lambda path: path[1] not in there) == expected
+
+
+def test_a_file_moved_there_and_back_is_read_again_though_it_is_as_it_was(
+    ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    path = Path(write_session(TURN, folder="sessions"))
+    moved = path.parent.with_name("moved") / path.name
+    ingest.ingest([str(path)], within_seconds=60)
+    path.parent.rename(moved.parent)
+    ingest.ingest([str(moved)], within_seconds=60)
+    moved.parent.rename(path.parent)
+
+    again = [file for absence in absences(store, [path.parent.parent]) for file in absence.again]
+    (recorded,), _ = ingest.ingest(again, within_seconds=60)
+
+    assert recorded.happened is Happened.GRADED
+    assert [stored.grade.session_file for stored in store.grades(GradeFilter())] == [str(path)]
+
+
+def test_all_pages_are_looked_at(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+    broken = [write_session(document(TURN)[:200], session_id=f"s{number}") for number in range(450)]
+    ingest.ingest(broken, within_seconds=60)
+    for path in broken:
+        Path(path).unlink()
+
+    gone = [file for absence in absences(store, []) for file in absence.gone]
+
+    assert sorted(gone) == sorted(broken)
+
+
+def test_below_a_missing_root_nothing_counts_as_gone(
+    ingest: Ingest, store: Store, write_session: SessionWriter
+) -> None:
+    path = Path(write_session(document(TURN)[:200], folder="root"))
+    ingest.ingest([str(path)], within_seconds=60)
+    path.unlink()
+    path.parent.rmdir()
+
+    assert [absence.gone for absence in absences(store, [path.parent])] == [[]]
+
+
+def test_what_cannot_be_looked_at_may_be_there(tmp_path: Path) -> None:
+    endless = tmp_path / ("n" * 300)  # ENAMETOOLONG, whoever runs the test
+
+    assert (is_gone(str(endless)), is_gone(str(tmp_path)), is_gone(str(tmp_path / "a"))) == (False, False, True)
