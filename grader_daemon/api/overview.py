@@ -15,6 +15,7 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns
+from grader_daemon.integrations.machine import has_systemd
 
 _NEWS: Final = frozenset((IssueState.NEW, IssueState.REGRESSED))
 _OPEN_SHOWN: Final = 200
@@ -36,7 +37,8 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
     `patterns.overall` has the figures beside the days before, `trust` says how far their verdicts can be trusted, and
     `checked` is the completion rate put right by sessions that people judged. `alerts` are those that are open,
-    `worst_error` is the error issue that is new, or back, and has most failures. `at` is when all of this was so.
+    `worst_error` is the error issue that is new, or back, and has most failures. `has_systemd` says whether a service
+    could run the daemon here, `at` when all of this was so.
     """
 
     status: Status
@@ -46,6 +48,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     alerts: tuple[Alert, ...]
     worst_error: ErrorIssue | None
     open_sessions: OpenSessions | None
+    has_systemd: bool
     at: datetime
 
 
@@ -65,6 +68,7 @@ def overview(reader: InsightReader, *, days: int = 7) -> Overview:
             alerts=(),
             worst_error=None,
             open_sessions=None,
+            has_systemd=has_systemd(),
             at=now,
         )
     news = reader.error_issues(days=days, states=_NEWS, limit=1)
@@ -76,6 +80,7 @@ def overview(reader: InsightReader, *, days: int = 7) -> Overview:
         alerts=tuple(alert for alert in reader.alerts() if alert.resolved_at is None),
         worst_error=next(iter(news), None),
         open_sessions=_open_sessions(reader, days),
+        has_systemd=has_systemd(),
         at=now,
     )
 

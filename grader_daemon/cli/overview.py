@@ -111,7 +111,7 @@ def _next(seen: Overview) -> str:
     if seen.patterns is None and status.elsewhere is not None:
         return status.elsewhere.fix
     if not status.running:
-        return "grader-daemon service install"
+        return "grader-daemon service install" if seen.has_systemd else "grader-daemon run"
     if seen.alerts:
         return f"grader-daemon alerts show {seen.alerts[0].number}"
     if status.files.get("dead"):

@@ -20,6 +20,12 @@ DATABASE = Path(".timmy/uniwizard/session_grades.db")
 SESSIONS = Path(".timmy/hermes/sessions")
 
 
+@pytest.fixture(autouse=True)
+def systemd(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that could run a service."""
+    monkeypatch.setattr("grader_daemon.api.overview.has_systemd", lambda: True)
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A home with four sessions that worked, three that failed, one without an answer; and five of the week before."""
@@ -57,6 +63,12 @@ def test_the_first_look_tells_how_it_stands(home: Path, run: Run, command: list[
     assert said["alerts"] == "none are open"
     assert said["new error"].startswith("terminal: permission_denied, 6 failures in 3 sessions")
     assert ended.stdout.endswith("\nNext: grader-daemon service install\n")
+
+
+def test_without_systemd_the_daemon_is_run_by_hand(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader_daemon.api.overview.has_systemd", lambda: False)
+
+    assert run(home).stdout.endswith("\nNext: grader-daemon run\n")
 
 
 def test_an_agent_elsewhere_is_the_first_thing_to_watch(tmp_path: Path, run: Run) -> None:
