@@ -167,10 +167,7 @@ class GradeReader:
             completed=completed,
             limit=limit,
         )
-        found = self._store.grades(which)
-        if not found:
-            self._check_names(which)
-        return found
+        return self.page(which).grades
 
     def page(self, which: GradeFilter) -> Page:
         """List the grades that a filter asks for, up to its limit, and say where the list goes on.

@@ -11,7 +11,7 @@ import msgspec
 from grader_daemon.analysis.redaction import Redactor
 from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.session import TOOL, Message, Session, ToolCall
+from grader_daemon.domain.session import TOOL, Message, Session, ToolCall, with_tools
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import InputError
 from grader_daemon.storage.rows import StoredGrade
@@ -100,18 +100,14 @@ def transcript(
 def _told(
     messages: tuple[Message, ...], shown: range, findings: dict[int, list[Finding]], redactor: Redactor
 ) -> Iterator[TranscriptMessage]:
-    tools: dict[str, str] = {}
-    for index, message in enumerate(messages[: shown.stop]):
-        calls = message.tool_calls or ()
-        tools |= {call.id: call.tool for call in calls if call.id and call.tool}
+    for index, (message, tool) in enumerate(with_tools(messages[: shown.stop])):
         if index in shown:
-            tool = message.name or message.tool_name or tools.get(message.tool_call_id or "")
             yield TranscriptMessage(
                 index=index,
                 role=readable(message.role, redactor),
                 tool=readable(tool, redactor) if tool else None,
                 text=readable(_unfolded(message.text) if message.role == TOOL else message.text, redactor),
-                calls=tuple(_call(call, redactor) for call in calls),
+                calls=tuple(_call(call, redactor) for call in message.tool_calls or ()),
                 findings=tuple(findings.get(index, ())),
             )
 

@@ -6,6 +6,7 @@ as it is. So the decoder builds these values directly from the bytes, with no se
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -73,6 +74,14 @@ class Message(msgspec.Struct, frozen=True, gc=False):
             return ""
         parts = content if isinstance(content, tuple) else (content,)
         return "\n".join(_text_of(part) for part in parts)
+
+
+def with_tools(messages: Iterable[Message]) -> Iterator[tuple[Message, str | None]]:
+    """Give each message with the tool whose result it is: as it says itself, else as its call does; None for others."""
+    tools: dict[str, str] = {}
+    for message in messages:
+        tools |= {call.id: call.tool for call in message.tool_calls or () if call.id and call.tool}
+        yield message, message.name or message.tool_name or tools.get(message.tool_call_id or "")
 
 
 def _text_of(part: str | Part | int | float) -> str:

@@ -7,12 +7,11 @@ the rules say: those are about what stays on this machine.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import msgspec
 
 from grader_daemon.analysis.redaction import SECRETS_AND_ADDRESSES
-from grader_daemon.domain.session import Message, Session, ToolCall
+from grader_daemon.domain.session import Message, Session, ToolCall, with_tools
 from grader_daemon.domain.text import storable
 
 _NAME_CHARACTERS = 40
@@ -42,26 +41,16 @@ def redacted(text: str) -> str:
 
 def transcript(session: Session) -> tuple[Turn, ...]:
     """Give the messages of a session as they may be handed over."""
-    return tuple(_turns(session))
+    told = (message for message in session.messages if message.role not in _HIDDEN_ROLES)
+    return tuple(_turn(message, tool) for message, tool in with_tools(told))
 
 
-def _turns(session: Session) -> Iterator[Turn]:
-    tools: dict[str, str] = {}
-    for message in session.messages:
-        if message.role in _HIDDEN_ROLES:
-            continue
-        calls = message.tool_calls or ()
-        tools |= {call.id: call.tool for call in calls if call.id and call.tool}
-        tool = message.name or message.tool_name or tools.get(message.tool_call_id or "")
-        yield _turn(message, tool, calls)
-
-
-def _turn(message: Message, tool: str | None, calls: tuple[ToolCall, ...]) -> Turn:
+def _turn(message: Message, tool: str | None) -> Turn:
     return Turn(
         role=_name(message.role),
         text=redacted(message.text),
         tool=_name(tool) if tool else None,
-        calls=tuple(Call(_name(call.tool or ""), redacted(_arguments(call))) for call in calls),
+        calls=tuple(Call(_name(call.tool or ""), redacted(_arguments(call))) for call in message.tool_calls or ()),
     )
 
 
