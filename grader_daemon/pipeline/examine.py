@@ -170,8 +170,8 @@ class Examiner:
         session = read_session(content, path, zone=self._zone, limits=self.limits)
         if isinstance(session, Skipped):
             return SkippedFile(path=path, stamp=stamp, digest=digest, skipped=session)
-        was_graded = known is not None and known.state is FileState.GRADED and known.digest == digest
-        waited = known is not None and was_graded and _is_past(known.look_again_at, now)
+        graded = known if known is not None and known.state is FileState.GRADED else None
+        waited = graded is not None and graded.digest == digest and _is_past(graded.look_again_at, now)
         return self._grade(session, stamp, digest, now, waited=waited)
 
     def _is_settled(self, known: LedgerEntry, stamp: FileStamp, digest: str, now: datetime) -> bool:

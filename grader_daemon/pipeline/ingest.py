@@ -75,8 +75,8 @@ class Ingest:
             now = self._clock()
             for path in some:
                 self._on_file(path)
-                examined = self._examine(path, now, settled.get(ledger_path(path)))
-                gathered.append((examined, known.get(ledger_path(path))))
+                place = ledger_path(path)
+                gathered.append((self._examine(path, now, settled.get(place)), known.get(place)))
                 if monotonic() >= deadline:
                     return gathered
         return gathered
