@@ -120,9 +120,10 @@ class Box:
         events = [json.loads(line) for line in lines if line.startswith("{")]
         return [event for event in events if event["event"] == name]
 
-    def wait_for_line(self, pattern: str) -> str:
-        """Wait until the journal of the service has a line that matches a pattern of grep; gives the first."""
-        follow = f"timeout {_WITHIN_SECONDS} journalctl --user --unit={UNIT} --follow --lines=all --output=cat"
+    def wait_for_line(self, pattern: str, *options: str) -> str:
+        """Wait for a line that matches a pattern of grep in these entries of the journal; gives the first."""
+        journal = f"journalctl --user --unit={UNIT} {shlex.join(options)}"
+        follow = f"timeout {_WITHIN_SECONDS} {journal} --follow --lines=all --output=cat"
         return self.sh(f"grep --max-count=1 {shlex.quote(pattern)} < <({follow} 2>/dev/null)")
 
     def wait_for_graded(self, session_id: str) -> None:

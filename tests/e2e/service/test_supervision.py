@@ -147,7 +147,7 @@ def _stored(box: Box) -> int:
 
 def test_the_journal_knows_how_bad_each_line_is(start: Start, installed: Installed) -> None:
     box = installed.box
-    since = f"--since={box.sh('date +@%s.%6N').strip()}"
+    ours = f"--since={box.sh('date +@%s.%6N').strip()}", "SYSLOG_IDENTIFIER=grader-daemon"
     box.put(HOME / "rules.toml", _RULES.encode())
     for number in range(4):
         box.put(path_of(SESSIONS, f"failed_{number}"), content(f"failed_{number}", failing(3)))
@@ -155,14 +155,14 @@ def test_the_journal_knows_how_bad_each_line_is(start: Start, installed: Install
     box.put(path_of(SESSIONS, "unfinished"), content("unfinished")[:-20])
     start(config=_QUICK + f'job_seconds = 1\nrules_file = "{HOME}/rules.toml"\n'.encode())
     for name in ("alert.opened", "session.quarantined", "session.retry_scheduled"):
-        box.wait_for_line(f'"event":"{name}"')
+        box.wait_for_line(f'"event":"{name}"', *ours)
     for number in range(6):
         box.put(path_of(SESSIONS, f"fine_{number}"), content(f"fine_{number}"))
-    box.wait_for_line('"event":"alert.resolved"')
+    box.wait_for_line('"event":"alert.resolved"', *ours)
 
-    entries = box.journal(since, "SYSLOG_IDENTIFIER=grader-daemon")
+    entries = box.journal(*ours)
     events = [json.loads(entry["MESSAGE"]) for entry in entries]
     assert [int(entry["PRIORITY"]) for entry in entries] == [_LEVELS[event["level"]] for event in events]
-    troubles = [json.loads(entry["MESSAGE"])["event"] for entry in box.journal(since, "--priority=warning")]
+    troubles = [json.loads(entry["MESSAGE"])["event"] for entry in box.journal(*ours, "--priority=warning")]
     assert set(troubles) == {"alert.opened", "session.quarantined", "session.retry_scheduled"}
     assert "grader-daemon alerts show 1" in box.grader("service logs -p warning")
