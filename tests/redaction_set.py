@@ -724,8 +724,8 @@ _LIBRARY = Path(sysconfig.get_path("stdlib"))
 
 def ordinary_texts(*, modules: int | None = None) -> Iterator[str]:
     """Real text without secrets: our own documents, `modules` of the standard library (None: all), and digests."""
-    for name in ("README.md", "CHANGELOG.md", "LICENSE"):
-        yield (_ROOT / name).read_text()
+    for path in (*sorted(_ROOT.glob("*.md")), *sorted((_ROOT / "docs").rglob("*.md")), _ROOT / "LICENSE"):
+        yield path.read_text()
     for path in sorted(_LIBRARY.glob("*.py"))[:modules]:
         yield path.read_text(errors="replace")
     yield "\n".join(_look_alikes(Random(SEED), 300))

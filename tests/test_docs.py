@@ -14,26 +14,31 @@ from grader_daemon.log.sentences import SENTENCES
 from grader_daemon.settings import Settings
 
 _ROOT = Path(__file__).parent.parent
-_README = (_ROOT / "README.md").read_text("utf-8")
+_PAGES = {
+    path: path.read_text("utf-8")
+    for path in sorted([*_ROOT.glob("*.md"), *(_ROOT / "docs").rglob("*.md")])
+    if path.name != "CHANGELOG.md"
+}
+_DOCUMENTS = "\n".join(_PAGES.values())
 _SOURCES = {path: path.read_text("utf-8") for path in (_ROOT / "grader_daemon").rglob("*.py")}
 _SAMPLE_CONFIG = (_ROOT / "config" / "grader.toml").read_text("utf-8")
 _EVENT = re.compile(r'(?:log|_log)\.(?:debug|info|warning|error|exception)\(\s*"([a-z_]+\.[a-z_]+)"|tell\("([a-z_.]+)"')
 
 
-def test_readme_names_every_command() -> None:
+def test_documents_name_every_command() -> None:
     from grader_daemon.cli import _COMMANDS
 
-    missing = [name for name in _COMMANDS if f"`grader-daemon {name}" not in _README]
+    missing = [name for name in _COMMANDS if f"`grader-daemon {name}" not in _DOCUMENTS]
 
     assert missing == []
 
 
-def test_readme_names_every_setting() -> None:
-    assert [name for name in Settings.model_fields if f"`{name}`" not in _README] == []
+def test_documents_name_every_setting() -> None:
+    assert [name for name in Settings.model_fields if f"`{name}`" not in _DOCUMENTS] == []
 
 
-def test_readme_lists_every_rule_in_the_order_of_the_catalog() -> None:
-    listed = re.findall(r"^\| `((?:completion|efficiency|quality|recovery)\.\w+)` \|", _README, re.MULTILINE)
+def test_documents_list_every_rule_in_the_order_of_the_catalog() -> None:
+    listed = re.findall(r"^\| `((?:completion|efficiency|quality|recovery)\.\w+)` \|", _DOCUMENTS, re.MULTILINE)
 
     assert sorted(listed) == sorted(CATALOG)
 
@@ -48,8 +53,8 @@ def test_rules_in_the_code_are_the_rules_in_the_catalog() -> None:
     assert used == set(CATALOG)
 
 
-def test_readme_names_every_skip_reason() -> None:
-    assert [reason.value for reason in SkipReason if f"`{reason.value}`" not in _README] == []
+def test_documents_name_every_skip_reason() -> None:
+    assert [reason.value for reason in SkipReason if f"`{reason.value}`" not in _DOCUMENTS] == []
 
 
 def _logged() -> set[str]:
@@ -60,8 +65,8 @@ def test_every_log_event_has_a_sentence_and_no_sentence_is_for_another() -> None
     assert _logged() == SENTENCES.keys()
 
 
-def test_readme_names_every_log_event_and_no_other() -> None:
-    section = _README.partition("\n## Log\n")[2].partition("\n## ")[0]
+def test_documents_name_every_log_event_and_no_other() -> None:
+    section = _PAGES[_ROOT / "docs" / "log-events.md"]
     listed = {
         event for row in re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE) for event in re.findall(r"`(.*?)`", row)
     }
@@ -86,16 +91,23 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, Path) else value
 
 
-def test_ci_runs_the_test_command_of_the_readme() -> None:
+def test_ci_runs_the_test_command_of_the_documents() -> None:
     commands = [line for line in (_ROOT / ".ci" / "run").read_text("utf-8").splitlines() if "-m tests" in line]
 
     assert len(commands) == 1
-    assert f"```sh\n{commands[0]}\n```" in _README
+    assert f"```sh\n{commands[0]}\n```" in _DOCUMENTS
 
 
-@pytest.mark.parametrize("link", re.findall(r"\]\(((?!https?:)[^)#]+)\)", _README))
-def test_links_of_the_readme_lead_somewhere(link: str) -> None:
-    assert (_ROOT / link).exists()
+@pytest.mark.parametrize(
+    ("page", "link"),
+    [
+        pytest.param(path, link, id=f"{path.relative_to(_ROOT)}-{link}")
+        for path, text in _PAGES.items()
+        for link in re.findall(r"\]\(((?!https?:)[^)#]+)\)", text)
+    ],
+)
+def test_links_of_the_documents_lead_somewhere(page: Path, link: str) -> None:
+    assert (page.parent / link).exists()
 
 
 def test_changelog_has_a_place_for_what_comes_next() -> None:

@@ -1,4 +1,4 @@
-"""What each rule id means, in a sentence; `why` prints these, the README lists them."""
+"""What each rule id means, in a sentence; `why` prints these, `docs/grades.md` lists them."""
 
 from __future__ import annotations
 
