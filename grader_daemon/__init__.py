@@ -11,6 +11,7 @@ Layers, each importing only what stands below it (checked by import-linter)::
     sources                          where settings come from: flags, environment, file
     parsing | analysis | grading     pure stages, each a function of values
     patterns | alerts | reports      pure too: many grades in, insight out
+    redaction                        what takes secrets out of text; nothing leaves without it
     domain                           the nouns
     errors
 """

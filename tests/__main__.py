@@ -11,7 +11,17 @@ _ROOT = Path(__file__).parent.parent
 _CORE = ",".join(
     f"grader_daemon/{part}"
     for part in (
-        *("domain/*", "parsing/*", "analysis/*", "grading/*", "calibration/*", "patterns/*", "alerts/*", "reports/*"),
+        *(
+            "domain/*",
+            "redaction/*",
+            "parsing/*",
+            "analysis/*",
+            "grading/*",
+            "calibration/*",
+            "patterns/*",
+            "alerts/*",
+            "reports/*",
+        ),
         *("daemon/debounce.py", "daemon/lag.py", "daemon/reconcile.py", "daemon/scan_plan.py", "daemon/schedule.py"),
     )
 )

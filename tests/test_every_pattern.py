@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from grader_daemon.analysis.redaction import SECRETS_AND_ADDRESSES
+from grader_daemon.redaction import SECRETS_AND_ADDRESSES
 from tests.every_pattern import Found, every_pattern
 from tests.pumping import Pump, pumps
 from tests.timing import cpu_seconds
 
-_REDACTION = "analysis/redaction/"
+_REDACTION = "redaction/"
 """Its patterns are only tried behind signs, at places that the redactor counts: so their texts go through all of it."""
 
 _SIZE = 2_500
@@ -30,9 +30,7 @@ pytestmark = pytest.mark.no_cover
 
 
 def test_patterns_of_every_stage_are_found() -> None:
-    assert {"parsing/parser.py", "analysis/signals.py", "analysis/redaction/forms.py", "domain/phrases.py"} <= set(
-        PLACES
-    )
+    assert {"parsing/parser.py", "analysis/signals.py", "redaction/forms.py", "domain/phrases.py"} <= set(PLACES)
 
 
 @pytest.mark.parametrize("place", PLACES)

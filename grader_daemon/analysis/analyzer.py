@@ -13,13 +13,13 @@ from grader_daemon.analysis.failures import UNNAMED_TOOL, FailureTrail
 from grader_daemon.analysis.features import Trace, features_of
 from grader_daemon.analysis.kinds import KindReader
 from grader_daemon.analysis.people import Heard, SignalReader, TaskTypes, digest_of, said_by_person, summarize
-from grader_daemon.analysis.redaction import Redactor, redactor_of
 from grader_daemon.analysis.tail import is_answer, is_cut_off, read_tail
 from grader_daemon.analysis.verdicts import Verdict, VerdictReader
 from grader_daemon.domain.analysis import Analysis, Category, FailureKind, Outcome, SessionState, ToolUse
 from grader_daemon.domain.limits import LONGEST_NAME, MOST_TOOLS
 from grader_daemon.domain.rules import ErrorRunRules, PeopleRules, Rules
 from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message, Session, ToolCall
+from grader_daemon.redaction import Redactor, redactor_of
 
 _SUCCESS = Outcome.SUCCESS
 _OTHER_TOOL = "other"

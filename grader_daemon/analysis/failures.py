@@ -14,10 +14,10 @@ from grader_daemon.analysis.commands import EXAMINED_CHARACTERS
 from grader_daemon.analysis.deeds import Deed
 from grader_daemon.analysis.fingerprints import sign
 from grader_daemon.analysis.recoveries import OpenErrors
-from grader_daemon.analysis.redaction import MARK, Redactor
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, Outcome, Step
 from grader_daemon.domain.limits import MOST_SIGNS
 from grader_daemon.domain.session import Message
+from grader_daemon.redaction import MARK, Redactor
 
 UNNAMED_TOOL = "unknown"
 """The name of a tool that neither its call nor its result tells."""

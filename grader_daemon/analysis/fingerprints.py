@@ -11,10 +11,10 @@ from typing import Final
 import xxhash
 
 from grader_daemon.analysis.placeholders import normalize, shape_of
-from grader_daemon.analysis.redaction import SECRETS, Redactor
 from grader_daemon.analysis.signals import cause_in
 from grader_daemon.domain.analysis import Category, ErrorSign
 from grader_daemon.domain.text import clean
+from grader_daemon.redaction import SECRETS, Redactor
 
 FINGERPRINT_VERSION: Final = 2
 """Raised by one whenever the same failures would be grouped differently."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from grader_daemon.analysis.redaction import Redactor
 from grader_daemon.domain.text import clean
+from grader_daemon.redaction import Redactor
 
 _EXCERPT_CHARACTERS = 160
 _MARGIN = 4

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from grader_daemon.analysis.redaction import Redactor
 from grader_daemon.api.calibrating import meaning_of, told_as
 from grader_daemon.api.excerpts import excerpt
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.session import Session
 from grader_daemon.grading import CATALOG
+from grader_daemon.redaction import Redactor
 from grader_daemon.storage.rows import StoredGrade
 
 _TOLD_EFFECTS = 8

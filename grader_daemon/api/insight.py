@@ -29,7 +29,7 @@ from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, QUALITY, RECOV
 from grader_daemon.reports.verdicts import trust_words
 
 if TYPE_CHECKING:
-    from grader_daemon.analysis.redaction import Redactor
+    from grader_daemon.redaction import Redactor
 
 _LONGEST_SILENCE = timedelta(days=366)
 
@@ -253,7 +253,7 @@ class InsightReader(GradeReader):
 
     @cached_property
     def _redactor(self) -> Redactor:
-        from grader_daemon.analysis.redaction import redactor_of  # which most questions do not need
+        from grader_daemon.redaction import redactor_of  # which most questions do not need
         from grader_daemon.rules import load_rules
 
         return redactor_of(load_rules(self.settings.rules_file).redaction)

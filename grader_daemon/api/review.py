@@ -8,13 +8,13 @@ from typing import Final
 import msgspec
 
 from grader_daemon.analysis.people.persons import said_by_person
-from grader_daemon.analysis.redaction import Redactor, redactor_of
 from grader_daemon.api.excerpts import excerpt, passage
 from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.feedback import Sampling
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import ASSISTANT, USER, Message, Session
+from grader_daemon.redaction import Redactor, redactor_of
 from grader_daemon.storage.rows import StoredGrade
 
 THRESHOLD: Final = 0.5

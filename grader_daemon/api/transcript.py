@@ -8,12 +8,12 @@ from enum import StrEnum
 
 import msgspec
 
-from grader_daemon.analysis.redaction import Redactor
 from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import TOOL, Message, Session, ToolCall, with_tools
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import InputError
+from grader_daemon.redaction import Redactor
 from grader_daemon.storage.rows import StoredGrade
 
 _SAYS = {Support.VERIFIED: "for", Support.CONTRADICTED: "against", Support.UNSUPPORTED: "nothing of"}

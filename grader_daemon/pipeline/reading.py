@@ -14,12 +14,12 @@ from datetime import UTC, datetime, tzinfo
 
 import msgspec
 
-from grader_daemon.analysis.redaction import public_id
 from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
 from grader_daemon.parsing import parse
+from grader_daemon.redaction import public_id
 
 _EDGE = 1 << 63
 """The ledger keeps integers of 64 bits with a sign, as SQLite does."""

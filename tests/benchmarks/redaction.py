@@ -21,7 +21,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from grader_daemon.analysis.redaction import SECRETS
+from grader_daemon.redaction import SECRETS
 from tests.benchmarks import machine
 from tests.benchmarks.machine import Figure
 from tests.benchmarks.targets import (

@@ -12,7 +12,6 @@ from functools import lru_cache
 import msgspec
 
 from grader_daemon.analysis import Analyzer
-from grader_daemon.analysis.redaction import SECRETS_AND_ADDRESSES
 from grader_daemon.domain.analysis import Analysis
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.limits import LONGEST_NAME, MOST_SIGNS, MOST_TOOLS
@@ -21,6 +20,7 @@ from grader_daemon.domain.verdict import Judge
 from grader_daemon.errors import ParseError
 from grader_daemon.grading import Grader
 from grader_daemon.parsing import parse
+from grader_daemon.redaction import SECRETS_AND_ADDRESSES
 from grader_daemon.rules import load_rules
 from grader_daemon.storage.rows import failure_rows, grade_row
 from tests.strategies import NOW

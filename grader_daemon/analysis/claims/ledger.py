@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from grader_daemon.analysis.claims.record import Note, Record
 from grader_daemon.analysis.claims.weighing import Scales
 from grader_daemon.analysis.claims.wording import find_claims
-from grader_daemon.analysis.redaction import Redactor
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.session import Session
 from grader_daemon.domain.text import clean
+from grader_daemon.redaction import Redactor
 
 LONGEST_SUBJECT = 120
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import xxhash
 
-from grader_daemon.analysis.redaction import Redactor
 from grader_daemon.domain.phrases import words_of
 from grader_daemon.domain.rules import PeopleRules
+from grader_daemon.redaction import Redactor
 
 _NORMALISED = 4_000
 """Of a request, so many characters are normalised; the rest has to be the same to the letter."""

@@ -10,9 +10,9 @@ import json
 
 import msgspec
 
-from grader_daemon.analysis.redaction import SECRETS_AND_ADDRESSES
 from grader_daemon.domain.session import Message, Session, ToolCall, with_tools
 from grader_daemon.domain.text import storable
+from grader_daemon.redaction import SECRETS_AND_ADDRESSES
 
 _NAME_CHARACTERS = 40
 _HIDDEN_ROLES = frozenset(("system", "developer"))

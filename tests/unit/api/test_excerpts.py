@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.analysis.redaction import MARK, SECRETS
 from grader_daemon.api.excerpts import excerpt, passage
+from grader_daemon.redaction import MARK, SECRETS
 
 KEY = "sk-" + "A1b2C3d4" * 6
 

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from grader_daemon import SelfGrader
-from grader_daemon.analysis.redaction import MARK
 from grader_daemon.api.transcript import Finding, FindingKind, Transcript
 from grader_daemon.errors import InputError
+from grader_daemon.redaction import MARK
 from tests.e2e.session_files import ANSWER, PERMISSION_DENIED, replace, turns, write
 from tests.strategies import json_answer, json_round, json_user
 

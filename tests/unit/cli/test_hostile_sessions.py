@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon import SelfGrader
-from grader_daemon.analysis.redaction import public_id
+from grader_daemon.redaction import public_id
 from tests.hostile import EVIL, STRUCTURES, Planted, leaky_conversation, write_evil_sessions
 from tests.strategies import document
 from tests.unit.cli.conftest import Run

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon import SelfGrader
-from grader_daemon.analysis.redaction import MARK, SECRETS
+from grader_daemon.redaction import MARK, SECRETS
 from tests.e2e.daemon_process import DaemonProcess
 from tests.e2e.session_files import Turns, now, write
 from tests.scripted_model import quality, scripted

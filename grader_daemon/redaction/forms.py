@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from grader_daemon.analysis.redaction.finders import LONG_WORD, Before, Finder, Form
+from grader_daemon.redaction.finders import LONG_WORD, Before, Finder, Form
 
 _NO_NAME = r"(?![a-z_~-]++(?!\w)|(?!A[BCKS][IC]A)[A-Z_~-]++(?!\w))"
 """Most long words are names of things in code."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis.redaction import MARK, SECRETS, SECRETS_AND_ADDRESSES, public_id
+from grader_daemon.redaction import MARK, SECRETS, SECRETS_AND_ADDRESSES, public_id
 from tests.redaction_set import ORDINARY_LINES, Sample, held_out, is_gone, labelled, ordinary_texts, words_hit
 from tests.strategies import texts
 from tests.timing import cpu_seconds, is_done_within

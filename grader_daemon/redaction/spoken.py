@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from grader_daemon.analysis.redaction.finders import Before, Finder, Form
-from grader_daemon.analysis.redaction.values import ODD, QUOTE, SENTENCE
+from grader_daemon.redaction.finders import Before, Finder, Form
+from grader_daemon.redaction.values import ODD, QUOTE, SENTENCE
 
 _IS = r"(?:\s{1,3}(?:is|are|ist|sind|lautet|lauten)\b|\s{0,3}[:=])"
 _CREDENTIALS = (

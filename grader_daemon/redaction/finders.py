@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, Protocol
 
-from grader_daemon.analysis.redaction.spans import Span
+from grader_daemon.redaction.spans import Span
 
 _LONG_WORD = 20
 _REACH = 160

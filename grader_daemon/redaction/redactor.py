@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import AnyStr
 
-from grader_daemon.analysis.redaction.encoded import decoded, in_source, is_in_doubt
-from grader_daemon.analysis.redaction.finders import LONG_WORD, Finder
-from grader_daemon.analysis.redaction.spans import Span, covered
+from grader_daemon.redaction.encoded import decoded, in_source, is_in_doubt
+from grader_daemon.redaction.finders import LONG_WORD, Finder
+from grader_daemon.redaction.spans import Span, covered
 
 _NAMES = 1024
 _MARGIN = 512

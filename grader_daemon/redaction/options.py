@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from grader_daemon.analysis.redaction.finders import Before, Finder, Form
-from grader_daemon.analysis.redaction.spans import Span
-from grader_daemon.analysis.redaction.values import ODD
+from grader_daemon.redaction.finders import Before, Finder, Form
+from grader_daemon.redaction.spans import Span
+from grader_daemon.redaction.values import ODD
 
 _REACH = 200
 _QUOTE = r"\\{0,7}[\"']"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from grader_daemon.analysis.redaction.finders import Finder
-from grader_daemon.analysis.redaction.spans import Span
+from grader_daemon.redaction.finders import Finder
+from grader_daemon.redaction.spans import Span
 
 _LONGEST_NAME = 64
 _NAME = re.compile(r"[\w.%+'-]{1,64}\Z")

@@ -8,16 +8,16 @@ without the escapes in it (`encoded`).
 
 import hashlib
 
-from grader_daemon.analysis.redaction.addresses import ADDRESSES
-from grader_daemon.analysis.redaction.forms import FORMS
-from grader_daemon.analysis.redaction.names import NAMES
-from grader_daemon.analysis.redaction.options import OPTIONS
-from grader_daemon.analysis.redaction.redactor import Redactor
-from grader_daemon.analysis.redaction.spans import MARK
-from grader_daemon.analysis.redaction.spoken import SPOKEN
 from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.rules import RedactionRules
 from grader_daemon.domain.text import clean
+from grader_daemon.redaction.addresses import ADDRESSES
+from grader_daemon.redaction.forms import FORMS
+from grader_daemon.redaction.names import NAMES
+from grader_daemon.redaction.options import OPTIONS
+from grader_daemon.redaction.redactor import Redactor
+from grader_daemon.redaction.spans import MARK
+from grader_daemon.redaction.spoken import SPOKEN
 
 _DIGITS = 12
 

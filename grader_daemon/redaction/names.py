@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from grader_daemon.analysis.redaction.finders import Finder
-from grader_daemon.analysis.redaction.spans import Span
-from grader_daemon.analysis.redaction.values import (
+from grader_daemon.redaction.finders import Finder
+from grader_daemon.redaction.spans import Span
+from grader_daemon.redaction.values import (
     OF_HEADERS,
     OF_PASSWORDS,
     OF_SHORT_NAMES,
