@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from grader_daemon.calibration.lessons import Terms
     from grader_daemon.calibration.prior import ShippedPrior
     from grader_daemon.domain.calibration import Trust
-    from grader_daemon.domain.verdict import Judge
+    from grader_daemon.domain.verdict import CompletionPolicy
     from grader_daemon.integrations.receivers import Receiver
     from grader_daemon.integrations.scorers import QualityScorer
     from grader_daemon.jobs import Job
@@ -40,32 +40,32 @@ def utc_now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251  the one place
 
 
-def make_judge(settings: Settings, store: Store | None) -> Judge:
+def make_policy(settings: Settings, store: Store | None) -> CompletionPolicy:
     """Who gives automatic verdicts now: by what was learned from labels in `store`, if there is one, else by the prior.
 
     Raises:
         ConfigurationError: the prior cannot be read.
         StoreError: the database cannot be read.
     """
-    return judge_maker(settings, store)()
+    return policy_maker(settings, store)()
 
 
-def judge_maker(settings: Settings, store: Store | None) -> Callable[[], Judge]:
-    """Give what gives the judge of any later moment; the prior is read once, now.
+def policy_maker(settings: Settings, store: Store | None) -> Callable[[], CompletionPolicy]:
+    """Give what gives the policy of any later moment; the prior is read once, now.
 
     Raises:
         ConfigurationError: the prior cannot be read.
     """
     terms = make_terms(settings, read_prior(settings))
-    return lambda: terms.judge(store.calibrations.adopted() if store is not None else None)
+    return lambda: terms.policy(store.calibrations.adopted() if store is not None else None)
 
 
 def make_terms(settings: Settings, shipped: ShippedPrior) -> Terms:
     """Policy, prior and ways to learn."""
     from grader_daemon.calibration.lessons import Terms
-    from grader_daemon.domain.verdict import Policy
+    from grader_daemon.domain.verdict import VerdictSetting
 
-    return Terms(policy=Policy(settings.verdict), prior=shipped.prior, prior_better=shipped.validity.better)
+    return Terms(setting=VerdictSetting(settings.verdict), prior=shipped.prior, prior_better=shipped.validity.better)
 
 
 def read_prior(settings: Settings) -> ShippedPrior:
@@ -85,21 +85,21 @@ def read_prior(settings: Settings) -> ShippedPrior:
 
 
 def read_trust(settings: Settings, store: Store | None) -> Trust:
-    """Say how far the verdicts of the judge that `make_judge` gives can be trusted; loads nothing that grading needs.
+    """Say how far the verdicts of the policy that `make_policy` gives can be trusted; loads nothing that grading needs.
 
     Raises:
         ConfigurationError: the prior cannot be read.
         StoreError: the database cannot be read.
     """
-    from grader_daemon.calibration.judging import judge_in_force, trust_in
-    from grader_daemon.domain.verdict import Policy
+    from grader_daemon.calibration.judging import policy_in_force, trust_in
+    from grader_daemon.domain.verdict import VerdictSetting
     from grader_daemon.rules.prior import load_prior
 
     shipped = load_prior(settings.calibration_prior)
     adopted, look = (None, None) if store is None else (store.calibrations.adopted(), store.calibrations.last_look())
-    policy, better = Policy(settings.verdict), shipped.validity.better
-    judge = judge_in_force(policy, adopted, prior=shipped.prior.model, prior_better=better)
-    return trust_in(judge, look, shipped.validity)
+    setting, better = VerdictSetting(settings.verdict), shipped.validity.better
+    policy = policy_in_force(setting, adopted, prior=shipped.prior.model, prior_better=better)
+    return trust_in(policy, look, shipped.validity)
 
 
 def make_reports(settings: Settings, store: Store) -> WeeklyReports:
@@ -120,7 +120,7 @@ def make_calibrator(settings: Settings, store: Store) -> Calibrator:
     return Calibrator(store, make_terms(settings, read_prior(settings)), discrepancy=settings.quality_discrepancy)
 
 
-def make_examiner(settings: Settings, judge: Judge) -> Examiner:
+def make_examiner(settings: Settings, policy: CompletionPolicy) -> Examiner:
     """Rules, analyzer and grader; no database.
 
     Raises:
@@ -131,7 +131,7 @@ def make_examiner(settings: Settings, judge: Judge) -> Examiner:
 
     return Examiner(
         load_rules(settings.rules_file),
-        judge,
+        policy,
         zone=settings.zone,
         idle=timedelta(minutes=settings.idle_minutes),
         limits=settings.limits,
@@ -167,7 +167,7 @@ def make_ingest(
     from grader_daemon.pipeline.ingest import Ingest
     from grader_daemon.pipeline.record import Recorder
 
-    examiner = make_examiner(settings, make_judge(settings, store))
+    examiner = make_examiner(settings, make_policy(settings, store))
     return Ingest(
         examiner=examiner,
         recorder=Recorder(
@@ -220,7 +220,7 @@ def make_jobs(
         yield "courier", letters, [Delivery(letters, receivers, clock=utc_now)]
     if settings.scorer_setting is not None:
         checks = open_store(settings)
-        yield "judge", checks, [_make_quality_job(settings, checks)]
+        yield "scorer", checks, [_make_quality_job(settings, checks)]
 
 
 def make_scorer(settings: Settings) -> QualityScorer | None:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, configuration, settings
 
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
-from grader_daemon.domain.verdict import Judge
+from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.record import Recorder
@@ -73,7 +73,7 @@ def clock() -> Clock:
 @pytest.fixture
 def examiner(rules: Rules) -> Examiner:
     """Times without a zone are UTC."""
-    return Examiner(rules, Judge(), zone=UTC, idle=IDLE, limits=Limits(bytes=MAX_BYTES))
+    return Examiner(rules, CompletionPolicy(), zone=UTC, idle=IDLE, limits=Limits(bytes=MAX_BYTES))
 
 
 @pytest.fixture

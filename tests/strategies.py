@@ -32,7 +32,7 @@ from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
-from grader_daemon.domain.verdict import Policy, VerdictBy
+from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.storage import NewGrade
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
@@ -243,7 +243,7 @@ def calibration(**changes: object) -> Calibration:
         made_at=NOW,
         adopted=True,
         verdict_by=VerdictBy.RULES,
-        policy=Policy.AUTO,
+        policy=VerdictSetting.AUTO,
         labels=0,
         model=model(),
         evidence=evidence(),

@@ -11,7 +11,7 @@ from grader_daemon.api.labels import LabelKeeper
 from grader_daemon.calibration.prior import Provenance, Validity, is_free
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.completion_model import CompletionModel
-from grader_daemon.domain.verdict import Policy, VerdictBy
+from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.reports.trust import because_words
 
 _HISTORY = 20
@@ -35,7 +35,7 @@ class CalibrationState(msgspec.Struct, frozen=True, kw_only=True):
     newest first.
     """
 
-    policy: Policy
+    policy: VerdictSetting
     verdict_by: VerdictBy
     why: str
     model: str
@@ -70,12 +70,12 @@ class CalibrationKeeper(LabelKeeper):
         shipped = bootstrap.read_prior(self.settings)
         terms = bootstrap.make_terms(self.settings, shipped)
         adopted, look = calibrations.adopted(), calibrations.last_look()
-        judge = terms.judge(adopted)
-        model = judge.model or terms.prior.model
+        policy = terms.policy(adopted)
+        model = policy.model or terms.prior.model
         return CalibrationState(
-            policy=terms.policy,
-            verdict_by=judge.by,
-            why=because_words(terms.policy, terms.evidence(adopted)),
+            policy=terms.setting,
+            verdict_by=policy.by,
+            why=because_words(terms.setting, terms.evidence(adopted)),
             model=model.version,
             prior=terms.prior.version,
             provenance=shipped.provenance,

@@ -81,7 +81,7 @@ def check_settings(settings: Settings) -> list[str]:
     Raises:
         ConfigurationError: the rules or the prior are wrong.
     """
-    bootstrap.make_examiner(settings, bootstrap.make_judge(settings, None))
+    bootstrap.make_examiner(settings, bootstrap.make_policy(settings, None))
     zone = unknown_zone() if settings.zone is None else []
     given_by = settings.given.said_by("watch_roots")
     missing = [root for root in settings.watch_roots if not root.is_dir()]

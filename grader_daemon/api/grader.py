@@ -28,7 +28,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.ledger import ledger_path
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import Session
-from grader_daemon.domain.verdict import GradeVersion, Judge
+from grader_daemon.domain.verdict import CompletionPolicy, GradeVersion
 from grader_daemon.errors import GraderError, InputError, StoreError, UngradableError
 from grader_daemon.integrations.scorers import QualityScorer, as_scorer
 from grader_daemon.patterns.review import choose
@@ -52,7 +52,7 @@ class SelfGrader(CalibrationKeeper):
     """
 
     _made: Ingest | None = None
-    _judged = 0
+    _calibrated = 0
 
     def close(self) -> None:
         """Close the database."""
@@ -172,7 +172,7 @@ class SelfGrader(CalibrationKeeper):
         return compare_all(
             self._store.graded_paths(since=since),
             store=self._store,
-            examiner=bootstrap.make_examiner(settings, bootstrap.make_judge(settings, self._store)),
+            examiner=bootstrap.make_examiner(settings, bootstrap.make_policy(settings, self._store)),
             clock=bootstrap.utc_now,
             advance=advance,
         )
@@ -290,7 +290,7 @@ class SelfGrader(CalibrationKeeper):
 
     def _threshold(self) -> float:
         """Give the probability from which on the model in force says completed."""
-        model = bootstrap.make_judge(self.settings, self._store).model
+        model = bootstrap.make_policy(self.settings, self._store).model
         return THRESHOLD if model is None else model.threshold
 
     def _review_item(self, session_id: str, sampled: Sampling) -> ReviewItem:
@@ -307,17 +307,17 @@ class SelfGrader(CalibrationKeeper):
 
     @property
     def _ingest(self) -> Ingest:
-        """From path to row, by the judge that is in force now."""
+        """From path to row, by the policy that is in force now."""
         with self._lock:
             store = self._open_to_write()
             newest = store.calibrations.newest_number()
-            if self._made is None or self._judged != newest:
-                self._made, self._judged = bootstrap.make_ingest(self.settings, store), newest
+            if self._made is None or self._calibrated != newest:
+                self._made, self._calibrated = bootstrap.make_ingest(self.settings, store), newest
             return self._made
 
     def _examiner_maker(self) -> Callable[[], Examiner]:
-        """For helper processes: they get the judge as a value."""
-        return partial(bootstrap.make_examiner, self.settings, bootstrap.make_judge(self.settings, self._store))
+        """For helper processes: they get the policy as a value."""
+        return partial(bootstrap.make_examiner, self.settings, bootstrap.make_policy(self.settings, self._store))
 
     def _ingest_all(self, paths: list[str]) -> list[Recorded]:
         recorded: list[Recorded] = []
@@ -356,8 +356,8 @@ class SelfGrader(CalibrationKeeper):
         grades.append((stored.id, stored.grade))
 
     def _try_out(self, files: list[str]) -> GradingResult:
-        judge, trust = self._judge_to_try()
-        examiner = bootstrap.make_examiner(self.settings, judge)
+        policy, trust = self._policy_to_try()
+        examiner = bootstrap.make_examiner(self.settings, policy)
         grades: list[tuple[int | None, Grade]] = []
         skipped: list[tuple[str, str]] = []
         errors: list[tuple[str, str]] = []
@@ -373,13 +373,13 @@ class SelfGrader(CalibrationKeeper):
                     errors.append((file, "the file is gone or being written to"))
         return GradingResult(grades=grades, skipped=skipped, errors=errors, trust=trust)
 
-    def _judge_to_try(self) -> tuple[Judge, Trust]:
-        """The judge in force if there is a database to tell; none is made, nor changed, for a try."""
+    def _policy_to_try(self) -> tuple[CompletionPolicy, Trust]:
+        """The policy in force if there is a database to tell; none is made, nor changed, for a try."""
         try:
             with closing(bootstrap.open_store(self.settings, read_only=True)) as store:
-                return bootstrap.make_judge(self.settings, store), bootstrap.read_trust(self.settings, store)
+                return bootstrap.make_policy(self.settings, store), bootstrap.read_trust(self.settings, store)
         except StoreError:
-            return bootstrap.make_judge(self.settings, None), bootstrap.read_trust(self.settings, None)
+            return bootstrap.make_policy(self.settings, None), bootstrap.read_trust(self.settings, None)
 
     def _read_again(self, stored: StoredGrade) -> tuple[Session | None, str | None]:
         """Give the session as it is now, and why it is not there or not what was graded."""

@@ -50,7 +50,7 @@ def _compare(comparison: Comparison, before: Grade, entry: LedgerEntry, examined
             else:
                 comparison.add(before, under_the_same_word(after, before))
         case VanishedFile():
-            comparison.add(before, examiner.rejudge(before))
+            comparison.add(before, examiner.redecide(before))
         case BusyFile():
             comparison.pass_over("being written to")
         case _:

@@ -102,7 +102,7 @@ class UserService:
             ServiceError: somebody edited the unit and nothing was changed, systemd did not do it, or the daemon did
                 not get ready.
         """
-        bootstrap.make_examiner(settings, bootstrap.make_judge(settings, None))
+        bootstrap.make_examiner(settings, bootstrap.make_policy(settings, None))
         fit = _fit(settings, runtime=self._manager.runtime)
         unit = fitted_unit(fit, version=grader_daemon.__version__)
         before = self._manager.state(UNIT)

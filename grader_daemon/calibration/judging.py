@@ -7,16 +7,16 @@ import msgspec
 from grader_daemon.calibration.prior import Validity
 from grader_daemon.domain.calibration import FEWEST_LABELS, Calibration, Trust
 from grader_daemon.domain.completion_model import CompletionModel
-from grader_daemon.domain.verdict import Judge, Policy, VerdictBy
+from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy, VerdictSetting
 
 
-def judge_in_force(
-    policy: Policy, adopted: Calibration | None, *, prior: CompletionModel, prior_better: VerdictBy
-) -> Judge:
-    """Give the judge under a policy.
+def policy_in_force(
+    setting: VerdictSetting, adopted: Calibration | None, *, prior: CompletionModel, prior_better: VerdictBy
+) -> CompletionPolicy:
+    """Return the policy under a setting.
 
     Args:
-        policy: what is set.
+        setting: what is set.
         adopted: what was learned last from the user's labels.
         prior: the model that ships with the program, or that is set in its place.
         prior_better: whose verdict was the better one on sources that the prior had not seen.
@@ -24,7 +24,7 @@ def judge_in_force(
     model, better = prior, prior_better
     if adopted is not None and is_of(adopted, prior):
         model, better = adopted.model, adopted.evidence.better
-    return Judge(by=better if policy is Policy.AUTO else VerdictBy(policy.value), model=model)
+    return CompletionPolicy(by=better if setting is VerdictSetting.AUTO else VerdictBy(setting.value), model=model)
 
 
 def is_of(adopted: Calibration, prior: CompletionModel) -> bool:
@@ -32,16 +32,16 @@ def is_of(adopted: Calibration, prior: CompletionModel) -> bool:
     return adopted.evidence.prior == prior.version and adopted.model.features_version == prior.features_version
 
 
-def trust_in(judge: Judge, look: Calibration | None, validity: Validity) -> Trust:
-    """Say how far the judge in force can be trusted: by labels, if the last `look` was with it, else by its prior."""
-    is_model = judge.by is VerdictBy.MODEL
+def trust_in(policy: CompletionPolicy, look: Calibration | None, validity: Validity) -> Trust:
+    """Say how far the policy in force can be trusted: by labels, if the last `look` was with it, else by its prior."""
+    is_model = policy.by is VerdictBy.MODEL
     known = Trust(
-        version=judge.version,
-        by=judge.by,
+        version=policy.version,
+        by=policy.by,
         agreement=validity.model_matthews if is_model else validity.rules_matthews,
-        threshold=judge.model.threshold if is_model and judge.model is not None else None,
+        threshold=policy.model.threshold if is_model and policy.model is not None else None,
     )
-    if look is None or look.model != judge.model or look.evidence.counts.total < FEWEST_LABELS:
+    if look is None or look.model != policy.model or look.evidence.counts.total < FEWEST_LABELS:
         return known
     agreement = look.evidence.model if is_model else look.evidence.rules
     if agreement is None or (is_model and look.evidence.gain.value is None):

@@ -18,7 +18,7 @@ import msgspec
 
 from grader_daemon.calibration.agreement import agreement, bins, calibration
 from grader_daemon.calibration.crossvalidation import matthews_gain
-from grader_daemon.calibration.judging import is_of, judge_in_force
+from grader_daemon.calibration.judging import is_of, policy_in_force
 from grader_daemon.calibration.prior import Prior, is_free
 from grader_daemon.calibration.samples import Sample
 from grader_daemon.calibration.trial import Trial, guess, taught, tried
@@ -34,7 +34,7 @@ from grader_daemon.domain.calibration import (
 )
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.feedback import Label, Sampling
-from grader_daemon.domain.verdict import Judge, Policy, VerdictBy
+from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy, VerdictSetting
 
 _DAYS: Final = 7
 """Labels are looked at once in so many days; a look in the future was taken by a wrong clock."""
@@ -52,13 +52,13 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     `prior_better` is whose verdict was better on sources that the prior had not seen.
     """
 
-    policy: Policy
+    setting: VerdictSetting
     prior: Prior
     prior_better: VerdictBy
 
-    def judge(self, standing: Calibration | None) -> Judge:
-        """Give the judge in force, where `standing` was adopted last."""
-        return judge_in_force(self.policy, standing, prior=self.prior.model, prior_better=self.prior_better)
+    def policy(self, standing: Calibration | None) -> CompletionPolicy:
+        """Give the policy in force, where `standing` was adopted last."""
+        return policy_in_force(self.setting, standing, prior=self.prior.model, prior_better=self.prior_better)
 
     def evidence(self, standing: Calibration | None) -> Evidence:
         """Give what is known of whose verdict is better, where `standing` was adopted last."""
@@ -68,16 +68,16 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def noted(standing: Calibration | None, terms: Terms, now: datetime) -> Calibration | None:
-    """Give the record of the judge in force; None if the one adopted last tells of it already."""
-    judge = terms.judge(standing)
+    """Give the record of the policy in force; None if the one adopted last tells of it already."""
+    policy = terms.policy(standing)
     carried = standing if standing is not None and is_of(standing, terms.prior.model) else None
-    if carried is not None and carried.judge.version == judge.version and carried.policy is terms.policy:
+    if carried is not None and carried.completion_policy.version == policy.version and carried.policy is terms.setting:
         return None
     return Calibration(
         made_at=now,
         adopted=True,
-        verdict_by=judge.by,
-        policy=terms.policy,
+        verdict_by=policy.by,
+        policy=terms.setting,
         labels=0 if carried is None else carried.labels,
         model=terms.prior.model if carried is None else carried.model,
         evidence=Evidence(
@@ -85,7 +85,7 @@ def noted(standing: Calibration | None, terms: Terms, now: datetime) -> Calibrat
             better=terms.prior_better if carried is None else carried.evidence.better,
             by_labels=carried is not None and carried.evidence.by_labels,
             why=_why_noted(standing, terms),
-            before=None if standing is None else standing.judge.version,
+            before=None if standing is None else standing.completion_policy.version,
         ),
     )
 
@@ -113,7 +113,7 @@ def learned(
     samples = [_sample(label) for label in fit]
     known = [features for features in history if len(features) == len(terms.prior.names)]
     trial = tried(terms.prior, samples, known)
-    before = terms.judge(standing)
+    before = terms.policy(standing)
     in_force = before.model or terms.prior.model
     model, why = _of_all(trial, in_force, samples, known), _why(trial, terms.prior)
     if standing is not None and model.version != in_force.version:
@@ -122,7 +122,9 @@ def learned(
             model, why = in_force, "the weights in force do better on the labels that came since they were made"
     shown = _better(trial, samples)
     better = shown or terms.prior_better
-    after = Judge(by=better if terms.policy is Policy.AUTO else VerdictBy(terms.policy.value), model=model)
+    after = CompletionPolicy(
+        by=better if terms.setting is VerdictSetting.AUTO else VerdictBy(terms.setting.value), model=model
+    )
     known_before = terms.evidence(standing)
     is_news = (better, shown is not None) != (known_before.better, known_before.by_labels)
     shift, turned = _shift(in_force, model, samples)
@@ -130,7 +132,7 @@ def learned(
         made_at=now,
         adopted=after.version != before.version or is_news,
         verdict_by=after.by,
-        policy=terms.policy,
+        policy=terms.setting,
         labels=len(samples),
         model=model,
         evidence=Evidence(
@@ -285,9 +287,9 @@ def _why(trial: Trial, prior: Prior) -> str:
 
 def _why_noted(standing: Calibration | None, terms: Terms) -> str:
     if standing is None:
-        return "the first judge of this database"
+        return "the first record of this database"
     if not is_of(standing, terms.prior.model):
         return f"another prior: {terms.prior.version}"
-    if standing.policy is not terms.policy:
-        return f"the setting verdict is {terms.policy} now, it was {standing.policy}"
-    return "another judge is in force"
+    if standing.policy is not terms.setting:
+        return f"the setting verdict is {terms.setting} now, it was {standing.policy}"
+    return "another policy is in force"

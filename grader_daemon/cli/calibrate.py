@@ -29,5 +29,5 @@ def command(*, grader: CalibrationKeeper, dry_run: bool, as_json: bool) -> None:
         output.line("Nothing was written.")
     elif made.number is None:
         output.line("Another calibration was adopted at the same time; this one was given up.")
-    elif made.judge.version != made.evidence.before:
+    elif made.completion_policy.version != made.evidence.before:
         output.line("A daemon that runs grades everything again within a minute; without one: grader-daemon regrade.")

@@ -98,8 +98,11 @@ def _print_history(history: Sequence[Calibration]) -> None:
     if history:
         output.line()
         output.table(
-            ("on", "labels", "adopted", "judge", "why"),
-            [(each.made_at, each.labels, each.adopted, each.judge.version, each.evidence.why) for each in history],
+            ("on", "labels", "adopted", "policy", "why"),
+            [
+                (each.made_at, each.labels, each.adopted, each.completion_policy.version, each.evidence.why)
+                for each in history
+            ],
         )
 
 

@@ -13,18 +13,20 @@ import structlog
 
 from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.domain.calibration import Calibration
-from grader_daemon.domain.verdict import Judge
+from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.storage import Store
 
 _LOOK_SECONDS = 10.0
 
 
-class JudgeWatch:
-    """Gives the ingest another examiner, and the backlog work, when another judge came into force."""
+class ModelReload:
+    """Gives the ingest another examiner, and the backlog work, when another policy came into force."""
 
-    def __init__(self, *, store: Store, ingest: Ingest, backlog: Backlog, make_judge: Callable[[], Judge]) -> None:
-        """`make_judge` gives the judge that is in force now.
+    def __init__(
+        self, *, store: Store, ingest: Ingest, backlog: Backlog, make_policy: Callable[[], CompletionPolicy]
+    ) -> None:
+        """`make_policy` gives the policy that is in force now.
 
         Raises:
             StoreError: the database cannot be read.
@@ -32,7 +34,7 @@ class JudgeWatch:
         self._store = store
         self._ingest = ingest
         self._backlog = backlog
-        self._make_judge = make_judge
+        self._make_policy = make_policy
         self._log = structlog.get_logger()
         self._seen = store.calibrations.newest_number()
         self._next_look = 0.0
@@ -53,7 +55,7 @@ class JudgeWatch:
         self._seen = newest
 
     def _take_up(self, adopted: Calibration) -> None:
-        examiner = self._ingest.examiner.judged_by(self._make_judge())
+        examiner = self._ingest.examiner.with_policy(self._make_policy())
         if examiner.rules_version != self._ingest.examiner.rules_version:
             self._ingest.examiner = examiner
             self._backlog.begin_anew(examiner.rules_version)
@@ -65,7 +67,7 @@ class JudgeWatch:
             "calibration.updated",
             level="notice",
             before=adopted.evidence.before,
-            now=adopted.judge.version,
+            now=adopted.completion_policy.version,
             policy=adopted.policy,
             labels=adopted.labels,
             better_by=None if gain is None else round(gain, 4),

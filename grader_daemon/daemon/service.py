@@ -21,7 +21,7 @@ from grader_daemon import bootstrap
 from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.debounce import Debouncer
 from grader_daemon.daemon.health import Health
-from grader_daemon.daemon.judge_watch import JudgeWatch
+from grader_daemon.daemon.judge_watch import ModelReload
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.daemon.reading_mark import ReadingMark
@@ -159,11 +159,11 @@ class Service:
             batch_sessions=self._settings.batch_sessions,
             batch_seconds=self._settings.batch_milliseconds / 1000,
             pulse=self._worker_pulse,
-            judge_watch=JudgeWatch(
+            judge_watch=ModelReload(
                 store=self._store,
                 ingest=ingest,
                 backlog=self._backlog,
-                make_judge=bootstrap.judge_maker(self._settings, self._store),
+                make_policy=bootstrap.policy_maker(self._settings, self._store),
             ),
             on_busy=self._notice_path,
             on_batch=self._after_batch,

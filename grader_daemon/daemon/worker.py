@@ -10,7 +10,7 @@ from time import monotonic
 import structlog
 
 from grader_daemon.daemon.backlog import Backlog
-from grader_daemon.daemon.judge_watch import JudgeWatch
+from grader_daemon.daemon.judge_watch import ModelReload
 from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.domain.analysis import SessionState
@@ -37,7 +37,7 @@ class Worker:
         batch_sessions: int,
         batch_seconds: float,
         pulse: Pulse,
-        judge_watch: JudgeWatch,
+        judge_watch: ModelReload,
         on_busy: Callable[[str], None],
         on_batch: Callable[[], None],
     ) -> None:
@@ -50,7 +50,7 @@ class Worker:
             batch_sessions: at most so many to a transaction.
             batch_seconds: a transaction gathers for so long.
             pulse: beats while the thread moves.
-            judge_watch: looks for a new judge between two batches.
+            judge_watch: looks for another policy between two batches.
             on_busy: told of files that changed while they were read.
             on_batch: called when what was taken is done with, at least every few seconds.
         """

@@ -8,7 +8,7 @@ import msgspec
 
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.verdict import Judge, Policy, VerdictBy
+from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy, VerdictSetting
 
 FEWEST_LABELS = 50
 """With fewer labels of their own, people are told that nothing is calibrated for them yet."""
@@ -36,7 +36,7 @@ class ReliabilityBin(msgspec.Struct, frozen=True):
 
 
 class Trust(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the verdicts of the judge `version`, in force now, can be trusted; `by` is who decides under it.
+    """How far the verdicts of the policy `version`, in force now, can be trusted; `by` is who decides under it.
 
     `labels` are those of people here that say so, 0 as long as they are fewer than `FEWEST_LABELS`. `agreement` is the
     Matthews correlation of such verdicts, -1 to 1, with these labels, else with the truth in places that the prior had
@@ -81,7 +81,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     `prior` is the version of the prior that it started from, `better` whose verdict is known to be the better one, by
     labels if `by_labels`, else by the sources that the prior had not seen. `why` says in a sentence what was decided,
-    `before` is the version of the judge before. `seen` is the id of the newest feedback that was looked at, `sessions`
+    `before` is the version of the policy before. `seen` is the id of the newest feedback that was looked at, `sessions`
     how many finished sessions said what is ordinary; both are 0 where none was looked at: then the rest is empty.
 
     `gain` is by how much the Brier score of sessions that were not learned from is lower than the prior's. `shift` is
@@ -108,7 +108,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    """One look at labels and sessions, or one change of policy.
+    """One look at labels and sessions, or one change of the setting.
 
     `model` is the one in force then, the new one if `adopted`. `verdict_by` is who decides under it. `number` is None
     until it is kept.
@@ -118,12 +118,12 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     made_at: datetime
     adopted: bool
     verdict_by: VerdictBy
-    policy: Policy
+    policy: VerdictSetting
     labels: int
     model: CompletionModel
     evidence: Evidence
 
     @property
-    def judge(self) -> Judge:
+    def completion_policy(self) -> CompletionPolicy:
         """What gave verdicts from then on, if it was adopted."""
-        return Judge(by=self.verdict_by, model=self.model)
+        return CompletionPolicy(by=self.verdict_by, model=self.model)

@@ -32,7 +32,7 @@ class Outcome(StrEnum):
     NO_ANSWER = "no_answer"
 
 
-class Policy(StrEnum):
+class VerdictSetting(StrEnum):
     """Whose word it is to be: always the rules', always the model's, or that of the one known to be better."""
 
     AUTO = "auto"
@@ -52,7 +52,7 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
     unsure: bool = False
 
 
-class Judge(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class CompletionPolicy(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What gives automatic verdicts: `by` is `RULES` or `MODEL`. Without a model nothing is estimated."""
 
     by: VerdictBy = VerdictBy.RULES
@@ -88,15 +88,15 @@ class GradeVersion(msgspec.Struct, frozen=True):
     @classmethod
     def read(cls, text: str) -> GradeVersion:
         """Take `Grade.rules_version` apart."""
-        rules, _, judge = text.partition("+")
-        model, _, by = judge.rpartition(".")
+        rules, _, policy = text.partition("+")
+        model, _, by = policy.rpartition(".")
         if by not in {VerdictBy.RULES, VerdictBy.MODEL}:
             return cls(text, None, None)
         return cls(rules, None if model == _NO_MODEL else model, VerdictBy(by))
 
     @property
-    def judge(self) -> str | None:
-        """The version of the judge, see `Judge.version`; None before there were any."""
+    def policy(self) -> str | None:
+        """The version of the policy, see `CompletionPolicy.version`; None before there were any."""
         return None if self.by is None else f"{self.model or _NO_MODEL}.{self.by}"
 
     def __str__(self) -> str:
@@ -116,6 +116,6 @@ def level_version(prior: str, digest: str) -> str:
     return f"{prior}~{digest}"
 
 
-def rejudged_version(version: str, judge: Judge) -> str:
-    """Give the version of a grade that another judge judged, under the rules that it was made with."""
-    return f"{GradeVersion.read(version).rules}+{judge.version}"
+def redecided_version(version: str, policy: CompletionPolicy) -> str:
+    """Give the version of a grade that another policy gave, under the rules that it was made with."""
+    return f"{GradeVersion.read(version).rules}+{policy.version}"

@@ -19,8 +19,8 @@ _CLAUSE_END = re.compile(r"[.;:!?,()\n\u2013\u2014]")
 _WORD = re.compile(r"\w+")
 
 
-class CompletionJudge:
-    """Judges completion under one set of rules."""
+class RuleClassifier:
+    """Classifies sessions as completed or not, under one set of rules."""
 
     def __init__(self, rules: CompletionRules) -> None:
         self._rules = rules
@@ -32,7 +32,7 @@ class CompletionJudge:
             ]
         )
 
-    def judge(self, analysis: Analysis) -> tuple[bool, list[Reason]]:
+    def classify(self, analysis: Analysis) -> tuple[bool, list[Reason]]:
         """Give the verdict and every sign that was seen. An interrupted session is never completed."""
         reasons = self._signs(analysis)
         completed = sum([reason.effect or 0 for reason in reasons]) > 0

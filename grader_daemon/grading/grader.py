@@ -13,28 +13,28 @@ from grader_daemon.domain.feedback import automatic, under_the_same_word
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session
-from grader_daemon.domain.verdict import Decision, Judge, VerdictBy, rejudged_version
-from grader_daemon.grading.completion import CompletionJudge
-from grader_daemon.grading.efficiency import judge_efficiency
-from grader_daemon.grading.quality import judge_quality
-from grader_daemon.grading.recovery import judge_recovery
+from grader_daemon.domain.verdict import CompletionPolicy, Decision, VerdictBy, redecided_version
+from grader_daemon.grading.completion import RuleClassifier
+from grader_daemon.grading.efficiency import grade_efficiency
+from grader_daemon.grading.quality import grade_quality
+from grader_daemon.grading.recovery import grade_recovery
 
 _BY_MODEL = Reason("task_completed", "completion.model", None)
 
 
 class Grader:
-    """Grades analysed sessions under one set of rules and one judge; safe to share among threads."""
+    """Grades analysed sessions under one set of rules and one policy; safe to share among threads."""
 
-    def __init__(self, rules: Rules, judge: Judge, *, zone: tzinfo | None) -> None:
+    def __init__(self, rules: Rules, policy: CompletionPolicy, *, zone: tzinfo | None) -> None:
         """`zone` is where days begin; None means the machine's."""
         self._rules = rules
-        self._judge = judge
-        self.version = f"{rules.version}+{judge.version}"
+        self._policy = policy
+        self.version = f"{rules.version}+{policy.version}"
         self._zone = zone
-        self._completion = CompletionJudge(rules.completion)
+        self._classifier = RuleClassifier(rules.completion)
 
     def grade(self, session: Session, analysis: Analysis, *, now: datetime, written_at: datetime) -> Grade:
-        """Judge one session.
+        """Grade one session.
 
         Args:
             session: what was read.
@@ -42,13 +42,13 @@ class Grader:
             now: the moment of grading.
             written_at: last change of the file; stands in for a session's missing end.
         """
-        by_rules, completion_reasons = self._completion.judge(analysis)
+        by_rules, completion_reasons = self._classifier.classify(analysis)
         scored = analysis.tool_calls > 0 or analysis.answered
         features = analysis.features if scored else ()
-        decision = self._judge.decide(features, by_rules=by_rules)
-        efficiency, efficiency_reason = judge_efficiency(analysis, self._rules.efficiency)
-        quality, quality_reasons = judge_quality(analysis, self._rules.quality)
-        recovered, recovery_reason = judge_recovery(analysis)
+        decision = self._policy.decide(features, by_rules=by_rules)
+        efficiency, efficiency_reason = grade_efficiency(analysis, self._rules.efficiency)
+        quality, quality_reasons = grade_quality(analysis, self._rules.quality)
+        recovered, recovery_reason = grade_recovery(analysis)
         errors = analysis.errors
         ended_at = session.updated_at or written_at
         return Grade(
@@ -97,11 +97,11 @@ class Grader:
             unsure=decision.unsure,
         )
 
-    def rejudge(self, grade: Grade) -> Grade:
+    def redecide(self, grade: Grade) -> Grade:
         """Give the grade of a session that cannot be read again, judged anew from what is kept of it."""
         bare = automatic(grade)
         by_rules = bare.task_completed if grade.rules_completed is None else grade.rules_completed
-        decision = self._judge.decide(grade.features, by_rules=by_rules)
+        decision = self._policy.decide(grade.features, by_rules=by_rules)
         rules_said = [reason for reason in grade.reasons if reason.rule != _BY_MODEL.rule]
         judged = msgspec.structs.replace(
             bare,
@@ -109,7 +109,7 @@ class Grader:
             p_completed=decision.likely,
             verdict_by=decision.by,
             reasons=tuple(_with_model(rules_said, decision)),
-            rules_version=rejudged_version(grade.rules_version, self._judge),
+            rules_version=redecided_version(grade.rules_version, self._policy),
             unsure=decision.unsure,
         )
         return under_the_same_word(judged, grade)

@@ -12,7 +12,7 @@ from grader_daemon.domain.rules import QualityRules
 _SCORE = "response_quality"
 
 
-def judge_quality(analysis: Analysis, rules: QualityRules) -> tuple[int, list[Reason]]:
+def grade_quality(analysis: Analysis, rules: QualityRules) -> tuple[int, list[Reason]]:
     """Give the sum of all effects, clamped to 1-5 and then rounded half up."""
     reasons = [Reason(_SCORE, "quality.base", rules.base)]
     if analysis.final_answer:

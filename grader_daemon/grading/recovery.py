@@ -9,7 +9,7 @@ _SCORE = "errors_recovered"
 _NO_FAILURES = Reason(_SCORE, "recovery.no_failures", None)
 
 
-def judge_recovery(analysis: Analysis) -> tuple[bool, Reason]:
+def grade_recovery(analysis: Analysis) -> tuple[bool, Reason]:
     """Recovered: no error at all, or a success after the last one and an answer at the end."""
     errors = analysis.errors
     if not errors:

@@ -58,7 +58,7 @@ class Calibrator:
         self._discrepancy = discrepancy
 
     def note_policy(self, now: datetime) -> Calibration | None:
-        """Record the judge in force if the newest record tells of another, or of another policy."""
+        """Record the policy in force if the newest record tells of another, or of another setting."""
         with self._store.transaction():
             standing = self._store.calibrations.adopted()
             record = noted(standing, self._terms, now)
@@ -109,8 +109,8 @@ class Calibrator:
 
     def _keep(self, standing: Calibration | None, record: Calibration) -> Calibration:
         """Write a record. What is normal for completion is learned anew where other verdicts are given from now on."""
-        judges = [each.judge for each in (standing, record) if each is not None]
-        is_other = len({judge.version for judge in judges}) > 1 or standing is None
-        if record.adopted and is_other and any(judge.by is VerdictBy.MODEL for judge in judges):
+        policies = [each.completion_policy for each in (standing, record) if each is not None]
+        is_other = len({policy.version for policy in policies}) > 1 or standing is None
+        if record.adopted and is_other and any(policy.by is VerdictBy.MODEL for policy in policies):
             self._store.alerts.forget(Metric.COMPLETION_RATE)
         return self._store.calibrations.add(record)

@@ -22,7 +22,7 @@ from grader_daemon.domain.ledger import NOWHERE, FileStamp, FileState, LedgerEnt
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session, Skipped, SkipReason
-from grader_daemon.domain.verdict import Judge
+from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
 from grader_daemon.grading import Grader
 from grader_daemon.parsing import companion
@@ -93,12 +93,12 @@ Examined = GradedFile | SkippedFile | TroubledFile | UnchangedFile | VanishedFil
 
 
 class Examiner:
-    """Reads, parses, analyses and grades single files under one set of rules and one judge."""
+    """Reads, parses, analyses and grades single files under one set of rules and one policy."""
 
     def __init__(
         self,
         rules: Rules,
-        judge: Judge,
+        policy: CompletionPolicy,
         *,
         zone: tzinfo | None,
         idle: timedelta,
@@ -108,36 +108,36 @@ class Examiner:
         """Set up. Below one of `roots`, no link is followed on the way to a file."""
         self.rules = rules
         self.limits = limits
-        self._judge = judge
+        self._policy = policy
         self._zone = zone
         self._idle = idle
         self._roots = roots
         self._analyzer = Analyzer(rules)
-        self._grader = Grader(rules, judge, zone=zone)
+        self._grader = Grader(rules, policy, zone=zone)
         self.rules_version = self._grader.version
 
-    def judged_by(self, judge: Judge) -> Examiner:
-        """Give an examiner with the same rules and another judge."""
-        return self._made_of(judge)()
+    def with_policy(self, policy: CompletionPolicy) -> Examiner:
+        """Give an examiner with the same rules and another policy."""
+        return self._made_of(policy)()
 
     def __reduce__(self) -> tuple[Callable[[], Examiner], tuple[()]]:
         """It goes to another process as what it is made of."""
-        return self._made_of(self._judge), ()
+        return self._made_of(self._policy), ()
 
-    def _made_of(self, judge: Judge) -> Callable[[], Examiner]:
+    def _made_of(self, policy: CompletionPolicy) -> Callable[[], Examiner]:
         return partial(
             Examiner,
             self.rules,
-            judge,
+            policy,
             zone=self._zone,
             idle=self._idle,
             limits=self.limits,
             roots=self._roots,
         )
 
-    def rejudge(self, grade: Grade) -> Grade:
+    def redecide(self, grade: Grade) -> Grade:
         """Give the grade of a session whose file is gone, judged anew from what is kept of it."""
-        return self._grader.rejudge(grade)
+        return self._grader.redecide(grade)
 
     def examine(self, path: str, *, now: datetime, known: LedgerEntry | None = None) -> Examined:
         """Look at one file. `known` is its ledger row; the same content is not graded twice."""

@@ -153,4 +153,4 @@ class Ingest:
     def _save_once(self, gathered: Sequence[Gathered]) -> list[Recorded]:
         now = self._clock()
         with self._store.transaction():
-            return self._recorder.record(gathered, now=now, rejudge=self.examiner.rejudge)
+            return self._recorder.record(gathered, now=now, redecide=self.examiner.redecide)

@@ -14,7 +14,7 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import InputError, ParseError, ReadError
-from grader_daemon.grading.completion import CompletionJudge
+from grader_daemon.grading.completion import RuleClassifier
 from grader_daemon.pipeline.discovery import Walk
 from grader_daemon.pipeline.label_file import read_label_file
 from grader_daemon.pipeline.reading import look_at, read_file, read_session
@@ -33,7 +33,7 @@ class Sampler:
 
     def __init__(self, rules: Rules) -> None:
         self._analyzer = Analyzer(rules)
-        self._judge = CompletionJudge(rules.completion)
+        self._classifier = RuleClassifier(rules.completion)
 
     def analyze(self, session: Session) -> Analysis:
         """Analyse a session that is over."""
@@ -47,7 +47,7 @@ class Sampler:
             completed=label.completed,
             task=label.task or asked,
             source=label.source,
-            by_rules=self._judge.judge(analysis)[0],
+            by_rules=self._classifier.classify(analysis)[0],
         )
 
 

@@ -76,18 +76,18 @@ class Recorder:
         gathered: Sequence[tuple[Examined, LedgerEntry | None]],
         *,
         now: datetime,
-        rejudge: Callable[[Grade], Grade],
+        redecide: Callable[[Grade], Grade],
     ) -> list[Recorded]:
         """Write many ingests, each with the file's ledger row before; call it inside `Store.transaction`.
 
-        `rejudge` gives the grade of a session whose file cannot be read any more, as it would be judged now.
+        `redecide` gives the grade of a session whose file cannot be read any more, as it would be judged now.
         """
         batch = _Batch(
             self._store,
             now,
             retry_pauses=self._retry_pauses,
             asked_again_within=self._asked_again_within,
-            rejudge=rejudge,
+            redecide=redecide,
         )
         return batch.record(gathered)
 
@@ -102,13 +102,13 @@ class _Batch:
         *,
         retry_pauses: tuple[timedelta, ...],
         asked_again_within: timedelta,
-        rejudge: Callable[[Grade], Grade],
+        redecide: Callable[[Grade], Grade],
     ) -> None:
         self._store = store
         self._now = now
         self._retry_pauses = retry_pauses
         self._asked_again_within = asked_again_within
-        self._rejudge = rejudge
+        self._redecide = redecide
         self._unreadable: list[str] = []
         self._gathered = Identities()
         self._grades: dict[str, NewGrade] = {}
@@ -135,7 +135,7 @@ class _Batch:
         self._gathered, self._grades, self._entries = Identities(), {}, {}
         self._skipped.clear()
         self._related = None
-        self._rejudge_unreadable()
+        self._redecide_unreadable()
 
     def _record(self, examined: Examined, known: LedgerEntry | None) -> Recorded:
         """Gather the rows of one ingest."""
@@ -157,13 +157,13 @@ class _Batch:
                 return Recorded(path=examined.path, happened=Happened.BUSY)
         assert_never(examined)
 
-    def _rejudge_unreadable(self) -> None:
+    def _redecide_unreadable(self) -> None:
         """Grades whose files are gone keep what was read of them; only the verdict follows model and policy."""
         paths, self._unreadable = self._unreadable, []
         if paths:
             stored = self._store.grades_of_files(paths)
-            rejudged = [(grade, self._rejudge(grade)) for grade in stored]
-            self._store.save_verdicts([(old, new) for old, new in rejudged if old != new])
+            redecided = [(grade, self._redecide(grade)) for grade in stored]
+            self._store.save_verdicts([(old, new) for old, new in redecided if old != new])
 
     def _record_grade(self, examined: GradedFile) -> Recorded:
         identity = examined.identity

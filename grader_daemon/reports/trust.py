@@ -17,7 +17,7 @@ from grader_daemon.domain.calibration import (
     ReliabilityBin,
 )
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.verdict import Policy
+from grader_daemon.domain.verdict import VerdictSetting
 from grader_daemon.reports.numbers import DASH, MINUS, UNKNOWN
 
 AGREEMENT_ROWS: Final = (
@@ -40,10 +40,10 @@ def calibration_lines(made: Calibration) -> Iterator[str]:
     if not made.adopted:
         yield "Nothing changes."
         return
-    if made.judge.version == evidence.before:
+    if made.completion_policy.version == evidence.before:
         yield "That is kept in mind; weights and verdicts stay as they are."
         return
-    yield f"Adopted: {evidence.before} becomes {made.judge.version}."
+    yield f"Adopted: {evidence.before} becomes {made.completion_policy.version}."
     if not evidence.counts.total:
         yield f"The level is that of {evidence.sessions} finished sessions."
         return
@@ -67,9 +67,9 @@ def label_words(counts: LabelCounts) -> str:
     return f"{counts.total} label{'s' if counts.total != 1 else ''} to learn from ({said}){others}{few}"
 
 
-def because_words(policy: Policy, evidence: Evidence) -> str:
+def because_words(policy: VerdictSetting, evidence: Evidence) -> str:
     """Say why it is the rules, or the model, that decide."""
-    if policy is not Policy.AUTO:
+    if policy is not VerdictSetting.AUTO:
         return f"the setting verdict says {policy}"
     if evidence.by_labels:
         return f"by people's labels the {evidence.better} did better on sessions that were not learned from"

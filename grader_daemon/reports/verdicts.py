@@ -77,5 +77,5 @@ def _trusted(grade: Grade, trust: Trust) -> tuple[str, ...]:
 
 
 def _is_of(grade: Grade, trust: Trust) -> bool:
-    """Was the grade given by the judge that is in force, of which `trust` speaks?"""
-    return GradeVersion.read(grade.rules_version).judge == trust.version
+    """Was the grade given by the policy that is in force, of which `trust` speaks?"""
+    return GradeVersion.read(grade.rules_version).policy == trust.version

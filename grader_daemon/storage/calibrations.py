@@ -8,7 +8,7 @@ import msgspec
 
 from grader_daemon.domain.calibration import Calibration, Evidence
 from grader_daemon.domain.completion_model import CompletionModel
-from grader_daemon.domain.verdict import Policy, VerdictBy
+from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.storage.database import Database
 from grader_daemon.storage.features import to_features
 from grader_daemon.storage.rows import known_moment, to_text
@@ -95,7 +95,7 @@ def _to_calibration(row: tuple[Any, ...]) -> Calibration | None:
             made_at=known_moment(row[1]),
             adopted=bool(row[2]),
             verdict_by=VerdictBy(row[3]),
-            policy=Policy(row[4]),
+            policy=VerdictSetting(row[4]),
             labels=row[5],
             model=_decode_model(row[6]),
             evidence=_decode_evidence(row[7]),

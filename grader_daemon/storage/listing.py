@@ -160,12 +160,12 @@ class SessionList:
     def add(self, session_ids: Sequence[str]) -> None:
         """Put sessions on the list as their grades are now."""
         execute, these = self._database.connection.execute, listed(session_ids)
-        self.judge(session_ids)
+        self.update_verdicts(session_ids)
         for facets in (_TOOLS, _ERRORS):
             execute(f"INSERT OR IGNORE INTO session_facets {facets} AND {_THESE}", (these,))
         execute(f"INSERT INTO session_words (rowid, task_summary) {_WORDS} AND {_THESE}", (these,))
 
-    def judge(self, session_ids: Sequence[str]) -> None:
+    def update_verdicts(self, session_ids: Sequence[str]) -> None:
         """Let the list say what the verdicts on sessions are now, of which nothing else changed."""
         self._database.connection.execute(
             f"INSERT OR REPLACE INTO session_list ({', '.join(_VALUES)}) {LIST_AS_GRADED} WHERE {_THESE}",

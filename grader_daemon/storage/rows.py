@@ -89,7 +89,7 @@ VERDICT_COLUMNS = (
     "automatic_quality",
     "unsure",
 )
-"""The details that another judge changes, or a person's word."""
+"""The details that another policy changes, or a person's word."""
 FAILURE_COLUMNS = (
     "session_id",
     "message_index",

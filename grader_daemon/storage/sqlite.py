@@ -186,7 +186,7 @@ class Store(Ledger):
         return [each.grade for each in stored.values() if each.detailed and each.grade.session_file in entries]
 
     def save_verdicts(self, changes: Sequence[tuple[Grade, Grade]]) -> None:
-        """Let grades say what they would say by another judge (each as it was and as it is), and count them so."""
+        """Let grades say what they would say by another policy (each as it was and as it is), and count them so."""
         self._count(added=[new for _, new in changes], removed=[old for old, _ in changes])
         many = self.connection.executemany
         many(
@@ -198,7 +198,7 @@ class Store(Ledger):
             "UPDATE session_files SET rules_version = ? WHERE path = ? AND state = 'graded'",
             [(new.rules_version, new.session_file) for _, new in changes],
         )
-        self.list.judge([new.session_id for _, new in changes])
+        self.list.update_verdicts([new.session_id for _, new in changes])
 
     def give(self, said: Sequence[Said], *, now: datetime) -> list[Feedback]:
         """Keep what people say of graded sessions, of each once, and let it stand; call it inside a transaction.

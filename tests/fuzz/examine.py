@@ -16,7 +16,7 @@ from grader_daemon.domain.analysis import Analysis
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.limits import LONGEST_NAME, MOST_SIGNS, MOST_TOOLS
 from grader_daemon.domain.session import Session, Skipped
-from grader_daemon.domain.verdict import Judge
+from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import ParseError
 from grader_daemon.grading import Grader
 from grader_daemon.parsing import parse
@@ -56,7 +56,7 @@ def grade(session: Session) -> Grade:
 @lru_cache(maxsize=1)
 def _stages() -> tuple[Analyzer, Grader]:
     rules = load_rules()
-    return Analyzer(rules), Grader(rules, Judge(), zone=UTC)
+    return Analyzer(rules), Grader(rules, CompletionPolicy(), zone=UTC)
 
 
 def _check_line(text: str) -> None:

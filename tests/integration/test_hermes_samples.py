@@ -17,7 +17,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session, Skipped, SkipReason
-from grader_daemon.domain.verdict import Judge
+from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.grading import Grader
 from grader_daemon.parsing import companion, parse, recognise
 from grader_daemon.pipeline.examine import Examiner
@@ -226,7 +226,9 @@ def read(name: str) -> Session | Skipped:
 def graded(name: str, rules: Rules) -> Grade:
     session = read(name)
     assert isinstance(session, Session)
-    return Grader(rules, Judge(), zone=UTC).grade(session, Analyzer(rules).analyze(session), now=NOW, written_at=NOW)
+    return Grader(rules, CompletionPolicy(), zone=UTC).grade(
+        session, Analyzer(rules).analyze(session), now=NOW, written_at=NOW
+    )
 
 
 def test_every_file_is_accounted_for() -> None:
@@ -296,7 +298,7 @@ def arranged(order: str, files: Sequence[str]) -> list[str]:
 def ingest_all(paths: list[str], *, batch: int, rules: Rules, store: Store) -> None:
     """Ingest in this order, so many in a transaction."""
     clock = Clock()
-    examiner = Examiner(rules, Judge(), zone=UTC, idle=timedelta(days=36500), limits=Limits(bytes=MAX_BYTES))
+    examiner = Examiner(rules, CompletionPolicy(), zone=UTC, idle=timedelta(days=36500), limits=Limits(bytes=MAX_BYTES))
     ingest = Ingest(
         examiner=examiner,
         recorder=Recorder(store, retry_pauses=(timedelta(1),), asked_again_within=timedelta(2)),

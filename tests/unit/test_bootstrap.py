@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader_daemon.bootstrap import judge_maker
+from grader_daemon.bootstrap import policy_maker
 from grader_daemon.rules.prior import load_prior, prior_text
 from grader_daemon.settings import load_settings
 from grader_daemon.storage import Store
@@ -12,9 +12,9 @@ def test_a_prior_is_read_once(store: Store, tmp_path: Path) -> None:
     """Files of ours are opened when the daemon begins, not when it may be out of descriptors."""
     path = tmp_path / "prior.json"
     path.write_text(prior_text(load_prior()))
-    make_judge = judge_maker(load_settings(calibration_prior=path), store)
-    judge = make_judge()
+    make_policy = policy_maker(load_settings(calibration_prior=path), store)
+    policy = make_policy()
 
     path.unlink()
 
-    assert make_judge() == judge
+    assert make_policy() == policy

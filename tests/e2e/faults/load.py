@@ -18,7 +18,7 @@ from types import TracebackType
 
 import apsw
 
-from grader_daemon.bootstrap import make_judge
+from grader_daemon.bootstrap import make_policy
 from grader_daemon.domain.limits import Limits
 from grader_daemon.pipeline.discovery import Walk
 from grader_daemon.pipeline.examine import Examiner
@@ -163,12 +163,12 @@ def assert_nothing_lost_or_twice(
 
 def undisturbed(folder: Path) -> dict[str, Row]:
     """Grade the files below `folder` into a database of their own; gives the rows by session id."""
-    judge = make_judge(load_settings(), None)
+    policy = make_policy(load_settings(), None)
     with TemporaryDirectory() as aside:
         database = Path(aside) / "grades.db"
         with closing(Store(database, host=gethostname())) as store:
             ingest = Ingest(
-                examiner=Examiner(load_rules(), judge, zone=UTC, idle=_IDLE, limits=Limits()),
+                examiner=Examiner(load_rules(), policy, zone=UTC, idle=_IDLE, limits=Limits()),
                 recorder=Recorder(store, retry_pauses=(), asked_again_within=timedelta(2)),
                 store=store,
                 clock=now,

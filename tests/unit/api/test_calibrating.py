@@ -7,7 +7,7 @@ import pytest
 
 from grader_daemon import SelfGrader
 from grader_daemon.analysis.features import FEATURES
-from grader_daemon.domain.verdict import GradeVersion, Policy, VerdictBy
+from grader_daemon.domain.verdict import GradeVersion, VerdictBy, VerdictSetting
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.storage import Store
 from tests.conftest import SessionWriter
@@ -31,7 +31,7 @@ def grader(settings: Settings) -> Iterator[SelfGrader]:
         yield opened
 
 
-def test_grades_are_given_by_the_judge_in_force(grader: SelfGrader, write_session: SessionWriter) -> None:
+def test_grades_are_given_by_the_policy_in_force(grader: SelfGrader, write_session: SessionWriter) -> None:
     graded = grader.grade_session_file(write_session(TURN))
     version = GradeVersion.read(graded.rules_version)
     assert (version.model, version.by) == ("p1", VerdictBy.MODEL)
@@ -65,7 +65,7 @@ def test_the_state_says_who_decides_and_why(grader: SelfGrader) -> None:
     Store(grader.settings.db_path).close()
     state = grader.calibration()
     assert (state.policy, state.verdict_by, state.why) == (
-        Policy.MODEL,
+        VerdictSetting.MODEL,
         VerdictBy.MODEL,
         "the setting verdict says model",
     )

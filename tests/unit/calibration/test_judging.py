@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.calibration.judging import judge_in_force, trust_in
+from grader_daemon.calibration.judging import policy_in_force, trust_in
 from grader_daemon.calibration.prior import Validity
 from grader_daemon.domain.calibration import Agreement, Calibration, LabelCounts, Trust
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.verdict import Judge, Policy, VerdictBy
+from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy, VerdictSetting
 from tests.strategies import calibration, evidence, model
 
 PRIOR = model(version="prior-1")
@@ -14,25 +14,31 @@ LEARNED = calibration(model=model(version="prior-1-a"), evidence=evidence(prior=
 
 
 @pytest.mark.parametrize(
-    ("policy", "prior_better", "by"),
+    ("setting", "prior_better", "by"),
     [
-        pytest.param(Policy.AUTO, VerdictBy.RULES, VerdictBy.RULES, id="auto-asks-the-prior-rules"),
-        pytest.param(Policy.AUTO, VerdictBy.MODEL, VerdictBy.MODEL, id="auto-asks-the-prior-model"),
-        pytest.param(Policy.RULES, VerdictBy.MODEL, VerdictBy.RULES, id="rules-are-set"),
-        pytest.param(Policy.MODEL, VerdictBy.RULES, VerdictBy.MODEL, id="the-model-is-set"),
+        pytest.param(VerdictSetting.AUTO, VerdictBy.RULES, VerdictBy.RULES, id="auto-asks-the-prior-rules"),
+        pytest.param(VerdictSetting.AUTO, VerdictBy.MODEL, VerdictBy.MODEL, id="auto-asks-the-prior-model"),
+        pytest.param(VerdictSetting.RULES, VerdictBy.MODEL, VerdictBy.RULES, id="rules-are-set"),
+        pytest.param(VerdictSetting.MODEL, VerdictBy.RULES, VerdictBy.MODEL, id="the-model-is-set"),
     ],
 )
-def test_without_labels_the_prior_is_in_force(policy: Policy, prior_better: VerdictBy, by: VerdictBy) -> None:
-    assert judge_in_force(policy, None, prior=PRIOR, prior_better=prior_better) == Judge(by=by, model=PRIOR)
+def test_without_labels_the_prior_is_in_force(setting: VerdictSetting, prior_better: VerdictBy, by: VerdictBy) -> None:
+    assert policy_in_force(setting, None, prior=PRIOR, prior_better=prior_better) == CompletionPolicy(
+        by=by, model=PRIOR
+    )
 
 
 @pytest.mark.parametrize(
-    ("policy", "by"),
-    [(Policy.AUTO, VerdictBy.MODEL), (Policy.RULES, VerdictBy.RULES), (Policy.MODEL, VerdictBy.MODEL)],
+    ("setting", "by"),
+    [
+        (VerdictSetting.AUTO, VerdictBy.MODEL),
+        (VerdictSetting.RULES, VerdictBy.RULES),
+        (VerdictSetting.MODEL, VerdictBy.MODEL),
+    ],
 )
-def test_what_was_learned_stands_above_the_prior(policy: Policy, by: VerdictBy) -> None:
-    judge = judge_in_force(policy, LEARNED, prior=PRIOR, prior_better=VerdictBy.RULES)
-    assert judge == Judge(by=by, model=LEARNED.model)
+def test_what_was_learned_stands_above_the_prior(setting: VerdictSetting, by: VerdictBy) -> None:
+    policy = policy_in_force(setting, LEARNED, prior=PRIOR, prior_better=VerdictBy.RULES)
+    assert policy == CompletionPolicy(by=by, model=LEARNED.model)
 
 
 @pytest.mark.parametrize(
@@ -43,11 +49,14 @@ def test_what_was_learned_stands_above_the_prior(policy: Policy, by: VerdictBy) 
     ],
 )
 def test_what_was_learned_from_another_prior_is_not_used(prior: object) -> None:
-    assert judge_in_force(Policy.AUTO, LEARNED, prior=prior, prior_better=VerdictBy.RULES).model == prior  # type: ignore[arg-type]
+    assert policy_in_force(VerdictSetting.AUTO, LEARNED, prior=prior, prior_better=VerdictBy.RULES).model == prior  # type: ignore[arg-type]
 
 
 VALIDITY = Validity(sources=6, ranking=0.7, model_matthews=0.33, rules_matthews=0.21)
-BY_MODEL, BY_RULES = Judge(by=VerdictBy.MODEL, model=PRIOR), Judge(by=VerdictBy.RULES, model=PRIOR)
+BY_MODEL, BY_RULES = (
+    CompletionPolicy(by=VerdictBy.MODEL, model=PRIOR),
+    CompletionPolicy(by=VerdictBy.RULES, model=PRIOR),
+)
 
 
 def agreeing(mcc: float) -> Agreement:
@@ -64,7 +73,7 @@ def look(labels: int, *, gain: float | None = 0.1, version: str = "prior-1") -> 
 
 
 @pytest.mark.parametrize(
-    ("judge", "looked", "labels", "agreement"),
+    ("policy", "looked", "labels", "agreement"),
     [
         pytest.param(BY_MODEL, None, 0, 0.33, id="the-model-without-labels"),
         pytest.param(BY_RULES, None, 0, 0.21, id="the-rules-without-labels"),
@@ -75,10 +84,10 @@ def look(labels: int, *, gain: float | None = 0.1, version: str = "prior-1") -> 
         pytest.param(BY_MODEL, look(60, version="prior-1-b"), 0, 0.33, id="a-look-with-another-model"),
     ],
 )
-def test_how_far_a_judge_can_be_trusted(
-    judge: Judge, looked: Calibration | None, labels: int, agreement: float | None
+def test_how_far_a_policy_can_be_trusted(
+    policy: CompletionPolicy, looked: Calibration | None, labels: int, agreement: float | None
 ) -> None:
-    threshold = 0.5 if judge.by is VerdictBy.MODEL else None
-    assert trust_in(judge, looked, VALIDITY) == Trust(
-        version=judge.version, by=judge.by, labels=labels, agreement=agreement, threshold=threshold
+    threshold = 0.5 if policy.by is VerdictBy.MODEL else None
+    assert trust_in(policy, looked, VALIDITY) == Trust(
+        version=policy.version, by=policy.by, labels=labels, agreement=agreement, threshold=threshold
     )

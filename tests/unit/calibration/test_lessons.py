@@ -9,7 +9,7 @@ import pytest
 from grader_daemon.calibration.lessons import Terms, is_due, learned, noted
 from grader_daemon.domain.calibration import FEWEST_LABELS, Calibration, LabelCounts, WeightChange
 from grader_daemon.domain.feedback import Label, Sampling
-from grader_daemon.domain.verdict import Policy, VerdictBy
+from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from tests.priors import prior
 from tests.strategies import NOW, calibration, evidence, label, model
 
@@ -18,8 +18,8 @@ KNOWING = model(names=("a",), means=(0.0,), weights=(6.0,))
 LATER = NOW + timedelta(days=8)
 
 
-def terms(policy: Policy = Policy.AUTO, *, better: VerdictBy = VerdictBy.RULES) -> Terms:
-    return Terms(policy=policy, prior=PRIOR, prior_better=better)
+def terms(setting: VerdictSetting = VerdictSetting.AUTO, *, better: VerdictBy = VerdictBy.RULES) -> Terms:
+    return Terms(setting=setting, prior=PRIOR, prior_better=better)
 
 
 def labels(count: int, **changes: object) -> list[Label]:
@@ -85,7 +85,7 @@ def test_no_labels_are_nothing_to_learn_from() -> None:
     assert found.evidence.why == "there are no labels; nothing is known"
 
 
-SURE = Terms(policy=Policy.AUTO, prior=prior(version="prior-1", weights=(1.0,)), prior_better=VerdictBy.RULES)
+SURE = Terms(setting=VerdictSetting.AUTO, prior=prior(version="prior-1", weights=(1.0,)), prior_better=VerdictBy.RULES)
 """A prior whose feature means something."""
 
 
@@ -111,7 +111,7 @@ def test_a_level_that_hardly_moved_stays() -> None:
     standing = level(3.0)
     assert not level(3.19, standing).adopted
     moved = level(3.21, standing)
-    assert (moved.adopted, moved.evidence.before) == (True, standing.judge.version)
+    assert (moved.adopted, moved.evidence.before) == (True, standing.completion_policy.version)
 
 
 def test_labels_have_to_do_better_than_the_prior_at_the_level_of_the_sessions() -> None:
@@ -126,20 +126,28 @@ def test_labels_have_to_do_better_than_the_prior_at_the_level_of_the_sessions() 
 
 
 @pytest.mark.parametrize(
-    ("policy", "by"),
-    [(Policy.RULES, VerdictBy.RULES), (Policy.MODEL, VerdictBy.MODEL), (Policy.AUTO, VerdictBy.MODEL)],
+    ("setting", "by"),
+    [
+        (VerdictSetting.RULES, VerdictBy.RULES),
+        (VerdictSetting.MODEL, VerdictBy.MODEL),
+        (VerdictSetting.AUTO, VerdictBy.MODEL),
+    ],
 )
-def test_who_decides_is_a_setting(policy: Policy, by: VerdictBy) -> None:
-    found = look(labels(60), agreed=terms(policy))
+def test_who_decides_is_a_setting(setting: VerdictSetting, by: VerdictBy) -> None:
+    found = look(labels(60), agreed=terms(setting))
     assert (found.verdict_by, found.evidence.better) == (by, VerdictBy.MODEL)
 
 
 def test_who_does_better_is_kept_in_mind_though_the_setting_decides() -> None:
-    standing = noted(look(labels(60)), terms(Policy.RULES), LATER)
+    standing = noted(look(labels(60)), terms(VerdictSetting.RULES), LATER)
     assert standing is not None
     turned = [msgspec.structs.replace(each, rules_completed=each.completed) for each in labels(60)]
-    found = look(turned, standing, terms(Policy.RULES))
-    assert (found.adopted, found.evidence.better, found.judge) == (True, VerdictBy.RULES, standing.judge)
+    found = look(turned, standing, terms(VerdictSetting.RULES))
+    assert (found.adopted, found.evidence.better, found.completion_policy) == (
+        True,
+        VerdictBy.RULES,
+        standing.completion_policy,
+    )
 
 
 def test_where_labels_show_no_difference_the_prior_says_who_is_better() -> None:
@@ -244,10 +252,10 @@ def test_what_is_ordinary_is_told_by_sessions_with_the_features_of_the_prior() -
 # -- records of who decides -------------------------------------------------------------------------------------------
 
 
-def test_the_first_judge_is_recorded() -> None:
+def test_the_first_policy_is_recorded() -> None:
     record = noted(None, terms(), NOW)
     assert record is not None
-    assert (record.adopted, record.judge.version, record.evidence.before, record.labels) == (
+    assert (record.adopted, record.completion_policy.version, record.evidence.before, record.labels) == (
         True,
         "prior-1.rules",
         None,
@@ -256,15 +264,17 @@ def test_the_first_judge_is_recorded() -> None:
     assert noted(record, terms(), LATER) is None
 
 
-@pytest.mark.parametrize(("policy", "by"), [(Policy.RULES, VerdictBy.RULES), (Policy.MODEL, VerdictBy.MODEL)])
-def test_another_policy_is_recorded_with_what_was_learned(policy: Policy, by: VerdictBy) -> None:
+@pytest.mark.parametrize(
+    ("setting", "by"), [(VerdictSetting.RULES, VerdictBy.RULES), (VerdictSetting.MODEL, VerdictBy.MODEL)]
+)
+def test_another_policy_is_recorded_with_what_was_learned(setting: VerdictSetting, by: VerdictBy) -> None:
     standing = look(labels(60))
-    record = noted(standing, terms(policy), LATER)
+    record = noted(standing, terms(setting), LATER)
     assert record is not None
-    assert (record.verdict_by, record.policy, record.model, record.labels) == (by, policy, standing.model, 60)
-    assert record.evidence.why == f"the setting verdict is {policy} now, it was auto"
+    assert (record.verdict_by, record.policy, record.model, record.labels) == (by, setting, standing.model, 60)
+    assert record.evidence.why == f"the setting verdict is {setting} now, it was auto"
     assert (record.evidence.better, record.evidence.by_labels) == (VerdictBy.MODEL, True)
-    assert noted(record, terms(policy), LATER) is None
+    assert noted(record, terms(setting), LATER) is None
 
 
 def test_another_prior_is_recorded_and_nothing_is_carried_over() -> None:
@@ -280,7 +290,7 @@ def test_another_verdict_of_the_same_prior_is_recorded() -> None:
     odd = msgspec.structs.replace(standing, verdict_by=VerdictBy.MODEL)
     record = noted(odd, terms(), LATER)
     assert record is not None
-    assert record.evidence.why == "another judge is in force"
+    assert record.evidence.why == "another policy is in force"
 
 
 @pytest.mark.parametrize(

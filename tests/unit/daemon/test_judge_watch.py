@@ -7,8 +7,8 @@ import pytest
 
 from grader_daemon.daemon import judge_watch
 from grader_daemon.daemon.backlog import Backlog
-from grader_daemon.daemon.judge_watch import JudgeWatch
-from grader_daemon.domain.verdict import Judge
+from grader_daemon.daemon.judge_watch import ModelReload
+from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.storage import Store
 from tests.conftest import Clock, SessionWriter
@@ -16,12 +16,12 @@ from tests.strategies import calibration, json_answer, json_user, model
 
 
 class World:
-    """A watch over one database, and the judge that is in force."""
+    """A watch over one database, and the policy that is in force."""
 
     def __init__(self, store: Store, ingest: Ingest, clock: Clock, root: Path) -> None:
         self.store = store
         self.ingest = ingest
-        self.judge = Judge()
+        self.policy = CompletionPolicy()
         self.made = 0
         self.backlog = Backlog(
             store=store,
@@ -33,16 +33,16 @@ class World:
             on_young=lambda _: None,
             on_scanned=lambda _: None,
         )
-        self.watch = JudgeWatch(store=store, ingest=ingest, backlog=self.backlog, make_judge=self._make)
+        self.watch = ModelReload(store=store, ingest=ingest, backlog=self.backlog, make_policy=self._make)
 
-    def adopt(self, judge: Judge) -> None:
+    def adopt(self, policy: CompletionPolicy) -> None:
         with self.store.transaction():
             self.store.calibrations.add(calibration())
-        self.judge = judge
+        self.policy = policy
 
-    def _make(self) -> Judge:
+    def _make(self) -> CompletionPolicy:
         self.made += 1
-        return self.judge
+        return self.policy
 
 
 @pytest.fixture
@@ -51,13 +51,13 @@ def world(store: Store, ingest: Ingest, clock: Clock, tmp_path: Path, monkeypatc
     return World(store, ingest, clock, tmp_path)
 
 
-def test_a_new_judge_grades_what_the_old_one_graded(world: World, write_session: SessionWriter) -> None:
+def test_a_new_policy_grades_what_the_old_one_graded(world: World, write_session: SessionWriter) -> None:
     path = write_session([json_user(), json_answer()])
     world.ingest.ingest([path], within_seconds=60)
     world.watch.look()
     assert world.backlog.take(9) == []
 
-    world.adopt(Judge(model=model()))
+    world.adopt(CompletionPolicy(model=model()))
     world.watch.look()
 
     assert world.ingest.examiner.rules_version.endswith("+m1.rules")
@@ -69,23 +69,23 @@ def test_a_row_that_changes_nothing_gives_no_work(world: World) -> None:
     world.watch.look()
     while world.backlog.busy:
         world.backlog.take(9)
-    world.adopt(Judge())
+    world.adopt(CompletionPolicy())
     world.watch.look()
     assert world.ingest.examiner is examiner
     assert not world.backlog.busy
 
 
-def test_the_judge_is_made_only_when_something_was_adopted(world: World) -> None:
+def test_the_policy_is_made_only_when_something_was_adopted(world: World) -> None:
     for _ in range(3):
         world.watch.look()
-    world.adopt(Judge())
+    world.adopt(CompletionPolicy())
     world.watch.look()
     world.watch.look()
     assert world.made == 1
 
 
 def test_one_that_only_another_version_can_read_is_looked_at_once(world: World) -> None:
-    world.adopt(Judge(model=model()))
+    world.adopt(CompletionPolicy(model=model()))
     world.watch.look()
     with world.store.transaction():
         number = world.store.calibrations.add(calibration()).number
@@ -101,6 +101,6 @@ def test_one_that_only_another_version_can_read_is_looked_at_once(world: World) 
 def test_it_does_not_look_at_every_turn(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judge_watch, "_LOOK_SECONDS", 3600.0)
     world.watch.look()
-    world.adopt(Judge(model=model()))
+    world.adopt(CompletionPolicy(model=model()))
     world.watch.look()
     assert world.made == 0

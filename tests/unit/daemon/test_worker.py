@@ -11,11 +11,11 @@ import pytest
 
 from grader_daemon.daemon import worker as worker_module
 from grader_daemon.daemon.backlog import Backlog
-from grader_daemon.daemon.judge_watch import JudgeWatch
+from grader_daemon.daemon.judge_watch import ModelReload
 from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.daemon.worker import Worker
-from grader_daemon.domain.verdict import Judge
+from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import StoreBusyError
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.storage import Store
@@ -24,8 +24,8 @@ from tests.strategies import json_answer, json_user
 from tests.waiting import wait_until
 
 
-class BusyOnce(JudgeWatch):
-    """The database is busy when the worker looks for another judge, for as long as it is told to be."""
+class BusyOnce(ModelReload):
+    """The database is busy when the worker looks for another policy, for as long as it is told to be."""
 
     busy = True
 
@@ -49,7 +49,7 @@ class World:
             on_young=lambda _: None,
             on_scanned=lambda _: None,
         )
-        self.watch = BusyOnce(store=store, ingest=ingest, backlog=backlog, make_judge=Judge)
+        self.watch = BusyOnce(store=store, ingest=ingest, backlog=backlog, make_policy=CompletionPolicy)
         self.batches = threading.Semaphore(0)
         self.worker = Worker(
             queue=self.queue,

@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from grader_daemon.domain.verdict import (
+    CompletionPolicy,
     Decision,
     GradeVersion,
-    Judge,
     Outcome,
     VerdictBy,
-    rejudged_version,
+    redecided_version,
 )
 from tests.strategies import grade, model
 
@@ -18,29 +18,29 @@ FEATURES = (1.0,)
 
 
 @pytest.mark.parametrize(
-    ("judge", "decision"),
+    ("policy", "decision"),
     [
-        pytest.param(Judge(), Decision(False, VerdictBy.RULES, None), id="without-a-model-the-rules"),
-        pytest.param(Judge(model=LIKELY), Decision(False, VerdictBy.RULES, 0.5), id="rules-beside-it"),
+        pytest.param(CompletionPolicy(), Decision(False, VerdictBy.RULES, None), id="without-a-model-the-rules"),
+        pytest.param(CompletionPolicy(model=LIKELY), Decision(False, VerdictBy.RULES, 0.5), id="rules-beside-it"),
         pytest.param(
-            Judge(by=VerdictBy.MODEL, model=LIKELY),
+            CompletionPolicy(by=VerdictBy.MODEL, model=LIKELY),
             Decision(True, VerdictBy.MODEL, 0.5, unsure=True),
             id="the-model-in-doubt",
         ),
         pytest.param(
-            Judge(by=VerdictBy.MODEL, model=msgspec.structs.replace(LIKELY, doubtful=(0.4, 0.5))),
+            CompletionPolicy(by=VerdictBy.MODEL, model=msgspec.structs.replace(LIKELY, doubtful=(0.4, 0.5))),
             Decision(True, VerdictBy.MODEL, 0.5),
             id="the-model",
         ),
         pytest.param(
-            Judge(by=VerdictBy.MODEL, model=model(names=("a", "b"), means=(0.0, 0.0), weights=(1.0, 1.0))),
+            CompletionPolicy(by=VerdictBy.MODEL, model=model(names=("a", "b"), means=(0.0, 0.0), weights=(1.0, 1.0))),
             Decision(False, VerdictBy.RULES, None),
             id="a-model-without-an-idea",
         ),
     ],
 )
-def test_a_judge_decides(judge: Judge, decision: Decision) -> None:
-    assert judge.decide(FEATURES, by_rules=False) == decision
+def test_a_policy_decides(policy: CompletionPolicy, decision: Decision) -> None:
+    assert policy.decide(FEATURES, by_rules=False) == decision
 
 
 @pytest.mark.parametrize(
@@ -110,5 +110,5 @@ def test_a_version_says_what_made_a_grade(text: str, read: GradeVersion, said: s
 
 
 @pytest.mark.parametrize("before", ["9ca1", "9ca1+none.rules", "9ca1+m0.model"])
-def test_another_judge_keeps_the_rules_of_a_grade(before: str) -> None:
-    assert rejudged_version(before, Judge(by=VerdictBy.MODEL, model=LIKELY)) == "9ca1+m1.model"
+def test_another_policy_keeps_the_rules_of_a_grade(before: str) -> None:
+    assert redecided_version(before, CompletionPolicy(by=VerdictBy.MODEL, model=LIKELY)) == "9ca1+m1.model"

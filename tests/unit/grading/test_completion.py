@@ -9,7 +9,7 @@ from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.rules import Rules
-from grader_daemon.grading.completion import CompletionJudge
+from grader_daemon.grading.completion import RuleClassifier
 from grader_daemon.rules import load_rules
 from tests.strategies import analysis, failures, texts
 from tests.timing import is_done_within
@@ -23,13 +23,13 @@ SHORT = "completion.short_answer"
 
 
 @pytest.fixture(scope="module")
-def judge() -> CompletionJudge:
-    return CompletionJudge(load_rules().completion)
+def classifier() -> RuleClassifier:
+    return RuleClassifier(load_rules().completion)
 
 
-def signs(judge: CompletionJudge, answer: str) -> set[str]:
+def signs(classifier: RuleClassifier, answer: str) -> set[str]:
     """The signs that the words of an answer give."""
-    _, reasons = judge.judge(analysis(final_answer=answer))
+    _, reasons = classifier.classify(analysis(final_answer=answer))
     return {reason.rule for reason in reasons} & {PHRASE, OUTPUT, FAILURE}
 
 
@@ -59,8 +59,8 @@ def signs(judge: CompletionJudge, answer: str) -> set[str]:
         pytest.param("Nothing of the kind", set(), id="neither"),
     ],
 )
-def test_phrases_are_whole_words_in_any_case(judge: CompletionJudge, answer: str, expected: set[str]) -> None:
-    assert signs(judge, answer) == expected
+def test_phrases_are_whole_words_in_any_case(classifier: RuleClassifier, answer: str, expected: set[str]) -> None:
+    assert signs(classifier, answer) == expected
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_phrases_are_whole_words_in_any_case(judge: CompletionJudge, answer: str
         pytest.param("No output: it was silent", id="no-output"),
     ],
 )
-def test_a_negated_phrase_does_not_count(judge: CompletionJudge, answer: str) -> None:
-    assert signs(judge, answer) == set()
+def test_a_negated_phrase_does_not_count(classifier: RuleClassifier, answer: str) -> None:
+    assert signs(classifier, answer) == set()
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,10 @@ def test_a_negated_phrase_does_not_count(judge: CompletionJudge, answer: str) ->
         pytest.param("The notary is done", {PHRASE}, id="not-inside-of-a-word"),
     ],
 )
-def test_a_negation_reaches_a_few_words_of_its_clause(judge: CompletionJudge, answer: str, expected: set[str]) -> None:
-    assert signs(judge, answer) == expected
+def test_a_negation_reaches_a_few_words_of_its_clause(
+    classifier: RuleClassifier, answer: str, expected: set[str]
+) -> None:
+    assert signs(classifier, answer) == expected
 
 
 @pytest.mark.parametrize(
@@ -127,22 +129,22 @@ def test_a_negation_reaches_a_few_words_of_its_clause(judge: CompletionJudge, an
     ],
 )
 def test_completed_when_the_signs_for_outnumber_those_against(
-    judge: CompletionJudge, answer: str, errors: int, api_calls: int, completed: bool
+    classifier: RuleClassifier, answer: str, errors: int, api_calls: int, completed: bool
 ) -> None:
     found = analysis(final_answer=answer, failures=failures(errors), total_api_calls=api_calls)
-    assert judge.judge(found)[0] is completed
+    assert classifier.classify(found)[0] is completed
 
 
-def test_an_interrupted_session_is_never_completed(judge: CompletionJudge) -> None:
+def test_an_interrupted_session_is_never_completed(classifier: RuleClassifier) -> None:
     found = analysis(final_answer="Done and saved to a.txt", state=SessionState.INTERRUPTED, final_index=7)
-    completed, reasons = judge.judge(found)
+    completed, reasons = classifier.classify(found)
     assert not completed
     assert (reasons[-1].rule, reasons[-1].effect, reasons[-1].messages) == ("completion.interrupted", None, (7,))
 
 
-def test_reasons_point_at_the_answer_and_the_failures(judge: CompletionJudge) -> None:
+def test_reasons_point_at_the_answer_and_the_failures(classifier: RuleClassifier) -> None:
     found = analysis(final_answer="Done: failed.", final_index=9, failures=failures(3), total_api_calls=4)
-    reasons = judge.judge(found)[1]
+    reasons = classifier.classify(found)[1]
     assert [(reason.score, reason.rule, reason.effect, reason.messages) for reason in reasons] == [
         ("task_completed", PHRASE, 1, (9,)),
         ("task_completed", FAILURE, -1, (9,)),
@@ -151,8 +153,8 @@ def test_reasons_point_at_the_answer_and_the_failures(judge: CompletionJudge) ->
     ]
 
 
-def test_every_sign_for_has_its_reason(judge: CompletionJudge) -> None:
-    reasons = judge.judge(analysis(final_answer="Done, saved to a.txt", final_index=3))[1]
+def test_every_sign_for_has_its_reason(classifier: RuleClassifier) -> None:
+    reasons = classifier.classify(analysis(final_answer="Done, saved to a.txt", final_index=3))[1]
     assert [(reason.rule, reason.effect, reason.messages) for reason in reasons] == [
         (PHRASE, 1, (3,)),
         (OUTPUT, 1, (3,)),
@@ -162,18 +164,18 @@ def test_every_sign_for_has_its_reason(judge: CompletionJudge) -> None:
 
 def test_rules_without_phrases_find_none(rules: Rules) -> None:
     bare = msgspec.structs.replace(rules.completion, completion_phrases=(), output_phrases=(), failure_phrases=())
-    assert signs(CompletionJudge(bare), "Done, saved to a.txt, failed") == set()
+    assert signs(RuleClassifier(bare), "Done, saved to a.txt, failed") == set()
 
 
 def test_without_reach_a_negation_is_ignored(rules: Rules) -> None:
     strict = msgspec.structs.replace(rules.completion, negation_reach_words=0)
-    assert signs(CompletionJudge(strict), "It is not done") == {PHRASE}
+    assert signs(RuleClassifier(strict), "It is not done") == {PHRASE}
 
 
 @given(answer=texts)
-def test_one_more_failure_never_completes_a_task(judge: CompletionJudge, answer: str) -> None:
+def test_one_more_failure_never_completes_a_task(classifier: RuleClassifier, answer: str) -> None:
     verdicts = [
-        judge.judge(analysis(final_answer=answer, failures=failures(errors), total_api_calls=10))[0]
+        classifier.classify(analysis(final_answer=answer, failures=failures(errors), total_api_calls=10))[0]
         for errors in range(12)
     ]
     assert verdicts == sorted(verdicts, reverse=True)
@@ -187,9 +189,9 @@ def test_one_more_failure_never_completes_a_task(judge: CompletionJudge, answer:
         pytest.param(" ", id="space"),
     ],
 )
-def test_a_long_answer_takes_bounded_time(judge: CompletionJudge, unit: str) -> None:
+def test_a_long_answer_takes_bounded_time(classifier: RuleClassifier, unit: str) -> None:
     hostile = analysis(final_answer=unit * 50_000)
-    assert is_done_within(2.0, lambda: judge.judge(hostile))
+    assert is_done_within(2.0, lambda: classifier.classify(hostile))
 
 
 VERIFIED = Claim(ClaimKind.FILE_WRITTEN, Support.VERIFIED, "a.py", 7, (3,))
@@ -197,9 +199,9 @@ CONTRADICTED = Claim(ClaimKind.TESTS_PASSED, Support.CONTRADICTED, None, 7, (5, 
 UNSUPPORTED = Claim(ClaimKind.SENT, Support.UNSUPPORTED, None, 7)
 
 
-def test_a_contradicted_claim_weighs_more_than_all_good_words(judge: CompletionJudge) -> None:
+def test_a_contradicted_claim_weighs_more_than_all_good_words(classifier: RuleClassifier) -> None:
     said = analysis(final_answer="Done, it is saved to a.py", claims=(VERIFIED, CONTRADICTED), final_index=7)
-    completed, reasons = judge.judge(said)
+    completed, reasons = classifier.classify(said)
     assert not completed
     assert [(reason.rule, reason.effect, reason.messages) for reason in reasons if reason.rule.endswith("_claim")] == [
         ("completion.verified_claim", 1, (3, 7)),
@@ -207,24 +209,24 @@ def test_a_contradicted_claim_weighs_more_than_all_good_words(judge: CompletionJ
     ]
 
 
-def test_a_verdict_on_claims_counts_once(judge: CompletionJudge) -> None:
-    _, reasons = judge.judge(analysis(claims=(VERIFIED, VERIFIED)))
+def test_a_verdict_on_claims_counts_once(classifier: RuleClassifier) -> None:
+    _, reasons = classifier.classify(analysis(claims=(VERIFIED, VERIFIED)))
     assert [reason.rule for reason in reasons].count("completion.verified_claim") == 1
 
 
-def test_a_verified_claim_tips_the_scales(judge: CompletionJudge) -> None:
+def test_a_verified_claim_tips_the_scales(classifier: RuleClassifier) -> None:
     wordless = {"failures": failures(1), "total_api_calls": 5}
-    assert not judge.judge(analysis(**wordless))[0]
-    assert judge.judge(analysis(**wordless, claims=(VERIFIED,)))[0]
+    assert not classifier.classify(analysis(**wordless))[0]
+    assert classifier.classify(analysis(**wordless, claims=(VERIFIED,)))[0]
 
 
-def test_an_unsupported_claim_says_nothing(judge: CompletionJudge) -> None:
-    assert judge.judge(analysis(claims=(UNSUPPORTED,))) == judge.judge(analysis())
+def test_an_unsupported_claim_says_nothing(classifier: RuleClassifier) -> None:
+    assert classifier.classify(analysis(claims=(UNSUPPORTED,))) == classifier.classify(analysis())
 
 
 def test_a_claim_without_effect_is_no_reason() -> None:
     rules = msgspec.structs.replace(load_rules().completion, verified_claim_effect=0.0)
-    _, reasons = CompletionJudge(rules).judge(analysis(claims=(VERIFIED,)))
+    _, reasons = RuleClassifier(rules).classify(analysis(claims=(VERIFIED,)))
     assert "completion.verified_claim" not in [reason.rule for reason in reasons]
 
 
@@ -244,14 +246,14 @@ def test_a_claim_without_effect_is_no_reason() -> None:
     ],
 )
 def test_the_last_word_of_a_person_counts(
-    judge: CompletionJudge, kinds: list[SignalKind], rule: str, effect: int
+    classifier: RuleClassifier, kinds: list[SignalKind], rule: str, effect: int
 ) -> None:
     signals = tuple(PersonSignal(kind, 2 + index) for index, kind in enumerate(kinds))
-    _, reasons = judge.judge(analysis(final_answer="Whatever it was.", signals_from_people=signals))
+    _, reasons = classifier.classify(analysis(final_answer="Whatever it was.", signals_from_people=signals))
     said = [reason for reason in reasons if reason.rule in ("completion.accepted", "completion.complaint")]
     assert said == [Reason("task_completed", rule, effect, (1 + len(kinds),))]
 
 
-def test_the_same_request_again_says_nothing_of_the_end(judge: CompletionJudge) -> None:
+def test_the_same_request_again_says_nothing_of_the_end(classifier: RuleClassifier) -> None:
     heard = analysis(final_answer="Whatever it was.", signals_from_people=(PersonSignal(SignalKind.REPEATED, 2),))
-    assert judge.judge(heard) == judge.judge(analysis(final_answer="Whatever it was."))
+    assert classifier.classify(heard) == classifier.classify(analysis(final_answer="Whatever it was."))

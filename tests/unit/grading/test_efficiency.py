@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.rules import Rules
-from grader_daemon.grading.efficiency import judge_efficiency
+from grader_daemon.grading.efficiency import grade_efficiency
 from tests.strategies import analysis, failures
 
 
@@ -33,7 +33,7 @@ from tests.strategies import analysis, failures
 )
 def test_borders_of_the_levels(errors: int, api_calls: int, tool_calls: int, score: int, rules: Rules) -> None:
     found = analysis(failures=failures(errors), total_api_calls=api_calls, tool_calls=tool_calls)
-    assert judge_efficiency(found, rules.efficiency)[0] == score
+    assert grade_efficiency(found, rules.efficiency)[0] == score
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_borders_of_the_levels(errors: int, api_calls: int, tool_calls: int, sco
 )
 def test_reason_shows_the_failures(errors: int, rule: str, effect: int, rules: Rules) -> None:
     found = analysis(failures=failures(errors, first=4), total_api_calls=10, tool_calls=9)
-    reason = judge_efficiency(found, rules.efficiency)[1]
+    reason = grade_efficiency(found, rules.efficiency)[1]
     assert (reason.score, reason.rule, reason.effect) == ("tool_calls_efficient", rule, effect)
     assert reason.messages == tuple(range(4, 4 + 2 * errors, 2))
 
@@ -58,7 +58,7 @@ def test_one_more_failure_or_call_never_raises_the_score(
         found = analysis(
             failures=failures(errors + more_errors), total_api_calls=api_calls, tool_calls=tool_calls + more_calls
         )
-        return judge_efficiency(found, rules.efficiency)[0]
+        return grade_efficiency(found, rules.efficiency)[0]
 
     assert score(0, 0) >= max(score(1, 0), score(0, 1))
     assert 1 <= score(0, 0) <= 5

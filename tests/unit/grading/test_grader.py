@@ -11,7 +11,7 @@ from grader_daemon.analysis import Analyzer
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import Message, Session
-from grader_daemon.domain.verdict import Judge, VerdictBy
+from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy
 from grader_daemon.grading import Grader
 from grader_daemon.rules import load_rules
 from tests.priors import any_model
@@ -35,10 +35,10 @@ WRITTEN = NOW - timedelta(minutes=3)
 class Bench:
     """Analyzer and grader in a row."""
 
-    def __init__(self, judge: Judge | None = None) -> None:
+    def __init__(self, policy: CompletionPolicy | None = None) -> None:
         rules = load_rules()
         self._analyzer = Analyzer(rules)
-        self._grader = Grader(rules, judge or Judge(), zone=UTC)
+        self._grader = Grader(rules, policy or CompletionPolicy(), zone=UTC)
         self.version = self._grader.version
 
     def grade(self, graded: Session) -> Grade:
@@ -83,50 +83,52 @@ def test_error_types_and_tools_are_distinct_in_order_of_appearance(bench: Bench)
         pytest.param(VerdictBy.MODEL, 0.9, VerdictBy.MODEL, False, id="model-decides-against-the-rules"),
     ],
 )
-def test_the_judge_decides_whose_verdict_counts(
+def test_the_policy_decides_whose_verdict_counts(
     by: VerdictBy, threshold: float, said: VerdictBy, completed: bool
 ) -> None:
     done = session(REQUEST, *rounds(WORKED), answer("Done, it works."))
-    graded = Bench(Judge(by=by, model=any_model(threshold=threshold, intercept=math.log(3)))).grade(done)
+    graded = Bench(CompletionPolicy(by=by, model=any_model(threshold=threshold, intercept=math.log(3)))).grade(done)
     assert (graded.verdict_by, graded.task_completed, graded.rules_completed) == (said, completed, True)
     assert graded.p_completed == pytest.approx(0.75)
 
 
 def test_where_the_model_abstains_the_rules_decide() -> None:
-    graded = Bench(Judge(by=VerdictBy.MODEL, model=model(names=("never seen",), means=(0.0,), weights=(1.0,))))
+    graded = Bench(
+        CompletionPolicy(by=VerdictBy.MODEL, model=model(names=("never seen",), means=(0.0,), weights=(1.0,)))
+    )
     done = graded.grade(session(REQUEST, *rounds(WORKED), answer("Done, it works.")))
     assert (done.verdict_by, done.task_completed, done.p_completed) == (VerdictBy.RULES, True, None)
 
 
 def test_the_model_abstains_where_nothing_was_done_and_nothing_said() -> None:
-    graded = Bench(Judge(by=VerdictBy.MODEL, model=any_model())).grade(session(REQUEST))
+    graded = Bench(CompletionPolicy(by=VerdictBy.MODEL, model=any_model())).grade(session(REQUEST))
     assert (graded.verdict_by, graded.p_completed) == (VerdictBy.RULES, None)
 
 
 def test_the_version_of_a_grade_names_rules_model_and_who_decided() -> None:
-    rules, judge = load_rules(), Judge(by=VerdictBy.MODEL, model=model())
-    assert Bench(judge).version == f"{rules.version}+m1.model"
+    rules, policy = load_rules(), CompletionPolicy(by=VerdictBy.MODEL, model=model())
+    assert Bench(policy).version == f"{rules.version}+m1.model"
 
 
 @pytest.mark.parametrize("by", [VerdictBy.RULES, VerdictBy.MODEL])
 def test_a_grade_that_is_judged_anew_is_what_grading_gives(bench: Bench, by: VerdictBy) -> None:
     done = session(REQUEST, *rounds(WORKED), answer("Done, it works."))
-    judge = Judge(by=by, model=any_model(intercept=-1.0))
-    rejudge = Grader(load_rules(), judge, zone=UTC).rejudge
-    expected = Bench(judge).grade(done)
-    assert rejudge(bench.grade(done)) == rejudge(rejudge(bench.grade(done))) == expected
-    assert Grader(load_rules(), Judge(), zone=UTC).rejudge(expected) == bench.grade(done)
+    policy = CompletionPolicy(by=by, model=any_model(intercept=-1.0))
+    redecide = Grader(load_rules(), policy, zone=UTC).redecide
+    expected = Bench(policy).grade(done)
+    assert redecide(bench.grade(done)) == redecide(redecide(bench.grade(done))) == expected
+    assert Grader(load_rules(), CompletionPolicy(), zone=UTC).redecide(expected) == bench.grade(done)
 
 
 def test_a_grade_of_before_there_were_models_keeps_the_verdict_of_its_rules(bench: Bench) -> None:
     old = msgspec.structs.replace(
         bench.grade(session(REQUEST, answer("I failed."))), rules_completed=None, task_completed=True, rules_version="r"
     )
-    rejudged = Grader(load_rules(), Judge(model=any_model()), zone=UTC).rejudge(old)
-    assert (rejudged.task_completed, rejudged.p_completed, rejudged.rules_version) == (True, 0.5, "r+m1.rules")
+    redecided = Grader(load_rules(), CompletionPolicy(model=any_model()), zone=UTC).redecide(old)
+    assert (redecided.task_completed, redecided.p_completed, redecided.rules_version) == (True, 0.5, "r+m1.rules")
 
 
-def test_a_persons_word_stands_above_another_judge(bench: Bench) -> None:
+def test_a_persons_word_stands_above_another_policy(bench: Bench) -> None:
     graded = bench.grade(session(REQUEST, *rounds(WORKED), answer("Done, it works.")))
     said = msgspec.structs.replace(
         graded,
@@ -137,15 +139,17 @@ def test_a_persons_word_stands_above_another_judge(bench: Bench) -> None:
         response_quality=5,
         automatic_quality=graded.response_quality,
     )
-    doubter = Judge(by=VerdictBy.MODEL, model=any_model(intercept=-1.0))
-    rejudged = Grader(load_rules(), doubter, zone=UTC).rejudge(said)
-    assert (rejudged.task_completed, rejudged.verdict_by, rejudged.response_quality) == (True, VerdictBy.PERSON, 5)
-    assert (rejudged.automatic_completed, rejudged.automatic_by) == (False, VerdictBy.MODEL)
-    assert rejudged.automatic_quality == graded.response_quality
+    doubter = CompletionPolicy(by=VerdictBy.MODEL, model=any_model(intercept=-1.0))
+    redecided = Grader(load_rules(), doubter, zone=UTC).redecide(said)
+    assert (redecided.task_completed, redecided.verdict_by, redecided.response_quality) == (True, VerdictBy.PERSON, 5)
+    assert (redecided.automatic_completed, redecided.automatic_by) == (False, VerdictBy.MODEL)
+    assert redecided.automatic_quality == graded.response_quality
 
 
 def test_the_model_is_named_as_the_reason_of_its_verdict() -> None:
-    graded = Bench(Judge(by=VerdictBy.MODEL, model=any_model())).grade(session(REQUEST, answer("Done, it works.")))
+    graded = Bench(CompletionPolicy(by=VerdictBy.MODEL, model=any_model())).grade(
+        session(REQUEST, answer("Done, it works."))
+    )
     said = [reason.rule for reason in graded.reasons if reason.score == "task_completed"]
     assert said[0] == "completion.phrase"
     assert said[-1] == "completion.model"

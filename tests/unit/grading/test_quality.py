@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.rules import Rules
-from grader_daemon.grading.quality import judge_quality
+from grader_daemon.grading.quality import grade_quality
 from tests.strategies import analysis, failures, texts
 
 LINK = "See https://example.org/"
@@ -32,7 +32,7 @@ CODE = "```\nx = 1\n```"
     ],
 )
 def test_a_good_looking_answer_scores_higher(answer: str, score: int, rules: Rules) -> None:
-    assert judge_quality(analysis(final_answer=answer), rules.quality)[0] == score
+    assert grade_quality(analysis(final_answer=answer), rules.quality)[0] == score
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_errors_lower_the_score(
         had_infinite_loop_risk=loop,
         loop_index=10 if loop else None,
     )
-    assert judge_quality(found, rules.quality)[0] == score
+    assert grade_quality(found, rules.quality)[0] == score
 
 
 def test_reasons_name_every_rule_its_effect_and_its_messages(rules: Rules) -> None:
@@ -73,7 +73,7 @@ def test_reasons_name_every_rule_its_effect_and_its_messages(rules: Rules) -> No
         loop_index=10,
     )
     failing = (2, 4, 6, 8, 10, 12)
-    assert [(reason.rule, reason.effect, reason.messages) for reason in judge_quality(found, rules.quality)[1]] == [
+    assert [(reason.rule, reason.effect, reason.messages) for reason in grade_quality(found, rules.quality)[1]] == [
         ("quality.base", 3, ()),
         ("quality.long_answer", 1, (20,)),
         ("quality.longer_answer", 1, (20,)),
@@ -88,7 +88,7 @@ def test_reasons_name_every_rule_its_effect_and_its_messages(rules: Rules) -> No
 @given(answer=texts, size=st.integers(0, 1500), errors=st.integers(0, 10))
 def test_score_is_the_clamped_sum_of_its_reasons(answer: str, size: int, errors: int, rules: Rules) -> None:
     found = analysis(final_answer=answer + "x" * size, failures=failures(errors), had_repeated_errors=errors > 2)
-    score, reasons = judge_quality(found, rules.quality)
+    score, reasons = grade_quality(found, rules.quality)
     total = sum(reason.effect or 0 for reason in reasons)
     assert score == int(min(5, max(1, total)) + 0.5)
 
@@ -97,4 +97,4 @@ def test_score_is_the_clamped_sum_of_its_reasons(answer: str, size: int, errors:
 def test_one_more_failure_never_raises_the_score(answer: str, errors: int, rules: Rules) -> None:
     found = analysis(final_answer=answer, failures=failures(errors))
     worse = msgspec.structs.replace(found, failures=failures(errors + 1))
-    assert judge_quality(worse, rules.quality)[0] <= judge_quality(found, rules.quality)[0]
+    assert grade_quality(worse, rules.quality)[0] <= grade_quality(found, rules.quality)[0]

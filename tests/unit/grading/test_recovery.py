@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from grader_daemon.domain.analysis import Analysis
-from grader_daemon.grading.recovery import judge_recovery
+from grader_daemon.grading.recovery import grade_recovery
 from tests.strategies import analysis, failures
 
 
@@ -33,5 +33,5 @@ from tests.strategies import analysis, failures
 def test_recovery_shows_the_last_failure_and_the_success_after_it(
     found: Analysis, recovered: bool, rule: str, messages: tuple[int, ...]
 ) -> None:
-    verdict, reason = judge_recovery(found)
+    verdict, reason = grade_recovery(found)
     assert (verdict, reason.score, reason.rule, reason.messages) == (recovered, "errors_recovered", rule, messages)

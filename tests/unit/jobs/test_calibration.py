@@ -8,7 +8,7 @@ from grader_daemon.calibration.lessons import Terms
 from grader_daemon.domain.alert import Metric, Stream
 from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.rollup import Dimension
-from grader_daemon.domain.verdict import Policy, VerdictBy
+from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.jobs.calibration import CalibrationJob, Calibrator
 from grader_daemon.storage import Store
 from tests.priors import prior
@@ -25,14 +25,14 @@ class World:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.settled = True
-        self.calibrator = self.under(Policy.AUTO)
+        self.calibrator = self.under(VerdictSetting.AUTO)
 
-    def under(self, policy: Policy) -> Calibrator:
-        agreed = Terms(policy=policy, prior=PRIOR, prior_better=VerdictBy.RULES)
+    def under(self, setting: VerdictSetting) -> Calibrator:
+        agreed = Terms(setting=setting, prior=PRIOR, prior_better=VerdictBy.RULES)
         return Calibrator(self.store, agreed, discrepancy=1.5)
 
-    def job(self, policy: Policy = Policy.AUTO) -> CalibrationJob:
-        return CalibrationJob(self.under(policy), is_settled=lambda: self.settled)
+    def job(self, setting: VerdictSetting = VerdictSetting.AUTO) -> CalibrationJob:
+        return CalibrationJob(self.under(setting), is_settled=lambda: self.settled)
 
     def finish(self, count: int, *, first: int = 0) -> None:
         """Let so many new sessions end, whose only feature tells the truth."""
@@ -90,7 +90,7 @@ def test_a_try_writes_nothing(world: World) -> None:
 
 def test_two_calibrations_at_the_same_time_adopt_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.label(60)
-    labels, other = world.store.feedback.labels, world.under(Policy.AUTO)
+    labels, other = world.store.feedback.labels, world.under(VerdictSetting.AUTO)
 
     def meanwhile() -> object:
         monkeypatch.setattr(world.store.feedback, "labels", labels)
@@ -119,7 +119,7 @@ def test_a_second_calibration_finds_nothing_to_change(world: World) -> None:
     assert (again.adopted, again.number) == (False, 2)
 
 
-def test_the_job_records_the_first_judge_and_then_rests(world: World) -> None:
+def test_the_job_records_the_first_policy_and_then_rests(world: World) -> None:
     assert world.job().run(NOW)
     assert not world.job().run(NOW)
     assert world.rows() == 1
@@ -162,27 +162,31 @@ def test_another_setting_is_recorded_when_the_daemon_starts(world: World) -> Non
     world.job().run(NOW)
     learned = world.store.calibrations.adopted()
     assert learned is not None
-    world.job(Policy.RULES).run(NOW + timedelta(hours=1))
+    world.job(VerdictSetting.RULES).run(NOW + timedelta(hours=1))
     record = world.store.calibrations.adopted()
     assert record is not None
-    assert (record.policy, record.verdict_by, record.model) == (Policy.RULES, VerdictBy.RULES, learned.model)
-    assert world.job(Policy.AUTO).run(NOW + timedelta(hours=2))
+    assert (record.policy, record.verdict_by, record.model) == (VerdictSetting.RULES, VerdictBy.RULES, learned.model)
+    assert world.job(VerdictSetting.AUTO).run(NOW + timedelta(hours=2))
     back = world.store.calibrations.adopted()
     assert back is not None
-    assert back.judge == learned.judge
+    assert back.completion_policy == learned.completion_policy
 
 
 @pytest.mark.parametrize(
-    ("policy", "left"),
+    ("setting", "left"),
     [
-        pytest.param(Policy.AUTO, STREAMS, id="rules-decide-as-before"),
-        pytest.param(Policy.MODEL, {Stream(Metric.QUALITY, Dimension.OVERALL, "")}, id="the-model-decides-from-now-on"),
+        pytest.param(VerdictSetting.AUTO, STREAMS, id="rules-decide-as-before"),
+        pytest.param(
+            VerdictSetting.MODEL, {Stream(Metric.QUALITY, Dimension.OVERALL, "")}, id="the-model-decides-from-now-on"
+        ),
     ],
 )
-def test_what_is_normal_is_learned_anew_where_verdicts_change(world: World, policy: Policy, left: set[Stream]) -> None:
-    world.job(Policy.AUTO).run(NOW)
+def test_what_is_normal_is_learned_anew_where_verdicts_change(
+    world: World, setting: VerdictSetting, left: set[Stream]
+) -> None:
+    world.job(VerdictSetting.AUTO).run(NOW)
     world.watch_streams()
-    world.job(policy).run(NOW)
+    world.job(setting).run(NOW)
     assert set(world.store.alerts.streams()) == left
 
 

@@ -171,12 +171,12 @@ ALERT = {
         pytest.param(
             {"event": "calibration.updated", "before": "p1.rules", "now": "p1-x.model", "labels": 120},
             "verdicts come from p1-x.model now, before from p1.rules, by 120 labels; everything is graded again",
-            id="another-judge",
+            id="another-policy",
         ),
         pytest.param(
             {"event": "calibration.updated", "before": None, "now": "p1.model", "labels": 0},
             "verdicts come from p1.model now; everything is graded again",
-            id="the-first-judge",
+            id="the-first-policy",
         ),
         pytest.param(
             {"event": "report.written", "week": "2026-W47", "revision": 1, "sessions": 71},

@@ -12,7 +12,7 @@ import pytest
 from grader_daemon.domain.ledger import NOWHERE, FileState, LedgerEntry
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
-from grader_daemon.domain.verdict import Judge
+from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.pipeline import helper_process
 from grader_daemon.pipeline.examine import BusyFile, Examined, Examiner, TroubledFile
 from grader_daemon.pipeline.helper_process import LARGE_BYTES, HelperProcess
@@ -55,7 +55,7 @@ def helper(patience: Patience) -> Iterator[HelperProcess]:
 
 @pytest.fixture
 def make(rules: Rules) -> Make:
-    return lambda kind: kind(rules, Judge(), zone=UTC, idle=IDLE, limits=Limits())
+    return lambda kind: kind(rules, CompletionPolicy(), zone=UTC, idle=IDLE, limits=Limits())
 
 
 def examine(helper: HelperProcess, examiner: Examiner, path: str) -> Examined:
@@ -77,7 +77,7 @@ def test_it_finds_what_is_found_here(helper: HelperProcess, make: Make, write_se
     assert [examine(helper, examiner, path) for path in paths] == [examiner.examine(path, now=NOW) for path in paths]
 
 
-def test_one_process_serves_until_the_judge_changes(
+def test_one_process_serves_until_the_policy_changes(
     helper: HelperProcess, make: Make, write_session: SessionWriter
 ) -> None:
     path, examiner = write_session(TURN), make(Examiner)
@@ -86,7 +86,7 @@ def test_one_process_serves_until_the_judge_changes(
     examine(helper, examiner, path)
     assert running(helper) == first
 
-    examine(helper, examiner.judged_by(Judge()), path)
+    examine(helper, examiner.with_policy(CompletionPolicy()), path)
     assert running(helper) not in (None, first)
 
 

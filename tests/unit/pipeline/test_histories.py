@@ -22,7 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.domain.limits import Limits
-from grader_daemon.domain.verdict import Judge
+from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.record import Recorder
@@ -34,7 +34,7 @@ SUMMARY = json_user("[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were 
 LONG_AGO = timedelta(days=2)
 LONGEST_PAUSE = timedelta(days=9)
 MANY = 10_000
-_EXAMINER = Examiner(load_rules(), Judge(), zone=UTC, idle=timedelta(minutes=30), limits=Limits())
+_EXAMINER = Examiner(load_rules(), CompletionPolicy(), zone=UTC, idle=timedelta(minutes=30), limits=Limits())
 
 
 class Saga(msgspec.Struct):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from grader_daemon.domain.ledger import FileState, LedgerEntry, ledger_path
 from grader_daemon.domain.limits import Limits
-from grader_daemon.domain.verdict import Judge
+from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import StoreError
 from grader_daemon.pipeline.backfill import backfill
 from grader_daemon.pipeline.examine import BusyFile, Examiner, GradedFile, VanishedFile
@@ -204,7 +204,7 @@ def test_a_file_that_cannot_be_examined_is_put_aside(
     ingest: Ingest, examiner: Examiner, store: Choosy, write_session: SessionWriter
 ) -> None:
     path = write_session(TURN)
-    ingest.examiner = Clumsy(examiner.rules, Judge(), zone=None, idle=timedelta(1), limits=Limits())
+    ingest.examiner = Clumsy(examiner.rules, CompletionPolicy(), zone=None, idle=timedelta(1), limits=Limits())
     [recorded], _ = ingest.ingest([path], within_seconds=60)
     assert (recorded.happened, recorded.reason) == (QUARANTINED, f"internal error: ZeroDivisionError: {BUG}")
     assert store.file_stamp(path) == stamp_of(os.lstat(path))

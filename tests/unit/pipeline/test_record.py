@@ -11,7 +11,7 @@ import pytest
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.ledger import FileState
 from grader_daemon.domain.rollup import Dimension
-from grader_daemon.domain.verdict import Judge, VerdictBy
+from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.record import Happened, Recorded
 from grader_daemon.storage import GradeFilter, Store
@@ -24,7 +24,7 @@ OPEN_TURN = TURN[:-1]
 SUMMARY = json_user("[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted")
 BROKEN = document(TURN)[:200]
 LONGEST = timedelta(days=365)
-DOUBTER = Judge(by=VerdictBy.MODEL, model=any_model(intercept=-1.0))
+DOUBTER = CompletionPolicy(by=VerdictBy.MODEL, model=any_model(intercept=-1.0))
 
 
 def take(ingest: Ingest, path: str) -> Recorded:
@@ -370,18 +370,18 @@ def test_failures_of_an_earlier_grade_are_gone(ingest: Ingest, store: Store, wri
     assert (stored.grade.total_errors, stored.grade.failures) == (0, ())
 
 
-# -- another judge -----------------------------------------------------------------------------------------------
+# -- another policy -----------------------------------------------------------------------------------------------
 
 
-def judged_by(ingest: Ingest, judge: Judge) -> str:
-    ingest.examiner = ingest.examiner.judged_by(judge)
+def with_policy(ingest: Ingest, policy: CompletionPolicy) -> str:
+    ingest.examiner = ingest.examiner.with_policy(policy)
     return ingest.examiner.rules_version
 
 
-def test_another_judge_grades_a_file_again(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+def test_another_policy_grades_a_file_again(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
     path = write_session(TURN)
     take(ingest, path)
-    version = judged_by(ingest, DOUBTER)
+    version = with_policy(ingest, DOUBTER)
     assert take(ingest, path).happened is Happened.GRADED
     [stored] = store.grades(GradeFilter())
     assert (stored.grade.task_completed, stored.grade.rules_version) == (False, version)
@@ -400,17 +400,17 @@ def test_a_session_without_its_file_is_judged_by_what_is_kept_of_it(
     path = write_session(TURN)
     take(ingest, path)
     [before] = store.grades(GradeFilter())
-    version = judged_by(ingest, DOUBTER)
+    version = with_policy(ingest, DOUBTER)
     lose(path)
     take(ingest, path)
     [after] = store.grades(GradeFilter())
-    assert after.grade == ingest.examiner.rejudge(before.grade)
+    assert after.grade == ingest.examiner.redecide(before.grade)
     assert (after.grade.task_completed, after.grade.rules_version) == (False, version)
     assert store.rollups.group(Dimension.OVERALL, "", Span(date.min, date.max)).completed == 0
     assert store.outdated_files(version, after=None, limit=9) == []
 
 
-def test_a_file_that_is_gone_changes_nothing_under_the_same_judge(
+def test_a_file_that_is_gone_changes_nothing_under_the_same_policy(
     ingest: Ingest, store: Store, write_session: SessionWriter
 ) -> None:
     path = write_session(TURN)

@@ -4,7 +4,7 @@ import pytest
 
 from grader_daemon.domain.calibration import Agreement, LabelCounts, ReliabilityBin, WeightChange
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.verdict import Policy, VerdictBy
+from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.reports.trust import (
     agreement_table,
     agreement_words,
@@ -61,22 +61,22 @@ def test_agreement_stands_with_its_interval(shown: Estimate, words: str) -> None
 @pytest.mark.parametrize(
     ("policy", "by_labels", "words"),
     [
-        pytest.param(Policy.RULES, True, "the setting verdict says rules", id="a-setting"),
+        pytest.param(VerdictSetting.RULES, True, "the setting verdict says rules", id="a-setting"),
         pytest.param(
-            Policy.AUTO,
+            VerdictSetting.AUTO,
             True,
             "by people's labels the model did better on sessions that were not learned from",
             id="by-labels",
         ),
         pytest.param(
-            Policy.AUTO,
+            VerdictSetting.AUTO,
             False,
             "the model did better on the sources that the prior had not seen, and labels do not say otherwise",
             id="by-the-prior",
         ),
     ],
 )
-def test_it_is_said_why_who_decides(policy: Policy, by_labels: bool, words: str) -> None:
+def test_it_is_said_why_who_decides(policy: VerdictSetting, by_labels: bool, words: str) -> None:
     assert because_words(policy, evidence(better=VerdictBy.MODEL, by_labels=by_labels)) == words
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Agreement, Calibration, LabelCounts, ReliabilityBin, WeightChange
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.verdict import Judge, Policy, VerdictBy
+from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy, VerdictSetting
 from grader_daemon.storage import Store
 from tests.strategies import NOW, calibration, evidence, grade, model, new_grade
 
@@ -13,7 +13,7 @@ SURE = Estimate(value=0.5, low=0.25, high=0.75, sample=60)
 AGREEMENT = Agreement(brier=SURE, ece=SURE, mcc=SURE, kappa=SURE, auc=Estimate(sample=60))
 FULL = calibration(
     verdict_by=VerdictBy.MODEL,
-    policy=Policy.MODEL,
+    policy=VerdictSetting.MODEL,
     labels=60,
     model=model(version="m2", names=("a",), means=(0.5,), weights=(-0.25,)),
     evidence=evidence(
@@ -40,7 +40,7 @@ def test_a_calibration_is_kept_with_everything(store: Store) -> None:
     [kept] = add(store, FULL)
     assert kept.number == 1
     assert store.calibrations.latest(9) == [kept]
-    assert kept.judge == Judge(by=VerdictBy.MODEL, model=FULL.model)
+    assert kept.completion_policy == CompletionPolicy(by=VerdictBy.MODEL, model=FULL.model)
     assert kept.evidence.counts.total == 60
 
 
