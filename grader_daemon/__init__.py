@@ -8,8 +8,8 @@ Layers, each importing only what stands below it (checked by import-linter)::
     jobs                             what is done from time to time: reports, the watch on quality, delivery
     settings | log | pipeline        one file's way: read, parse, analyze, grade, save
     storage | rules | integrations   the only SQL; the rules and their file; what is told to the outside
-    sources                          where settings come from: flags, environment, file
-    parsing | analysis | grading     pure stages, each a function of values
+    sources                          where sessions lie, how they are found, read and decoded
+    analysis | grading               pure stages, each a function of values
     patterns | alerts | reports      pure too: many grades in, insight out
     redaction                        what takes secrets out of text; nothing leaves without it
     domain                           the nouns
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
         UngradableError,
     )
     from grader_daemon.integrations.scorers import QualityScorer
-    from grader_daemon.pipeline.discovery import FoundFile
     from grader_daemon.pipeline.record import Happened, Recorded
     from grader_daemon.settings import Settings
+    from grader_daemon.sources.discovery import FoundFile
     from grader_daemon.storage.backup import Backup
     from grader_daemon.storage.listing import GradeFilter
     from grader_daemon.storage.rows import StoredGrade
@@ -198,7 +198,7 @@ _HOMES = {
         "UngradableError",
     ),
     "integrations.scorers": ("QualityScorer",),
-    "pipeline.discovery": ("FoundFile",),
+    "sources.discovery": ("FoundFile",),
     "pipeline.record": (
         "Happened",
         "Recorded",

@@ -14,7 +14,6 @@ _CORE = ",".join(
         *(
             "domain/*",
             "redaction/*",
-            "parsing/*",
             "analysis/*",
             "grading/*",
             "calibration/*",
@@ -22,6 +21,7 @@ _CORE = ",".join(
             "alerts/*",
             "reports/*",
         ),
+        *("sources/decoding.py", "sources/formats.py", "sources/hermes/sharegpt.py", "sources/hermes/snapshot.py"),
         *("daemon/debounce.py", "daemon/lag.py", "daemon/reconcile.py", "daemon/scan_plan.py", "daemon/schedule.py"),
     )
 )

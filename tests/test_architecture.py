@@ -13,8 +13,8 @@ _ROOT = Path(__file__).parent.parent
 _LINTER = Path(sys.executable).parent / "lint-imports"
 
 _VIOLATIONS = [
-    pytest.param("domain/session.py", "import grader_daemon.parsing", id="the-domain-imports-a-stage"),
-    pytest.param("parsing/parser.py", "import grader_daemon.analysis", id="a-stage-imports-another"),
+    pytest.param("domain/session.py", "import grader_daemon.sources", id="the-domain-imports-a-stage"),
+    pytest.param("sources/decoding.py", "import grader_daemon.analysis", id="a-stage-imports-another"),
     pytest.param("grading/grader.py", "import grader_daemon.storage", id="a-stage-imports-storage"),
     pytest.param("storage/sqlite.py", "import grader_daemon.pipeline", id="storage-imports-the-pipeline"),
     pytest.param("daemon/worker.py", "import grader_daemon.api.reader", id="the-daemon-imports-the-api"),

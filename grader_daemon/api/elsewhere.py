@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from grader_daemon.integrations.agents import count_sessions, is_home
 from grader_daemon.settings import Settings
+from grader_daemon.sources.hermes.homes import count_sessions, is_home
 
 
 class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):

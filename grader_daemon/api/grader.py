@@ -34,12 +34,12 @@ from grader_daemon.integrations.scorers import QualityScorer, as_scorer
 from grader_daemon.patterns.review import choose
 from grader_daemon.pipeline.absence import stamps
 from grader_daemon.pipeline.backfill import backfill, backfill_in_processes, regrade
-from grader_daemon.pipeline.discovery import FoundFile, Walk, named_files
 from grader_daemon.pipeline.examine import Examiner, GradedFile, SkippedFile, TroubledFile
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.record import Happened, Recorded
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.rules import load_rules
+from grader_daemon.sources.discovery import FoundFile, Walk, named_files
 from grader_daemon.storage.rows import StoredGrade
 
 _CHANGED = "the file changed since it was graded; numbers of messages may mean others now"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator
 
 from grader_daemon.domain.ledger import FileStamp
-from grader_daemon.pipeline.discovery import FoundFile
+from grader_daemon.sources.discovery import FoundFile
 
 
 def plan(

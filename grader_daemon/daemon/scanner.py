@@ -11,7 +11,7 @@ import msgspec
 
 from grader_daemon.daemon.reconcile import plan
 from grader_daemon.domain.ledger import FileStamp
-from grader_daemon.pipeline.discovery import FoundFile, Walk
+from grader_daemon.sources.discovery import FoundFile, Walk
 
 _CHUNK = 200
 

@@ -33,10 +33,10 @@ from grader_daemon.daemon.worker import Worker
 from grader_daemon.domain.ledger import ledger_path
 from grader_daemon.errors import StoreError
 from grader_daemon.jobs import Job
-from grader_daemon.parsing import recognise
-from grader_daemon.pipeline.discovery import Walk
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.settings import Settings
+from grader_daemon.sources.decoding import recognise
+from grader_daemon.sources.discovery import Walk
 from grader_daemon.storage import DaemonStatus, Store
 from grader_daemon.storage.lock import DaemonLock
 

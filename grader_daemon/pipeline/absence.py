@@ -14,7 +14,7 @@ from typing import NamedTuple
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.errors import ReadError, VanishedFileError
-from grader_daemon.pipeline.reading import look_at
+from grader_daemon.sources.reading import look_at
 from grader_daemon.storage import Store
 from grader_daemon.storage.ledger import UngradedFile
 

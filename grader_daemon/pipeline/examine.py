@@ -25,8 +25,8 @@ from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
 from grader_daemon.grading import Grader
-from grader_daemon.parsing import companion
-from grader_daemon.pipeline.reading import look_at, read_file, read_session, stamp_of, written_at
+from grader_daemon.sources.decoding import companion
+from grader_daemon.sources.reading import look_at, read_file, read_session, stamp_of, written_at
 
 _OPEN = SessionState.OPEN
 _CLOCKS_DIFFER = timedelta(minutes=1)

@@ -15,9 +15,9 @@ from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import InputError, ParseError, ReadError
 from grader_daemon.grading.completion import RuleClassifier
-from grader_daemon.pipeline.discovery import Walk
 from grader_daemon.pipeline.label_file import read_label_file
-from grader_daemon.pipeline.reading import look_at, read_file, read_session
+from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.reading import look_at, read_file, read_session
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):

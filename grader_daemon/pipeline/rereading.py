@@ -12,7 +12,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import ParseError
-from grader_daemon.pipeline.reading import look_at, read_file, read_session
+from grader_daemon.sources.reading import look_at, read_file, read_session
 
 
 class Reread(msgspec.Struct, frozen=True):

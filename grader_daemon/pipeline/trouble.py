@@ -9,7 +9,7 @@ from grader_daemon.domain.ledger import NOWHERE, LedgerEntry, ledger_path
 from grader_daemon.domain.text import storable
 from grader_daemon.errors import ReadError
 from grader_daemon.pipeline.examine import Examined, Examiner, TroubledFile
-from grader_daemon.pipeline.reading import look_at, stamp_of
+from grader_daemon.sources.reading import look_at, stamp_of
 
 ENDED_THE_DAEMON = "the daemon ended while it read this file"
 

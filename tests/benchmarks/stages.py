@@ -16,8 +16,8 @@ import xxhash
 
 from grader_daemon.analysis import Analyzer
 from grader_daemon.grading import Grader
-from grader_daemon.parsing.formats import FORMATS
 from grader_daemon.pipeline import examine
+from grader_daemon.sources.formats import FORMATS
 from grader_daemon.storage import Store
 from grader_daemon.storage.rivals import Rivals
 

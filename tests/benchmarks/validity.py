@@ -34,10 +34,10 @@ from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import GraderError
-from grader_daemon.parsing import parse
-from grader_daemon.pipeline.discovery import Walk
 from grader_daemon.pipeline.labelled import Label, Sampler, read_labels
 from grader_daemon.rules import load_rules
+from grader_daemon.sources.decoding import parse
+from grader_daemon.sources.discovery import Walk
 from tests.benchmarks import machine
 from tests.benchmarks.targets import VALIDITY
 

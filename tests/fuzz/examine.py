@@ -19,9 +19,9 @@ from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import ParseError
 from grader_daemon.grading import Grader
-from grader_daemon.parsing import parse
 from grader_daemon.redaction import SECRETS_AND_ADDRESSES
 from grader_daemon.rules import load_rules
+from grader_daemon.sources.decoding import parse
 from grader_daemon.storage.rows import failure_rows, grade_row
 from tests.strategies import NOW
 

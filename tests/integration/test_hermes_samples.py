@@ -19,10 +19,10 @@ from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.grading import Grader
-from grader_daemon.parsing import companion, parse, recognise
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.record import Recorder
+from grader_daemon.sources.decoding import companion, parse, recognise
 from grader_daemon.storage import GradeFilter, Store
 from tests.conftest import MAX_BYTES, Clock
 from tests.strategies import NOW

@@ -13,9 +13,9 @@ from typing import Self, TypeVar
 
 from grader_daemon import bootstrap
 from grader_daemon.errors import GraderError, InputError
-from grader_daemon.integrations.agents import Survey, survey
 from grader_daemon.integrations.machine import Mount, mounts
 from grader_daemon.settings import Settings
+from grader_daemon.sources.hermes.homes import Survey, survey
 from grader_daemon.storage import DaemonStatus, Store
 from grader_daemon.storage.inspection import Inspection
 from grader_daemon.storage.lock import holder_pid, is_running

@@ -11,9 +11,9 @@ from grader_daemon.api.doctor.case import Case
 from grader_daemon.api.doctor.words import some, span
 from grader_daemon.api.elsewhere import agent_elsewhere
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
-from grader_daemon.integrations.agents import HermesHome
 from grader_daemon.integrations.machine import inotify_limits, inotify_use, mount_of
 from grader_daemon.reports.numbers import count
+from grader_daemon.sources.hermes.homes import HermesHome
 
 _SEEN_APART_SECONDS = 3600.0
 """So much newer may the agent's database be than its newest session file: a turn may take long."""

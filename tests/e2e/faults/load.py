@@ -20,12 +20,12 @@ import apsw
 
 from grader_daemon.bootstrap import make_policy
 from grader_daemon.domain.limits import Limits
-from grader_daemon.pipeline.discovery import Walk
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.record import Happened, Recorder
 from grader_daemon.rules import load_rules
 from grader_daemon.settings import load_settings
+from grader_daemon.sources.discovery import Walk
 from grader_daemon.storage import Store
 from tests.e2e.daemon_process import BUSY_MILLISECONDS, DaemonProcess, Row, query
 from tests.e2e.session_files import failing, now, turns, write

@@ -16,8 +16,8 @@ import pytest
 from grader_daemon.daemon import service as service_module
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.service import Service
-from grader_daemon.parsing import recognise
 from grader_daemon.settings import load_settings
+from grader_daemon.sources.decoding import recognise
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import DATABASE, DaemonProcess, Row, query
 from tests.e2e.faults.load import Load, harmless, undisturbed, wait_until_caught_up

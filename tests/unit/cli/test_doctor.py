@@ -23,8 +23,8 @@ from grader_daemon.api.doctor import sessions as session_checks
 from grader_daemon.api.doctor import setup as setup_checks
 from grader_daemon.api.doctor.checks import CHECKS
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
-from grader_daemon.integrations.agents import Survey
 from grader_daemon.integrations.machine import Inotify, Mount, Space
+from grader_daemon.sources.hermes.homes import Survey
 from grader_daemon.storage import DaemonStatus, Store
 from grader_daemon.storage.lock import DaemonLock
 from tests.damage import DAMAGES, leaves_of, make_database, overwrite

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from grader_daemon.daemon.reconcile import plan
 from grader_daemon.domain.ledger import FileStamp
-from grader_daemon.pipeline.discovery import FoundFile
+from grader_daemon.sources.discovery import FoundFile
 
 STAMPS = st.builds(FileStamp, *[st.integers(0, 1)] * 4)
 FILES = st.dictionaries(st.sampled_from("abcd"), STAMPS)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.daemon.scanner import Scanner, ScanReport
-from grader_daemon.pipeline.reading import stamp_of
+from grader_daemon.sources.reading import stamp_of
 
 
 @pytest.fixture

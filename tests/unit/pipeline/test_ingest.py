@@ -17,9 +17,9 @@ from grader_daemon.errors import StoreError
 from grader_daemon.pipeline.backfill import backfill
 from grader_daemon.pipeline.examine import BusyFile, Examiner, GradedFile, VanishedFile
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.reading import stamp_of
 from grader_daemon.pipeline.record import Happened
 from grader_daemon.pipeline.rereading import read_again
+from grader_daemon.sources.reading import stamp_of
 from grader_daemon.storage import GradeFilter, NewGrade, Store
 from tests.any_file import broken_files, session_files
 from tests.conftest import PAUSES, Clock, SessionWriter

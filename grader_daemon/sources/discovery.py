@@ -9,8 +9,8 @@ import msgspec
 
 from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.errors import InputError
-from grader_daemon.parsing import recognise
-from grader_daemon.pipeline.reading import stamp_of
+from grader_daemon.sources.decoding import recognise
+from grader_daemon.sources.reading import stamp_of
 
 
 class Walk:

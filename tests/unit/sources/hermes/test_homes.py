@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.integrations.agents import HermesHome, look_at_home, survey
+from grader_daemon.sources.hermes.homes import HermesHome, look_at_home, survey
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.errors import ParseError, UnfinishedFileError
-from grader_daemon.parsing import companion, parse, recognise
+from grader_daemon.sources.decoding import companion, parse, recognise
 from tests.hostile import cuts
 from tests.strategies import SESSION_ID, document, file_contents, json_answer, json_round, json_user
 from tests.timing import is_done_within

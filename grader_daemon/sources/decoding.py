@@ -11,7 +11,7 @@ import msgspec
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.errors import ParseError, UnfinishedFileError
-from grader_daemon.parsing.formats import FORMATS, SessionFormat
+from grader_daemon.sources.formats import FORMATS, SessionFormat
 
 _LIMITS = Limits()
 _TO_NEXT_VALUE = re.compile(rb'(?:[^",\[{]++|"(?:[^"\\]++|\\.)*+"?)*+([,\[{])?', re.DOTALL)

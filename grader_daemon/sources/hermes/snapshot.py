@@ -18,7 +18,7 @@ import xxhash
 
 from grader_daemon.domain.limits import LONGEST_NAME, SessionId
 from grader_daemon.domain.session import TOOL, USER, Message, Session, Skipped, SkipReason
-from grader_daemon.parsing.formats import sharegpt
+from grader_daemon.sources.hermes import sharegpt
 
 _REVIEW_OPENING = "Review the conversation above and "
 _REVIEW_PROMPTS = (_REVIEW_OPENING + "update the skill library", _REVIEW_OPENING + "consider saving")

@@ -12,7 +12,7 @@ import pytest
 from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
-from grader_daemon.pipeline.reading import look_at, read_file, read_session, stamp_of, written_at
+from grader_daemon.sources.reading import look_at, read_file, read_session, stamp_of, written_at
 from tests.strategies import document, json_answer, json_user, status
 
 

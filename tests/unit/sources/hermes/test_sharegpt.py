@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from grader_daemon.domain.session import FunctionCall, Message, ToolCall
-from grader_daemon.parsing.formats.sharegpt import Turn, to_messages
+from grader_daemon.sources.hermes.sharegpt import Turn, to_messages
 from tests.strategies import texts
 
 CALL = '<tool_call>\n{"name": "terminal", "arguments": {"command": "ls"}}\n</tool_call>'

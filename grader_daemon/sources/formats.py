@@ -9,7 +9,7 @@ from datetime import tzinfo
 from typing import Protocol
 
 from grader_daemon.domain.session import Session, Skipped, SkipReason
-from grader_daemon.parsing.formats.hermes import HermesFormat
+from grader_daemon.sources.hermes.snapshot import HermesFormat
 
 
 class SessionFormat(Protocol):

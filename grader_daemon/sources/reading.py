@@ -18,8 +18,8 @@ from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
-from grader_daemon.parsing import parse
 from grader_daemon.redaction import public_id
+from grader_daemon.sources.decoding import parse
 
 _EDGE = 1 << 63
 """The ledger keeps integers of 64 bits with a sign, as SQLite does."""

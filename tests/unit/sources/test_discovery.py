@@ -3,8 +3,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from grader_daemon.pipeline.discovery import Walk
-from grader_daemon.pipeline.reading import look_at, stamp_of
+from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.reading import look_at, stamp_of
 
 
 def names(walk: Walk) -> set[str]:

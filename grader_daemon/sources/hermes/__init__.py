@@ -1,0 +1,1 @@
+"""Hermes Agent: its homes, and the JSON snapshots that it writes of its sessions."""
