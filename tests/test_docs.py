@@ -10,7 +10,7 @@ import pytest
 
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.grading import CATALOG
-from grader_daemon.log.sentences import SENTENCES
+from grader_daemon.log.events import EVENTS
 from grader_daemon.settings import Settings
 
 _ROOT = Path(__file__).parent.parent
@@ -62,7 +62,7 @@ def _logged() -> set[str]:
 
 
 def test_every_log_event_has_a_sentence_and_no_sentence_is_for_another() -> None:
-    assert _logged() == SENTENCES.keys()
+    assert _logged() == EVENTS.keys()
 
 
 def test_documents_name_every_log_event_and_no_other() -> None:

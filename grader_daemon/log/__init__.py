@@ -25,7 +25,7 @@ import structlog
 
 from grader_daemon.domain.text import escaped
 from grader_daemon.log.console import ConsoleLine
-from grader_daemon.log.sentences import sentence
+from grader_daemon.log.events import sentence
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 _PRIORITIES = {"debug": 7, "info": 6, "notice": 5, "warning": 4, "error": 3, "critical": 2}

@@ -9,7 +9,8 @@ from datetime import UTC, date, datetime, tzinfo
 from typing import Any, TextIO
 
 from grader_daemon.domain.calendar import local
-from grader_daemon.log.sentences import printable, sentence
+from grader_daemon.log.events import sentence
+from grader_daemon.log.sentences import printable
 from grader_daemon.reports.quoting import columns, cut
 
 _MARKS = {"done": "✓", "not_done": "✗", "unsure": "~", "no_answer": "–"}

@@ -1,14 +1,10 @@
-"""What an event says to a person, in one sentence: for terminals, and for the key `message` of JSON lines.
-
-An event that has no sentence here is told by its name and its keys, so none is ever lost.
-"""
+"""How values of an event read to a person, and the sentences that take more than filling them in."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, tzinfo
-from types import MappingProxyType
 from typing import Any
 
 from grader_daemon.domain.calendar import local
@@ -21,7 +17,7 @@ _UNKNOWN = "?"
 _PLACES = frozenset({"path", "root", "roots", "database", "unreadable"})
 _SPANS = frozenset({"seconds", "retry_seconds", "scan_seconds", "oldest_seconds"})
 _LOGGERS_OWN = frozenset({"event", "level", "timestamp", "exception", "repeated"})
-_OUR_BUG = "an error in grader-daemon itself"
+OUR_BUG = "an error in grader-daemon itself"
 
 
 class Facts:
@@ -54,13 +50,6 @@ class Facts:
         return printable(str(value))
 
 
-def sentence(event: Event, zone: tzinfo | None) -> str:
-    """Say an event in one printable line."""
-    facts = Facts(event, zone)
-    said = SENTENCES.get(str(event.get("event")), _anything)(facts)
-    return f"{said} (held back {facts['repeated']} times)" if "repeated" in event else said
-
-
 def printable(text: str) -> str:
     """Give text in which characters that a terminal obeys, or cannot show, are spelled out."""
     return text if text.isprintable() else text.encode("unicode_escape", "backslashreplace").decode("ascii")
@@ -82,7 +71,7 @@ def _span(value: object) -> str:
 # -- sessions --------------------------------------------------------------------------------------------------------
 
 
-def _graded(facts: Facts) -> str:
+def graded(facts: Facts) -> str:
     """Verdict, probability, kind of task, task, id; what is not known is left out."""
     outcome, task = facts["outcome"].replace("_", " "), facts.event.get("task")
     likely = None if outcome == "open" else facts.event.get("p_completed")
@@ -95,13 +84,15 @@ def _likelihood(value: object) -> str:
     return f"{value:.2f}".removeprefix("0") if isinstance(value, float) else ""
 
 
-def _skipped(facts: Facts) -> str:
+def skipped(facts: Facts) -> str:
+    """Which file or session has no grade of its own any more."""
     if "by" in facts.event:
         return f"{facts['session_id']} is replaced by {facts['by']}"
     return f"{facts['path']}: no grade of its own, {facts['reason'].replace('_', ' ')}"
 
 
-def _finished(facts: Facts) -> str:
+def finished(facts: Facts) -> str:
+    """How many sessions were graded, by verdict, and what became of other files."""
     outcomes = [f"{facts.number(key):,} {words}" for key, words in _OUTCOMES.items() if facts.number(key)]
     rest = [f"{facts.number(key):,} {words}" for key, words in _REST.items() if facts.number(key)]
     graded = f"{count(facts.number('graded'), 'session')} graded in {facts['seconds']}"
@@ -125,40 +116,47 @@ _REST = {
 # -- the daemon ------------------------------------------------------------------------------------------------------
 
 
-def _unwatched(facts: Facts) -> str:
+def unwatched(facts: Facts) -> str:
+    """Where Hermes works unwatched, and the command that watches it."""
     sessions = count(facts.number("sessions"), "session")
     return f"Hermes works in {facts['path']}: {sessions} there; watch it with {facts['fix']}"
 
 
-def _stopped(facts: Facts) -> str:
+def stopped(facts: Facts) -> str:
+    """What waits for the next start."""
     waiting = facts.number("waiting")
     left = f"{count(waiting, 'file')} wait on disk for the next start" if waiting else "nothing waits"
     cut_off = "" if facts.event.get("finished") else ", and what was being graded is graded at the next start"
     return f"stopped; {left}{cut_off}"
 
 
-def _compared(facts: Facts) -> str:
+def compared(facts: Facts) -> str:
+    """How many files were compared, how many are new."""
     files, folders = count(facts.number("files"), "session file"), count(facts.number("folders"), "folder")
     said = f"{files} in {folders} compared with the database: {facts.number('missing'):,} new or changed"
     return f"{said}; cannot be read: {facts['unreadable']}" if facts.event.get("unreadable") else said
 
 
-def _degraded(facts: Facts) -> str:
+def degraded(facts: Facts) -> str:
+    """What is scanned instead of watched, and why."""
     what = f"{facts['root']} is not watched" if "root" in facts.event else "not all is watched"
     return f"{what} but looked through every {facts['scan_seconds']}: {facts['reason']}"
 
 
-def _behind(facts: Facts) -> str:
+def behind(facts: Facts) -> str:
+    """How many files wait, and for how long."""
     waiting = count(facts.number("waiting"), "file")
     return f"behind: {waiting} more wait to be graded, the oldest for {facts['oldest_seconds']}"
 
 
-def _failed(facts: Facts) -> str:
+def failed(facts: Facts) -> str:
+    """That it was an error of ours, and of which file."""
     of = f" ({facts['path']})" if "path" in facts.event else ""
-    return f"{_OUR_BUG}{of}; the traceback tells where"
+    return f"{OUR_BUG}{of}; the traceback tells where"
 
 
-def _updated(facts: Facts) -> str:
+def updated(facts: Facts) -> str:
+    """Where verdicts come from now."""
     before = f", before from {facts['before']}" if facts.event.get("before") else ""
     labels = f", by {count(facts.number('labels'), 'label')}" if facts.number("labels") else ""
     return f"verdicts come from {facts['now']} now{before}{labels}; everything is graded again"
@@ -167,62 +165,20 @@ def _updated(facts: Facts) -> str:
 # -- quality ---------------------------------------------------------------------------------------------------------
 
 
-def _alert(facts: Facts) -> str:
+def alert(facts: Facts) -> str:
+    """What dropped, when, why."""
     cause = f" {facts['cause']}" if facts.event.get("cause") else ""
     return f"{facts['title']}, began {facts['began_at']}.{cause} See grader-daemon alerts show {facts['alert']}"
 
 
-def _report(facts: Facts) -> str:
+def report(facts: Facts) -> str:
+    """Which report was written, and how to read it."""
     sessions = count(facts.number("sessions"), "session")
     return f"the report of {facts['week']} is written, {sessions}: grader-daemon report --week {facts['week']}"
 
 
-def _anything(facts: Facts) -> str:
+def anything(facts: Facts) -> str:
     """Tell an event by its name and its keys."""
     told = ", ".join(f"{key} {facts[key]}" for key in facts.event if key not in _LOGGERS_OWN)
     name = printable(str(facts.event.get("event", _UNKNOWN)))
     return f"{name}: {told}" if told else name
-
-
-SENTENCES: Mapping[str, Callable[[Facts], str]] = MappingProxyType(
-    {
-        "agent.unwatched": _unwatched,
-        "alert.opened": _alert,
-        "alert.resolved": lambda facts: f"resolved: {_alert(facts)}",
-        "calibration.updated": _updated,
-        "delivery.failed": "an alert did not get out by {channel}: {error}; tried again in {retry_seconds}".format_map,
-        "intake.behind": _behind,
-        "intake.caught_up": "caught up: files are graded as they come again".format_map,
-        "intake.paused": "nothing can be saved, sessions wait on disk: {error}; tried again until it works".format_map,
-        "intake.resumed": "saving works again, after {seconds}".format_map,
-        "job.crashed": f"{{job}}: {_OUR_BUG}; tried again in {{retry_seconds}}".format_map,
-        "job.failed": "{job}: {error}; tried again in {retry_seconds}".format_map,
-        "place.exposed": "others may write in {path} (mode {mode}): {fix}".format_map,
-        "quality.checked": "{session_id}: {scorer} gives it {quality}, the grade says {ours}".format_map,
-        "quality.disagreed": (
-            "{session_id}: {scorer} gives it {quality}, the grade says {ours}; please look: grader-daemon review"
-        ).format_map,
-        "quality.unanswered": "{session_id}: {scorer} said nothing of use: {error}".format_map,
-        "reconcile.finished": _compared,
-        "report.written": _report,
-        "run.finished": _finished,
-        "service.incomplete": "{files} of the watched files could not be graded: {help}".format_map,
-        "service.started": "watching {roots}; grades go to {database}".format_map,
-        "service.stopped": _stopped,
-        "service.stuck": "does not move: {threads}; a service manager restarts the daemon".format_map,
-        "session.graded": _graded,
-        "session.loop_risk": (
-            "{session_id} may be in a loop: {errors} failures, {api_calls} messages of the model"
-        ).format_map,
-        "session.quarantined": "{path}: {error}; given up until it changes".format_map,
-        "session.retry_scheduled": "{path}: {error}; tried again at {retry_at}".format_map,
-        "session.skipped": _skipped,
-        "session.unchanged": "{path}: {happened}".format_map,
-        "store.failed": "a report or check could not be kept: {error}; tried again in {retry_seconds}".format_map,
-        "store.replaced": ("{database}: {error}; it is opened anew, and what it lacks is graded again").format_map,
-        "watcher.degraded": _degraded,
-        "watcher.gap_noticed": "events may be missing ({reason}): all folders are compared".format_map,
-        "watcher.restarted": "{root} is watched again; before: {reason}".format_map,
-        "worker.failed": _failed,
-    }
-)

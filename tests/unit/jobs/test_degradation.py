@@ -28,7 +28,7 @@ from grader_daemon.domain.rules import AlertRules, ThresholdRule
 from grader_daemon.errors import ConfigurationError, GraderError, StoreError
 from grader_daemon.jobs import degradation
 from grader_daemon.jobs.degradation import DegradationWatch
-from grader_daemon.log.sentences import sentence
+from grader_daemon.log.events import sentence
 from grader_daemon.reports.quoting import plain
 from grader_daemon.reports.wording import alert_cause, alert_title
 from grader_daemon.rules import load_rules

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.log.sentences import SENTENCES, sentence
+from grader_daemon.log.events import EVENTS, sentence
 
 AT = datetime(2026, 11, 22, 15, 26, 59, 491265, tzinfo=UTC)
 
@@ -245,7 +245,7 @@ KEYS = (
 )
 
 
-@given(st.sampled_from([*SENTENCES, "something.new"]), st.data())
+@given(st.sampled_from([*EVENTS, "something.new"]), st.data())
 def test_any_values_make_one_printable_line(name: str, data: st.DataObject) -> None:
     """A log line must never be the reason why something fails, nor a way into a terminal."""
     event = data.draw(st.dictionaries(st.sampled_from(KEYS), VALUES))
