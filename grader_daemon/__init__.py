@@ -21,16 +21,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+
 if TYPE_CHECKING:
-    from grader_daemon.api.calibrating import CalibrationState
-    from grader_daemon.api.explaining import Explanation
-    from grader_daemon.api.forgetting import Fate, Forgotten
+    from grader_daemon.api.calibration import CalibrationState
+    from grader_daemon.api.explanation import Explanation
+    from grader_daemon.api.forget import Fate, Forgotten
     from grader_daemon.api.grader import SelfGrader
+    from grader_daemon.api.grades import Status
     from grader_daemon.api.grading import GradingResult
     from grader_daemon.api.insight import Summary
     from grader_daemon.api.labels import LabelledFile
     from grader_daemon.api.overview import Overview
-    from grader_daemon.api.reader import Status
     from grader_daemon.api.review import ReviewItem
     from grader_daemon.api.tables import as_dict, as_frame
     from grader_daemon.api.transcript import Transcript
@@ -128,16 +129,17 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
+
 _HOMES = {
-    "api.calibrating": ("CalibrationState",),
-    "api.explaining": ("Explanation",),
-    "api.forgetting": ("Fate", "Forgotten"),
+    "api.calibration": ("CalibrationState",),
+    "api.explanation": ("Explanation",),
+    "api.forget": ("Fate", "Forgotten"),
     "api.grader": ("SelfGrader",),
     "api.grading": ("GradingResult",),
     "api.insight": ("Summary",),
     "api.labels": ("LabelledFile",),
     "api.overview": ("Overview",),
-    "api.reader": ("Status",),
+    "api.grades": ("Status",),
     "api.review": ("ReviewItem",),
     "api.tables": (
         "as_dict",

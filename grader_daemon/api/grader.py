@@ -13,12 +13,12 @@ from random import Random
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.api.calibrating import CalibrationKeeper
-from grader_daemon.api.explaining import Explanation, explanation, sentences_of
-from grader_daemon.api.forgetting import Forgotten, forget, leave_no_trace
+from grader_daemon.api.calibration import CalibrationKeeper
+from grader_daemon.api.explanation import Explanation, explanation, sentences_of
+from grader_daemon.api.forget import Forgotten, forget, leave_no_trace
+from grader_daemon.api.grades import paths_of
 from grader_daemon.api.grading import GradingResult
 from grader_daemon.api.overview import Overview, overview
-from grader_daemon.api.reader import paths_of
 from grader_daemon.api.review import SPANS_DAYS, THRESHOLD, ReviewItem, review_item
 from grader_daemon.api.transcript import Transcript, transcript
 from grader_daemon.domain.calibration import Trust

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.api.reader import GradeReader, check_days
+from grader_daemon.api.grades import GradeReader, check_days
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.calendar import ALWAYS, Span, day_of, last_days, read_week, week_of
 from grader_daemon.domain.estimate import Estimate

@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from grader_daemon import bootstrap
+from grader_daemon.api.grades import GradeFilter, Status
 from grader_daemon.api.insight import InsightReader
-from grader_daemon.api.reader import GradeFilter, Status
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from grader_daemon.api.keeping import back_up, back_up_into
+from grader_daemon.api.backups import back_up, back_up_into
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, json_option, read_settings, settings_options
 from grader_daemon.domain.schema import SCHEMA_VERSION

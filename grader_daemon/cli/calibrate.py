@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from grader_daemon.api.calibrating import CalibrationKeeper
+from grader_daemon.api.calibration import CalibrationKeeper
 from grader_daemon.api.documents import calibration_document
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from grader_daemon.api.calibrating import CalibrationKeeper, CalibrationState, Weight
+from grader_daemon.api.calibration import CalibrationKeeper, CalibrationState, Weight
 from grader_daemon.api.documents import calibration_document
 from grader_daemon.calibration.prior import Provenance, Validity
 from grader_daemon.cli import output

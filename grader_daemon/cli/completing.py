@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from grader_daemon.api.completing import known
+from grader_daemon.api.completions import known
 from grader_daemon.cli.words import FILE
 
 _PROGRAM = "grader-daemon"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from grader_daemon.api.configuring import SettingValue, Written, check_settings, keep_setting, setting_values
+from grader_daemon.api.configuration import SettingValue, Written, check_settings, keep_setting, setting_values
 from grader_daemon.cli import output
 from grader_daemon.cli.options import (
     Group,

@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from grader_daemon import bootstrap, log
-from grader_daemon.api.reader import GradeReader
+from grader_daemon.api.grades import GradeReader
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import grade_table
 from grader_daemon.daemon.notify import Notifier

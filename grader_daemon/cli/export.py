@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from grader_daemon.api.reader import GradeFilter, GradeReader
+from grader_daemon.api.grades import GradeFilter, GradeReader
 from grader_daemon.cli.filters import filter_options
 from grader_daemon.cli.grades import write_grades
 from grader_daemon.cli.options import asks

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from grader_daemon.api.reader import GradeFilter, GradeReader, SortKey
+from grader_daemon.api.grades import GradeFilter, GradeReader, SortKey
 from grader_daemon.cli.options import since_of, since_options
 from grader_daemon.domain.analysis import Category, SessionState
 from grader_daemon.domain.claims import Support

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from grader_daemon.api.forgetting import Fate, Forgotten
+from grader_daemon.api.forget import Fate, Forgotten
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import json_option, read_settings, settings_options

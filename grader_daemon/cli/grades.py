@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from grader_daemon.api.documents import GRADE_NAMES, grade_document
-from grader_daemon.api.reader import StoredGrade
+from grader_daemon.api.grades import StoredGrade
 from grader_daemon.cli import output
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.claims import Claim

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from grader_daemon.api.documents import grade_document
-from grader_daemon.api.reader import GradeFilter, GradeReader
+from grader_daemon.api.grades import GradeFilter, GradeReader
 from grader_daemon.cli import output
 from grader_daemon.cli.filters import filter_options
 from grader_daemon.cli.grades import MAY_DROP, grade_table, write_grades

@@ -13,7 +13,7 @@ from grader_daemon.cli import output
 from grader_daemon.setting_sources import meant, unknown_zone
 
 if TYPE_CHECKING:
-    from grader_daemon.api.reader import GradeReader
+    from grader_daemon.api.grades import GradeReader
     from grader_daemon.settings import Settings
 
 _FLAGS = "grader_daemon.flags"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from grader_daemon.api.grades import Status
 from grader_daemon.api.overview import OpenSessions, Overview
-from grader_daemon.api.reader import Status
 from grader_daemon.cli import output
-from grader_daemon.cli.status import HOW_TO_RUN, elsewhere_words, silence_words, waiting_words
+from grader_daemon.cli.status import HOW_TO_RUN, silence_words, unwatched_words, waiting_words
 from grader_daemon.domain.insight import ErrorIssue, Patterns
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, FAILURES, QUALITY, count, estimate_words, figure_words
@@ -29,7 +29,7 @@ def print_overview(seen: Overview) -> None:
 def _facts(seen: Overview) -> Iterator[tuple[str, str | None]]:
     yield "daemon", _state(seen.status)
     if seen.status.elsewhere is not None:
-        yield "elsewhere", elsewhere_words(seen.status.elsewhere)
+        yield "elsewhere", unwatched_words(seen.status.elsewhere)
     if seen.patterns is None:
         yield "sessions", "none are graded yet"
         return

@@ -16,8 +16,8 @@ import msgspec
 import structlog
 
 from grader_daemon import log
-from grader_daemon.api.elsewhere import agent_elsewhere
-from grader_daemon.api.exposure import exposed_places
+from grader_daemon.api.permissions import exposed_places
+from grader_daemon.api.unwatched import unwatched_agent
 from grader_daemon.cli import output
 from grader_daemon.cli.options import read_settings, settings_options
 from grader_daemon.daemon.notify import Notifier
@@ -82,7 +82,7 @@ def command(
 def _tell_surroundings(settings: Settings) -> None:
     for place in exposed_places(settings):
         _log.warning("place.exposed", **msgspec.structs.asdict(place))
-    elsewhere = agent_elsewhere(settings)
+    elsewhere = unwatched_agent(settings)
     if elsewhere is not None:
         _log.warning("agent.unwatched", **msgspec.structs.asdict(elsewhere))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 import msgspec
 
-from grader_daemon.api.elsewhere import Elsewhere
-from grader_daemon.api.reader import GradeReader, QualityStatus, Status
+from grader_daemon.api.grades import GradeReader, QualityStatus, Status
+from grader_daemon.api.unwatched import UnwatchedAgent
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
 from grader_daemon.domain.schema import SCHEMA_VERSION
@@ -36,7 +36,7 @@ def _print(status: Status) -> None:
         [
             ("daemon", f"running, pid {status.pid}" if status.running else HOW_TO_RUN),
             *((f"root {root}", watching.get(root, "not watched")) for root in status.roots),
-            *([("elsewhere", elsewhere_words(status.elsewhere))] if status.elsewhere is not None else []),
+            *([("elsewhere", unwatched_words(status.elsewhere))] if status.elsewhere is not None else []),
             ("database", status.database),
             ("waiting", waiting_words(status)),
             ("last session", silence_words(status)),
@@ -57,7 +57,7 @@ def _print(status: Status) -> None:
         )
 
 
-def elsewhere_words(agent: Elsewhere) -> str:
+def unwatched_words(agent: UnwatchedAgent) -> str:
     """Say that an agent works where nothing is watched, and what to do."""
     return f"Hermes works in {agent.path}: {count(agent.sessions, 'session')} there; watch it with {agent.fix}"
 

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from grader_daemon.api.documents import failure_documents
-from grader_daemon.api.explaining import Explanation
+from grader_daemon.api.explanation import Explanation
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option

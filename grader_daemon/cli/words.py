@@ -34,7 +34,7 @@ def words_of(command: click.Command, parent: click.Context | None = None) -> dic
     """Give the words of a command: its help, options and arguments with what they take, and commands of its own.
 
     An option that takes nothing has None; else a list of words, or the name of what is asked for: "file", "" for
-    anything, or what `api.completing` knows.
+    anything, or what `api.completions` knows.
     """
     ctx = click.Context(command, parent=parent, **command.context_settings)
     words: dict[str, Any] = {"help": command.get_short_help_str(100)}

@@ -7,14 +7,14 @@ from types import MappingProxyType
 
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor import daemon, database, quality, sessions, setup
-from grader_daemon.api.doctor.case import Case
+from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import reason
 from grader_daemon.domain.check import Check, Finding, unknown
 from grader_daemon.domain.ledger import ledger_path
 from grader_daemon.errors import ConfigurationError, GraderError, StoreError
 from grader_daemon.settings import Settings
 
-CHECKS: Mapping[str, Callable[[Case], Finding]] = MappingProxyType(
+CHECKS: Mapping[str, Callable[[DoctorContext], Finding]] = MappingProxyType(
     {
         "settings": setup.settings,
         "rules": setup.rules,
@@ -47,17 +47,17 @@ CHECKS: Mapping[str, Callable[[Case], Finding]] = MappingProxyType(
 
 def examine(read_settings: Callable[[], Settings]) -> list[Check]:
     """Make all checks of the set-up that these settings describe. Changes nothing and raises nothing of ours."""
-    with Case(read_settings, now=bootstrap.utc_now()) as case:
-        return [_named(name, _made(check, case)) for name, check in CHECKS.items()]
+    with DoctorContext(read_settings, now=bootstrap.utc_now()) as context:
+        return [_named(name, _made(check, context)) for name, check in CHECKS.items()]
 
 
-def _made(check: Callable[[Case], Finding], case: Case) -> Finding:
+def _made(check: Callable[[DoctorContext], Finding], context: DoctorContext) -> Finding:
     try:
-        return check(case)
+        return check(context)
     except ConfigurationError:
         return unknown("not looked at: the settings are wrong")
     except StoreError as error:
-        return unknown(f"the database cannot be read: {reason(error, case.database)}")
+        return unknown(f"the database cannot be read: {reason(error, context.database)}")
     except GraderError as error:
         return unknown(str(error))
     except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 from datetime import timedelta
 
-from grader_daemon.api.doctor.case import Case
+from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import span
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
 from grader_daemon.integrations.machine import has_systemd, lingers, unit_file
@@ -16,17 +16,17 @@ _LONGEST_SILENCE = timedelta(hours=2)
 _INSTALL = "grader-daemon service install"
 
 
-def daemon(case: Case) -> Finding:
+def daemon(context: DoctorContext) -> Finding:
     """Does a daemon run on this database, and did it say so lately?"""
-    if not case.is_running:
+    if not context.is_running:
         return warning("it does not run; sessions wait on disk until it does", f"{_INSTALL}, or grader-daemon run")
-    said = f"it runs, pid {case.daemon_pid or 'unknown'}"
-    status = case.status
-    if status is None or status.pid != case.daemon_pid:
+    said = f"it runs, pid {context.daemon_pid or 'unknown'}"
+    status = context.status
+    if status is None or status.pid != context.daemon_pid:
         return ok(f"{said}, and has not said yet how far it is")
-    silent = case.now - status.said_at
+    silent = context.now - status.said_at
     said = f"{said}, {count(status.backlog, 'file')} waiting as of {span(silent)} ago"
-    if silent > max(_LONGEST_SILENCE, timedelta(seconds=2 * case.settings.scan_seconds)):
+    if silent > max(_LONGEST_SILENCE, timedelta(seconds=2 * context.settings.scan_seconds)):
         return problem(f"{said}, and nothing since", "look at its log, and start it again")
     if status.longest_wait is not None:
         return warning(
@@ -40,13 +40,13 @@ def daemon(case: Case) -> Finding:
     return ok(said)
 
 
-def service(case: Case) -> Finding:
+def service(context: DoctorContext) -> Finding:
     """Is the daemon a service that starts by itself?"""
     if not has_systemd():
         return ok("this machine was not booted with systemd; start the daemon in your own way")
-    if case.home is None:
+    if context.home is None:
         return unknown("the home folder is not known", "set HOME")
-    unit = unit_file(case.home)
+    unit = unit_file(context.home)
     if not unit.exists():
         return warning("not installed: the daemon does not start by itself", _INSTALL)
     try:

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from time import monotonic
 
-from grader_daemon.api.doctor.case import Case
+from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import reason, size, some, who_holds
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
 from grader_daemon.errors import StoreBusyError, StoreDamagedError, StoreError
@@ -28,9 +28,9 @@ _SCARCE_BYTES, _LITTLE_BYTES = 100_000_000, 1_000_000_000
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def database(case: Case) -> Finding:
+def database(context: DoctorContext) -> Finding:
     """Is there a database that this program can use?"""
-    path = case.database
+    path = context.database
     try:
         status = path.lstat()
     except FileNotFoundError:
@@ -39,37 +39,39 @@ def database(case: Case) -> Finding:
         return problem(f"{path}: {error.strerror}", _AS_ITS_OWNER)
     if not stat.S_ISREG(status.st_mode):
         return problem(f"{path} is a link, a folder or a device", _MOVE_AWAY)
-    if not case.has_database:
+    if not context.has_database:
         return ok(f"{path} is empty; the next run fills it")
     try:
-        return _usable(case)
+        return _usable(context)
     except StoreDamagedError as error:
         return problem(f"{path}: {reason(error, path)}", _STOPPED)
     except StoreBusyError as error:
-        return unknown(f"{path}: {reason(error, path)}{who_holds(case.database)}", "end that program, or wait for it")
+        return unknown(
+            f"{path}: {reason(error, path)}{who_holds(context.database)}", "end that program, or wait for it"
+        )
     except StoreError as error:
         return problem(f"{path}: {reason(error, path)}", _AS_ITS_OWNER)
 
 
-def integrity(case: Case) -> Finding:
+def integrity(context: DoctorContext) -> Finding:
     """Does SQLite find the file whole?"""
-    if not case.has_database:
+    if not context.has_database:
         return ok(_NONE_YET)
     began = monotonic()
     try:
-        damage = case.inspection.damage()
-        pages = case.inspection.pages() if not damage else 0
+        damage = context.inspection.damage()
+        pages = context.inspection.pages() if not damage else 0
     except StoreDamagedError as error:
-        damage = [reason(error, case.database)]
+        damage = [reason(error, context.database)]
     if damage:
         fix = f"{_STOPPED}; or bring back a backup: grader-daemon restore FILE"
         return problem(f"{count(len(damage), 'fault')}: {some(damage)}", fix)
     return ok(f"nothing wrong in {count(pages, 'page')}, looked through in {monotonic() - began:.1f} s")
 
 
-def privacy(case: Case) -> Finding:
+def privacy(context: DoctorContext) -> Finding:
     """Can only its owner read the database?"""
-    path = case.database
+    path = context.database
     if not path.parent.is_dir():
         return ok(_NONE_YET)
     folder, file = path.parent.stat(), path.lstat() if os.path.lexists(path) else None
@@ -78,7 +80,7 @@ def privacy(case: Case) -> Finding:
     if file is not None and file.st_mode & _OTHERS:
         mode = stat.S_IMODE(file.st_mode)
         return problem(f"others may use {path} (mode {mode:04o})", f"{_REPAIR}, or chmod 600 {shlex.quote(str(path))}")
-    if folder.st_mode & _OTHERS and may_close(path.parent, case):
+    if folder.st_mode & _OTHERS and may_close(path.parent, context):
         mode = stat.S_IMODE(folder.st_mode)
         return warning(f"others may look into {path.parent} (mode {mode:04o})", _REPAIR)
     return ok(
@@ -86,58 +88,58 @@ def privacy(case: Case) -> Finding:
     )
 
 
-def may_close(folder: Path, case: Case) -> bool:
+def may_close(folder: Path, context: DoctorContext) -> bool:
     """Is it a folder that only this program uses, so that its mode is ours to set?"""
     status = folder.stat()
-    shared = {Path("/"), *case.settings.watch_roots, *([case.home] if case.home else [])}
+    shared = {Path("/"), *context.settings.watch_roots, *([context.home] if context.home else [])}
     holds_shared = any(each == folder or folder in each.parents for each in shared)
-    holds_others = any(not entry.name.startswith(case.database.name) for entry in folder.iterdir())
+    holds_others = any(not entry.name.startswith(context.database.name) for entry in folder.iterdir())
     is_own = status.st_uid == os.geteuid() and not status.st_mode & stat.S_ISVTX
     return is_own and not holds_shared and not holds_others
 
 
-def write_ahead_log(case: Case) -> Finding:
+def write_ahead_log(context: DoctorContext) -> Finding:
     """Has the log been emptied now and then?"""
-    log = Path(f"{case.database}-wal")
+    log = Path(f"{context.database}-wal")
     length = log.stat().st_size if log.exists() else 0
     if length <= _LARGE_LOG_BYTES:
         return ok(size(length) if length else "empty")
     return warning(
-        f"{size(length)}: a program reads the database all the time{who_holds(case.database)}",
+        f"{size(length)}: a program reads the database all the time{who_holds(context.database)}",
         "end the programs that read it; the daemon then empties the log",
     )
 
 
-def sums(case: Case) -> Finding:
+def sums(context: DoctorContext) -> Finding:
     """Do the sums by day and month, of which reports are made, agree with the grades?"""
-    if not case.has_database:
+    if not context.has_database:
         return ok(_NONE_YET)
-    wrong = case.inspection.miscounted()
+    wrong = context.inspection.miscounted()
     if wrong:
         said = ", ".join(f"{number:,} {name}" for name, number in wrong.items())
         return problem(f"they differ from the grades: {said}", _REPAIR)
-    return ok(f"days, months, error issues and the list agree with {count(case.inspection.grades(), 'grade')}")
+    return ok(f"days, months, error issues and the list agree with {count(context.inspection.grades(), 'grade')}")
 
 
-def ledger(case: Case) -> Finding:
+def ledger(context: DoctorContext) -> Finding:
     """Has every file that is called graded its grade?"""
-    if not case.has_database:
+    if not context.has_database:
         return ok(_NONE_YET)
-    half = case.inspection.half_graded()
+    half = context.inspection.half_graded()
     there = [path for path in half if os.path.lexists(path)]
     if there:
         found = f"{count(len(there), 'file')} noted as graded without a whole grade: {some(there)}"
         return problem(found, f"{_REPAIR} has them graded again")
     gone = f"; {count(len(half), 'grade')} not whole, of files that are gone" if half else ""
-    graded = case.store.file_counts().get("graded", 0)
+    graded = context.store.file_counts().get("graded", 0)
     return ok(f"{count(graded, 'graded file')} with {'its grade' if graded == 1 else 'their grades'}{gone}")
 
 
-def other_programs(case: Case) -> Finding:
+def other_programs(context: DoctorContext) -> Finding:
     """Do others keep something in the database?"""
-    if not case.has_database:
+    if not context.has_database:
         return ok(_NONE_YET)
-    tables, rows = case.inspection.foreign_tables(), case.inspection.foreign_grades()
+    tables, rows = context.inspection.foreign_tables(), context.inspection.foreign_grades()
     said = [
         *([f"{count(rows, 'grade')} that another program wrote (kept as they are)"] if rows else []),
         *([f"{count(len(tables), 'table')} of others: {some(tables)}"] if tables else []),
@@ -145,56 +147,56 @@ def other_programs(case: Case) -> Finding:
     return ok("; ".join(said) or "no rows or tables of others")
 
 
-def disk_space(case: Case) -> Finding:
+def disk_space(context: DoctorContext) -> Finding:
     """Is there room for more grades?"""
-    room = space_at(case.database.parent)
-    found = f"{size(room.free_bytes)} of {size(room.total_bytes)} free at {case.database.parent}"
+    room = space_at(context.database.parent)
+    found = f"{size(room.free_bytes)} of {size(room.total_bytes)} free at {context.database.parent}"
     if room.is_read_only:
-        return problem(f"{case.database.parent} is on a file system that may only be read", "mount it for writing")
+        return problem(f"{context.database.parent} is on a file system that may only be read", "mount it for writing")
     if room.free_bytes < _SCARCE_BYTES:
         return problem(found, "make room; the daemon waits with its grades until there is some")
     return warning(found, "make room") if room.free_bytes < _LITTLE_BYTES else ok(found)
 
 
-def database_place(case: Case) -> Finding:
+def database_place(context: DoctorContext) -> Finding:
     """Is the database on a disk of this machine, under one name?"""
-    mount = mount_of(case.database, case.mounts)
+    mount = mount_of(context.database, context.mounts)
     if mount is None:
         return unknown("the kernel does not tell its mounts")
     if mount.is_remote:
         return problem(
-            f"{case.database} is on {mount.kind} at {mount.point}, where SQLite's locks are not to be trusted",
+            f"{context.database} is on {mount.kind} at {mount.point}, where SQLite's locks are not to be trusted",
             "name a file on a local disk in the setting db_path",
         )
-    names = case.database.lstat().st_nlink if case.has_database else 1
+    names = context.database.lstat().st_nlink if context.has_database else 1
     if names > 1:
         return warning(
-            f"{case.database} has {names} names (hard links); programs that use different ones damage it",
-            f"keep one name only; find them: sudo find / -xdev -samefile {shlex.quote(str(case.database))}",
+            f"{context.database} has {names} names (hard links); programs that use different ones damage it",
+            f"keep one name only; find them: sudo find / -xdev -samefile {shlex.quote(str(context.database))}",
         )
     return ok(f"{mount.kind} at {mount.point}")
 
 
-def copies(case: Case) -> Finding:
+def copies(context: DoctorContext) -> Finding:
     """What do backups and repairs leave beside the database?"""
-    if not case.database.parent.is_dir():
+    if not context.database.parent.is_dir():
         return ok("none")
-    kept, left = kept_copies(case.database), leftovers(case.database)
+    kept, left = kept_copies(context.database), leftovers(context.database)
     found = f"{count(len(kept), 'former database')}, {size(_bytes_of(kept))}: {some([k.name for k in kept])}"
     if left:
         return warning(f"{count(len(left), 'temporary file')} of an interrupted copy, {size(_bytes_of(left))}", _REPAIR)
     return ok(f"{found}; delete them when all is well" if kept else "none")
 
 
-def _usable(case: Case) -> Finding:
-    path, schema = case.database, case.inspection.schema()
+def _usable(context: DoctorContext) -> Finding:
+    path, schema = context.database, context.inspection.schema()
     if schema is None:
         return problem(f"{path} is a database of another program", _MOVE_AWAY)
     if schema > newest_version():
         return problem(f"its schema {schema} is newer than this program's {newest_version()}", "update grader-daemon")
     age = "" if schema == newest_version() else f" (the next run brings it to {newest_version()})"
     held = size(path.stat().st_size)
-    return ok(f"{count(case.inspection.grades(), 'grade')}, schema {schema}{age}, {held}: {path}")
+    return ok(f"{count(context.inspection.grades(), 'grade')}, schema {schema}{age}, {held}: {path}")
 
 
 def _bytes_of(files: list[Path]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader_daemon import bootstrap
-from grader_daemon.api.doctor.case import Case
+from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import span
 from grader_daemon.domain.check import Finding, ok, warning
 from grader_daemon.domain.quality import CheckOutcome
@@ -14,19 +14,19 @@ _UNANSWERED = 5
 """So many calls in a row without an answer are no accident."""
 
 
-def scorer(case: Case) -> Finding:
+def scorer(context: DoctorContext) -> Finding:
     """Did the scorer that is set answer, when it was asked last?"""
-    settings = case.settings
+    settings = context.settings
     asked = bootstrap.make_scorer(settings)
     if asked is None:
         return ok("none is set: no session leaves this machine")
     name = name_of(asked)
     if settings.scorer_setting is None:
         return ok(f"{name} is set, and never asked: quality_checks_per_day is 0")
-    last = case.store.quality.latest(name, _UNANSWERED) if case.has_database else []
+    last = context.store.quality.latest(name, _UNANSWERED) if context.has_database else []
     if not last:
         return ok(f"{name} was not asked yet")
-    ago = f"{span(case.now - last[0].checked_at)} ago"
+    ago = f"{span(context.now - last[0].checked_at)} ago"
     if last[0].outcome is CheckOutcome.UNAVAILABLE:
         return warning(
             f"it could not be asked {ago}: {last[0].error}", f"start it, or correct {settings.scorer_setting}"

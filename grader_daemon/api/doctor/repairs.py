@@ -10,7 +10,7 @@ from datetime import timedelta
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.api.doctor.case import Case
+from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.database import may_close
 from grader_daemon.api.doctor.words import who_holds
 from grader_daemon.domain.ledger import ledger_path
@@ -40,14 +40,14 @@ def repair(read_settings: Callable[[], Settings]) -> list[Repair]:
     """Repair what needs no judgement. Deletes nothing but temporary files of this program."""
     repairs: list[Repair] = []
     for step in (_delete_leftovers, _close_to_others, _mend_file, _mend_rows):
-        with Case(read_settings, now=bootstrap.utc_now()) as case:
-            repairs += [made for made in _done(step, case) if made not in repairs]
+        with DoctorContext(read_settings, now=bootstrap.utc_now()) as context:
+            repairs += [made for made in _done(step, context) if made not in repairs]
     return repairs
 
 
-def _done(step: Callable[[Case], Iterator[str]], case: Case) -> Iterator[Repair]:
+def _done(step: Callable[[DoctorContext], Iterator[str]], context: DoctorContext) -> Iterator[Repair]:
     try:
-        for what in step(case):
+        for what in step(context):
             yield Repair(done=True, what=ledger_path(what))
     except GraderError as error:
         yield Repair(done=False, what=ledger_path(str(error)))
@@ -55,23 +55,23 @@ def _done(step: Callable[[Case], Iterator[str]], case: Case) -> Iterator[Repair]
         yield Repair(done=False, what=ledger_path(f"{error.filename}: {error.strerror}"))
 
 
-def _delete_leftovers(case: Case) -> Iterator[str]:
+def _delete_leftovers(context: DoctorContext) -> Iterator[str]:
     """Temporary files of copies that were interrupted."""
-    if not case.database.parent.is_dir():
+    if not context.database.parent.is_dir():
         return
-    for file in leftovers(case.database):
-        if case.now.timestamp() - file.lstat().st_mtime > _ABANDONED.total_seconds():
+    for file in leftovers(context.database):
+        if context.now.timestamp() - file.lstat().st_mtime > _ABANDONED.total_seconds():
             file.unlink()
             yield f"deleted {file}, which an interrupted copy left"
 
 
-def _close_to_others(case: Case) -> Iterator[str]:
+def _close_to_others(context: DoctorContext) -> Iterator[str]:
     """Modes of the database and of its folder."""
-    folder = case.database.parent
-    for path, mode in ((case.database, _PRIVATE_FILE), (folder, _PRIVATE_FOLDER)):
-        if not path.exists() or path.is_symlink() or (path == folder and not may_close(folder, case)):
+    folder = context.database.parent
+    for path, mode in ((context.database, _PRIVATE_FILE), (folder, _PRIVATE_FOLDER)):
+        if not path.exists() or path.is_symlink() or (path == folder and not may_close(folder, context)):
             continue
-        if path == case.database and not is_ours(path):
+        if path == context.database and not is_ours(path):
             continue
         before = path.stat().st_mode
         if before & _OTHERS and path.is_dir() == (path == folder):
@@ -79,53 +79,53 @@ def _close_to_others(case: Case) -> Iterator[str]:
             yield f"mode of {path}: {before & 0o7777:04o} is now {mode:04o}"
 
 
-def _mend_file(case: Case) -> Iterator[str]:
+def _mend_file(context: DoctorContext) -> Iterator[str]:
     """A damaged index, or a damaged database."""
-    if not case.has_database:
+    if not context.has_database:
         return
-    if not is_ours(case.database):
-        raise StoreError(f"{case.database} is no database, and left as it is: set db_path to another file")
-    if _is_damaged(case):
-        yield from _rebuild(case)
-    elif case.inspection.schema():
-        with closing(bootstrap.open_store(case.settings)) as store:
+    if not is_ours(context.database):
+        raise StoreError(f"{context.database} is no database, and left as it is: set db_path to another file")
+    if _is_damaged(context):
+        yield from _rebuild(context)
+    elif context.inspection.schema():
+        with closing(bootstrap.open_store(context.settings)) as store:
             names = rebuild_indexes(store)
         if names:
             yield f"built {count(len(names), 'index', 'indexes')} again: {', '.join(names)}"
 
 
-def _mend_rows(case: Case) -> Iterator[str]:
+def _mend_rows(context: DoctorContext) -> Iterator[str]:
     """Sums that are not those of the rows, grades that are not whole, files that were given up."""
-    if not case.has_database or not case.inspection.schema():
+    if not context.has_database or not context.inspection.schema():
         return
-    miscounted = case.inspection.miscounted()
-    half, dead = _present(case.inspection.half_graded()), _present(case.inspection.dead())
+    miscounted = context.inspection.miscounted()
+    half, dead = _present(context.inspection.half_graded()), _present(context.inspection.dead())
     if not (miscounted or half or dead):
         return
-    with closing(bootstrap.open_store(case.settings)) as store:
+    with closing(bootstrap.open_store(context.settings)) as store:
         if miscounted:
             recount(store)
             yield f"counted the sums of {', '.join(miscounted)} again"
         if half:
-            yield f"{count(grade_again(store, now=case.now), 'file')} will be graded again by the daemon"
+            yield f"{count(grade_again(store, now=context.now), 'file')} will be graded again by the daemon"
         if dead:
-            yield f"{count(try_dead_again(store, now=case.now), 'dead file')} will be tried once more by the daemon"
+            yield f"{count(try_dead_again(store, now=context.now), 'dead file')} will be tried once more by the daemon"
 
 
-def _is_damaged(case: Case) -> bool:
+def _is_damaged(context: DoctorContext) -> bool:
     try:
-        return bool(case.inspection.damage())
+        return bool(context.inspection.damage())
     except StoreDamagedError:
         return True
 
 
-def _rebuild(case: Case) -> Iterator[str]:
+def _rebuild(context: DoctorContext) -> Iterator[str]:
     """Put a new database in the place of a damaged one."""
-    path = case.database
-    case.close()
+    path = context.database
+    context.close()
     try:
         with DaemonLock(path):
-            rebuilt = rebuild(path, now=case.now)
+            rebuilt = rebuild(path, now=context.now)
     except AlreadyRunningError as error:
         raise StoreError(f"database {path}: not repaired: {error}; stop it first") from error
     except StoreBusyError as error:

@@ -7,9 +7,9 @@ import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 
-from grader_daemon.api.doctor.case import Case
+from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some, span
-from grader_daemon.api.elsewhere import agent_elsewhere
+from grader_daemon.api.unwatched import unwatched_agent
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
 from grader_daemon.integrations.machine import inotify_limits, inotify_use, mount_of
 from grader_daemon.reports.numbers import count
@@ -20,31 +20,31 @@ _SEEN_APART_SECONDS = 3600.0
 _SET_SNAPSHOTS = 'below "sessions:" write the line "  write_json_snapshots: true" in'
 
 
-def folders(case: Case) -> Finding:
+def folders(context: DoctorContext) -> Finding:
     """Are the watched folders there, and may they be read?"""
-    roots = case.settings.watch_roots
+    roots = context.settings.watch_roots
     missing = [root for root in roots if not root.is_dir()]
     if missing:
         made = " ".join(shlex.quote(str(root)) for root in missing)
         return problem(f"no such folder: {some(missing)}", f"mkdir -p {made}, or set watch_roots")
-    closed = [root for root in roots if root not in case.folders]
+    closed = [root for root in roots if root not in context.folders]
     if closed:
         return problem(f"may not be read: {some(closed)}", "run it as the user whose folder it is")
-    below = [folder for survey in case.surveys.values() for folder in survey.unreadable]
+    below = [folder for survey in context.surveys.values() for folder in survey.unreadable]
     if below:
         return warning(f"{count(len(below), 'folder')} may not be read: {some(below)}", "give this user the right to")
-    number = sum(survey.folders for survey in case.surveys.values())
+    number = sum(survey.folders for survey in context.surveys.values())
     return ok(f"{count(number, 'folder')} at and below {some(roots)}")
 
 
-def file_systems(case: Case) -> Finding:
+def file_systems(context: DoctorContext) -> Finding:
     """Are the watched folders on disks of this machine, so that the kernel tells of every write?"""
-    found = [(root, mount_of(root, case.mounts)) for root in case.settings.watch_roots]
+    found = [(root, mount_of(root, context.mounts)) for root in context.settings.watch_roots]
     if any(mount is None for _, mount in found):
         return unknown("the kernel does not tell its mounts")
     remote = [f"{root} ({mount.kind})" for root, mount in found if mount is not None and mount.is_remote]
     if remote:
-        every = f"{case.settings.scan_seconds:g} s"
+        every = f"{context.settings.scan_seconds:g} s"
         return warning(
             f"what other machines write is found by scans alone, every {every} or less often: {some(remote)}",
             "run the daemon where the sessions are written, or set scan_seconds lower",
@@ -52,20 +52,20 @@ def file_systems(case: Case) -> Finding:
     return ok(some(sorted({f"{mount.kind} at {mount.point}" for _, mount in found if mount is not None})))
 
 
-def inotify(case: Case) -> Finding:
+def inotify(context: DoctorContext) -> Finding:
     """Does the kernel allow to watch every folder?"""
     limits = inotify_limits()
     if limits is None:
         return unknown("the kernel does not tell its limits")
-    needed = sum(survey.folders for survey in case.surveys.values())
-    used = inotify_use(besides=case.daemon_pid)
+    needed = sum(survey.folders for survey in context.surveys.values())
+    used = inotify_use(besides=context.daemon_pid)
     if used.watches + needed > limits.watches:
         return warning(
             f"{needed:,} folders and {used.watches:,} watches of other programs, {limits.watches:,} allowed:"
             " what is not watched is scanned every 2 s",
             f"sudo sysctl fs.inotify.max_user_watches={2 * (used.watches + needed)}",
         )
-    if used.instances + len(case.folders) > limits.instances:
+    if used.instances + len(context.folders) > limits.instances:
         return warning(
             f"{used.instances:,} instances of other programs, {limits.instances:,} allowed: folders are scanned"
             " every 2 s",
@@ -75,26 +75,28 @@ def inotify(case: Case) -> Finding:
     return ok(f"{needed:,} of {limits.watches:,} watches, {limits.instances:,} instances; {others}")
 
 
-def agents(case: Case) -> Finding:
+def agents(context: DoctorContext) -> Finding:
     """Does every agent leave session files, and in a watched folder?"""
-    homes = [home for survey in case.surveys.values() for home in survey.homes]
+    homes = [home for survey in context.surveys.values() for home in survey.homes]
     silent = [home for home in homes if _works_unseen(home)]
     if silent:
-        return _silence(silent[0], case)
-    elsewhere = agent_elsewhere(case.settings)
+        return _silence(silent[0], context)
+    elsewhere = unwatched_agent(context.settings)
     if elsewhere is not None:
         found = f"Hermes works in {elsewhere.path}, which is not below a watched folder"
         return warning(f"{found}: {count(elsewhere.sessions, 'session')} there", elsewhere.fix)
     return ok(f"{count(len(homes), 'home')} of Hermes: {some([home.path for home in homes])}" if homes else "none seen")
 
 
-def dead_files(case: Case) -> Finding:
+def dead_files(context: DoctorContext) -> Finding:
     """Are there files that could not be graded?"""
-    if not case.has_database:
+    if not context.has_database:
         return ok("none")
-    dead = [path for path in case.inspection.dead() if os.path.lexists(path)]
-    waiting = case.store.file_counts().get("retry", 0)
-    newest = next((e for e in case.store.troubled_entries(limit=20) if e.state == ("dead" if dead else "retry")), None)
+    dead = [path for path in context.inspection.dead() if os.path.lexists(path)]
+    waiting = context.store.file_counts().get("retry", 0)
+    newest = next(
+        (e for e in context.store.troubled_entries(limit=20) if e.state == ("dead" if dead else "retry")), None
+    )
     why = f"; {newest.path}: {newest.reason}" if newest is not None else ""
     if dead:
         again = "correct or remove them; grader-daemon doctor --repair tries each once more"
@@ -103,24 +105,24 @@ def dead_files(case: Case) -> Finding:
     return ok(f"none given up, {waiting:,} to be tried again{why if waiting else ''}")
 
 
-def last_session(case: Case) -> Finding:
+def last_session(context: DoctorContext) -> Finding:
     """When did the last session end?"""
-    ended = case.store.last_ended_at() if case.has_database else None
+    ended = context.store.last_ended_at() if context.has_database else None
     if ended is None:
         return ok("no session is graded yet")
-    return ok(f"{span(case.now - ended)} ago, {ended:%Y-%m-%d %H:%M} UTC")
+    return ok(f"{span(context.now - ended)} ago, {ended:%Y-%m-%d %H:%M} UTC")
 
 
 def _works_unseen(home: HermesHome) -> bool:
     return home.newest_session is None or home.worked_at - home.newest_session > _SEEN_APART_SECONDS
 
 
-def _silence(home: HermesHome, case: Case) -> Finding:
+def _silence(home: HermesHome, context: DoctorContext) -> Finding:
     """An agent works and no session file shows it."""
-    worked = span(case.now - datetime.fromtimestamp(home.worked_at, UTC))
+    worked = span(context.now - datetime.fromtimestamp(home.worked_at, UTC))
     newest = "none yet"
     if home.newest_session is not None:
-        newest = f"the newest is {span(case.now - datetime.fromtimestamp(home.newest_session, UTC))} old"
+        newest = f"the newest is {span(context.now - datetime.fromtimestamp(home.newest_session, UTC))} old"
     found = f"Hermes in {home.path} worked {worked} ago and leaves no session files ({newest})"
     if home.writes_snapshots:
         return problem(found, "its config.yaml asks for them: use Hermes 0.13 to 0.19, newer ones write none")

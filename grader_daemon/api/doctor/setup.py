@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import timedelta
 
-from grader_daemon.api.doctor.case import Case
-from grader_daemon.api.exposure import exposed_configuration
+from grader_daemon.api.doctor.context import DoctorContext
+from grader_daemon.api.permissions import exposed_configuration
 from grader_daemon.domain.calendar import local
 from grader_daemon.domain.check import Finding, ok, problem, warning
 from grader_daemon.errors import ConfigurationError, GraderError
@@ -20,10 +20,10 @@ _FIRST_YEAR = 2024
 _AHEAD = timedelta(days=1)
 
 
-def settings(case: Case) -> Finding:
+def settings(context: DoctorContext) -> Finding:
     """Can the settings be read?"""
     try:
-        given = case.settings
+        given = context.settings
     except ConfigurationError as error:
         return problem(str(error), "correct it where it stands; grader-daemon config show lists every setting")
     file = given.given.file
@@ -39,9 +39,9 @@ def settings(case: Case) -> Finding:
     return ok(f"{changed or 'none'} of {len(type(given).model_fields)} set, the others by default; {source}")
 
 
-def rules(case: Case) -> Finding:
+def rules(context: DoctorContext) -> Finding:
     """Can the rules be read?"""
-    file = case.settings.rules_file
+    file = context.settings.rules_file
     try:
         version = load_rules(file).version
     except ConfigurationError as error:
@@ -49,32 +49,32 @@ def rules(case: Case) -> Finding:
     return ok(f"version {version}, {'as shipped' if file is None else f'overlaid by {file}'}")
 
 
-def clock(case: Case) -> Finding:
+def clock(context: DoctorContext) -> Finding:
     """Is the clock set, and does it go forwards?"""
     fix = "set the clock, for example: sudo timedatectl set-ntp true"
-    if case.now.year < _FIRST_YEAR:
-        return problem(f"it is said to be {case.now:%Y-%m-%d}, before any session", fix)
-    said = f"{case.now:%Y-%m-%d %H:%M} UTC"
+    if context.now.year < _FIRST_YEAR:
+        return problem(f"it is said to be {context.now:%Y-%m-%d}, before any session", fix)
+    said = f"{context.now:%Y-%m-%d %H:%M} UTC"
     seen = None
     with suppress(GraderError, OSError):  # of a database that cannot be read, the check database tells
-        seen = to_moment(case.inspection.last_seen_at())
-    if seen is not None and seen > case.now + _AHEAD:
+        seen = to_moment(context.inspection.last_seen_at())
+    if seen is not None and seen > context.now + _AHEAD:
         return warning(f"{said}, but a file was seen at {seen:%Y-%m-%d %H:%M}: the clock was set back", fix)
     return ok(said)
 
 
-def time_zone(case: Case) -> Finding:
+def time_zone(context: DoctorContext) -> Finding:
     """Is it known where the person lives?"""
-    zone = case.settings.zone
-    offset = f"{local(case.now, zone):%H:%M} there now"
+    zone = context.settings.zone
+    offset = f"{local(context.now, zone):%H:%M} there now"
     if zone is not None:
-        return ok(f"{case.settings.timezone}, by the setting timezone; {offset}")
+        return ok(f"{context.settings.timezone}, by the setting timezone; {offset}")
     for words in unknown_zone():
         return warning(words, "set timezone, or correct TZ")
-    return ok(f"{local(case.now, None):%Z}, the machine's; {offset}")
+    return ok(f"{local(context.now, None):%Z}, the machine's; {offset}")
 
 
-def sqlite(_: Case) -> Finding:
+def sqlite(_: DoctorContext) -> Finding:
     """Is this SQLite one that keeps a database whole which several programs write?"""
     version = sqlite_version()
     flaw = "the flaw of 3.7.0 to 3.51.2 that can damage a database which two programs write"

@@ -16,7 +16,7 @@ import apsw
 import pytest
 
 from grader_daemon import bootstrap
-from grader_daemon.api.doctor import case
+from grader_daemon.api.doctor import context
 from grader_daemon.api.doctor import daemon as daemon_checks
 from grader_daemon.api.doctor import database as database_checks
 from grader_daemon.api.doctor import sessions as session_checks
@@ -468,7 +468,7 @@ def test_scarce_room_is_told(run: Run, home: Path, monkeypatch: pytest.MonkeyPat
 def test_a_network_file_system_is_told(
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, kind: str, expected: tuple[str, str]
 ) -> None:
-    monkeypatch.setattr(case, "mounts", lambda: [Mount("/", "ext4"), Mount(str(home), kind)])
+    monkeypatch.setattr(context, "mounts", lambda: [Mount("/", "ext4"), Mount(str(home), kind)])
 
     made = checks(run, home)
 
@@ -501,7 +501,7 @@ def test_folders_that_may_not_be_read_are_told(
 ) -> None:
     closed = Survey(folders=3, unreadable=(str(root / "closed"),), homes=())
     with monkeypatch.context() as patched:
-        patched.setattr(case, "survey", lambda _: closed)
+        patched.setattr(context, "survey", lambda _: closed)
         below = checks(run, home)["folders"]
     monkeypatch.setattr(os, "access", lambda *_: False)
     whole = checks(run, home)["folders"]

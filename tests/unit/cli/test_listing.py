@@ -143,7 +143,7 @@ def test_json_lines_are_the_documents_of_grades(home: Path, run: Run) -> None:
 
 
 def test_an_export_goes_on_from_page_to_page(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader_daemon.api.reader._PAGE", 1)
+    monkeypatch.setattr("grader_daemon.api.grades._PAGE", 1)
 
     for options in ([], ["--sort", "probability"], ["--sort", "errors", "--reverse"]):
         exported = run(home, "export", "-o", "ndjson", *options).stdout.splitlines()

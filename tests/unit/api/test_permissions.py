@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.api.exposure import Exposed, exposed_places
+from grader_daemon.api.permissions import Exposed, exposed_places
 from grader_daemon.settings import Settings, load_settings
 from tests.conftest import NOBODY
 

@@ -23,7 +23,7 @@ from grader_daemon.storage.lock import holder_pid, is_running
 _Opened = TypeVar("_Opened", Inspection, Store)
 
 
-class Case:
+class DoctorContext:
     """One look at one set-up. A context manager; nothing is changed."""
 
     def __init__(self, read_settings: Callable[[], Settings], *, now: datetime) -> None:

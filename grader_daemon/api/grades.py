@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.api.elsewhere import Elsewhere, agent_elsewhere
+from grader_daemon.api.unwatched import UnwatchedAgent, unwatched_agent
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calendar import beginning, day_of, end_of, last_days, start_of
 from grader_daemon.domain.calibration import Trust
@@ -71,7 +71,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     running: bool
     pid: int | None
     roots: tuple[str, ...]
-    elsewhere: Elsewhere | None
+    elsewhere: UnwatchedAgent | None
     database: str
     daemon: DaemonStatus | None
     files: dict[str, int]
@@ -262,7 +262,7 @@ class GradeReader:
             running=running,
             pid=holder_pid(settings.db_path) if running else None,
             roots=tuple(str(root) for root in settings.watch_roots),
-            elsewhere=agent_elsewhere(settings),
+            elsewhere=unwatched_agent(settings),
             database=str(settings.db_path),
             daemon=said,
             files=store.file_counts() if store is not None else {},
@@ -291,7 +291,7 @@ class GradeReader:
             InputError: `path` is the database itself, or a file that is no backup.
             StoreError: the database cannot be read, or `path` not be written.
         """
-        from grader_daemon.api.keeping import back_up
+        from grader_daemon.api.backups import back_up
 
         return back_up(self.settings, path)
 

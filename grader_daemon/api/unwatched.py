@@ -13,7 +13,7 @@ from grader_daemon.settings import Settings
 from grader_daemon.sources.hermes.homes import count_sessions, is_home
 
 
-class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
+class UnwatchedAgent(msgspec.Struct, frozen=True, kw_only=True):
     """A home of Hermes Agent that no watched folder holds, with so many session files; the command `fix` watches it."""
 
     path: str
@@ -21,12 +21,12 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
     fix: str
 
 
-def agent_elsewhere(settings: Settings) -> Elsewhere | None:
+def unwatched_agent(settings: Settings) -> UnwatchedAgent | None:
     """Look at the one place where Hermes works unless it is told otherwise; None when it is watched, or nothing."""
     home = os.environ.get("HERMES_HOME") or os.path.expanduser("~/.hermes")
     if not is_home(home) or _is_watched(home, settings):
         return None
-    return Elsewhere(path=home, sessions=count_sessions(home), fix=_command(home, settings))
+    return UnwatchedAgent(path=home, sessions=count_sessions(home), fix=_command(home, settings))
 
 
 def _is_watched(home: str, settings: Settings) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from grader_daemon.api.calibrating import meaning_of, told_as
+from grader_daemon.api.calibration import meaning_of, told_as
 from grader_daemon.api.excerpts import excerpt
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.grade import Grade, Reason

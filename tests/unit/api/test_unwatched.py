@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.api.elsewhere import Elsewhere, agent_elsewhere
+from grader_daemon.api.unwatched import UnwatchedAgent, unwatched_agent
 from grader_daemon.settings import Settings, load_settings
 
 
@@ -42,7 +42,7 @@ def settings(*roots: Path) -> Settings:
 def test_a_home_of_hermes_that_is_not_watched_is_found(home: Path, sessions: int, state: bool) -> None:
     place = hermes(home / ".hermes", sessions=sessions, state=state)
 
-    assert agent_elsewhere(settings()) == Elsewhere(
+    assert unwatched_agent(settings()) == UnwatchedAgent(
         path=str(place), sessions=sessions, fix=f"grader-daemon config set watch_roots {place}"
     )
 
@@ -52,7 +52,7 @@ def test_the_command_keeps_what_is_watched(home: Path) -> None:
     place = hermes(home / ".hermes", sessions=1)
     (home / ".timmy").mkdir()
 
-    by_default, by_choice = agent_elsewhere(settings()), agent_elsewhere(settings(home / "gone"))
+    by_default, by_choice = unwatched_agent(settings()), unwatched_agent(settings(home / "gone"))
 
     assert by_default is not None
     assert by_choice is not None
@@ -65,7 +65,7 @@ def test_the_home_that_hermes_is_told_to_use_is_the_one(home: Path, monkeypatch:
     place = hermes(home / "else where", sessions=2)
     monkeypatch.setenv("HERMES_HOME", str(place))
 
-    found = agent_elsewhere(settings())
+    found = unwatched_agent(settings())
 
     assert found is not None
     assert (found.path, found.sessions) == (str(place), 2)
@@ -77,7 +77,7 @@ def test_what_is_watched_is_not_elsewhere(home: Path, watched: str) -> None:
     hermes(home / ".hermes", sessions=1)
     (home / "link").symlink_to(home / ".hermes")
 
-    assert agent_elsewhere(settings(home / watched)) is None
+    assert unwatched_agent(settings(home / watched)) is None
 
 
 @pytest.mark.parametrize("there", [[], ["sessions"], ["sessions/notes.json"]])
@@ -87,4 +87,4 @@ def test_where_no_hermes_works_nothing_is_found(home: Path, there: list[str]) ->
         place.parent.mkdir(parents=True, exist_ok=True)
         place.touch() if place.suffix else place.mkdir()
 
-    assert agent_elsewhere(settings()) is None
+    assert unwatched_agent(settings()) is None
