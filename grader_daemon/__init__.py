@@ -21,6 +21,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from grader_daemon._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from grader_daemon.api.calibration import CalibrationState
@@ -127,7 +128,6 @@ __all__ = [
     "as_dict",
     "as_frame",
 ]
-__version__ = "0.1.0"
 
 
 _HOMES = {

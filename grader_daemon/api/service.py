@@ -15,8 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-import grader_daemon
 from grader_daemon import bootstrap
+from grader_daemon._version import __version__
 from grader_daemon.errors import AlreadyRunningError, ServiceError
 from grader_daemon.integrations.files import replace_file
 from grader_daemon.integrations.systemd import LogEntry, UnitState, UserManager
@@ -104,7 +104,7 @@ class UserService:
         """
         bootstrap.make_examiner(settings, bootstrap.make_policy(settings, None))
         fit = _fit(settings, runtime=self._manager.runtime)
-        unit = fitted_unit(fit, version=grader_daemon.__version__)
+        unit = fitted_unit(fit, version=__version__)
         before = self._manager.state(UNIT)
         _refuse_what_is_in_the_way(before, settings.db_path)
         edited = self._edited(unit)
@@ -250,7 +250,7 @@ def _fit(settings: Settings, *, runtime: Path) -> Fit:
         command += [part for root in settings.watch_roots for part in ("--watch-root", str(root))]
     if "db_path" in by_flag:
         command += ["--db-path", str(settings.db_path)]
-    program = map(Path, (sys.executable, sys.prefix, sys.base_prefix, grader_daemon.__file__))
+    program = map(Path, (sys.executable, sys.prefix, sys.base_prefix, bootstrap.__file__))
     given = [
         settings.given.file,
         settings.rules_file,
@@ -298,7 +298,7 @@ def _serves(unit: str, settings: Settings) -> bool:
     """Is a unit of this version, and does its sandbox leave open what these settings need?"""
     closed = directives(unit)
     return (
-        f"version {grader_daemon.__version__}." in unit.partition("\n")[0]
+        f"version {__version__}." in unit.partition("\n")[0]
         and not ((settings.callers or settings.runners) and closed.get("PrivateNetwork") == "yes")
         and not (settings.runners and closed.get("MemoryDenyWriteExecute") == "yes")
     )

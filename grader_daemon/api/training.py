@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 import xxhash
 
-from grader_daemon import __version__, bootstrap
+from grader_daemon import bootstrap
+from grader_daemon._version import __version__
 from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
 from grader_daemon.calibration.crossvalidation import doubtful_elsewhere, guesses, has_both, validity
 from grader_daemon.calibration.prior import Provenance, ShippedPrior, train_prior

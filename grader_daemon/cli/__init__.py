@@ -14,7 +14,7 @@ from importlib import import_module
 
 import click
 
-from grader_daemon import __version__
+from grader_daemon._version import __version__
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, settings_options
 from grader_daemon.errors import ConfigurationError, GraderError, NoDatabaseError, OutputError

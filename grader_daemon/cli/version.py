@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from grader_daemon import __version__
+from grader_daemon._version import __version__
 from grader_daemon.cli import output
 
 
