@@ -19,12 +19,12 @@ import structlog
 
 from grader_daemon import bootstrap
 from grader_daemon.daemon.backlog import Backlog
+from grader_daemon.daemon.crash_marker import CrashMarker
 from grader_daemon.daemon.debounce import Debouncer
 from grader_daemon.daemon.health import Health
-from grader_daemon.daemon.judge_watch import ModelReload
+from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.queue import WorkQueue
-from grader_daemon.daemon.reading_mark import ReadingMark
 from grader_daemon.daemon.scan_plan import BLIND_PAUSE_SECONDS, ScanPlan
 from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.daemon.scheduler import Scheduler
@@ -59,7 +59,7 @@ class Service:
         self._log = structlog.get_logger()
         self._store = bootstrap.open_store(settings)
         self._store.check_if_doubted()
-        self._mark = ReadingMark(settings.db_path)
+        self._mark = CrashMarker(settings.db_path)
         ingest = bootstrap.make_ingest(
             settings, self._store, on_file=self._begin_file, on_bug=self._tell_bug, may_wait=self._may_wait
         )
@@ -134,7 +134,7 @@ class Service:
             rules_version=self._rules_version,
         )
         began = monotonic()
-        self._worker.start(suspect=self._mark.open())
+        self._worker.start(poison_file=self._mark.open())
         try:
             with OverflowListener(self._notice_gap):
                 if once:
@@ -159,7 +159,7 @@ class Service:
             batch_sessions=self._settings.batch_sessions,
             batch_seconds=self._settings.batch_milliseconds / 1000,
             pulse=self._worker_pulse,
-            judge_watch=ModelReload(
+            model_reload=ModelReload(
                 store=self._store,
                 ingest=ingest,
                 backlog=self._backlog,

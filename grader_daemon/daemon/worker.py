@@ -10,7 +10,7 @@ from time import monotonic
 import structlog
 
 from grader_daemon.daemon.backlog import Backlog
-from grader_daemon.daemon.judge_watch import ModelReload
+from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.domain.analysis import SessionState
@@ -37,7 +37,7 @@ class Worker:
         batch_sessions: int,
         batch_seconds: float,
         pulse: Pulse,
-        judge_watch: ModelReload,
+        model_reload: ModelReload,
         on_busy: Callable[[str], None],
         on_batch: Callable[[], None],
     ) -> None:
@@ -50,7 +50,7 @@ class Worker:
             batch_sessions: at most so many to a transaction.
             batch_seconds: a transaction gathers for so long.
             pulse: beats while the thread moves.
-            judge_watch: looks for another policy between two batches.
+            model_reload: looks for another policy between two batches.
             on_busy: told of files that changed while they were read.
             on_batch: called when what was taken is done with, at least every few seconds.
         """
@@ -60,8 +60,8 @@ class Worker:
         self._batch_sessions = batch_sessions
         self._batch_seconds = batch_seconds
         self._pulse = pulse
-        self._judge_watch = judge_watch
-        self._suspect: str | None = None
+        self._model_reload = model_reload
+        self._poison_file: str | None = None
         self._on_busy = on_busy
         self._on_batch = on_batch
         self._log = structlog.get_logger()
@@ -77,9 +77,9 @@ class Worker:
         self.happened: Counter[str] = Counter()
         """What came of files so far, and of graded ones their outcomes; whole once the thread has ended."""
 
-    def start(self, *, suspect: str | None) -> None:
-        """Begin to work; `suspect` is the file that was read when the daemon before died."""
-        self._suspect = suspect
+    def start(self, *, poison_file: str | None) -> None:
+        """Begin to work; `poison_file` is the file that was read when the daemon before died."""
+        self._poison_file = poison_file
         self._thread.start()
 
     def stop(self, within_seconds: float) -> bool:
@@ -99,8 +99,8 @@ class Worker:
             self._pulse.beat()
             paths = self._queue.take(self._batch_sessions, wait=not self._backlog.busy)
             try:
-                self._count_attempt_of_suspect()
-                self._judge_watch.look()
+                self._count_attempt_at_poison_file()
+                self._model_reload.look()
                 paths = paths or self._backlog.take(self._batch_sessions)
                 if not paths:
                     self._tell_resumed()
@@ -129,10 +129,10 @@ class Worker:
             self._tell(each)
         return done
 
-    def _count_attempt_of_suspect(self) -> None:
-        if self._suspect is not None:
-            self._tell(self._ingest.suspect(self._suspect))
-            self._suspect = None
+    def _count_attempt_at_poison_file(self) -> None:
+        if self._poison_file is not None:
+            self._tell(self._ingest.count_crash(self._poison_file))
+            self._poison_file = None
 
     def _wait_for_store(self, error: StoreError) -> None:
         """Take nothing in until the database can be written again.

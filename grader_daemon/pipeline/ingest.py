@@ -96,7 +96,7 @@ class Ingest:
         if self._helper is not None:
             self._helper.end()
 
-    def suspect(self, path: str) -> Recorded:
+    def count_crash(self, path: str) -> Recorded:
         """Count a failed attempt for a file: we died while we read it."""
         trouble = trouble_with(path, ENDED_THE_DAEMON, hope=True)
         recorded = self.save_examined([trouble])[0]

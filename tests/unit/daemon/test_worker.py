@@ -11,7 +11,7 @@ import pytest
 
 from grader_daemon.daemon import worker as worker_module
 from grader_daemon.daemon.backlog import Backlog
-from grader_daemon.daemon.judge_watch import ModelReload
+from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.daemon.worker import Worker
@@ -58,7 +58,7 @@ class World:
             batch_sessions=9,
             batch_seconds=0.1,
             pulse=Pulse("worker", patience_seconds=180, clock=lambda: 0.0),
-            judge_watch=self.watch,
+            model_reload=self.watch,
             on_busy=lambda _: None,
             on_batch=self.batches.release,
         )
@@ -70,7 +70,7 @@ def world(
 ) -> Iterator[World]:
     monkeypatch.setattr(worker_module, "_FIRST_PAUSE_SECONDS", 0.01)
     made = World(store, ingest, clock, tmp_path)
-    made.worker.start(suspect=None)
+    made.worker.start(poison_file=None)
     yield made
     assert made.worker.stop(60)
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.daemon import judge_watch
+from grader_daemon.daemon import model_reload
 from grader_daemon.daemon.backlog import Backlog
-from grader_daemon.daemon.judge_watch import ModelReload
+from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.storage import Store
@@ -47,7 +47,7 @@ class World:
 
 @pytest.fixture
 def world(store: Store, ingest: Ingest, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(judge_watch, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(model_reload, "_LOOK_SECONDS", 0.0)
     return World(store, ingest, clock, tmp_path)
 
 
@@ -99,7 +99,7 @@ def test_one_that_only_another_version_can_read_is_looked_at_once(world: World) 
 
 
 def test_it_does_not_look_at_every_turn(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge_watch, "_LOOK_SECONDS", 3600.0)
+    monkeypatch.setattr(model_reload, "_LOOK_SECONDS", 3600.0)
     world.watch.look()
     world.adopt(CompletionPolicy(model=model()))
     world.watch.look()

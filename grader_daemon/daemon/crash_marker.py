@@ -18,7 +18,7 @@ _END = b"\0"
 _LONGEST_PATH = 65_536
 
 
-class ReadingMark:
+class CrashMarker:
     """One small file. The worker's thread writes it, at the cost of one system call for each session."""
 
     def __init__(self, db_path: Path) -> None:

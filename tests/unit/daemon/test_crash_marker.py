@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.daemon.reading_mark import ReadingMark
+from grader_daemon.daemon.crash_marker import CrashMarker
 from grader_daemon.errors import StoreError
 
 
@@ -17,18 +17,18 @@ def database(tmp_path: Path) -> Path:
 
 def crash_while_reading(database: Path, *paths: str) -> None:
     """What a daemon leaves that dies: nobody closes anything."""
-    mark = ReadingMark(database)
+    mark = CrashMarker(database)
     mark.open()
     for path in paths:
         mark.set(path)
 
 
 def test_the_first_daemon_suspects_nothing(database: Path) -> None:
-    assert ReadingMark(database).open() is None
+    assert CrashMarker(database).open() is None
 
 
 @pytest.mark.parametrize(
-    ("paths", "suspect"),
+    ("paths", "poison_file"),
     [
         pytest.param(["/s/a.json"], "/s/a.json", id="the-only-one"),
         pytest.param(["/s/a_long_name.json", "/s/b"], "/s/b", id="a-shorter-name-after-a-longer"),
@@ -37,22 +37,24 @@ def test_the_first_daemon_suspects_nothing(database: Path) -> None:
         pytest.param(["/s/a.json", ""], None, id="done-with"),
     ],
 )
-def test_after_a_crash_the_file_that_was_read_is_known(database: Path, paths: list[str], suspect: str | None) -> None:
+def test_after_a_crash_the_file_that_was_read_is_known(
+    database: Path, paths: list[str], poison_file: str | None
+) -> None:
     crash_while_reading(database, *paths)
-    assert ReadingMark(database).open() == suspect
+    assert CrashMarker(database).open() == poison_file
 
 
 def test_after_an_orderly_end_nothing_is_suspected(database: Path) -> None:
-    mark = ReadingMark(database)
+    mark = CrashMarker(database)
     mark.open()
     mark.set("/s/a.json")
     mark.close()
     mark.set("/s/b.json")
-    assert ReadingMark(database).open() is None
+    assert CrashMarker(database).open() is None
 
 
 def test_the_mark_is_private(database: Path) -> None:
-    ReadingMark(database).open()
+    CrashMarker(database).open()
     made = database.with_name("session_grades.db.reading")
     assert stat.S_IMODE(made.stat().st_mode) == 0o600
 
@@ -62,5 +64,5 @@ def test_a_link_in_its_place_is_not_followed(database: Path, tmp_path: Path) -> 
     target.write_text("precious")
     os.symlink(target, database.with_name("session_grades.db.reading"))
     with pytest.raises(StoreError, match="reading: "):
-        ReadingMark(database).open()
+        CrashMarker(database).open()
     assert target.read_text() == "precious"
