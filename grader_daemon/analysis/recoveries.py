@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from grader_daemon.analysis.commands import PLAIN_SPOKEN
 from grader_daemon.analysis.deeds import Aim, Deed
+from grader_daemon.analysis.shell import PLAIN_SPOKEN
 
 _MOST_NEEDLES = 16
 

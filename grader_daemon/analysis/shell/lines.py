@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from grader_daemon.analysis.commands.exit_codes import (
+from grader_daemon.analysis.shell.exit_codes import (
     CLOSED_PIPE,
     CODES,
     FOUND_NOTHING_BY_XARGS,
@@ -19,9 +19,9 @@ from grader_daemon.analysis.commands.exit_codes import (
     PLAIN_SPOKEN,
     Meaning,
 )
-from grader_daemon.analysis.commands.families import DEEPEST_NESTING, family_of_words, line_of_shell
-from grader_daemon.analysis.commands.programs import ASSIGNMENT, KEYWORDS, LOOP_HEADS, SHELLS, program_name, wrapped
-from grader_daemon.analysis.commands.words import Simple, tokens, unquoted
+from grader_daemon.analysis.shell.families import DEEPEST_NESTING, family_of_words, line_of_shell
+from grader_daemon.analysis.shell.programs import ASSIGNMENT, KEYWORDS, LOOP_HEADS, SHELLS, program_name, wrapped
+from grader_daemon.analysis.shell.words import Simple, tokens, unquoted
 from grader_daemon.domain.analysis import Category
 
 LONGEST_LINE = 8_000

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from grader_daemon.analysis.commands.exit_codes import GOES_ON_AFTER_ERRORS, QUOTING, Meaning
-from grader_daemon.analysis.commands.lines import Line
-from grader_daemon.analysis.commands.programs import program_name
+from grader_daemon.analysis.shell.exit_codes import GOES_ON_AFTER_ERRORS, QUOTING, Meaning
+from grader_daemon.analysis.shell.lines import Line
+from grader_daemon.analysis.shell.programs import program_name
 
 _TAIL = 6_000
 _LONGEST_LINE = 400

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis.commands import EXAMINED_CHARACTERS
+from grader_daemon.analysis.shell import EXAMINED_CHARACTERS
 from tests.deeds import Arguments, family_in
 from tests.strategies import texts
 from tests.timing import is_done_within

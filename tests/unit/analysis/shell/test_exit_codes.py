@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from grader_daemon.analysis.commands.exit_codes import CODES
+from grader_daemon.analysis.shell.exit_codes import CODES
 from tests.deeds import family_in
 
 

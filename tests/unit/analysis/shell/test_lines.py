@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis.commands import Line, Meaning, read_line
-from grader_daemon.analysis.commands.lines import LONGEST_LINE
+from grader_daemon.analysis.shell import Line, Meaning, read_line
+from grader_daemon.analysis.shell.lines import LONGEST_LINE
 from grader_daemon.domain.analysis import Category
 from tests.timing import is_done_within
 

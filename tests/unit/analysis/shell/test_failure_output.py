@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.analysis.commands import Meaning, cried_out, printed_code, read_line
+from grader_daemon.analysis.shell import Meaning, cried_out, printed_code, read_line
 from tests.timing import is_done_within
 
 NOTHING = (False, None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from grader_daemon.analysis.commands.programs import (
+from grader_daemon.analysis.shell.programs import (
     ALIASES,
     INLINE,
     LOOP_HEADS,
@@ -22,7 +22,7 @@ from grader_daemon.analysis.commands.programs import (
     program_name,
     without_wrappers,
 )
-from grader_daemon.analysis.commands.words import EXAMINED_CHARACTERS, Simple, pipelines, unquoted
+from grader_daemon.analysis.shell.words import EXAMINED_CHARACTERS, Simple, pipelines, unquoted
 from grader_daemon.domain.text import clean
 
 _LONGEST_FAMILY = 40
