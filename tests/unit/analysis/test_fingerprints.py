@@ -26,7 +26,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grader_daemon.analysis.fingerprints import FINGERPRINT_VERSION, NO_MESSAGE, sign
-from grader_daemon.analysis.placeholders import normalize
+from grader_daemon.analysis.fingerprints.normalize import normalize
 from grader_daemon.analysis.results import ResultReader
 from grader_daemon.domain.analysis import Category, ErrorSign, Outcome
 from grader_daemon.domain.rules import Rules

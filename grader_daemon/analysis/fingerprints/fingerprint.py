@@ -10,8 +10,8 @@ from typing import Final
 
 import xxhash
 
-from grader_daemon.analysis.placeholders import normalize, shape_of
-from grader_daemon.analysis.signals import cause_in
+from grader_daemon.analysis.fingerprints.cause_line import cause_in
+from grader_daemon.analysis.fingerprints.normalize import normalize, shape_of
 from grader_daemon.domain.analysis import Category, ErrorSign
 from grader_daemon.domain.text import clean
 from grader_daemon.redaction import SECRETS, Redactor

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from grader_daemon.analysis.placeholders import ERRNO, ERRNO_SIGNS, EXCEPTIONS, SIGNALS
+from grader_daemon.analysis.fingerprints.normalize import ERRNO, ERRNO_SIGNS, EXCEPTIONS, SIGNALS
 from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.text import clean
 
