@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from grader_daemon.analysis.deeds import Deed
+from grader_daemon.analysis.tool_calls import Deed
 from grader_daemon.domain.session import FunctionCall, ToolCall
 
 Arguments = str | dict[str, object] | None

@@ -13,7 +13,7 @@ from typing import Final
 
 from grader_daemon.analysis.claims.looking import only_looks
 from grader_daemon.analysis.claims.subjects import basename
-from grader_daemon.analysis.deeds import CHANGING, HARMLESS, Deed, Purpose
+from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, Deed, Purpose
 from grader_daemon.domain.analysis import Outcome
 from grader_daemon.domain.session import Message
 

@@ -18,7 +18,7 @@ from grader_daemon.analysis.claims.record import Record, Try, same_file
 from grader_daemon.analysis.claims.runs import Run, is_test_run, passed
 from grader_daemon.analysis.claims.said import Said
 from grader_daemon.analysis.claims.subjects import basename
-from grader_daemon.analysis.deeds import Purpose
+from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.claims import ClaimKind, Support
 
 Verdict = tuple[Support, tuple[int, ...]]

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from grader_daemon.analysis.deeds import Deed, Purpose
 from grader_daemon.analysis.features.words import each_plain, ends, numbers, output
+from grader_daemon.analysis.tool_calls import Deed, Purpose
 from grader_daemon.domain.analysis import Failure, Outcome
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal

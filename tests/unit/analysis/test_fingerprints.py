@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 
 from grader_daemon.analysis.fingerprints import FINGERPRINT_VERSION, NO_MESSAGE, sign
 from grader_daemon.analysis.fingerprints.normalize import normalize
-from grader_daemon.analysis.results import ResultReader
+from grader_daemon.analysis.tool_calls.results import ResultReader
 from grader_daemon.domain.analysis import Category, ErrorSign, Outcome
 from grader_daemon.domain.rules import Rules
 from tests.deeds import family_in

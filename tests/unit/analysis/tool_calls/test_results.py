@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from grader_daemon.analysis.results import ResultReader
+from grader_daemon.analysis.tool_calls.results import ResultReader
 from grader_daemon.domain.analysis import Category, Outcome
 from grader_daemon.domain.rules import Rules
 from grader_daemon.rules import load_rules

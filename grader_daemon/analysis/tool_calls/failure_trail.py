@@ -10,10 +10,10 @@ import re
 
 import msgspec
 
-from grader_daemon.analysis.deeds import Deed
 from grader_daemon.analysis.fingerprints import sign
-from grader_daemon.analysis.recoveries import OpenErrors
 from grader_daemon.analysis.shell import EXAMINED_CHARACTERS
+from grader_daemon.analysis.tool_calls import Deed
+from grader_daemon.analysis.tool_calls.open_errors import OpenErrors
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, Outcome, Step
 from grader_daemon.domain.limits import MOST_SIGNS
 from grader_daemon.domain.session import Message

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Set
 
-from grader_daemon.analysis.deeds import Deed, Purpose
 from grader_daemon.analysis.shell import LOOKING, PLAIN_SPOKEN, Line, Meaning, program_name, unquoted
-from grader_daemon.analysis.verdicts import Verdict
+from grader_daemon.analysis.tool_calls import Deed, Purpose
+from grader_daemon.analysis.tool_calls.outcomes import Verdict
 from grader_daemon.domain.analysis import Category, FailureKind
 from grader_daemon.domain.session import TOOL, USER, Message
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from grader_daemon.analysis.deeds import Deed
-from grader_daemon.analysis.results import ResultReader
 from grader_daemon.analysis.shell import Line, Meaning, cried_out, printed_code
+from grader_daemon.analysis.tool_calls import Deed
+from grader_daemon.analysis.tool_calls.results import ResultReader
 from grader_daemon.domain.analysis import Category, Outcome
 from grader_daemon.domain.rules import FailureRules
 

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from grader_daemon.analysis.deeds.tools import CHANGING, Purpose, tool_of
 from grader_daemon.analysis.shell import Line, as_command, broken_command, command_family, read_line
+from grader_daemon.analysis.tool_calls.tools import CHANGING, Purpose, tool_of
 from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.session import ToolCall
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from grader_daemon.analysis.deeds import Aim, Deed, Purpose
+from grader_daemon.analysis.tool_calls import Aim, Deed, Purpose
 from grader_daemon.domain.session import ToolCall
 from tests.deeds import Arguments, deed_of
 

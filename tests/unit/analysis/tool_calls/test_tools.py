@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.analysis.deeds import Purpose, tool_of
+from grader_daemon.analysis.tool_calls import Purpose, tool_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from grader_daemon.analysis import Analyzer
-from grader_daemon.analysis.kinds import MOST_LOOKS
+from grader_daemon.analysis.tool_calls.probes import MOST_LOOKS
 from grader_daemon.domain.analysis import Analysis, FailureKind
 from grader_daemon.domain.session import FunctionCall, Message, ToolCall
 from grader_daemon.rules import load_rules

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from grader_daemon.analysis.deeds import Aim, Deed
 from grader_daemon.analysis.shell import PLAIN_SPOKEN
+from grader_daemon.analysis.tool_calls import Aim, Deed
 
 _MOST_NEEDLES = 16
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from grader_daemon.analysis.deeds import Deed
-from grader_daemon.analysis.recoveries import OpenErrors
+from grader_daemon.analysis.tool_calls import Deed
+from grader_daemon.analysis.tool_calls.open_errors import OpenErrors
 from tests.deeds import deed
 from tests.timing import is_done_within
 
