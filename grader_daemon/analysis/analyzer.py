@@ -9,12 +9,12 @@ import msgspec
 
 from grader_daemon.analysis.claims import Note, weigh_claims
 from grader_daemon.analysis.features import Trace, features_of
-from grader_daemon.analysis.people import Heard, SignalReader, TaskTypes, digest_of, said_by_person, summarize
-from grader_daemon.analysis.tail import is_answer, is_cut_off, read_tail
+from grader_daemon.analysis.session_state import is_answer, is_cut_off, read_tail
 from grader_daemon.analysis.tool_calls import Deed
 from grader_daemon.analysis.tool_calls.failure_trail import UNNAMED_TOOL, FailureTrail
 from grader_daemon.analysis.tool_calls.outcomes import Verdict, VerdictReader
 from grader_daemon.analysis.tool_calls.probes import KindReader
+from grader_daemon.analysis.user_messages import Heard, SignalReader, TaskTypes, digest_of, said_by_person, summarize
 from grader_daemon.domain.analysis import Analysis, Category, FailureKind, Outcome, SessionState, ToolUse
 from grader_daemon.domain.limits import LONGEST_NAME, MOST_TOOLS
 from grader_daemon.domain.rules import ErrorRunRules, PeopleRules, Rules

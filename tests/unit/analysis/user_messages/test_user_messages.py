@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis.people import TaskTypes, digest_of, said_by_person, summarize
+from grader_daemon.analysis.user_messages import TaskTypes, digest_of, said_by_person, summarize
 from grader_daemon.domain.rules import Rules
 from grader_daemon.redaction import SECRETS
 from grader_daemon.rules import load_rules

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.analysis import Analyzer
-from grader_daemon.analysis.people import Heard, SignalReader
+from grader_daemon.analysis.user_messages import Heard, SignalReader
 from grader_daemon.domain.people import MOST_SIGNALS, SignalKind
 from grader_daemon.domain.session import Message
 from grader_daemon.rules import load_rules

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from grader_daemon.analysis.tail import is_cut_off, read_tail
+from grader_daemon.analysis.session_state import is_cut_off, read_tail
 from grader_daemon.domain.analysis import Outcome, SessionState
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Message
