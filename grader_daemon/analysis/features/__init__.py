@@ -9,18 +9,18 @@ from __future__ import annotations
 from typing import Final
 
 from grader_daemon.analysis.features import (
+    activity,
+    answer_style,
     conversation,
     ending,
+    errors,
     evidence,
-    form,
     grounding,
-    hashes,
+    hashed_words,
     repetition,
-    trouble,
-    work,
 )
-from grader_daemon.analysis.features.hashes import WORDS
-from grader_daemon.analysis.features.scene import Trace, scene_of
+from grader_daemon.analysis.features.hashed_words import WORDS
+from grader_daemon.analysis.features.session_window import Trace, scene_of
 from grader_daemon.domain.analysis import Failure
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal
@@ -31,7 +31,7 @@ __all__ = ["DIRECTIONS", "FEATURES", "FEATURES_VERSION", "HIGHEST_VALUES", "WORD
 FEATURES_VERSION: Final = 2
 """Raised by one whenever a feature comes, goes or changes its meaning."""
 
-_GROUPS: Final = (ending, trouble, repetition, work, grounding, form, conversation, evidence, hashes)
+_GROUPS: Final = (ending, errors, repetition, activity, grounding, answer_style, conversation, evidence, hashed_words)
 _MEASURES: Final = tuple(group.measure for group in _GROUPS)
 _ALL: Final = tuple(feature for group in _GROUPS for feature in group.FEATURES)
 

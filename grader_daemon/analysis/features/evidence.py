@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log
-from grader_daemon.analysis.features.scene import Scene
+from grader_daemon.analysis.features.session_window import Scene
 from grader_daemon.analysis.features.words import share
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.people import ACCEPTING, OBJECTING

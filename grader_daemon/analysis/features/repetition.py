@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature
-from grader_daemon.analysis.features.scene import Scene
+from grader_daemon.analysis.features.session_window import Scene
 from grader_daemon.analysis.features.words import share
 
 FEATURES: Final = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature
-from grader_daemon.analysis.features.scene import Scene
+from grader_daemon.analysis.features.session_window import Scene
 from grader_daemon.analysis.features.words import BUCKETS, Buckets
 
 _PLACES: Final = {"answer": "The answer has", "result": "The last two results have", "call": "The last six calls have"}

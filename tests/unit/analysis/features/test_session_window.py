@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.analysis.features.scene import Scene, Trace, scene_of
+from grader_daemon.analysis.features.session_window import Scene, Trace, scene_of
 from grader_daemon.domain.analysis import Outcome
 from tests.deeds import deed_of
 from tests.strategies import answer, result
