@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from grader_daemon.analysis.claims.said import ACTING_VERBS, STATE_VERBS
+from grader_daemon.analysis.claims.stated_claim import ACTING_VERBS, STATE_VERBS
 from grader_daemon.analysis.claims.subjects import first_file
 
 REACH = 200

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader_daemon.analysis.claims.record import Note, Record
-from grader_daemon.analysis.claims.weighing import Scales
-from grader_daemon.analysis.claims.wording import find_claims
+from grader_daemon.analysis.claims.evidence import Note, Record
+from grader_daemon.analysis.claims.extract import find_claims
+from grader_daemon.analysis.claims.verify import Scales
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.session import Session
 from grader_daemon.domain.text import clean

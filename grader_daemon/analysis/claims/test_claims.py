@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from grader_daemon.analysis.claims.clauses import is_denied, is_quoted, sentence
-from grader_daemon.analysis.claims.said import Said
+from grader_daemon.analysis.claims.stated_claim import Said
 from grader_daemon.analysis.claims.subjects import first_file
 from grader_daemon.domain.claims import ClaimKind
 

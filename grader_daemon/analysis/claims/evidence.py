@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from grader_daemon.analysis.claims.looking import only_looks
+from grader_daemon.analysis.claims.read_only_commands import only_looks
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, Deed, Purpose
 from grader_daemon.domain.analysis import Outcome

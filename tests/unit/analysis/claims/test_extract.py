@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from grader_daemon.analysis.claims.wording import EXAMINED_CHARACTERS, MOST_CLAIMS, find_claims
+from grader_daemon.analysis.claims.extract import EXAMINED_CHARACTERS, MOST_CLAIMS, find_claims
 from grader_daemon.domain.claims import ClaimKind
 from tests.strategies import texts
 from tests.timing import is_done_within

@@ -14,9 +14,9 @@ from operator import itemgetter
 from typing import Final
 
 from grader_daemon.analysis.claims.clauses import REACH, is_denied, is_quoted, is_told_as_done, sentence
-from grader_daemon.analysis.claims.passing import run_well, tests_said
-from grader_daemon.analysis.claims.said import KINDS, RUNNING_VERBS, Said
+from grader_daemon.analysis.claims.stated_claim import KINDS, RUNNING_VERBS, Said
 from grader_daemon.analysis.claims.subjects import files_after, first_file, id_in, place_after
+from grader_daemon.analysis.claims.test_claims import run_well, tests_said
 from grader_daemon.domain.claims import ClaimKind
 
 EXAMINED_CHARACTERS = 8_000

@@ -13,11 +13,11 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from grader_daemon.analysis.claims.looking import only_looks
-from grader_daemon.analysis.claims.record import Record, Try, same_file
-from grader_daemon.analysis.claims.runs import Run, is_test_run, passed
-from grader_daemon.analysis.claims.said import Said
+from grader_daemon.analysis.claims.evidence import Record, Try, same_file
+from grader_daemon.analysis.claims.read_only_commands import only_looks
+from grader_daemon.analysis.claims.stated_claim import Said
 from grader_daemon.analysis.claims.subjects import basename
+from grader_daemon.analysis.claims.test_runs import Run, is_test_run, passed
 from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.claims import ClaimKind, Support
 

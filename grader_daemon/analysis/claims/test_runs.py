@@ -10,7 +10,7 @@ from enum import Enum
 from itertools import islice
 from typing import Final
 
-from grader_daemon.analysis.claims.record import Record, Try
+from grader_daemon.analysis.claims.evidence import Record, Try
 
 _READ_CHARACTERS = 2_000
 _MOST_RUNS = 20
