@@ -17,8 +17,8 @@ from grader_daemon.storage import Store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from grader_daemon.calibration.lessons import Terms
     from grader_daemon.calibration.prior import ShippedPrior
+    from grader_daemon.calibration.training import TrainingContext
     from grader_daemon.domain.calibration import Trust
     from grader_daemon.domain.verdict import CompletionPolicy
     from grader_daemon.integrations.receivers import Receiver
@@ -56,16 +56,18 @@ def policy_maker(settings: Settings, store: Store | None) -> Callable[[], Comple
     Raises:
         ConfigurationError: the prior cannot be read.
     """
-    terms = make_terms(settings, read_prior(settings))
-    return lambda: terms.policy(store.calibrations.adopted() if store is not None else None)
+    context = make_context(settings, read_prior(settings))
+    return lambda: context.policy(store.calibrations.adopted() if store is not None else None)
 
 
-def make_terms(settings: Settings, shipped: ShippedPrior) -> Terms:
+def make_context(settings: Settings, shipped: ShippedPrior) -> TrainingContext:
     """Policy, prior and ways to learn."""
-    from grader_daemon.calibration.lessons import Terms
+    from grader_daemon.calibration.training import TrainingContext
     from grader_daemon.domain.verdict import VerdictSetting
 
-    return Terms(setting=VerdictSetting(settings.verdict), prior=shipped.prior, prior_better=shipped.validity.better)
+    return TrainingContext(
+        setting=VerdictSetting(settings.verdict), prior=shipped.prior, prior_better=shipped.validity.better
+    )
 
 
 def read_prior(settings: Settings) -> ShippedPrior:
@@ -91,7 +93,7 @@ def read_trust(settings: Settings, store: Store | None) -> Trust:
         ConfigurationError: the prior cannot be read.
         StoreError: the database cannot be read.
     """
-    from grader_daemon.calibration.judging import policy_in_force, trust_in
+    from grader_daemon.calibration.in_force import policy_in_force, trust_in
     from grader_daemon.domain.verdict import VerdictSetting
     from grader_daemon.rules.prior import load_prior
 
@@ -117,7 +119,7 @@ def make_calibrator(settings: Settings, store: Store) -> Calibrator:
     """
     from grader_daemon.jobs.calibration import Calibrator
 
-    return Calibrator(store, make_terms(settings, read_prior(settings)), discrepancy=settings.quality_discrepancy)
+    return Calibrator(store, make_context(settings, read_prior(settings)), discrepancy=settings.quality_discrepancy)
 
 
 def make_examiner(settings: Settings, policy: CompletionPolicy) -> Examiner:

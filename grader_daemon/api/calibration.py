@@ -68,21 +68,21 @@ class CalibrationKeeper(LabelKeeper):
         """Say who gives automatic verdicts, why, and how far they can be trusted."""
         calibrations = self._store.calibrations
         shipped = bootstrap.read_prior(self.settings)
-        terms = bootstrap.make_terms(self.settings, shipped)
+        context = bootstrap.make_context(self.settings, shipped)
         adopted, look = calibrations.adopted(), calibrations.last_look()
-        policy = terms.policy(adopted)
-        model = policy.model or terms.prior.model
+        policy = context.policy(adopted)
+        model = policy.model or context.prior.model
         return CalibrationState(
-            policy=terms.setting,
+            policy=context.setting,
             verdict_by=policy.by,
-            why=because_words(terms.setting, terms.evidence(adopted)),
+            why=because_words(context.setting, context.evidence(adopted)),
             model=model.version,
-            prior=terms.prior.version,
+            prior=context.prior.version,
             provenance=shipped.provenance,
             validity=shipped.validity,
             look=look,
             new_labels=self._store.feedback.newest_number() > (0 if look is None else look.evidence.seen),
-            weights=_weights(model, terms.prior.scaling.scales),
+            weights=_weights(model, context.prior.scaling.scales),
             history=tuple(calibrations.latest(_HISTORY)),
         )
 

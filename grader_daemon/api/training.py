@@ -12,7 +12,7 @@ import xxhash
 from grader_daemon import bootstrap
 from grader_daemon._version import __version__
 from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
-from grader_daemon.calibration.crossvalidation import doubtful_elsewhere, guesses, has_both, validity
+from grader_daemon.calibration.crossvalidation import doubtful_elsewhere, has_both, predictions, validity
 from grader_daemon.calibration.prior import Provenance, ShippedPrior, train_prior
 from grader_daemon.calibration.samples import Sample, by_source
 from grader_daemon.errors import InputError
@@ -46,16 +46,16 @@ def train(
     samples = list(samples_in(Path(folder), said, sampler=sampler, limits=settings.limits))
     _check(samples, len(said))
     prior = train_prior(samples, DIRECTIONS, version=_version(samples), features_version=FEATURES_VERSION)
-    guessed = guesses(samples, DIRECTIONS)
+    predicted = predictions(samples, DIRECTIONS)
     shipped = ShippedPrior(
-        prior=msgspec.structs.replace(prior, doubtful=doubtful_elsewhere(guessed, prior)),
+        prior=msgspec.structs.replace(prior, doubtful=doubtful_elsewhere(predicted, prior)),
         provenance=Provenance(
             data=data or Path(os.path.abspath(folder)).name,
             sessions={source: len(each) for source, each in by_source(samples).items()},
             made_on=bootstrap.utc_now().date().isoformat(),
             code_version=__version__,
         ),
-        validity=validity(guessed),
+        validity=validity(predicted),
     )
     return Trained(shipped=shipped, text=prior_text(shipped), missing=len(said) - len(samples))
 

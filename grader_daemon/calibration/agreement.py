@@ -37,7 +37,7 @@ class Bin(msgspec.Struct, frozen=True, kw_only=True):
     completed: Estimate
 
 
-class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+class ProbabilityScores(msgspec.Struct, frozen=True, kw_only=True):
     """How good probabilities are.
 
     `brier` is the mean squared error, 0 to 1; `skill` by how much it is better than always saying the rate at which
@@ -52,17 +52,17 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     bins: tuple[Bin, ...]
 
 
-class Agreement(msgspec.Struct, frozen=True, kw_only=True):
+class VerdictScores(msgspec.Struct, frozen=True, kw_only=True):
     """How well verdicts agree with people: -1 to 1, where 0 is chance."""
 
     kappa: Estimate
     matthews: Estimate
 
 
-def agreement(outcomes: Sequence[bool], verdicts: Sequence[bool]) -> Agreement:
+def score_verdicts(outcomes: Sequence[bool], verdicts: Sequence[bool]) -> VerdictScores:
     """Compare verdicts with what people say of the same sessions."""
     cells = _cells(outcomes, verdicts)
-    return Agreement(kappa=_estimate(_kappa, cells), matthews=_estimate(_matthews, cells))
+    return VerdictScores(kappa=_estimate(_kappa, cells), matthews=_estimate(_matthews, cells))
 
 
 def matthews(outcomes: Sequence[bool], verdicts: Sequence[bool]) -> float:
@@ -70,12 +70,12 @@ def matthews(outcomes: Sequence[bool], verdicts: Sequence[bool]) -> float:
     return _matthews(_cells(outcomes, verdicts))
 
 
-def calibration(outcomes: Sequence[bool], probabilities: Sequence[float]) -> Calibration:
+def score_probabilities(outcomes: Sequence[bool], probabilities: Sequence[float]) -> ProbabilityScores:
     """Compare probabilities with outcomes; there must be at least one."""
     errors = [(p - outcome) ** 2 for p, outcome in zip(probabilities, outcomes, strict=True)]
     squares = sum([error * error for error in errors])
     brier = mean(sum(errors), squares, len(errors), lowest=0.0, highest=1.0)
-    return Calibration(
+    return ProbabilityScores(
         brier=brier,
         skill=skill(outcomes, probabilities),
         error=_error_estimate(outcomes, probabilities),

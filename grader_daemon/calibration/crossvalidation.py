@@ -28,7 +28,7 @@ Split = tuple[list[Sample], list[Sample]]
 """Samples to train on, and those to test on."""
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class CrossValidation(msgspec.Struct, frozen=True, kw_only=True):
     """A new model beside the one that is in use and beside the rules, on labels that it was not fitted to.
 
     `probabilities` are the new model's, one for each label. `brier_gain` is by how much its squared error is smaller
@@ -69,7 +69,7 @@ def leave_out(samples: Sequence[Sample]) -> Iterator[Split]:
         yield training, [samples[index] for index in part]
 
 
-class Guess(msgspec.Struct, frozen=True):
+class Prediction(msgspec.Struct, frozen=True):
     """What a model said of a session that it had not seen, nor any of its source."""
 
     sample: Sample
@@ -77,32 +77,32 @@ class Guess(msgspec.Struct, frozen=True):
     completed: bool
 
 
-def guesses(samples: Sequence[Sample], directions: Mapping[str, float]) -> dict[str, list[Guess]]:
+def predictions(samples: Sequence[Sample], directions: Mapping[str, float]) -> dict[str, list[Prediction]]:
     """Train priors without what they are tested on; gives what they say, by source.
 
     Sources in which all were completed, or none, say nothing and are left out.
     """
-    found: dict[str, list[Guess]] = {}
+    found: dict[str, list[Prediction]] = {}
     for training, tested in leave_out(samples):
         if not has_both(training):
             continue
         model = train_prior(training, directions, version="", features_version=0).model
         for sample in tested:
             likely = model.predict(sample.features) or 0.0
-            found.setdefault(sample.source, []).append(Guess(sample, likely, likely >= model.threshold))
+            found.setdefault(sample.source, []).append(Prediction(sample, likely, likely >= model.threshold))
     return {
         source: each for source, each in found.items() if 0 < sum([one.sample.completed for one in each]) < len(each)
     }
 
 
-def validity(guessed: Mapping[str, Sequence[Guess]]) -> Validity:
+def validity(predicted: Mapping[str, Sequence[Prediction]]) -> Validity:
     """Say what priors are worth where they were not trained: means over the sources."""
     rankings, by_model, by_rules = [], [], []
-    for each in guessed.values():
-        outcomes = [guess.sample.completed for guess in each]
-        rankings.append(ranking(outcomes, [guess.likely for guess in each]))
-        by_model.append(matthews(outcomes, [guess.completed for guess in each]))
-        by_rules.append(matthews(outcomes, [guess.sample.by_rules for guess in each]))
+    for each in predicted.values():
+        outcomes = [prediction.sample.completed for prediction in each]
+        rankings.append(ranking(outcomes, [prediction.likely for prediction in each]))
+        by_model.append(matthews(outcomes, [prediction.completed for prediction in each]))
+        by_rules.append(matthews(outcomes, [prediction.sample.by_rules for prediction in each]))
     return Validity(
         sources=len(rankings),
         ranking=_mean([area for area in rankings if area is not None]),
@@ -111,22 +111,26 @@ def validity(guessed: Mapping[str, Sequence[Guess]]) -> Validity:
     )
 
 
-def doubtful_elsewhere(guessed: Mapping[str, Sequence[Guess]], prior: Prior) -> tuple[float, float]:
+def doubtful_elsewhere(predicted: Mapping[str, Sequence[Prediction]], prior: Prior) -> tuple[float, float]:
     """Give the probabilities between which a prior's verdicts are little better than a guess, by these sources.
 
     Sessions that were cut off are judged by that alone.
     """
     return doubtful(
         [
-            [(guess.likely, guess.sample.completed) for guess in each if not prior.is_cut_off(guess.sample.features)]
-            for each in guessed.values()
+            [
+                (prediction.likely, prediction.sample.completed)
+                for prediction in each
+                if not prior.is_cut_off(prediction.sample.features)
+            ]
+            for each in predicted.values()
         ]
     )
 
 
-def compare(
+def cross_validate(
     prior: Prior, labelled: Sequence[Sample], *, history: Sequence[tuple[float, ...]], current: CompletionModel
-) -> Comparison:
+) -> CrossValidation:
     """Say whether learning from these labels is better than the model in use, and than the rules.
 
     The model in use may have seen some of the labels, which speaks for it and not for the new one.
@@ -142,7 +146,7 @@ def compare(
     old = [current.predict(sample.features) or 0.0 for sample in labelled]
     brier, brier_error = _brier_gain(labelled, likely, old)
     gain, gain_error = matthews_gain(labelled, verdicts)
-    return Comparison(
+    return CrossValidation(
         probabilities=tuple(likely),
         verdicts=tuple(verdicts),
         brier_gain=_with_margin(brier, brier_error, len(labelled)),

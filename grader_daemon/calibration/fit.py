@@ -36,7 +36,7 @@ class Gaussian(msgspec.Struct, frozen=True, kw_only=True):
     factors: tuple[float, ...] = (1.0,)
 
 
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
+class LogisticFit(msgspec.Struct, frozen=True, kw_only=True):
     """The most likely weights.
 
     `spread` is how uncertain they leave the log-odds of a session like the labelled ones that is not among them: the
@@ -55,7 +55,7 @@ class _Step(msgspec.Struct):
     worth: float
 
 
-class _Trial(msgspec.Struct):
+class _Candidate(msgspec.Struct):
     """The best point under one factor, and how much the labels were to be expected under it."""
 
     factor: float
@@ -64,19 +64,19 @@ class _Trial(msgspec.Struct):
     evidence: float
 
 
-def fit_logistic(rows: Sequence[Vector], outcomes: Sequence[bool], *, prior: Gaussian) -> Fit:
+def fit_logistic(rows: Sequence[Vector], outcomes: Sequence[bool], *, prior: Gaussian) -> LogisticFit:
     """Fit weights to at least one row; `rows` have as many values as the prior, a constant 1 among them if wanted."""
     deviations = [math.sqrt(variance) for variance in prior.variances]
     spread_out = [list(map(mul, row, deviations)) for row in rows]
     doubtful = gram([list(compress(row, prior.in_doubt)) for row in spread_out])
     known = gram([[value for value, doubt in zip(row, prior.in_doubt, strict=True) if not doubt] for row in spread_out])
     start = [dot(row, prior.means) for row in rows]
-    pulls, trials = [0.0] * len(start), []
+    pulls, candidates = [0.0] * len(start), []
     for factor in prior.factors:
-        trials.append(_try(factor, _sum(known, doubtful, factor), outcomes, start=start, pulls=pulls))
-        pulls = trials[-1].step.pulls
-    best = max(trials, key=lambda trial: trial.evidence)
-    return Fit(weights=_pulled(prior, best, rows), spread=_spread(best))
+        candidates.append(_try(factor, _sum(known, doubtful, factor), outcomes, start=start, pulls=pulls))
+        pulls = candidates[-1].step.pulls
+    best = max(candidates, key=lambda candidate: candidate.evidence)
+    return LogisticFit(weights=_pulled(prior, best, rows), spread=_spread(best))
 
 
 def _sum(known: Matrix, doubtful: Matrix, factor: float) -> Matrix:
@@ -86,22 +86,24 @@ def _sum(known: Matrix, doubtful: Matrix, factor: float) -> Matrix:
     ]
 
 
-def _pulled(prior: Gaussian, trial: _Trial, rows: Sequence[Vector]) -> tuple[float, ...]:
+def _pulled(prior: Gaussian, candidate: _Candidate, rows: Sequence[Vector]) -> tuple[float, ...]:
     """Give the weights that the labels pull the prior's to."""
     each = zip(prior.means, prior.variances, prior.in_doubt, zip(*rows, strict=True), strict=True)
     return tuple(
         [
-            mean + variance * (trial.factor if doubt else 1.0) * dot(column, trial.step.pulls)
+            mean + variance * (candidate.factor if doubt else 1.0) * dot(column, candidate.step.pulls)
             for mean, variance, doubt, column in each
         ]
     )
 
 
-def _try(factor: float, kernel: Matrix, outcomes: Sequence[bool], *, start: list[float], pulls: list[float]) -> _Trial:
+def _try(
+    factor: float, kernel: Matrix, outcomes: Sequence[bool], *, start: list[float], pulls: list[float]
+) -> _Candidate:
     """Fit under one factor, beginning with these pulls; the evidence is Laplace's approximation."""
     step = _mode(kernel, outcomes, start, pulls)
     triangle = cholesky(_curved(kernel, list(map(math.sqrt, _bends(step.odds)))))
-    return _Trial(factor, step, triangle, step.worth - sum([math.log(row[-1]) for row in triangle]))
+    return _Candidate(factor, step, triangle, step.worth - sum([math.log(row[-1]) for row in triangle]))
 
 
 def _mode(kernel: Matrix, outcomes: Sequence[bool], start: list[float], pulls: list[float]) -> _Step:
@@ -155,7 +157,7 @@ def _bends(odds: list[float]) -> list[float]:
     return [max(p * (1 - p), _LEAST_CURVATURE) for p in map(probability, odds)]
 
 
-def _spread(trial: _Trial) -> float:
-    bends = _bends(trial.step.odds)
-    inverse = inverse_diagonal(trial.triangle)
+def _spread(candidate: _Candidate) -> float:
+    bends = _bends(candidate.step.odds)
+    inverse = inverse_diagonal(candidate.triangle)
     return sum([(1 / part - 1) / bend for part, bend in zip(inverse, bends, strict=True)]) / len(bends)

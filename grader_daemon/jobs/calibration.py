@@ -12,7 +12,7 @@ from datetime import datetime
 
 import msgspec
 
-from grader_daemon.calibration.lessons import Terms, is_due, learned, noted
+from grader_daemon.calibration.training import TrainingContext, is_due, policy_record, train
 from grader_daemon.domain.alert import Metric
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.verdict import VerdictBy
@@ -51,17 +51,17 @@ class CalibrationJob:
 class Calibrator:
     """Learns from the labels in a database."""
 
-    def __init__(self, store: Store, terms: Terms, *, discrepancy: float) -> None:
+    def __init__(self, store: Store, context: TrainingContext, *, discrepancy: float) -> None:
         """From `discrepancy` on, a scorer of quality and the grader do not agree."""
         self._store = store
-        self._terms = terms
+        self._context = context
         self._discrepancy = discrepancy
 
     def note_policy(self, now: datetime) -> Calibration | None:
         """Record the policy in force if the newest record tells of another, or of another setting."""
         with self._store.transaction():
             standing = self._store.calibrations.adopted()
-            record = noted(standing, self._terms, now)
+            record = policy_record(standing, self._context, now)
             return None if record is None else self._keep(standing, record)
 
     def is_due(self, now: datetime) -> bool:
@@ -73,7 +73,7 @@ class Calibrator:
             newest=self._store.feedback.newest_number(),
             disputed=self._store.quality.settled(since=seen, by=self._discrepancy),
             sessions=self._store.calibrations.finished(_HISTORY),
-            prior=self._terms.prior,
+            prior=self._context.prior,
             age_days=0.0 if last is None else (now - last.made_at).total_seconds() / _SECONDS_A_DAY,
         )
 
@@ -97,10 +97,10 @@ class Calibrator:
     def _look(self, now: datetime) -> tuple[Calibration, Calibration | None]:
         standing = self._store.calibrations.adopted()
         seen = self._store.feedback.newest_number()
-        found = learned(
+        found = train(
             self._store.feedback.labels(),
             standing,
-            self._terms,
+            self._context,
             history=self._store.calibrations.history(_HISTORY),
             now=now,
             seen=seen,

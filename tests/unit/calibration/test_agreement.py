@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.calibration.agreement import (
-    agreement,
     bins,
-    calibration,
     calibration_error,
     matthews,
     ranking,
+    score_probabilities,
+    score_verdicts,
     skill,
 )
 
@@ -21,14 +21,14 @@ VERDICTS = [True] * 30 + [False] * 10 + [True] * 20 + [False] * 40
 
 
 def test_kappa_and_matthews_of_a_table_worked_by_hand() -> None:
-    found = agreement(OUTCOMES, VERDICTS)
+    found = score_verdicts(OUTCOMES, VERDICTS)
     assert found.kappa.value == pytest.approx(0.4)
     assert found.matthews.value == pytest.approx((30 * 40 - 20 * 10) / (40 * 60 * 50 * 50) ** 0.5)
 
 
 def test_the_interval_of_kappa_is_that_of_the_large_sample_formula() -> None:
     """Fleiss, Cohen and Everitt, 1969, give a standard error of 0.0894 for that table."""
-    kappa = agreement(OUTCOMES, VERDICTS).kappa
+    kappa = score_verdicts(OUTCOMES, VERDICTS).kappa
     assert kappa.low == pytest.approx(0.4 - 1.96 * 0.0894, abs=0.03)
     assert kappa.high == pytest.approx(0.4 + 1.96 * 0.0894, abs=0.03)
 
@@ -44,7 +44,7 @@ def test_the_interval_of_kappa_is_that_of_the_large_sample_formula() -> None:
 )
 def test_agreement_at_its_ends(outcomes: list[bool], verdicts: list[bool], expected: float) -> None:
     assert matthews(outcomes, verdicts) == expected
-    found = agreement(outcomes, verdicts)
+    found = score_verdicts(outcomes, verdicts)
     for estimate in (found.kappa, found.matthews):
         assert estimate.value == expected
         assert estimate.low is not None
@@ -53,7 +53,7 @@ def test_agreement_at_its_ends(outcomes: list[bool], verdicts: list[bool], expec
 
 
 def test_agreement_of_nothing_is_unknown() -> None:
-    assert agreement([], []).matthews.value is None
+    assert score_verdicts([], []).matthews.value is None
 
 
 def test_a_constant_has_no_skill_and_a_perfect_probability_all_of_it() -> None:
@@ -86,20 +86,20 @@ def test_the_area_under_the_curve(likely: list[float], expected: float) -> None:
 
 def test_the_interval_of_the_area_is_that_of_hanley_and_mcneil() -> None:
     """Their standard error for an area of 0.75 with 2 and 2 sessions is 0.2763."""
-    found = calibration([False, False, True, True], [0.1, 0.4, 0.35, 0.8]).ranking
+    found = score_probabilities([False, False, True, True], [0.1, 0.4, 0.35, 0.8]).ranking
     assert found.low == pytest.approx(0.75 - 1.96 * 0.2763, abs=1e-3)
     assert found.high == 1.0
 
 
 def test_one_session_of_a_kind_gives_no_interval() -> None:
-    found = calibration([True, False, False], [0.9, 0.1, 0.2]).ranking
+    found = score_probabilities([True, False, False], [0.9, 0.1, 0.2]).ranking
     assert (found.value, found.low) == (1.0, None)
-    assert calibration([True], [0.9]).ranking.value is None
+    assert score_probabilities([True], [0.9]).ranking.value is None
 
 
 @given(PAIRS)
 def test_every_measure_lies_in_its_interval_and_on_its_scale(pairs: list[tuple[bool, float]]) -> None:
-    found = calibration([outcome for outcome, _ in pairs], [p for _, p in pairs])
+    found = score_probabilities([outcome for outcome, _ in pairs], [p for _, p in pairs])
     for estimate in (found.brier, found.error):
         assert estimate.value is not None
         assert estimate.low is not None
@@ -110,4 +110,6 @@ def test_every_measure_lies_in_its_interval_and_on_its_scale(pairs: list[tuple[b
 
 def test_the_same_labels_give_the_same_interval() -> None:
     likely = [0.1, 0.4, 0.35, 0.8] * 5
-    assert calibration([False, False, True, True] * 5, likely) == calibration([False, False, True, True] * 5, likely)
+    assert score_probabilities([False, False, True, True] * 5, likely) == score_probabilities(
+        [False, False, True, True] * 5, likely
+    )

@@ -4,13 +4,13 @@ import msgspec
 import pytest
 
 from grader_daemon.calibration.crossvalidation import (
-    Guess,
-    compare,
+    Prediction,
+    cross_validate,
     doubtful_elsewhere,
     folds,
-    guesses,
     has_both,
     leave_out,
+    predictions,
     validity,
 )
 from grader_daemon.calibration.update import update
@@ -58,7 +58,7 @@ def test_one_source_is_tested_by_parts_of_its_tasks() -> None:
 
 def test_a_prior_is_measured_where_it_was_not_trained() -> None:
     labelled = [each for source in ("a", "b", "c") for each in samples(150, source=source)]
-    found = validity(guesses(labelled, DIRECTIONS))
+    found = validity(predictions(labelled, DIRECTIONS))
     assert found.sources == 3
     assert found.ranking is not None
     assert 0.7 < found.ranking < 1
@@ -68,15 +68,15 @@ def test_a_prior_is_measured_where_it_was_not_trained() -> None:
 
 def test_where_the_rest_teaches_nothing_nothing_is_measured() -> None:
     failed = [msgspec.structs.replace(each, completed=False) for each in samples(20, source="failures")]
-    found = validity(guesses([*samples(40), *failed], DIRECTIONS))
+    found = validity(predictions([*samples(40), *failed], DIRECTIONS))
     assert (found.sources, found.ranking, found.model_matthews) == (0, None, None)
 
 
 def test_sessions_that_were_cut_off_say_nothing_of_where_verdicts_are_doubtful() -> None:
     cut_off = msgspec.structs.replace(PRIOR, names=("errors_late", "grounded", "length", "cut_off"))
-    guessed = {"a": [Guess(sample(0.0, 0.0, 0.0, 1.0, completed=False), 0.9, completed=True)] * 90}
-    assert doubtful_elsewhere(guessed, PRIOR)[1] > 0.9
-    assert doubtful_elsewhere(guessed, cut_off) == doubtful_elsewhere({}, cut_off)
+    predicted = {"a": [Prediction(sample(0.0, 0.0, 0.0, 1.0, completed=False), 0.9, completed=True)] * 90}
+    assert doubtful_elsewhere(predicted, PRIOR)[1] > 0.9
+    assert doubtful_elsewhere(predicted, cut_off) == doubtful_elsewhere({}, cut_off)
 
 
 def test_learning_where_all_is_different_is_better_than_the_prior_and_better_than_rules_that_guess() -> None:
@@ -84,7 +84,7 @@ def test_learning_where_all_is_different_is_better_than_the_prior_and_better_tha
         msgspec.structs.replace(each, by_rules=number % 2 == 0)
         for number, each in enumerate(samples(150, weights=OTHER))
     ]
-    found = compare(PRIOR, labelled, history=[], current=PRIOR.model)
+    found = cross_validate(PRIOR, labelled, history=[], current=PRIOR.model)
     assert found.is_better_model
     assert found.is_better_than_rules
     assert found.brier_gain.low is not None
@@ -94,12 +94,12 @@ def test_learning_where_all_is_different_is_better_than_the_prior_and_better_tha
 
 def test_rules_that_are_always_right_are_not_beaten() -> None:
     labelled = [msgspec.structs.replace(each, by_rules=each.completed) for each in samples(60)]
-    assert not compare(PRIOR, labelled, history=[], current=PRIOR.model).is_better_than_rules
+    assert not cross_validate(PRIOR, labelled, history=[], current=PRIOR.model).is_better_than_rules
 
 
 def test_a_model_that_was_learned_from_the_same_labels_is_not_beaten() -> None:
     labelled = samples(80)
-    assert not compare(
+    assert not cross_validate(
         PRIOR, labelled, history=[], current=update(PRIOR, labelled, history=[], version="v")
     ).is_better_model
 

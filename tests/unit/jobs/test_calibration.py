@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from grader_daemon.calibration.lessons import Terms
+from grader_daemon.calibration.training import TrainingContext
 from grader_daemon.domain.alert import Metric, Stream
 from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.rollup import Dimension
@@ -28,7 +28,7 @@ class World:
         self.calibrator = self.under(VerdictSetting.AUTO)
 
     def under(self, setting: VerdictSetting) -> Calibrator:
-        agreed = Terms(setting=setting, prior=PRIOR, prior_better=VerdictBy.RULES)
+        agreed = TrainingContext(setting=setting, prior=PRIOR, prior_better=VerdictBy.RULES)
         return Calibrator(self.store, agreed, discrepancy=1.5)
 
     def job(self, setting: VerdictSetting = VerdictSetting.AUTO) -> CalibrationJob:

@@ -6,7 +6,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from grader_daemon.calibration.lessons import Terms, is_due, learned, noted
+from grader_daemon.calibration.training import TrainingContext, is_due, policy_record, train
 from grader_daemon.domain.calibration import FEWEST_LABELS, Calibration, LabelCounts, WeightChange
 from grader_daemon.domain.feedback import Label, Sampling
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
@@ -18,8 +18,8 @@ KNOWING = model(names=("a",), means=(0.0,), weights=(6.0,))
 LATER = NOW + timedelta(days=8)
 
 
-def terms(setting: VerdictSetting = VerdictSetting.AUTO, *, better: VerdictBy = VerdictBy.RULES) -> Terms:
-    return Terms(setting=setting, prior=PRIOR, prior_better=better)
+def context(setting: VerdictSetting = VerdictSetting.AUTO, *, better: VerdictBy = VerdictBy.RULES) -> TrainingContext:
+    return TrainingContext(setting=setting, prior=PRIOR, prior_better=better)
 
 
 def labels(count: int, **changes: object) -> list[Label]:
@@ -36,8 +36,10 @@ def labels(count: int, **changes: object) -> list[Label]:
     ]
 
 
-def look(given: Sequence[Label], standing: Calibration | None = None, agreed: Terms | None = None) -> Calibration:
-    return learned(given, standing, agreed or terms(), history=[], now=LATER, seen=99)
+def look(
+    given: Sequence[Label], standing: Calibration | None = None, agreed: TrainingContext | None = None
+) -> Calibration:
+    return train(given, standing, agreed or context(), history=[], now=LATER, seen=99)
 
 
 def test_enough_labels_bring_new_weights_and_the_model_to_judge() -> None:
@@ -85,12 +87,14 @@ def test_no_labels_are_nothing_to_learn_from() -> None:
     assert found.evidence.why == "there are no labels; nothing is known"
 
 
-SURE = Terms(setting=VerdictSetting.AUTO, prior=prior(version="prior-1", weights=(1.0,)), prior_better=VerdictBy.RULES)
+SURE = TrainingContext(
+    setting=VerdictSetting.AUTO, prior=prior(version="prior-1", weights=(1.0,)), prior_better=VerdictBy.RULES
+)
 """A prior whose feature means something."""
 
 
 def level(value: float, standing: Calibration | None = None, count: int = 20) -> Calibration:
-    return learned([], standing, SURE, history=[(value,)] * count, now=LATER, seen=0)
+    return train([], standing, SURE, history=[(value,)] * count, now=LATER, seen=0)
 
 
 def test_without_labels_the_prior_is_put_at_the_level_of_the_sessions() -> None:
@@ -117,7 +121,7 @@ def test_a_level_that_hardly_moved_stays() -> None:
 def test_labels_have_to_do_better_than_the_prior_at_the_level_of_the_sessions() -> None:
     """Half are completed: the base rate of these labels is news to the prior, and not to the prior at their level."""
     given = [label(session_id=str(n), completed=n % 2 == 0, features=(3.0,)) for n in range(40)]
-    far, levelled = (learned(given, None, SURE, history=[(3.0,)] * n, now=LATER, seen=9) for n in (0, 20))
+    far, levelled = (train(given, None, SURE, history=[(3.0,)] * n, now=LATER, seen=9) for n in (0, 20))
     assert far.evidence.why.startswith("the base rate")
     assert levelled.model.version.startswith("prior-1~")
     assert levelled.evidence.why == (
@@ -134,15 +138,15 @@ def test_labels_have_to_do_better_than_the_prior_at_the_level_of_the_sessions() 
     ],
 )
 def test_who_decides_is_a_setting(setting: VerdictSetting, by: VerdictBy) -> None:
-    found = look(labels(60), agreed=terms(setting))
+    found = look(labels(60), agreed=context(setting))
     assert (found.verdict_by, found.evidence.better) == (by, VerdictBy.MODEL)
 
 
 def test_who_does_better_is_kept_in_mind_though_the_setting_decides() -> None:
-    standing = noted(look(labels(60)), terms(VerdictSetting.RULES), LATER)
+    standing = policy_record(look(labels(60)), context(VerdictSetting.RULES), LATER)
     assert standing is not None
     turned = [msgspec.structs.replace(each, rules_completed=each.completed) for each in labels(60)]
-    found = look(turned, standing, terms(VerdictSetting.RULES))
+    found = look(turned, standing, context(VerdictSetting.RULES))
     assert (found.adopted, found.evidence.better, found.completion_policy) == (
         True,
         VerdictBy.RULES,
@@ -152,8 +156,8 @@ def test_who_does_better_is_kept_in_mind_though_the_setting_decides() -> None:
 
 def test_where_labels_show_no_difference_the_prior_says_who_is_better() -> None:
     alike = [label(session_id=str(n), completed=True, rules_completed=True, features=(1.0,)) for n in range(60)]
-    assert look(alike, agreed=terms(better=VerdictBy.MODEL)).verdict_by is VerdictBy.MODEL
-    assert look(alike, agreed=terms(better=VerdictBy.RULES)).verdict_by is VerdictBy.RULES
+    assert look(alike, agreed=context(better=VerdictBy.MODEL)).verdict_by is VerdictBy.MODEL
+    assert look(alike, agreed=context(better=VerdictBy.RULES)).verdict_by is VerdictBy.RULES
 
 
 @pytest.mark.parametrize(
@@ -190,7 +194,7 @@ def test_what_the_rules_say_of_an_old_grade_is_its_automatic_verdict() -> None:
         )
         for n in range(60)
     ]
-    assert look(old, agreed=terms(better=VerdictBy.MODEL)).verdict_by is VerdictBy.RULES
+    assert look(old, agreed=context(better=VerdictBy.MODEL)).verdict_by is VerdictBy.RULES
 
 
 def test_agreement_is_measured_on_sessions_that_were_not_learned_from() -> None:
@@ -239,13 +243,13 @@ def test_what_is_no_better_than_the_prior_any_more_is_given_up() -> None:
 
 
 def test_only_the_newest_labels_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader_daemon.calibration.lessons.MOST_LABELS", 10)
+    monkeypatch.setattr("grader_daemon.calibration.training.MOST_LABELS", 10)
     assert look(labels(40)).labels == 10
 
 
 def test_what_is_ordinary_is_told_by_sessions_with_the_features_of_the_prior() -> None:
     history = [(5.0,), (7.0,), (), (1.0, 2.0)] * 20
-    found = learned(labels(60), None, terms(), history=history, now=LATER, seen=99)
+    found = train(labels(60), None, context(), history=history, now=LATER, seen=99)
     assert 1 < found.model.means[0] < 6
 
 
@@ -253,7 +257,7 @@ def test_what_is_ordinary_is_told_by_sessions_with_the_features_of_the_prior() -
 
 
 def test_the_first_policy_is_recorded() -> None:
-    record = noted(None, terms(), NOW)
+    record = policy_record(None, context(), NOW)
     assert record is not None
     assert (record.adopted, record.completion_policy.version, record.evidence.before, record.labels) == (
         True,
@@ -261,7 +265,7 @@ def test_the_first_policy_is_recorded() -> None:
         None,
         0,
     )
-    assert noted(record, terms(), LATER) is None
+    assert policy_record(record, context(), LATER) is None
 
 
 @pytest.mark.parametrize(
@@ -269,26 +273,26 @@ def test_the_first_policy_is_recorded() -> None:
 )
 def test_another_policy_is_recorded_with_what_was_learned(setting: VerdictSetting, by: VerdictBy) -> None:
     standing = look(labels(60))
-    record = noted(standing, terms(setting), LATER)
+    record = policy_record(standing, context(setting), LATER)
     assert record is not None
     assert (record.verdict_by, record.policy, record.model, record.labels) == (by, setting, standing.model, 60)
     assert record.evidence.why == f"the setting verdict is {setting} now, it was auto"
     assert (record.evidence.better, record.evidence.by_labels) == (VerdictBy.MODEL, True)
-    assert noted(record, terms(setting), LATER) is None
+    assert policy_record(record, context(setting), LATER) is None
 
 
 def test_another_prior_is_recorded_and_nothing_is_carried_over() -> None:
     standing = calibration(labels=60, evidence=evidence(prior="prior-0"))
-    record = noted(standing, terms(), LATER)
+    record = policy_record(standing, context(), LATER)
     assert record is not None
     assert (record.model, record.labels, record.evidence.why) == (PRIOR.model, 0, "another prior: prior-1")
 
 
 def test_another_verdict_of_the_same_prior_is_recorded() -> None:
-    standing = noted(None, terms(), NOW)
+    standing = policy_record(None, context(), NOW)
     assert standing is not None
     odd = msgspec.structs.replace(standing, verdict_by=VerdictBy.MODEL)
-    record = noted(odd, terms(), LATER)
+    record = policy_record(odd, context(), LATER)
     assert record is not None
     assert record.evidence.why == "another policy is in force"
 

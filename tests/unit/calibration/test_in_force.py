@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.calibration.judging import policy_in_force, trust_in
+from grader_daemon.calibration.in_force import policy_in_force, trust_in
 from grader_daemon.calibration.prior import Validity
 from grader_daemon.domain.calibration import Agreement, Calibration, LabelCounts, Trust
 from grader_daemon.domain.estimate import Estimate

@@ -1,4 +1,4 @@
-"""A trial of what labels teach: weights, the base rate alone, or nothing, each on labels that it has not seen.
+"""An evaluation of what labels teach: weights, the base rate alone, or nothing, each on labels that it has not seen.
 
 What is tried has to be better than the prior at the level of a person's sessions, which needs no labels.
 """
@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 import xxhash
 
-from grader_daemon.calibration.crossvalidation import compare
+from grader_daemon.calibration.crossvalidation import cross_validate
 from grader_daemon.calibration.doubt import doubtful
 from grader_daemon.calibration.prior import Prior
 from grader_daemon.calibration.samples import Sample
@@ -26,7 +26,7 @@ _FEWEST_TASKS: Final = 5
 _SURE: Final = 1e-12
 
 
-class Trial(msgspec.Struct, frozen=True, kw_only=True):
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     """What labels were shown to teach.
 
     `teacher` is the prior to learn from, as far as it may be left; None: nothing is better than the prior itself, at
@@ -42,7 +42,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     gain: Estimate
 
 
-def tried(prior: Prior, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]) -> Trial:
+def evaluate(prior: Prior, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]) -> Evaluation:
     """See by cross-validation whether labels teach anything: weights if there are enough, else the base rate alone."""
     untaught = _level_of(prior, history)
     tasks = len({sample.task for sample in samples})
@@ -51,10 +51,10 @@ def tried(prior: Prior, samples: Sequence[Sample], history: Sequence[tuple[float
         ("the base rate", _FEWEST_FOR_RATE, _unmoved(prior)),
     ):
         if len(samples) >= fewest and tasks >= _FEWEST_TASKS:
-            found = compare(teacher, samples, history=history, current=untaught)
+            found = cross_validate(teacher, samples, history=history, current=untaught)
             if found.is_better_model:
                 likely, verdicts = found.probabilities, found.verdicts
-                return Trial(
+                return Evaluation(
                     name=name,
                     teacher=teacher,
                     untaught=untaught,
@@ -62,39 +62,39 @@ def tried(prior: Prior, samples: Sequence[Sample], history: Sequence[tuple[float
                     verdicts=verdicts,
                     gain=found.brier_gain,
                 )
-    guesses = [guess(untaught, sample) for sample in samples]
-    return Trial(
+    predictions = [predict(untaught, sample) for sample in samples]
+    return Evaluation(
         name="",
         teacher=None,
         untaught=untaught,
-        likely=tuple([p for p, _ in guesses]),
-        verdicts=tuple([verdict for _, verdict in guesses]),
+        likely=tuple([p for p, _ in predictions]),
+        verdicts=tuple([verdict for _, verdict in predictions]),
         gain=Estimate(sample=len(samples)),
     )
 
 
-def taught(trial: Trial, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]) -> CompletionModel:
+def trained(evaluation: Evaluation, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]) -> CompletionModel:
     """Give the model of all labels, if they teach anything; its version is a digest of what it says.
 
     With `FEWEST_LABELS` it is the labels that say at which probabilities a verdict is little better than a guess.
     """
-    if trial.teacher is None:
-        return trial.untaught
-    made = update(trial.teacher, samples, history=history, version="")
+    if evaluation.teacher is None:
+        return evaluation.untaught
+    made = update(evaluation.teacher, samples, history=history, version="")
     if len(samples) >= FEWEST_LABELS:
-        made = msgspec.structs.replace(made, doubtful=_doubtful(trial, samples, trial.teacher))
-    return msgspec.structs.replace(made, version=learned_version(trial.teacher.version, _digest(made)))
+        made = msgspec.structs.replace(made, doubtful=_doubtful(evaluation, samples, evaluation.teacher))
+    return msgspec.structs.replace(made, version=learned_version(evaluation.teacher.version, _digest(made)))
 
 
-def guess(model: CompletionModel, sample: Sample) -> tuple[float, bool]:
+def predict(model: CompletionModel, sample: Sample) -> tuple[float, bool]:
     """Give what a model says of a session: the probability, and the verdict; 0 where it has no idea."""
     likely = model.predict(sample.features) or 0.0
     return likely, likely >= model.threshold
 
 
-def _doubtful(trial: Trial, samples: Sequence[Sample], prior: Prior) -> tuple[float, float]:
+def _doubtful(evaluation: Evaluation, samples: Sequence[Sample], prior: Prior) -> tuple[float, float]:
     """See where verdicts are little better than a guess, by labels that the probabilities have not seen."""
-    both = zip(trial.likely, samples, strict=True)
+    both = zip(evaluation.likely, samples, strict=True)
     return doubtful([[(likely, sample.completed) for likely, sample in both if not prior.is_cut_off(sample.features)]])
 
 

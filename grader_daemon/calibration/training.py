@@ -16,12 +16,12 @@ from typing import Final
 
 import msgspec
 
-from grader_daemon.calibration.agreement import agreement, bins, calibration
+from grader_daemon.calibration.agreement import bins, score_probabilities, score_verdicts
 from grader_daemon.calibration.crossvalidation import matthews_gain
-from grader_daemon.calibration.judging import is_of, policy_in_force
+from grader_daemon.calibration.evaluation import Evaluation, evaluate, predict, trained
+from grader_daemon.calibration.in_force import is_of, policy_in_force
 from grader_daemon.calibration.prior import Prior, is_free
 from grader_daemon.calibration.samples import Sample
-from grader_daemon.calibration.trial import Trial, guess, taught, tried
 from grader_daemon.calibration.update import FEWEST_SESSIONS, MOST_LABELS
 from grader_daemon.domain.calibration import (
     FEWEST_LABELS,
@@ -46,7 +46,7 @@ _SAME_LEVEL: Final = 0.2
 """Log-odds: a level that moved by less, five hundredths of probability at most, is not worth to grade all again."""
 
 
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
+class TrainingContext(msgspec.Struct, frozen=True, kw_only=True):
     """What a calibration starts from: the policy that is set, and the prior.
 
     `prior_better` is whose verdict was better on sources that the prior had not seen.
@@ -67,33 +67,37 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         return Evidence(prior=self.prior.version, better=self.prior_better, why="nothing was learned yet")
 
 
-def noted(standing: Calibration | None, terms: Terms, now: datetime) -> Calibration | None:
+def policy_record(standing: Calibration | None, context: TrainingContext, now: datetime) -> Calibration | None:
     """Give the record of the policy in force; None if the one adopted last tells of it already."""
-    policy = terms.policy(standing)
-    carried = standing if standing is not None and is_of(standing, terms.prior.model) else None
-    if carried is not None and carried.completion_policy.version == policy.version and carried.policy is terms.setting:
+    policy = context.policy(standing)
+    carried = standing if standing is not None and is_of(standing, context.prior.model) else None
+    if (
+        carried is not None
+        and carried.completion_policy.version == policy.version
+        and carried.policy is context.setting
+    ):
         return None
     return Calibration(
         made_at=now,
         adopted=True,
         verdict_by=policy.by,
-        policy=terms.setting,
+        policy=context.setting,
         labels=0 if carried is None else carried.labels,
-        model=terms.prior.model if carried is None else carried.model,
+        model=context.prior.model if carried is None else carried.model,
         evidence=Evidence(
-            prior=terms.prior.version,
-            better=terms.prior_better if carried is None else carried.evidence.better,
+            prior=context.prior.version,
+            better=context.prior_better if carried is None else carried.evidence.better,
             by_labels=carried is not None and carried.evidence.by_labels,
-            why=_why_noted(standing, terms),
+            why=_why_noted(standing, context),
             before=None if standing is None else standing.completion_policy.version,
         ),
     )
 
 
-def learned(
+def train(
     labels: Sequence[Label],
     standing: Calibration | None,
-    terms: Terms,
+    context: TrainingContext,
     *,
     history: Sequence[tuple[float, ...]],
     now: datetime,
@@ -104,39 +108,39 @@ def learned(
     Args:
         labels: all that stand, the newest last.
         standing: what was adopted last.
-        terms: policy and prior.
+        context: setting and prior.
         history: the features of finished sessions, labelled or not.
         now: the time.
         seen: the id of the newest feedback among the labels.
     """
-    fit = [label for label in labels if _is_fit(label, terms.prior)][-MOST_LABELS:]
+    fit = [label for label in labels if _is_fit(label, context.prior)][-MOST_LABELS:]
     samples = [_sample(label) for label in fit]
-    known = [features for features in history if len(features) == len(terms.prior.names)]
-    trial = tried(terms.prior, samples, known)
-    before = terms.policy(standing)
-    in_force = before.model or terms.prior.model
-    model, why = _of_all(trial, in_force, samples, known), _why(trial, terms.prior)
+    known = [features for features in history if len(features) == len(context.prior.names)]
+    evaluation = evaluate(context.prior, samples, known)
+    before = context.policy(standing)
+    in_force = before.model or context.prior.model
+    model, why = _of_all(evaluation, in_force, samples, known), _why(evaluation, context.prior)
     if standing is not None and model.version != in_force.version:
         fresh = [place for place, label in enumerate(fit) if label.given_at > standing.made_at]
-        if _does_better(in_force, trial, samples, fresh):
+        if _does_better(in_force, evaluation, samples, fresh):
             model, why = in_force, "the weights in force do better on the labels that came since they were made"
-    shown = _better(trial, samples)
-    better = shown or terms.prior_better
+    shown = _better(evaluation, samples)
+    better = shown or context.prior_better
     after = CompletionPolicy(
-        by=better if terms.setting is VerdictSetting.AUTO else VerdictBy(terms.setting.value), model=model
+        by=better if context.setting is VerdictSetting.AUTO else VerdictBy(context.setting.value), model=model
     )
-    known_before = terms.evidence(standing)
+    known_before = context.evidence(standing)
     is_news = (better, shown is not None) != (known_before.better, known_before.by_labels)
     shift, turned = _shift(in_force, model, samples)
     return Calibration(
         made_at=now,
         adopted=after.version != before.version or is_news,
         verdict_by=after.by,
-        policy=terms.setting,
+        policy=context.setting,
         labels=len(samples),
         model=model,
         evidence=Evidence(
-            prior=terms.prior.version,
+            prior=context.prior.version,
             better=better,
             by_labels=shown is not None,
             why=why,
@@ -144,13 +148,13 @@ def learned(
             seen=seen,
             sessions=len(history),
             counts=_counts(fit, left_out=sum(label.completed is not None for label in labels) - len(fit)),
-            gain=trial.gain,
+            gain=evaluation.gain,
             shift=shift,
             turned=turned,
-            weights=_weight_changes(in_force, model, terms.prior.scaling.scales),
+            weights=_weight_changes(in_force, model, context.prior.scaling.scales),
             rules=_agreement([float(sample.by_rules) for sample in samples], [s.by_rules for s in samples], samples),
-            model=_agreement(trial.likely, trial.verdicts, samples),
-            reliability=_reliability(trial, samples),
+            model=_agreement(evaluation.likely, evaluation.verdicts, samples),
+            reliability=_reliability(evaluation, samples),
         ),
     )
 
@@ -190,12 +194,12 @@ def _sample(label: Label) -> Sample:
 
 
 def _of_all(
-    trial: Trial, in_force: CompletionModel, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]
+    evaluation: Evaluation, in_force: CompletionModel, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]
 ) -> CompletionModel:
     """Give the model of all labels; without any that teach, the one in force if it differs by next to nothing."""
-    model = taught(trial, samples, history)
+    model = trained(evaluation, samples, history)
     is_same = in_force.weights == model.weights and abs(in_force.intercept - model.intercept) < _SAME_LEVEL
-    return in_force if trial.teacher is None and is_same else model
+    return in_force if evaluation.teacher is None and is_same else model
 
 
 def _agreement(likely: Sequence[float], verdicts: Sequence[bool], samples: Sequence[Sample]) -> Agreement | None:
@@ -203,7 +207,7 @@ def _agreement(likely: Sequence[float], verdicts: Sequence[bool], samples: Seque
     if not samples:
         return None
     outcomes = [sample.completed for sample in samples]
-    of_likely, of_verdicts = calibration(outcomes, likely), agreement(outcomes, verdicts)
+    of_likely, of_verdicts = score_probabilities(outcomes, likely), score_verdicts(outcomes, verdicts)
     return Agreement(
         brier=of_likely.brier,
         ece=of_likely.error,
@@ -213,28 +217,32 @@ def _agreement(likely: Sequence[float], verdicts: Sequence[bool], samples: Seque
     )
 
 
-def _reliability(trial: Trial, samples: Sequence[Sample]) -> tuple[ReliabilityBin, ...]:
-    found = bins([sample.completed for sample in samples], trial.likely)
+def _reliability(evaluation: Evaluation, samples: Sequence[Sample]) -> tuple[ReliabilityBin, ...]:
+    found = bins([sample.completed for sample in samples], evaluation.likely)
     return tuple(ReliabilityBin(each.predicted, each.completed) for each in found)
 
 
-def _better(trial: Trial, samples: Sequence[Sample]) -> VerdictBy | None:
+def _better(evaluation: Evaluation, samples: Sequence[Sample]) -> VerdictBy | None:
     """Give whose verdicts agree better with people; None when that may be chance, or labels are few."""
     if len(samples) < FEWEST_LABELS:
         return None
-    gain, error = matthews_gain(samples, trial.verdicts)
+    gain, error = matthews_gain(samples, evaluation.verdicts)
     if abs(gain) <= error:
         return None
     return VerdictBy.MODEL if gain > 0 else VerdictBy.RULES
 
 
-def _does_better(standing: CompletionModel, trial: Trial, samples: Sequence[Sample], fresh: Sequence[int]) -> bool:
+def _does_better(
+    standing: CompletionModel, evaluation: Evaluation, samples: Sequence[Sample], fresh: Sequence[int]
+) -> bool:
     """Are the weights in force better on labels that came since, which the new ones have not seen either?"""
 
     def loss(likely: float, place: int) -> float:
         return (likely - samples[place].completed) ** 2
 
-    ahead = [loss(trial.likely[place], place) - loss(guess(standing, samples[place])[0], place) for place in fresh]
+    ahead = [
+        loss(evaluation.likely[place], place) - loss(predict(standing, samples[place])[0], place) for place in fresh
+    ]
     return math.fsum(ahead) > 0
 
 
@@ -242,7 +250,7 @@ def _shift(before: CompletionModel, after: CompletionModel, samples: Sequence[Sa
     """By how much probabilities of labelled sessions move, in the mean, and how many verdicts of the model turn."""
     if not samples:
         return 0.0, 0
-    pairs = [(guess(before, sample), guess(after, sample)) for sample in samples]
+    pairs = [(predict(before, sample), predict(after, sample)) for sample in samples]
     moves = math.fsum(abs(new[0] - old[0]) for old, new in pairs)
     return moves / len(pairs), sum(old[1] != new[1] for old, new in pairs)
 
@@ -269,9 +277,9 @@ def _counts(labels: Sequence[Label], *, left_out: int) -> LabelCounts:
     )
 
 
-def _why(trial: Trial, prior: Prior) -> str:
+def _why(evaluation: Evaluation, prior: Prior) -> str:
     """Say in a sentence what was decided of the weights."""
-    gain, is_levelled = trial.gain, trial.untaught.version != prior.version
+    gain, is_levelled = evaluation.gain, evaluation.untaught.version != prior.version
     if not gain.sample:
         return "there are no labels; " + (
             "the level is that of your own sessions" if is_levelled else "nothing is known"
@@ -280,16 +288,16 @@ def _why(trial: Trial, prior: Prior) -> str:
         level = " at the level of your own sessions" if is_levelled else ""
         return f"nothing is shown to be better than the prior{level} by cross-validation"
     return (
-        f"{trial.name}: the Brier score falls by {gain.value:.3f} ({gain.low:.3f} to {gain.high:.3f})"
+        f"{evaluation.name}: the Brier score falls by {gain.value:.3f} ({gain.low:.3f} to {gain.high:.3f})"
         " in cross-validation"
     )
 
 
-def _why_noted(standing: Calibration | None, terms: Terms) -> str:
+def _why_noted(standing: Calibration | None, context: TrainingContext) -> str:
     if standing is None:
         return "the first record of this database"
-    if not is_of(standing, terms.prior.model):
-        return f"another prior: {terms.prior.version}"
-    if standing.policy is not terms.setting:
-        return f"the setting verdict is {terms.setting} now, it was {standing.policy}"
+    if not is_of(standing, context.prior.model):
+        return f"another prior: {context.prior.version}"
+    if standing.policy is not context.setting:
+        return f"the setting verdict is {context.setting} now, it was {standing.policy}"
     return "another policy is in force"
