@@ -62,9 +62,9 @@ if TYPE_CHECKING:
     from grader_daemon.pipeline.record import Happened, Recorded
     from grader_daemon.settings import Settings
     from grader_daemon.sources.discovery import FoundFile
-    from grader_daemon.storage.backup import Backup
-    from grader_daemon.storage.listing import GradeFilter
-    from grader_daemon.storage.rows import StoredGrade
+    from grader_daemon.storage.maintenance.backup import Backup
+    from grader_daemon.storage.sqlite.listing import GradeFilter
+    from grader_daemon.storage.sqlite.rows import StoredGrade
     from grader_daemon.storage.sqlite import Page
 
 __all__ = [
@@ -206,10 +206,10 @@ _HOMES = {
         "Recorded",
     ),
     "settings": ("Settings",),
-    "storage.backup": ("Backup",),
-    "storage.listing": ("GradeFilter",),
-    "storage.rows": ("StoredGrade",),
-    "storage.sqlite": ("Page",),
+    "storage.maintenance.backup": ("Backup",),
+    "storage.sqlite.listing": ("GradeFilter",),
+    "storage.sqlite.rows": ("StoredGrade",),
+    "storage.sqlite.store": ("Page",),
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 
-from grader_daemon.storage.schema import migrations
+from grader_daemon.storage.sqlite.schema import migrations
 
 _NOT_COPIED = ("schema_migrations", "sqlite_sequence")
 

@@ -41,7 +41,7 @@ SMALL_INDEXES = frozenset({"session_files_trouble"})
 """Indexes of few rows, all of which may be looked at."""
 
 _PACKAGE = str(Path(grader_daemon.__file__).parent)
-_ASKED_THROUGH = str(Path(_PACKAGE) / "storage" / "database.py")
+_ASKED_THROUGH = str(Path(_PACKAGE) / "storage" / "sqlite" / "database.py")
 _STATEMENT = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b", re.IGNORECASE)
 _ALIAS = re.compile(r"\b(\w+) AS (\w+)\b")
 _SCAN = re.compile(r"SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from grader_daemon.errors import GraderError
 from grader_daemon.setting_sources import DEFAULT_DB_PATH, absolute, gather
-from grader_daemon.storage.beginnings import Beginnings
+from grader_daemon.storage.sqlite.beginnings import Beginnings
 
 _HARMLESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@+-]*")
 """What a shell takes as it is: names come from session files, and would be typed for the person."""

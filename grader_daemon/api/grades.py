@@ -25,11 +25,11 @@ from grader_daemon.integrations.scorers import name_of
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.storage import DaemonStatus, GradeFilter, Page, SortKey, Store
 from grader_daemon.storage.lock import holder_pid, is_running
-from grader_daemon.storage.rows import StoredGrade
+from grader_daemon.storage.sqlite.rows import StoredGrade
 
 if TYPE_CHECKING:
     from grader_daemon.domain.check import Check
-    from grader_daemon.storage.backup import Backup
+    from grader_daemon.storage.maintenance.backup import Backup
 
 _PAGE = 500
 _TOLD_NAMES = 10

@@ -25,7 +25,7 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.quoting import plain
 from grader_daemon.reports.wording import alert_cause, alert_title
 from grader_daemon.storage import Store
-from grader_daemon.storage.alerts import Position
+from grader_daemon.storage.sqlite.alerts import Position
 
 _AT_ONCE = 2000
 _SAMPLE = 2000

@@ -12,7 +12,7 @@ import tenacity
 from grader_daemon.errors import DeliveryError
 from grader_daemon.integrations.receivers import Receiver
 from grader_daemon.storage import Store
-from grader_daemon.storage.outbox import Letter
+from grader_daemon.storage.sqlite.outbox import Letter
 
 _AT_ONCE = 10
 _TRIES = 3

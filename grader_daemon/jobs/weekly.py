@@ -21,7 +21,7 @@ from grader_daemon.patterns.issues import to_issue
 from grader_daemon.reports.document import read_report, report_document
 from grader_daemon.reports.suggestions import suggest
 from grader_daemon.storage import Store
-from grader_daemon.storage.reports import StoredReport
+from grader_daemon.storage.sqlite.reports import StoredReport
 
 _LISTED = 5
 _LISTED_ISSUES = 10

@@ -6,12 +6,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from grader_daemon.storage.listing import GradeFilter, PageKey, SortKey
-    from grader_daemon.storage.sqlite import DaemonStatus, NewGrade, Page, Store
+    from grader_daemon.storage.sqlite.listing import GradeFilter, PageKey, SortKey
+    from grader_daemon.storage.sqlite.store import DaemonStatus, NewGrade, Page, Store
 
 __all__ = ["DaemonStatus", "GradeFilter", "NewGrade", "Page", "PageKey", "SortKey", "Store"]
 
-_HOMES = {"listing": ("GradeFilter", "PageKey", "SortKey"), "sqlite": ("DaemonStatus", "NewGrade", "Page", "Store")}
+_HOMES = {
+    "sqlite.listing": ("GradeFilter", "PageKey", "SortKey"),
+    "sqlite.store": ("DaemonStatus", "NewGrade", "Page", "Store"),
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -19,7 +19,7 @@ from grader_daemon.grading import Grader
 from grader_daemon.pipeline import examine
 from grader_daemon.sources.formats import FORMATS
 from grader_daemon.storage import Store
-from grader_daemon.storage.rivals import Rivals
+from grader_daemon.storage.sqlite.rivals import Rivals
 
 _TRANSACTION = "begin, commit"
 _STAGES: tuple[tuple[str, Any, str], ...] = (

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from grader_daemon.storage.backup import back_up
+from grader_daemon.storage.maintenance.backup import back_up
 from tests.damage import make_database
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import DATABASE, Row, query, run_command

@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-from grader_daemon.storage.inspection import Inspection
+from grader_daemon.storage.maintenance.inspection import Inspection
 from tests.damage import DAMAGES, make_database
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import BUSY_MILLISECONDS, DATABASE, Row, query, run_command

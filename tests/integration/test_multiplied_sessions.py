@@ -6,7 +6,7 @@ from pathlib import Path
 
 from grader_daemon.settings import load_settings
 from grader_daemon.storage import GradeFilter, Store
-from grader_daemon.storage.inspection import Inspection
+from grader_daemon.storage.maintenance.inspection import Inspection
 from tests.benchmarks.multiplied import SELDOM, make_database
 
 

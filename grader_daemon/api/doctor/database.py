@@ -14,8 +14,8 @@ from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
 from grader_daemon.errors import StoreBusyError, StoreDamagedError, StoreError
 from grader_daemon.integrations.machine import mount_of, space_at
 from grader_daemon.reports.numbers import count
-from grader_daemon.storage.placing import kept_copies, leftovers
-from grader_daemon.storage.schema import newest_version
+from grader_daemon.storage.maintenance.atomic_swap import kept_copies, leftovers
+from grader_daemon.storage.sqlite.schema import newest_version
 
 _REPAIR = "grader-daemon doctor --repair"
 _STOPPED = f"stop the daemon, then: {_REPAIR}"

@@ -17,11 +17,11 @@ from grader_daemon.domain.ledger import ledger_path
 from grader_daemon.errors import AlreadyRunningError, GraderError, StoreBusyError, StoreDamagedError, StoreError
 from grader_daemon.reports.numbers import count
 from grader_daemon.settings import Settings
-from grader_daemon.storage.database import is_ours
 from grader_daemon.storage.lock import DaemonLock
-from grader_daemon.storage.placing import leftovers
-from grader_daemon.storage.repair import grade_again, rebuild, rebuild_indexes, recount, try_dead_again
-from grader_daemon.storage.salvage import SavedTable
+from grader_daemon.storage.maintenance.atomic_swap import leftovers
+from grader_daemon.storage.maintenance.repair import grade_again, rebuild, rebuild_indexes, recount, try_dead_again
+from grader_daemon.storage.maintenance.salvage import SavedTable
+from grader_daemon.storage.sqlite.database import is_ours
 
 _PRIVATE_FILE, _PRIVATE_FOLDER = 0o600, 0o700
 _OTHERS = 0o077

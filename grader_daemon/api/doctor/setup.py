@@ -12,8 +12,8 @@ from grader_daemon.domain.check import Finding, ok, problem, warning
 from grader_daemon.errors import ConfigurationError, GraderError
 from grader_daemon.rules import load_rules
 from grader_daemon.setting_sources import unknown_zone
-from grader_daemon.storage.inspection import is_wal_reset_fixed, sqlite_version
-from grader_daemon.storage.rows import to_moment
+from grader_daemon.storage.maintenance.inspection import is_wal_reset_fixed, sqlite_version
+from grader_daemon.storage.sqlite.rows import to_moment
 
 _FIRST_YEAR = 2024
 """No session of an agent that this program knows is older."""

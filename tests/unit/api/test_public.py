@@ -34,7 +34,7 @@ from grader_daemon import (
 )
 from grader_daemon.domain.check import Check
 from grader_daemon.storage import Store
-from grader_daemon.storage.backup import Backup
+from grader_daemon.storage.maintenance.backup import Backup
 from tests.conftest import SessionWriter
 from tests.strategies import grade, json_answer, json_user
 

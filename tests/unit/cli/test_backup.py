@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from grader_daemon import bootstrap
-from grader_daemon.storage.inspection import Inspection
+from grader_daemon.storage.maintenance.inspection import Inspection
 from tests.damage import make_database, middle_of
 from tests.strategies import SESSION_GRADES, WEEKLY_REPORTS
 from tests.unit.cli.conftest import Run

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from grader_daemon.storage import Store
-from grader_daemon.storage.schema import applied_version, newest_version
+from grader_daemon.storage.sqlite.schema import applied_version, newest_version
 from tests.e2e.session_files import turns, write
 from tests.earlier import make_earlier
 from tests.strategies import grade, new_grade

@@ -15,7 +15,7 @@ from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.scheduler import Scheduler
 from grader_daemon.errors import DeliveryError, GraderError, StoreError
 from grader_daemon.storage import Store
-from grader_daemon.storage.jobs import JobHistory, JobRuns
+from grader_daemon.storage.sqlite.jobs import JobHistory, JobRuns
 from tests.conftest import Clock
 from tests.strategies import NOW
 from tests.waiting import PATIENCE_SECONDS, wait_until
@@ -248,7 +248,7 @@ def test_a_clock_that_jumps_forward_ends_the_pause(hire: Hire, clock: Clock) -> 
 def test_a_locked_database_stops_nothing_for_good(
     hire: Hire, store: Store, logs: Logs, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grader_daemon.storage.database._BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("grader_daemon.storage.sqlite.database._BUSY_SECONDS", 0.01)
     jobs = Scripted(True, name="one"), Scripted(False, name="two")
     scheduler = hire(*jobs, interval_seconds=60)
     with store.transaction():

@@ -33,7 +33,7 @@ from grader_daemon.reports.quoting import plain
 from grader_daemon.reports.wording import alert_cause, alert_title
 from grader_daemon.rules import load_rules
 from grader_daemon.storage import Store
-from grader_daemon.storage.alerts import Position
+from grader_daemon.storage.sqlite.alerts import Position
 from tests.feedback_examples import said
 from tests.strategies import grade, new_grade
 

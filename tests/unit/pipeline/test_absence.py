@@ -9,7 +9,7 @@ from grader_daemon.pipeline.absence import absences, compare, is_gone
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.record import Happened
 from grader_daemon.storage import GradeFilter, Store
-from grader_daemon.storage.ledger import UngradedFile
+from grader_daemon.storage.sqlite.ledger import UngradedFile
 from tests.conftest import SessionWriter
 from tests.strategies import document, json_answer, json_round, json_user
 

@@ -1,0 +1,1 @@
+"""Keeping the database file: backup, restore, inspection, repair, and the swap of one file for another."""

@@ -1,0 +1,199 @@
+"""A look at a database file that changes nothing: is it whole, is it ours, does it agree with itself?
+
+Opening a `Database` makes and migrates it; a doctor must not. Nothing here writes, but for the empty ``-wal`` and
+``-shm`` files that reading a WAL database may leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import apsw
+
+from grader_daemon.domain.rollup import SUM_NAMES
+from grader_daemon.storage.sqlite.database import distrust, translated
+from grader_daemon.storage.sqlite.listing import LIST_AS_GRADED, LIST_AS_KEPT
+from grader_daemon.storage.sqlite.schema import applied_version, has_table, own_tables, strange_entries
+
+_WAL_RESET_FIXED = (3, 51, 3)
+_PATIENCE_MILLISECONDS = 5000
+_LINES = 20
+_PATHS = 10_000
+_COMPARED = ("sessions", "open_sessions", "unanswered", "completed", "efficiency", "quality", "calls", "failures")
+_FINISHED = "(coalesce(d.state, 'complete') <> 'open')"
+_ANSWERED = f"({_FINISHED} AND coalesce(d.scored, g.total_api_calls > 0))"
+_SUMS_OF_ROWS = (
+    "SELECT coalesce(d.ended_on, date(d.ended_at), date(g.graded_at), '1970-01-01') AS day,"
+    f" sum({_ANSWERED}) AS sessions,"
+    f" sum(NOT {_FINISHED}) AS open_sessions,"
+    f" sum({_FINISHED} AND NOT {_ANSWERED}) AS unanswered,"
+    f" sum({_FINISHED} AND g.task_completed AND ({_ANSWERED} OR d.verdict_by = 'person')) AS completed,"
+    f" sum({_ANSWERED} * g.tool_calls_efficient) AS efficiency,"
+    f" sum({_ANSWERED} * g.response_quality) AS quality,"
+    f" sum({_FINISHED} * coalesce(d.tool_calls, 0)) AS calls,"
+    f" sum({_FINISHED} * g.total_errors) AS failures"
+    " FROM session_grades AS g LEFT JOIN session_details AS d ON d.session_id = g.session_id GROUP BY day"
+)
+_SUMS_OF_DAYS = f"SELECT day, {', '.join(_COMPARED)} FROM daily_rollups WHERE dimension = 'overall'"
+_DAYS_BY_MONTH = (
+    f"SELECT dimension, substr(day, 1, 7) AS month, name, {', '.join(f'sum({name})' for name in SUM_NAMES)}"
+    " FROM daily_rollups GROUP BY dimension, month, name"
+)
+_MONTHS = f"SELECT dimension, month, name, {', '.join(SUM_NAMES)} FROM monthly_rollups"
+_FAILURES_OF_ROWS = (
+    "SELECT f.fingerprint, count(*) FROM session_failures AS f"
+    " JOIN session_grades AS g ON g.session_id = f.session_id AND g.total_errors > 0"
+    " WHERE f.fingerprint IS NOT NULL AND f.ended_at IS NOT NULL GROUP BY f.fingerprint"
+)
+_FAILURES_OF_DAYS = "SELECT fingerprint, sum(failures) FROM issue_days GROUP BY fingerprint"
+_TWICE = (
+    ("days", _SUMS_OF_ROWS, _SUMS_OF_DAYS),
+    ("months", _DAYS_BY_MONTH, _MONTHS),
+    ("error issues", _FAILURES_OF_ROWS, _FAILURES_OF_DAYS),
+    ("listed sessions", LIST_AS_GRADED, LIST_AS_KEPT),
+)
+"""What is counted in two ways: its name, and the two queries that must give the same rows."""
+
+HALF_GRADED = (
+    "SELECT f.path FROM session_files AS f"
+    " LEFT JOIN session_grades AS g ON g.session_id = f.session_id"
+    " LEFT JOIN session_details AS d ON d.session_id = f.session_id"
+    " WHERE f.state = 'graded' AND (g.session_id IS NULL OR d.session_id IS NULL OR g.total_errors <>"
+    " (SELECT count(*) FROM session_failures AS x WHERE x.session_id = f.session_id AND x.kind <> 'probe'))"
+)
+"""Files that the ledger calls graded, and whose grade, details or failures are missing."""
+
+
+def sqlite_version() -> str:
+    """Give the release of SQLite in use."""
+    return apsw.sqlite_lib_version()
+
+
+def is_wal_reset_fixed(version: str) -> bool:
+    """Is this release free of the corruption of WAL databases that two connections write at the same moment?"""
+    return tuple(int(part) for part in version.split(".")) >= _WAL_RESET_FIXED
+
+
+class Inspection:
+    """One file, opened for reading. A context manager."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file.
+
+        Raises:
+            StoreError: it cannot be opened, or its first page not be read.
+        """
+        self.path = path
+        with translated(path):
+            self._connection = distrust(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY))
+            self._connection.set_busy_timeout(_PATIENCE_MILLISECONDS)
+        try:
+            self.pages()
+        except BaseException:
+            self.close()  # else its locks would stay with the exception
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; safe to call twice."""
+        self._connection.close()
+
+    def pages(self) -> int:
+        """Size in pages.
+
+        Raises:
+            StoreError: here and below: the file cannot be read.
+        """
+        self._rows("SELECT count(*) FROM sqlite_master")  # the number itself is known without reading a page
+        return int(self._rows("PRAGMA page_count")[0][0])
+
+    def schema(self) -> int | None:
+        """Give the number of the last migration; 0 for the original program's two tables, None when it is not ours."""
+        with translated(self.path):
+            version = applied_version(self._connection)
+            return version if version or has_table(self._connection, "session_grades") else None
+
+    def grades(self) -> int:
+        """Count the grades."""
+        return int(self._rows("SELECT count(*) FROM session_grades")[0][0])
+
+    def damage(self) -> list[str]:
+        """Give what SQLite finds wrong with the structure of the file: at most 20 lines, none if it is whole."""
+        try:
+            rows = self._connection.execute(f"PRAGMA quick_check({_LINES})").fetchall()
+        except (apsw.CorruptError, apsw.NotADBError) as error:
+            return [str(error)]
+        except apsw.Error:
+            with translated(self.path):
+                raise
+        lines = [line for row in rows for line in str(row[0]).splitlines()]
+        return [line for line in lines if line != "ok" and not line.startswith("***")][:_LINES]
+
+    def foreign_tables(self) -> list[str]:
+        """Name the tables that no migration of ours makes."""
+        names = {row[0] for row in self._rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return sorted(name for name in names - own_tables() if not name.startswith("sqlite_"))
+
+    def strange_entries(self) -> list[str]:
+        """Name what in the schema could act in our place, and what of ours is missing; see `schema.strange_entries`."""
+        with translated(self.path):
+            return strange_entries(self._connection)
+
+    def user_version(self) -> int:
+        """Give a number that is free for every program to use; we leave it 0."""
+        return int(self._rows("PRAGMA user_version")[0][0])
+
+    def foreign_grades(self) -> int:
+        """Count the grades that another program wrote: they have no details."""
+        return int(
+            self._rows(
+                "SELECT count(*) FROM session_grades AS g"
+                " WHERE NOT EXISTS (SELECT 1 FROM session_details AS d WHERE d.session_id = g.session_id)"
+            )[0][0]
+        )
+
+    def miscounted(self) -> dict[str, int]:
+        """Give what of the roll-ups is not what the rows give, and how much of it."""
+        return {name: differing for name, rows, sums in _TWICE if (differing := self._differing(rows, sums))}
+
+    def half_graded(self) -> list[str]:
+        """Files that the ledger calls graded, whose grade is not whole and will not be made again; at most 10,000."""
+        return [row[0] for row in self._rows(f"{HALF_GRADED} AND f.retry_at IS NULL LIMIT {_PATHS}")]
+
+    def dead(self) -> list[str]:
+        """Files that were given up, the one seen last first; at most 10,000."""
+        return [
+            row[0]
+            for row in self._rows(
+                "SELECT path FROM session_files WHERE state <> 'graded' AND state = 'dead'"
+                f" ORDER BY seen_at DESC LIMIT {_PATHS}"
+            )
+        ]
+
+    def last_seen_at(self) -> str | None:
+        """Give the newest time in the ledger."""
+        newest: str | None = self._rows("SELECT max(seen_at) FROM session_files")[0][0]
+        return newest
+
+    def _differing(self, one: str, other: str) -> int:
+        """Count the rows that only one of two queries gives, by their first column's place in both."""
+        return int(
+            self._rows(
+                f"SELECT max((SELECT count(*) FROM ({one} EXCEPT {other})),"
+                f" (SELECT count(*) FROM ({other} EXCEPT {one})))"
+            )[0][0]
+        )
+
+    def _rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
+        with translated(self.path):
+            return self._connection.execute(sql, tuple(values)).fetchall()

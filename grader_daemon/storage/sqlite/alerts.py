@@ -1,0 +1,269 @@
+"""Alerts, and the state of the watch that raises them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from grader_daemon.domain.alert import (
+    Alert,
+    AlertKind,
+    AlertLevel,
+    Decomposition,
+    Metric,
+    Observation,
+    ShareChange,
+    Stream,
+    StreamDrop,
+)
+from grader_daemon.domain.rollup import Dimension
+from grader_daemon.errors import InputError
+from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text, to_tools
+
+_ALERT_COLUMNS = (
+    *("kind", "level", "rule", "drops", "sessions", "changes", "decomposition", "opened_at", "began_at"),
+    *("resolved_at", "acknowledged_at", "note", "told"),
+)
+_INSERT_ALERT = f"INSERT INTO alerts ({', '.join(_ALERT_COLUMNS)}) VALUES ({', '.join('?' * len(_ALERT_COLUMNS))})"
+_UPDATE_ALERT = f"UPDATE alerts SET {', '.join(f'{column} = ?' for column in _ALERT_COLUMNS)} WHERE id = ?"
+_SELECT_ALERTS = f"SELECT id, {', '.join(_ALERT_COLUMNS)} FROM alerts"
+_OBSERVATION = (
+    "SELECT d.session_id, d.ended_at, d.ended_on, d.task_type, g.model, g.platform, g.task_completed,"
+    " g.tool_calls_efficient, g.response_quality, d.tool_calls, g.total_errors, d.tools"
+    " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
+    " WHERE d.state <> 'open' AND d.scored"
+)
+_LARGEST_NUMBER = 2**63 - 1
+_KNOWN_STREAMS = " AND ".join(
+    f"{column} IN ({', '.join(repr(member.value) for member in known)})"
+    for column, known in (("metric", Metric), ("dimension", Dimension))
+)
+_encode = msgspec.json.Encoder().encode
+_decode_drops = msgspec.json.Decoder(tuple[StreamDrop, ...]).decode
+_decode_changes = msgspec.json.Decoder(tuple[ShareChange, ...]).decode
+_decode_sessions = msgspec.json.Decoder(tuple[str, ...]).decode
+
+
+class Position(msgspec.Struct, frozen=True):
+    """How far the watch has read: the session that it saw last."""
+
+    ended_at: datetime
+    session_id: str
+
+
+class Alerts:
+    """Alerts, detectors and silences."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # -- alerts ----------------------------------------------------------------------------------------------------
+
+    def add(self, alert: Alert) -> Alert:
+        """Keep a new alert; gives it with its number."""
+        connection = self._database.connection
+        connection.execute(_INSERT_ALERT, _alert_row(alert))
+        return msgspec.structs.replace(alert, number=connection.last_insert_rowid())
+
+    def replace(self, alert: Alert) -> None:
+        """Keep what became of an alert."""
+        self._database.connection.execute(_UPDATE_ALERT, (*_alert_row(alert), alert.number))
+
+    def open(self) -> list[Alert]:
+        """Alerts that are not resolved, the newest first."""
+        return self._alerts("WHERE resolved_at IS NULL ORDER BY opened_at DESC, id DESC")
+
+    def latest(self, limit: int) -> list[Alert]:
+        """Give the newest alerts, open or not."""
+        return self._alerts("ORDER BY opened_at DESC, id DESC LIMIT ?", limit)
+
+    def between(self, since: datetime, until: datetime) -> list[Alert]:
+        """Alerts that were open at some time from `since` until before `until`, the oldest first."""
+        return self._alerts(
+            "WHERE opened_at < ? AND (resolved_at IS NULL OR resolved_at >= ?) ORDER BY opened_at, id",
+            to_text(until),
+            to_text(since),
+        )
+
+    def find(self, number: int) -> Alert:
+        """Give one alert.
+
+        Raises:
+            InputError: there is none of this number.
+        """
+        found = self._alerts("WHERE id = ?", number) if 0 < number <= _LARGEST_NUMBER else []
+        if not found:
+            raise InputError(f"there is no alert {number}")
+        return found[0]
+
+    # -- the watch -------------------------------------------------------------------------------------------------
+
+    def streams(self) -> dict[Stream, bytes]:
+        """The state of each detector, as JSON, but for those of metrics that only another version knows."""
+        rows = self._database.rows(f"SELECT metric, dimension, name, state FROM alert_streams WHERE {_KNOWN_STREAMS}")
+        return {Stream(Metric(row[0]), Dimension(row[1]), row[2]): row[3].encode() for row in rows}
+
+    def save_streams(self, states: Mapping[Stream, bytes], *, gone: Collection[Stream]) -> None:
+        """Keep the state of detectors, and forget those of `gone`."""
+        self._database.connection.executemany(
+            "DELETE FROM alert_streams WHERE metric = ? AND dimension = ? AND name = ?",
+            [(stream.metric, stream.dimension, stream.name) for stream in sorted(gone)],
+        )
+        self._database.connection.executemany(
+            "INSERT OR REPLACE INTO alert_streams (metric, dimension, name, state) VALUES (?, ?, ?, ?)",
+            [(stream.metric, stream.dimension, stream.name, states[stream].decode()) for stream in sorted(states)],
+        )
+
+    def forget(self, metric: Metric) -> None:
+        """Let the detectors of a metric begin anew, because it is measured in another way from now on."""
+        self._database.connection.execute("DELETE FROM alert_streams WHERE metric = ?", (metric,))
+
+    def position(self) -> Position | None:
+        """How far the watch has read; None before it began."""
+        rows = self._database.rows("SELECT ended_at, session_id FROM alert_position")
+        return Position(known_moment(rows[0][0]), rows[0][1]) if rows else None
+
+    def watched_from(self) -> datetime | None:
+        """When the watch began; None before it began, and where that was not noted."""
+        rows = self._database.rows("SELECT watched_from FROM alert_position")
+        return to_moment(rows[0][0]) if rows else None
+
+    def begin(self, position: Position, *, now: datetime) -> None:
+        """Note that the watch begins now, and reads from a position on."""
+        self._database.connection.execute(
+            "INSERT OR REPLACE INTO alert_position (id, ended_at, session_id, watched_from) VALUES (1, ?, ?, ?)",
+            (to_text(position.ended_at), position.session_id, to_text(now)),
+        )
+
+    def last_watched(self, until: datetime) -> Position | None:
+        """Give the newest session that the watch has seen, of those that ended up to `until`."""
+        rows = self._database.rows(
+            "SELECT ended_at, session_id FROM session_details WHERE watched AND ended_at <= ?"
+            " ORDER BY ended_at DESC, session_id DESC LIMIT 1",
+            (to_text(until),),
+        )
+        return Position(known_moment(rows[0][0]), rows[0][1]) if rows else None
+
+    def advance(self, position: Position, seen: Sequence[Observation]) -> None:
+        """Note how far the watch has read, and which sessions it saw: one that is resumed does not count again."""
+        self._database.connection.execute(
+            "UPDATE alert_position SET ended_at = ?, session_id = ?", (to_text(position.ended_at), position.session_id)
+        )
+        self._database.connection.executemany(
+            "UPDATE session_details SET watched = 1 WHERE session_id = ?", [(each.session_id,) for each in seen]
+        )
+
+    def unseen(self, after: Position, *, until: datetime, limit: int) -> list[Observation]:
+        """Finished sessions with scores that ended after a position and not after `until`, in order.
+
+        Those seen before are left out.
+        """
+        return self._observations(
+            " AND (d.ended_at, d.session_id) > (?, ?) AND d.ended_at <= ? AND NOT d.watched"
+            " ORDER BY d.ended_at, d.session_id LIMIT ?",
+            to_text(after.ended_at),
+            after.session_id,
+            to_text(until),
+            limit,
+        )
+
+    def ended(self, *, since: datetime, until: datetime, limit: int) -> list[Observation]:
+        """Give the newest finished sessions with scores that ended from `since` until before `until`, in order."""
+        found = self._observations(
+            " AND d.ended_at >= ? AND d.ended_at < ? ORDER BY d.ended_at DESC, d.session_id DESC LIMIT ?",
+            to_text(since),
+            to_text(until),
+            limit,
+        )
+        return found[::-1]
+
+    # -- silences --------------------------------------------------------------------------------------------------
+
+    def silence(self, streams: Sequence[Stream], until: datetime) -> None:
+        """Tell nothing of these streams until then."""
+        self._database.connection.executemany(
+            "INSERT OR REPLACE INTO alert_silences (metric, dimension, name, until) VALUES (?, ?, ?, ?)",
+            [(stream.metric, stream.dimension, stream.name, to_text(until)) for stream in streams],
+        )
+
+    def unsilence(self, streams: Sequence[Stream]) -> None:
+        """Tell of these streams again."""
+        self._database.connection.executemany(
+            "DELETE FROM alert_silences WHERE metric = ? AND dimension = ? AND name = ?",
+            [(stream.metric, stream.dimension, stream.name) for stream in streams],
+        )
+
+    def silenced(self, now: datetime) -> dict[Stream, datetime]:
+        """Streams of which nothing is told, and until when."""
+        rows = self._database.rows(
+            f"SELECT metric, dimension, name, until FROM alert_silences WHERE until > ? AND {_KNOWN_STREAMS}",
+            (to_text(now),),
+        )
+        return {Stream(Metric(row[0]), Dimension(row[1]), row[2]): known_moment(row[3]) for row in rows}
+
+    def _alerts(self, rest: str, *values: Any) -> list[Alert]:
+        return [_to_alert(row) for row in self._database.rows(f"{_SELECT_ALERTS} {rest}", values)]
+
+    def _observations(self, rest: str, *values: Any) -> list[Observation]:
+        return [_to_observation(row) for row in self._database.rows(f"{_OBSERVATION}{rest}", values)]
+
+
+def _alert_row(alert: Alert) -> tuple[Any, ...]:
+    """Values for `_ALERT_COLUMNS`."""
+    split = alert.decomposition
+    return (
+        alert.kind,
+        alert.level,
+        alert.rule,
+        _encode(alert.drops).decode(),
+        _encode(alert.sessions).decode(),
+        _encode(alert.changes).decode(),
+        None if split is None else _encode(split).decode(),
+        to_text(alert.opened_at),
+        to_text(alert.began_at),
+        to_text(alert.resolved_at),
+        to_text(alert.acknowledged_at),
+        alert.note,
+        alert.told,
+    )
+
+
+def _to_alert(row: Sequence[Any]) -> Alert:
+    """Read ``id, *_ALERT_COLUMNS``."""
+    return Alert(
+        number=row[0],
+        kind=AlertKind(row[1]),
+        level=AlertLevel(row[2]),
+        rule=row[3],
+        drops=_decode_drops(row[4]),
+        sessions=_decode_sessions(row[5]),
+        changes=_decode_changes(row[6]),
+        decomposition=None if row[7] is None else msgspec.json.decode(row[7], type=Decomposition),
+        opened_at=known_moment(row[8]),
+        began_at=known_moment(row[9]),
+        resolved_at=to_moment(row[10]),
+        acknowledged_at=to_moment(row[11]),
+        note=row[12],
+        told=bool(row[13]),
+    )
+
+
+def _to_observation(row: Sequence[Any]) -> Observation:
+    return Observation(
+        session_id=row[0],
+        ended_at=known_moment(row[1]),
+        ended_on=row[2] or row[1][:10],
+        task_type=row[3],
+        model=row[4],
+        platform=row[5],
+        task_completed=bool(row[6]),
+        efficiency=row[7],
+        quality=row[8],
+        tool_calls=row[9],
+        failures=row[10],
+        tools=to_tools(row[11]),
+    )

@@ -1,0 +1,305 @@
+"""One connection to the database file: opening, transactions, and SQLite's exceptions as ours.
+
+SQLite comes with `apsw`: releases up to 3.51.2 can corrupt a WAL database that two connections write and checkpoint at
+the same moment, and distributions ship those.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from grader_daemon.errors import StoreBusyError, StoreDamagedError, StoreError, StoreReplacedError, UnstorableError
+from grader_daemon.storage.sqlite.schema import check_readable, migrate
+
+_BUSY_SECONDS = 5.0
+_PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "wal_autocheckpoint = 4000", "cache_size = -8000")
+"""NORMAL: a power cut may take the last commits back, never damage the file; the disk tells what to grade again."""
+
+_SMALL_BYTES = 100_000_000
+"""A database of so many is read through in a fifth of a second."""
+
+_LEAST_FREE_BYTES = 65_536
+"""SQLite asks for 32 KB at once for the file that its connections share; a disk without them is full."""
+
+MAGIC = b"SQLite format 3\x00"
+_TRACE = b"CREATE TABLE session_"
+_CHUNK = 1_048_576
+
+LISTED = "(SELECT value FROM json_each(?))"
+"""A list of values in SQL, given as the one parameter that `listed` makes of them."""
+
+
+class Database:
+    """Reads may come from any thread (one at a time: a lock keeps them apart); writes happen inside `transaction()`."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        """Open, and unless `read_only` create and migrate, the database at `path`.
+
+        Raises:
+            StoreError: it cannot be opened, is no database, or is newer than this program; to read: or older.
+        """
+        self.path = path
+        self.lock = threading.RLock()
+        if not read_only:
+            _create(path)
+            _check_writable(path)
+        self._doubted = _is_small(path) or _was_left_open(path)
+        with translated(path):
+            self.connection = distrust(_connect_to_read(path) if read_only else apsw.Connection(str(path)))
+            try:
+                self._begin(read_only=read_only)
+            except BaseException:
+                self.connection.close()  # else it and its locks would stay as long as the exception
+                raise
+        self._identity = _identity_of(path)
+        found = {file: _identity_of(file) for file in _log_files_of(path)}
+        self._log_files = {file: identity for file, identity in found.items() if identity is not None}
+
+    def _begin(self, *, read_only: bool) -> None:
+        self.connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))
+        if read_only:
+            check_readable(self.connection, str(self.path))
+            return
+        self._prepare_patiently()
+        _make_private(self.path)
+        self.connection.execute("SELECT 1 FROM session_files LIMIT 1").fetchall()
+
+    def _prepare_patiently(self) -> None:
+        """Several programs may open a new database at once; SQLite does not wait for a change of the journal mode."""
+        try:
+            self._prepare()
+        except apsw.BusyError:
+            import tenacity  # takes 40 ms, and almost nobody needs it here
+
+            patiently = tenacity.Retrying(
+                retry=tenacity.retry_if_exception_type(apsw.BusyError),
+                stop=tenacity.stop_after_delay(_BUSY_SECONDS),
+                wait=tenacity.wait_random(0.01, 0.1),
+                reraise=True,
+            )
+            patiently(self._prepare)
+
+    def _prepare(self) -> None:
+        for pragma in _PRAGMAS:
+            self.connection.execute(f"PRAGMA {pragma}").fetchall()
+        migrate(self.connection, str(self.path))
+
+    def close(self) -> None:
+        """Close the connection; safe to call twice."""
+        with self.lock:
+            self.connection.close()
+        self.part_from_log()
+
+    def part_from_log(self) -> None:
+        """If another file was put in the database's place, remove the log of the one that is gone.
+
+        SQLite cannot know that they do not belong together, and would replay the log into the other file.
+        """
+        if _identity_of(self.path) == self._identity:
+            return
+        for file, identity in self._log_files.items():
+            if _identity_of(file) == identity:
+                with suppress(OSError):
+                    file.unlink()
+
+    @property
+    def in_place(self) -> bool:
+        """Are the file that was opened, and its log, still those at their paths? Else what is written may be lost."""
+        known = {self.path: self._identity, **self._log_files}
+        return all(_identity_of(file) == identity for file, identity in known.items())
+
+    def check_if_doubted(self) -> None:
+        """See that the file is sound; a large one is only read through after an unclean end, which leaves a log.
+
+        Raises:
+            StoreDamagedError: it is not.
+        """
+        if self._doubted:
+            self.check()
+
+    def check(self) -> None:
+        """Read the whole file and see that it is sound; 2 ms for a megabyte.
+
+        Raises:
+            StoreDamagedError: it is not.
+        """
+        found = self.rows("PRAGMA quick_check(1)")[0][0]
+        if found != "ok":
+            raise _damaged(self.path, " ".join(str(found).split()))
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything inside happens, or nothing of it.
+
+        Raises:
+            StoreReplacedError: the file was deleted, moved or replaced.
+            StoreBusyError: another program keeps the database locked.
+            UnstorableError: it does not take what was to be written.
+            StoreError: it cannot be written (full disk, I/O error, damage).
+        """
+        with self.lock, translated(self.path):
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._check_place()
+                self.connection.execute("COMMIT")
+            except BaseException:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    def _check_place(self) -> None:
+        if not self.in_place:
+            raise StoreReplacedError(f"database {self.path}: it was deleted, moved or replaced")
+
+    def rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
+        """Run one query and give all its rows."""
+        with self.lock, translated(self.path):
+            return self.connection.execute(sql, tuple(values)).fetchall()
+
+
+def _connect_to_read(path: Path) -> apsw.Connection:
+    """Open a database that stays as it is.
+
+    SQLite makes a file beside a WAL database that it reads. Where it may not, nobody who could write has the database
+    open if there is no log beside it: then it can be read as one that never changes.
+    """
+    if path.is_dir():
+        raise StoreError(f"database {path}: it is a folder; name a file")
+    log = _log_files_of(path)[0]
+    if not path.exists() or log.exists() or os.access(path.parent, os.W_OK, effective_ids=True):
+        return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    return apsw.Connection(
+        f"{path.absolute().as_uri()}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    )
+
+
+def _create(path: Path) -> None:
+    """Make an empty file for the database, readable by its owner alone: it tells what people do all day.
+
+    A file that exists is never opened here. Closing it would take away every lock that this process holds on it (POSIX
+    locks belong to the process, not to the descriptor), and with them the safety of all its other connections.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not os.path.lexists(path):
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        regular = stat.S_ISREG(path.lstat().st_mode)
+    except OSError as error:
+        raise StoreError(f"database {path}: cannot be created: {error.strerror}") from error
+    if not regular:
+        raise StoreError(f"database {path}: cannot be created: it is a link, a folder or a device")
+
+
+def _check_writable(path: Path) -> None:
+    """SQLite opens what may only be read without a word, and leaves files beside it that nobody may write later.
+
+    Raises:
+        StoreError: the file or its folder may not be written to.
+    """
+    for place, name in ((path, "it"), (path.parent, "its folder")):
+        if not os.access(place, os.W_OK):
+            mode = stat.S_IMODE(os.stat(place).st_mode)
+            raise StoreError(f"database {path}: {name} may not be written to (mode {mode:04o}, or a read-only disk)")
+
+
+def _make_private(path: Path) -> None:
+    """Let nobody else read the database and the files that SQLite keeps beside it."""
+    for file in (path, *_log_files_of(path)):
+        with suppress(FileNotFoundError, PermissionError):
+            file.chmod(0o600)
+
+
+def _log_files_of(path: Path) -> tuple[Path, Path]:
+    """Give the names of the files that SQLite keeps beside a database while it is open."""
+    return path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
+
+
+def _identity_of(path: Path) -> tuple[int, int] | None:
+    """Give device and inode of the file at `path`; None if there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def distrust(connection: apsw.Connection) -> apsw.Connection:
+    """Let nothing that a file's schema says reach out of the file, nor write where only SQLite may."""
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    return connection
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """SQLite's exceptions as ours."""
+    try:
+        yield
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusyError(f"database {path}: locked by another program") from error
+    except apsw.CantOpenError as error:
+        raise StoreError(f"database {path}: cannot be opened; does it exist, and may you read it?") from error
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise _damaged(path, str(error)) from error
+    except (apsw.FullError, apsw.IOError) as error:
+        is_full = isinstance(error, apsw.FullError) or _is_full(path)
+        raise StoreError(f"database {path}: {'the disk is full' if is_full else error}") from error
+    except (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError) as error:
+        raise UnstorableError(f"database {path}: it does not take a value ({error})") from error
+    except apsw.Error as error:
+        raise StoreError(f"database {path}: {error}") from error
+
+
+def _damaged(path: Path, what: str) -> StoreDamagedError:
+    """What is said of a damaged file, which is left as it is, or of one that a wrong setting names."""
+    if not is_ours(path):
+        return StoreDamagedError(f"database {path}: no database, but another file; is db_path right?")
+    return StoreDamagedError(
+        f"database {path}: damaged or not a database ({what}); to repair it: grader-daemon doctor --repair"
+    )
+
+
+def is_ours(path: Path) -> bool:
+    """Does a file begin as SQLite's do, or if its beginning is lost, hold our tables? An empty one may become ours."""
+    try:
+        with open(path, "rb") as file:
+            beginning = file.read(len(MAGIC))
+            rest = iter(partial(file.read, _CHUNK), b"")
+            return beginning in (b"", MAGIC) or any(_TRACE in chunk for chunk in rest)
+    except OSError:
+        return True
+
+
+def _is_full(path: Path) -> bool:
+    try:
+        disk = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES
+
+
+def listed(values: Sequence[str] | Sequence[int | None] | Sequence[tuple[int | str | None, ...]]) -> str:
+    """Many values as one parameter, for `LISTED` or ``json_each(?)``."""
+    return msgspec.json.encode(values).decode()
+
+
+def _is_small(path: Path) -> bool:
+    return os.path.getsize(path) <= _SMALL_BYTES if path.exists() else True
+
+
+def _was_left_open(path: Path) -> bool:
+    """Say whether there is a log with something in it: SQLite takes it away when the last connection closes."""
+    log, _ = _log_files_of(path)
+    return log.exists() and log.stat().st_size > 0

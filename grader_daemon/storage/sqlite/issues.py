@@ -1,0 +1,141 @@
+"""Error issues: what failures have in common, how often they came, what people said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+
+from grader_daemon.domain.analysis import Category, ErrorSign
+from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.text import storable
+from grader_daemon.errors import InputError
+from grader_daemon.patterns.issues import IssueRow, StepRow
+from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text
+
+_LATEST = 3
+
+
+class Issues:
+    """The error issues. Only failures of finished sessions count."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def save_signs(self, signs: Sequence[ErrorSign]) -> None:
+        """Keep what issues look like; the first example stays."""
+        self._database.connection.executemany(
+            "INSERT OR IGNORE INTO error_issues (fingerprint, tool, command, category, signal, example)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            sorted((s.fingerprint, s.tool, s.command, s.category, s.signal, s.example) for s in signs),
+        )
+
+    def seen(self, span: Span) -> list[str]:
+        """Fingerprints of the issues that occurred in a span, most failures first."""
+        rows = self._database.rows(
+            "SELECT fingerprint FROM issue_days WHERE day BETWEEN ? AND ?"
+            " GROUP BY fingerprint ORDER BY sum(failures) DESC, fingerprint",
+            (span.first.isoformat(), span.last.isoformat()),
+        )
+        return [row[0] for row in rows]
+
+    def find(self, prefix: str) -> str:
+        """Give the one fingerprint that is, or begins with, `prefix` (its version may be left out).
+
+        Raises:
+            InputError: none or several do.
+        """
+        wanted = storable(prefix)
+        rows = self._database.rows("SELECT fingerprint FROM error_issues WHERE fingerprint = ?", (wanted,))
+        rows = rows or self._database.rows(
+            "SELECT fingerprint FROM error_issues WHERE substr(fingerprint, 1, ?1) = ?2"
+            " OR substr(fingerprint, instr(fingerprint, '-') + 1, ?1) = ?2 ORDER BY fingerprint LIMIT 4",
+            (len(wanted), wanted),
+        )
+        if not rows or not prefix:
+            raise InputError(f"no error issue has an id that begins with {prefix!r}")
+        if len(rows) > 1:
+            some = ", ".join(row[0] for row in rows[:3])
+            raise InputError(f"several error issues begin with {prefix!r} ({some}, …); give more of the id")
+        fingerprint: str = rows[0][0]
+        return fingerprint
+
+    def issue(self, fingerprint: str, span: Span, *, until: datetime) -> IssueRow | None:
+        """Give an issue with its counts of a span; None when it did not occur then.
+
+        `days` are all up to the end of the span; `last_seen` and `latest` regard sessions up to its end, which is
+        before `until` whatever zone they were graded in.
+        """
+        marks = self._database.rows(
+            "SELECT fingerprint, tool, command, category, signal, example, resolved_at, ignored_at FROM error_issues"
+            " WHERE fingerprint = ?",
+            (fingerprint,),
+        )
+        days = self._database.rows(
+            "SELECT day, failures, sessions, recovered FROM issue_days WHERE fingerprint = ? AND day <= ? ORDER BY day",
+            (fingerprint, span.last.isoformat()),
+        )
+        counted = [row for row in days if row[0] >= span.first.isoformat()]
+        if not marks or not counted:
+            return None
+        first = self._seen(fingerprint, span, until, order="ASC", limit=1)
+        latest = self._seen(fingerprint, span, until, order="DESC", limit=_LATEST)
+        if not first or not latest:
+            return None
+        head = marks[0]
+        return IssueRow(
+            sign=ErrorSign(
+                fingerprint=head[0],
+                tool=head[1],
+                command=head[2],
+                category=Category(head[3]),
+                signal=head[4],
+                example=head[5],
+            ),
+            failures=sum(row[1] for row in counted),
+            sessions=sum(row[2] for row in counted),
+            recovered=sum(row[3] for row in counted),
+            days=tuple(date.fromisoformat(row[0]) for row in days),
+            first_seen=known_moment(first[0][0]),
+            last_seen=known_moment(latest[0][0]),
+            resolved_at=to_moment(head[6]),
+            ignored_at=to_moment(head[7]),
+            task_types=self._task_types(fingerprint, span),
+            latest=tuple(session_id for _, session_id in latest),
+            steps=self._steps(fingerprint, span),
+        )
+
+    def mark(self, fingerprint: str, *, resolved_at: datetime | None, ignored_at: datetime | None) -> None:
+        """Note what a person said of an issue; None takes it back."""
+        self._database.connection.execute(
+            "UPDATE error_issues SET resolved_at = ?, ignored_at = ? WHERE fingerprint = ?",
+            (to_text(resolved_at), to_text(ignored_at), fingerprint),
+        )
+
+    def _seen(self, fingerprint: str, span: Span, until: datetime, *, order: str, limit: int) -> list[tuple[str, str]]:
+        """Give ends and ids of sessions that had an issue up to the end of a span, the first or the last of them."""
+        rows = self._database.rows(
+            "SELECT f.ended_at, f.session_id FROM session_failures AS f"
+            " JOIN session_details AS d ON d.session_id = f.session_id"
+            " WHERE f.fingerprint = ? AND f.ended_at IS NOT NULL AND f.ended_at < ? AND d.ended_on <= ?"
+            f" GROUP BY f.ended_at, f.session_id ORDER BY f.ended_at {order}, f.session_id {order} LIMIT ?",
+            (fingerprint, to_text(until), span.last.isoformat(), limit),
+        )
+        return [(row[0], row[1]) for row in rows]
+
+    def _task_types(self, fingerprint: str, span: Span) -> dict[str, int]:
+        return dict(
+            self._database.rows(
+                "SELECT task_type, sum(sessions) FROM issue_tasks WHERE fingerprint = ? AND day BETWEEN ? AND ?"
+                " GROUP BY task_type ORDER BY 2 DESC, 1",
+                (fingerprint, span.first.isoformat(), span.last.isoformat()),
+            )
+        )
+
+    def _steps(self, fingerprint: str, span: Span) -> tuple[StepRow, ...]:
+        rows = self._database.rows(
+            "SELECT tool, command, sum(tries), sum(worked), sum(completed) FROM issue_steps"
+            " WHERE fingerprint = ? AND day BETWEEN ? AND ? GROUP BY tool, command ORDER BY 3 DESC, 1, 2",
+            (fingerprint, span.first.isoformat(), span.last.isoformat()),
+        )
+        return tuple(StepRow(tool, command or None, *counts) for tool, command, *counts in rows)

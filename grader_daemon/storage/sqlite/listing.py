@@ -1,0 +1,255 @@
+"""The list of sessions: narrow rows in the order in which people read them, kept beside the grades that they are of.
+
+A row of `session_list` is a function of the rows of its grade, and so are those of `session_facets` and
+`session_words`: SQL makes all of them from there, in the transaction that changes the grade.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+import apsw
+import msgspec
+
+from grader_daemon.domain.analysis import Category
+from grader_daemon.domain.claims import Support
+from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.errors import InputError
+from grader_daemon.patterns.rollups import NAME_CHARACTERS
+from grader_daemon.storage.sqlite.database import LISTED, Database, listed
+from grader_daemon.storage.sqlite.rows import to_text
+
+LISTING: Final = ("session_list", "session_facets", "session_words")
+"""Tables that hold nothing but what the rows of grades say."""
+
+_OF = "session_grades AS g LEFT JOIN session_details AS d ON d.session_id = g.session_id"
+_ENDED_AT = "coalesce(d.ended_at, g.graded_at)"
+_SCORED = "coalesce(d.scored, g.total_api_calls > 0)"
+"""See `Grade.scored`; what is not known of others is not listed."""
+_BY_PERSON = "coalesce(d.verdict_by = 'person', 0)"
+
+
+def _claims(support: Support) -> str:
+    return f"(SELECT count(*) FROM json_each(d.claims) WHERE value ->> 'support' = '{support}')"
+
+
+_VALUES = {
+    "ended_at": _ENDED_AT,
+    "session_id": "g.session_id",
+    "id": "g.id",
+    "state": "coalesce(d.state, 'complete')",
+    "task_type": "coalesce(d.task_type, 'general')",
+    "model": "g.model",
+    "platform": "g.platform",
+    "project": "d.project",
+    "host": "d.host",
+    "verdict_by": "coalesce(d.verdict_by, 'rules')",
+    "completed": f"iif({_SCORED} OR {_BY_PERSON}, g.task_completed, NULL)",
+    "p_completed": "d.p_completed",
+    "efficiency": f"iif({_SCORED}, g.tool_calls_efficient, NULL)",
+    "quality": f"iif({_SCORED} OR d.automatic_quality IS NOT NULL, g.response_quality, NULL)",
+    "errors": "g.total_errors",
+    "calls": "coalesce(d.tool_calls, 0)",
+    "unsure": f"coalesce(d.unsure, 0) AND NOT {_BY_PERSON}",
+    **{support.value: _claims(support) for support in Support},
+}
+"""Each column of `session_list`, by what it is made of."""
+LIST_AS_KEPT = f"SELECT {', '.join(_VALUES)} FROM session_list"
+LIST_AS_GRADED = f"SELECT {', '.join(_VALUES.values())} FROM {_OF}"
+_TOOLS = (
+    f"SELECT 'tool', substr(used.value ->> 0, 1, {NAME_CHARACTERS}), g.id FROM session_grades AS g"
+    " JOIN session_details AS d ON d.session_id = g.session_id"
+    " JOIN json_each(d.tools) AS used WHERE used.value ->> 0 IS NOT NULL"
+)
+_ERRORS = (
+    "SELECT 'error', f.category, g.id FROM session_grades AS g"
+    " JOIN session_failures AS f ON f.session_id = g.session_id WHERE f.kind <> 'probe'"
+)
+_WORDS = "SELECT g.id, g.task_summary FROM session_grades AS g WHERE g.task_summary IS NOT NULL"
+_THESE = f"g.session_id IN {LISTED}"
+
+
+PageKey = tuple[float | str, ...]
+"""Where a page ended: what its last session is sorted by, its end and its id."""
+
+
+class SortKey(StrEnum):
+    """By what sessions can be sorted; equals by their end, in the same direction."""
+
+    ENDED = "ended"
+    PROBABILITY = "probability"
+    EFFICIENCY = "efficiency"
+    QUALITY = "quality"
+    ERRORS = "errors"
+    CALLS = "calls"
+
+
+_PLACE: Final = ("l.ended_at", "l.session_id")
+_SORTED_BY: Final = {
+    SortKey.PROBABILITY: "l.p_completed",
+    SortKey.EFFICIENCY: "l.efficiency",
+    SortKey.QUALITY: "l.quality",
+    SortKey.ERRORS: "l.errors",
+    SortKey.CALLS: "l.calls",
+}
+_EQUAL: Final = ("state", "task_type", "model", "platform", "project", "host", "completed", "unsure", "verdict_by")
+_BELOW_ALL, _ABOVE_ALL = "-1", "9e99"
+_FACET = "SELECT id FROM session_facets WHERE facet = '{}' AND value = ?"
+_ISSUE = "l.session_id IN (SELECT session_id FROM session_failures WHERE fingerprint = ? AND ended_at IS NOT NULL)"
+_TEXT = "SELECT rowid FROM session_words WHERE session_words MATCH ?"
+_FEW = 1000
+"""So many sessions are looked up one by one within 8 ms; a look through a list of a million takes some 60."""
+_LOOKED_UP = f"(l.ended_at, l.session_id) IN (SELECT {_ENDED_AT}, g.session_id FROM {_OF} WHERE g.id IN {LISTED})"
+
+
+class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which grades to list, and in which order.
+
+    `since` and `until` (exclusive) are about the end of sessions. `tool` was used, `error` occurred, `claim` says that
+    there is a claim of this support. `issue` is a whole fingerprint. `unsure` are the sessions of this outcome (see
+    `Outcome`). `text` are words, or beginnings of words, of what was asked for; all of them must be there. What is not
+    known, a filter never finds, and sorting puts it last. `lowest_first` turns the order about. `before` goes on behind
+    a page of the same filter.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    state: str | None = None
+    task_type: str | None = None
+    model: str | None = None
+    platform: str | None = None
+    project: str | None = None
+    host: str | None = None
+    completed: bool | None = None
+    verdict_by: VerdictBy | None = None
+    unsure: bool | None = None
+    claim: Support | None = None
+    tool: str | None = None
+    error: Category | None = None
+    issue: str | None = None
+    text: str | None = None
+    sort: SortKey = SortKey.ENDED
+    lowest_first: bool = False
+    before: PageKey | None = None
+    limit: int | None = None
+
+
+class SessionList:
+    """The tables that sessions are found by."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def forget(self, session_ids: Sequence[str]) -> None:
+        """Take sessions off the list; call it before their grades change, in the same transaction."""
+        execute, these = self._database.connection.execute, listed(session_ids)
+        execute(
+            f"DELETE FROM session_list WHERE (ended_at, session_id) IN"
+            f" (SELECT {_ENDED_AT}, g.session_id FROM {_OF} WHERE {_THESE})",
+            (these,),
+        )
+        for facets in (_TOOLS, _ERRORS):
+            execute(f"DELETE FROM session_facets WHERE (facet, value, id) IN ({facets} AND {_THESE})", (these,))
+        execute(
+            f"DELETE FROM session_words WHERE rowid IN (SELECT g.id FROM session_grades AS g WHERE {_THESE})", (these,)
+        )
+
+    def add(self, session_ids: Sequence[str]) -> None:
+        """Put sessions on the list as their grades are now."""
+        execute, these = self._database.connection.execute, listed(session_ids)
+        self.update_verdicts(session_ids)
+        for facets in (_TOOLS, _ERRORS):
+            execute(f"INSERT OR IGNORE INTO session_facets {facets} AND {_THESE}", (these,))
+        execute(f"INSERT INTO session_words (rowid, task_summary) {_WORDS} AND {_THESE}", (these,))
+
+    def update_verdicts(self, session_ids: Sequence[str]) -> None:
+        """Let the list say what the verdicts on sessions are now, of which nothing else changed."""
+        self._database.connection.execute(
+            f"INSERT OR REPLACE INTO session_list ({', '.join(_VALUES)}) {LIST_AS_GRADED} WHERE {_THESE}",
+            (listed(session_ids),),
+        )
+
+    def rebuild(self) -> None:
+        """Make the list anew from all grades; call it inside a transaction."""
+        execute = self._database.connection.execute
+        for table in LISTING:
+            execute(f"DELETE FROM {table}")
+        execute(f"INSERT INTO session_list ({', '.join(_VALUES)}) {LIST_AS_GRADED}")
+        for facets in (_TOOLS, _ERRORS):
+            execute(f"INSERT OR IGNORE INTO session_facets {facets}")
+        execute(f"INSERT INTO session_words (rowid, task_summary) {_WORDS}")
+
+    def find(self, which: GradeFilter) -> list[tuple[int, PageKey]]:
+        """Give the ids of grades, in order, each with its place.
+
+        Raises:
+            InputError: there is no word to look for in the text.
+        """
+        place, conditions = _place(which), self._conditions(which)
+        where = " AND ".join(condition for condition, _ in conditions) or "true"
+        values = [value for _, given in conditions for value in given]
+        order = (" ASC, " if which.lowest_first else " DESC, ").join([*place, ""])[:-2]
+        limit = -1 if which.limit is None else which.limit
+        rows = self._database.rows(
+            f"SELECT l.id, {', '.join(place)} FROM session_list AS l WHERE {where} ORDER BY {order} LIMIT ?",
+            (*values, limit),
+        )
+        return [(row[0], row[1:]) for row in rows]
+
+    def _conditions(self, which: GradeFilter) -> list[tuple[str, Sequence[Any]]]:
+        """Give what the rows must meet, with the values of each condition."""
+        tool = None if which.tool is None else which.tool[:NAME_CHARACTERS]
+        text = () if which.text is None else self._words(which.text)
+        single = (
+            ("l.ended_at >= ?", to_text(which.since)),
+            ("l.ended_at < ?", to_text(which.until)),
+            *((f"l.{column} = ?", getattr(which, column)) for column in _EQUAL),
+            (_ISSUE, which.issue),
+        )
+        several = ((_FACET.format("tool"), (tool,)), (_FACET.format("error"), (which.error,)), (_TEXT, text))
+        conditions: list[tuple[str, Sequence[Any]]] = [(sql, (value,)) for sql, value in single if value is not None]
+        conditions += [self._among(sql, values) for sql, values in several if values and None not in values]
+        if which.claim is not None:
+            conditions.append((f"l.{which.claim} > 0", ()))
+        if which.before is not None:
+            side = ">" if which.lowest_first else "<"
+            marks = ", ".join("?" * len(which.before))
+            conditions.append((f"({', '.join(_place(which))}) {side} ({marks})", which.before))
+        return conditions
+
+    def _among(self, ids: str, values: Sequence[str | None]) -> tuple[str, Sequence[Any]]:
+        """Ask for the sessions whose ids a query gives: few are looked up, for many the list is looked through.
+
+        What is asked for is the last value; one before it gives some of the same sooner.
+        """
+        few: list[Any] = []
+        for value in values:
+            few = self._database.rows(f"{ids} LIMIT {_FEW + 1}", (value,))
+            if len(few) > _FEW:
+                return f"l.id IN ({ids})", values[-1:]
+        return _LOOKED_UP, (listed([row[0] for row in few]),)
+
+    def _words(self, text: str) -> tuple[str, str]:
+        """Ask for all words of a text, and for words that begin so, in the language of FTS5.
+
+        Raises:
+            InputError: there is none.
+        """
+        tokenizer = self._database.connection.fts5_tokenizer("unicode61", [])
+        spoken = text.encode("utf-8", "replace")
+        words = tokenizer(spoken, apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False)
+        if not words:
+            raise InputError(f"{text!r} has no word to search for")
+        whole = [f'"{word}"' for word in words]
+        return " ".join(whole), " ".join(f"{word} *" for word in whole)
+
+
+def _place(which: GradeFilter) -> tuple[str, ...]:
+    """Give the columns that a page is in the order of."""
+    column = _SORTED_BY.get(which.sort)
+    if column is None:
+        return _PLACE
+    return (f"coalesce({column}, {_ABOVE_ALL if which.lowest_first else _BELOW_ALL})", *_PLACE)

@@ -1,0 +1,83 @@
+"""Graded sessions that may be the same as another one, found at a cost that does not grow with how many share a key.
+
+Only those are asked for that can beat a session or be beaten by it (`domain.identity.beaten_by`). Of all sessions of a
+chain or a conversation that have a grade, none beats another one; so the newest link stands for all links, the earliest
+end for all of a conversation, and who is beaten loses its grade and is not found again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from grader_daemon.domain.identity import Identity
+from grader_daemon.storage.sqlite.database import Database, listed
+from grader_daemon.storage.sqlite.rows import to_identity, to_text
+
+_SELECT = (
+    "SELECT d.session_id, g.session_file, f.mtime_ns, d.state, d.messages, d.started_at, d.updated_at, d.lineage,"
+    " d.opening, d.conversation, d.compacted, d.named_after_id"
+    " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
+    " LEFT JOIN session_files AS f ON f.path = g.session_file WHERE"
+)
+_LINK = f"{_SELECT} d.lineage = ? AND d.opening IS ? AND d.session_id <> ?"
+_NEWEST = "ORDER BY d.updated_at DESC, d.messages DESC, d.session_id DESC LIMIT 1"
+_NEWEST_LINK = f"{_LINK} {_NEWEST}"
+_NEWEST_SUMMARY = f"{_LINK} AND d.compacted {_NEWEST}"
+_OLDER_LINKS = f"{_LINK} AND d.updated_at <= ?"
+_COPY = f"{_SELECT} d.conversation = ? AND d.session_id <> ?"
+_ORIGINAL = f"{_COPY} AND d.updated_at < ? ORDER BY d.updated_at LIMIT 1"
+_ORIGINAL_UP_TO_THEN = f"{_COPY} AND d.updated_at = ? AND d.started_at < ? LIMIT 1"
+_RELATED = (
+    "SELECT value ->> 0 FROM json_each(?) WHERE"
+    " EXISTS (SELECT 1 FROM session_details WHERE session_id = value ->> 0)"
+    " OR EXISTS (SELECT 1 FROM session_details WHERE lineage = value ->> 1 AND opening IS value ->> 2)"
+    " OR EXISTS (SELECT 1 FROM session_details WHERE conversation = value ->> 3)"
+)
+_COPIES = f"{_COPY} AND d.started_at > ?"
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Rivals:
+    """Identities of graded sessions."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def standing(self, session_id: str) -> Identity | None:
+        """Give the session of this id; None if it has no grade of ours."""
+        rows = self._database.rows(f"{_SELECT} d.session_id = ?", (session_id,))
+        return to_identity(rows[0]) if rows else None
+
+    def related(self, new: Sequence[Identity]) -> frozenset[str]:
+        """Give the ids of those that have a grade, or share a chain or a conversation with one that has."""
+        keys = [(one.session_id, one.lineage, one.opening, one.conversation) for one in new]
+        return frozenset(row[0] for row in self._database.rows(_RELATED, (listed(keys),)))
+
+    def of(self, new: Identity) -> list[Identity]:
+        """Give the other sessions that can beat `new` or be beaten by it."""
+        rows: list[Any] = []
+        if new.lineage is not None:
+            rows += self._links(new)
+        if new.conversation is not None:
+            rows += self._copies(new)
+        return [to_identity(row) for row in {row[0]: row for row in rows}.values()]
+
+    def _links(self, new: Identity) -> list[Any]:
+        chain = (new.lineage, new.opening, new.session_id)
+        rows = self._database.rows(_NEWEST_LINK, chain)
+        if not rows:
+            return []
+        rows += self._database.rows(_NEWEST_SUMMARY, chain)
+        return rows + (self._database.rows(_OLDER_LINKS, (*chain, to_text(new.updated_at))) if new.compacted else [])
+
+    def _copies(self, new: Identity) -> list[Any]:
+        conversation, began, ended = (new.conversation, new.session_id), new.started_at, new.updated_at
+        if began is not None and ended is not None and began < ended:
+            ended -= _MICROSECOND  # a copy may have begun at that very moment
+        rows = self._database.rows
+        originals = rows(_ORIGINAL, (*conversation, to_text(began))) or rows(
+            _ORIGINAL_UP_TO_THEN, (*conversation, to_text(began), to_text(began))
+        )
+        return originals + rows(_COPIES, (*conversation, to_text(ended)))

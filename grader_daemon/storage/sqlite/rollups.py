@@ -1,0 +1,142 @@
+"""The daily roll-ups: written in the transaction that changes grades, read instead of all history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
+from grader_daemon.patterns.issues import ToolStep
+from grader_daemon.patterns.rollups import Changes, by_month
+from grader_daemon.storage.sqlite.database import Database
+
+
+class _Table:
+    """A table of sums: what tells its rows apart, and the numbers in them. A row of nothing is deleted."""
+
+    def __init__(self, name: str, keys: Sequence[str], numbers: Sequence[str], *, counts: Sequence[str]) -> None:
+        columns = (*keys, *numbers)
+        self.name = name
+        self.add = (
+            f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+            f" ON CONFLICT ({', '.join(keys)}) DO UPDATE SET "
+            + ", ".join(f"{number} = {number} + excluded.{number}" for number in numbers)
+        )
+        empty = [f"{key} = ?" for key in keys] + [f"{count} = 0" for count in counts]
+        self.delete_empty = f"DELETE FROM {name} WHERE {' AND '.join(empty)}"
+        self.clear = f"DELETE FROM {name}"
+
+
+_STEP_KEYS = ("tool", "next_tool", "next_command", "is_retry")
+_STEP_COUNTS = ("tries", "worked", "completed")
+_GROUP_COUNTS = ("sessions", "open_sessions", "unanswered")
+_DAYS = _Table("daily_rollups", ("dimension", "day", "name"), SUM_NAMES, counts=_GROUP_COUNTS)
+_MONTHS = _Table("monthly_rollups", ("dimension", "month", "name"), SUM_NAMES, counts=_GROUP_COUNTS)
+_DAY_STEPS = _Table("daily_steps", ("day", *_STEP_KEYS), _STEP_COUNTS, counts=("tries",))
+_MONTH_STEPS = _Table("monthly_steps", ("month", *_STEP_KEYS), _STEP_COUNTS, counts=("tries",))
+_ISSUES = _Table("issue_days", ("fingerprint", "day"), ("failures", "sessions", "recovered"), counts=("failures",))
+_STEPS = _Table("issue_steps", ("fingerprint", "day", "tool", "command"), _STEP_COUNTS, counts=("tries",))
+_TASKS = _Table("issue_tasks", ("fingerprint", "day", "task_type"), ("sessions",), counts=("sessions",))
+_TABLES = (_DAYS, _MONTHS, _DAY_STEPS, _MONTH_STEPS, _ISSUES, _STEPS, _TASKS)
+DERIVED = tuple(table.name for table in _TABLES)
+"""Tables that hold nothing but sums of others."""
+_DIMENSIONS = ", ".join(f"'{dimension}'" for dimension in Dimension)
+_TOTALS = ", ".join(f"sum({name})" for name in SUM_NAMES)
+
+
+class Rollups:
+    """Sums by day and group."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def apply(self, changes: Changes) -> None:
+        """Add what grades changed; call it inside the transaction that saves them."""
+        groups = changes.groups()
+        self._add(_DAYS, groups)
+        self._add(_MONTHS, by_month(groups))
+        self._add(_DAY_STEPS, changes.tool_steps)
+        self._add(_MONTH_STEPS, by_month(changes.tool_steps))
+        self._add(_ISSUES, changes.issues)
+        self._add(_STEPS, changes.steps)
+        self._add(_TASKS, changes.tasks)
+        self._database.connection.executemany(
+            "INSERT INTO rollup_days (day, revision) VALUES (?, 1)"
+            " ON CONFLICT (day) DO UPDATE SET revision = revision + 1",
+            [(day,) for day in sorted(changes.days)],
+        )
+
+    def clear(self) -> None:
+        """Forget all sums, to count again from the rows."""
+        for table in _TABLES:
+            self._database.connection.execute(table.clear)
+
+    def groups(self, span: Span) -> dict[tuple[Dimension, str], Sums]:
+        """Sum each group over the days of a span."""
+        where, values = _within(span, f"dimension IN ({_DIMENSIONS}) AND", "rollups")
+        rows = self._database.rows(f"SELECT dimension, name, {_TOTALS} FROM {where} GROUP BY dimension, name", values)
+        return {(Dimension(row[0]), row[1]): _to_sums(row[2:]) for row in rows}
+
+    def group(self, dimension: Dimension, name: str, span: Span) -> Sums:
+        """Sum one group over the days of a span."""
+        where, values = _within(span, f"dimension = '{dimension}' AND", "rollups")
+        row = self._database.rows(f"SELECT {_TOTALS} FROM {where} WHERE name = ?", (*values, name))[0]
+        return Sums() if row[0] is None else _to_sums(row)
+
+    def names(self, dimension: Dimension) -> list[str]:
+        """Name the groups of a dimension that have finished sessions, those with most sessions first."""
+        rows = self._database.rows(
+            "SELECT name FROM monthly_rollups WHERE dimension = ? AND sessions > 0"
+            " GROUP BY name ORDER BY sum(sessions) DESC, name",
+            (dimension,),
+        )
+        return [row[0] for row in rows]
+
+    def tool_steps(self, span: Span) -> list[ToolStep]:
+        """Sum what was tried next after failures of each tool, over the days of a span."""
+        where, values = _within(span, "", "steps")
+        rows = self._database.rows(
+            f"SELECT tool, next_tool, next_command, is_retry, sum(tries), sum(worked), sum(completed) FROM {where}"
+            " GROUP BY tool, next_tool, next_command, is_retry",
+            values,
+        )
+        return [ToolStep(row[0], row[1], row[2] or None, bool(row[3]), *row[4:]) for row in rows]
+
+    def days_with_sessions(self) -> list[date]:
+        """Days on which finished sessions ended, answered or not, in order."""
+        rows = self._database.rows(
+            "SELECT day FROM daily_rollups WHERE dimension = 'overall' AND sessions + unanswered > 0 ORDER BY day"
+        )
+        return [date.fromisoformat(row[0]) for row in rows]
+
+    def revisions(self) -> dict[date, int]:
+        """How often something changed on each day."""
+        rows = self._database.rows("SELECT day, revision FROM rollup_days")
+        return {date.fromisoformat(day): revision for day, revision in rows}
+
+    def _add(self, table: _Table, rows: Mapping[Any, Sequence[int]]) -> None:
+        changed = sorted((key, numbers) for key, numbers in rows.items() if any(numbers))
+        self._database.connection.executemany(table.add, [(*key, *numbers) for key, numbers in changed])
+        shrunk = [key for key, numbers in changed if min(numbers) < 0]
+        self._database.connection.executemany(table.delete_empty, shrunk)
+
+
+def _within(span: Span, condition: str, kind: str) -> tuple[str, tuple[str, ...]]:
+    """Give the rows of a span as a subquery, with its values: whole months, and the days at both ends.
+
+    A year has a twentieth of the rows that its days have.
+    """
+    months = span.whole_months()
+    ends = [span] if months is None else span.around(months)
+    parts = [f"SELECT * FROM daily_{kind} WHERE {condition} day BETWEEN ? AND ?" for _ in ends]
+    values = [day.isoformat() for end in ends for day in (end.first, end.last)]
+    if months is not None:
+        parts.append(f"SELECT * FROM monthly_{kind} WHERE {condition} month BETWEEN ? AND ?")
+        values += [months.first.isoformat()[:7], months.last.isoformat()[:7]]
+    return f"({' UNION ALL '.join(parts)})", tuple(values)
+
+
+def _to_sums(numbers: Sequence[int]) -> Sums:
+    return Sums(**dict(zip(SUM_NAMES, numbers, strict=True)))

@@ -1,0 +1,173 @@
+"""Bringing a database file to the current schema: numbered migrations, each in one transaction with its record.
+
+A database of the original design (its two tables only) is adopted: the first migration leaves tables that exist alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import closing
+from importlib.resources import files
+from typing import NamedTuple
+
+import apsw
+
+from grader_daemon.errors import StoreError
+from grader_daemon.storage.sqlite.rows import GRADE_COLUMNS
+
+_ORIGINAL_COLUMNS = frozenset(GRADE_COLUMNS)
+_ADOPTED = frozenset({"session_grades", "weekly_reports"})
+"""Tables that may be as another program made them."""
+_INTERNAL = re.compile(r"sqlite_(?:sequence|stat[14]|autoindex_\w+)")
+
+
+def migrations() -> list[tuple[int, str, str]]:
+    """Give number, name and SQL of every migration, in order."""
+    found = []
+    for entry in files(__package__).joinpath("migrations").iterdir():
+        numbered = re.fullmatch(r"(\d{4})_(\w+)\.sql", entry.name)
+        if numbered:
+            found.append((int(numbered.group(1)), numbered.group(2), entry.read_text("utf-8")))
+    return sorted(found)
+
+
+def migrate(connection: apsw.Connection, name: str) -> None:
+    """Apply the migrations that are missing. `name` is the database as a person knows it.
+
+    Raises:
+        StoreError: the database is newer than this program, or is not a database of grades.
+    """
+    known = migrations()
+    applied = applied_version(connection)
+    if applied == known[-1][0]:
+        return
+    _refuse_newer(applied, name)
+    _check_original(connection, name)
+    for number, title, sql in known:
+        _apply(connection, number, title, sql)
+
+
+def check_readable(connection: apsw.Connection, name: str) -> None:
+    """See that a database which is to be read, and left as it is, is of this version.
+
+    Raises:
+        StoreError: it is older or newer, or of another program.
+    """
+    applied, newest = applied_version(connection), newest_version()
+    if applied == newest:
+        return
+    _refuse_newer(applied, name)
+    if not has_table(connection, "session_grades"):
+        raise StoreError(f"database {name}: there are no grades in it; is db_path right?")
+    raise StoreError(
+        f"database {name}: its schema {applied} is older than this program's {newest};"
+        " 'grader-daemon run --once' brings it up to date"
+    )
+
+
+def _refuse_newer(applied: int, name: str) -> None:
+    if applied > newest_version():
+        raise StoreError(
+            f"database {name}: its schema {applied} is newer than this program's {newest_version()};"
+            " update grader-daemon"
+        )
+
+
+def newest_version() -> int:
+    """Give the number of the last migration that this program knows."""
+    return migrations()[-1][0]
+
+
+def applied_version(connection: apsw.Connection) -> int:
+    """Give the number of the last migration that was applied; 0 if none was."""
+    if not has_table(connection, "schema_migrations"):
+        return 0
+    return int(connection.execute("SELECT coalesce(max(CAST(version AS INTEGER)), 0) FROM schema_migrations").get)
+
+
+def _apply(connection: apsw.Connection, number: int, title: str, sql: str) -> None:
+    """Apply one migration unless another process was faster: the check is made inside the transaction."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if applied_version(connection) < number:
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS schema_migrations ("
+                " version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)"
+            )
+            connection.execute(sql)
+            connection.execute(
+                "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, datetime('now') || '+00:00')",
+                (number, title),
+            )
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _check_original(connection: apsw.Connection, name: str) -> None:
+    if not has_table(connection, "session_grades"):
+        return
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(session_grades)")}
+    missing = sorted(_ORIGINAL_COLUMNS - columns)
+    if missing:
+        raise StoreError(
+            f"database {name}: its table session_grades lacks {', '.join(missing)}; it was not made by a self-grader."
+            " Set db_path to another file"
+        )
+
+
+def own_tables() -> frozenset[str]:
+    """Name the tables that the migrations make."""
+    return frozenset(entry.name for entry in _made_by(newest_version()) if entry.type == "table")
+
+
+def strange_entries(connection: apsw.Connection) -> list[str]:
+    """Name what in a schema could act in our place, and what of ours is missing; none if it is as its version makes it.
+
+    Tables of others, with indexes of their own, do nothing by themselves: they are no strangers.
+    """
+    ours = {entry.name: entry for entry in _made_by(applied_version(connection))}
+    found = {entry.name: entry for entry in _entries(connection)}
+    strange = [entry.name for entry in found.values() if not _is_harmless(entry, ours)]
+    return sorted({*strange, *(ours.keys() - found.keys())})
+
+
+class _Entry(NamedTuple):
+    """What a schema says of a table, an index, a view or a trigger; `sql` in one spelling."""
+
+    type: str
+    name: str
+    table: str
+    sql: str
+
+
+def _is_harmless(entry: _Entry, ours: Mapping[str, _Entry]) -> bool:
+    if entry.name in ours and entry.name not in _ADOPTED:
+        return entry == ours[entry.name]
+    is_plain = entry.type == "table" and entry.sql.startswith("CREATE TABLE ")
+    return is_plain or (entry.type == "index" and entry.table not in ours)
+
+
+def _made_by(version: int) -> list[_Entry]:
+    """Give what the migrations up to a version make."""
+    with closing(apsw.Connection(":memory:")) as connection:
+        for number, title, sql in migrations()[:version]:
+            _apply(connection, number, title, sql)
+        return _entries(connection)
+
+
+def _entries(connection: apsw.Connection) -> list[_Entry]:
+    """Read a schema, without the entries that SQLite keeps for itself."""
+    rows = connection.execute("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master").fetchall()
+    entries = [
+        _Entry(str(row[0]), str(row[1]), str(row[2]), " ".join(str(row[3]).replace('"', "").split())) for row in rows
+    ]
+    return [entry for entry in entries if not _INTERNAL.fullmatch(entry.name)]
+
+
+def has_table(connection: apsw.Connection, table: str) -> bool:
+    """Is there a table of this name?"""
+    row = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)).get
+    return row is not None

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+from hypothesis import given, settings
+
+from grader_daemon.domain.grade import Grade
+from grader_daemon.errors import StoreDamagedError, StoreError
+from grader_daemon.storage import Store
+from grader_daemon.storage.maintenance.inspection import Inspection, is_wal_reset_fixed, sqlite_version
+from tests.damage import DAMAGES, make_database
+from tests.strategies import new_grade
+from tests.unit.storage.sqlite.test_rollups import histories
+
+
+@settings(max_examples=20)
+@given(history=histories())
+def test_what_the_store_counts_is_never_called_miscounted(history: list[list[Grade] | str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.db"
+        with closing(Store(path)) as store, store.transaction():
+            for step in history:
+                if isinstance(step, list):
+                    store.save_grades([new_grade(made) for made in step])
+        with Inspection(path) as inspection:
+            assert inspection.miscounted() == {}
+
+
+@pytest.mark.parametrize(
+    "column", ["sessions", "open_sessions", "completed", "efficiency", "quality", "calls", "failures"]
+)
+def test_each_sum_of_a_day_is_compared(tmp_path: Path, column: str) -> None:
+    make_database(tmp_path / "a.db", sessions=3)
+    with closing(apsw.Connection(str(tmp_path / "a.db"))) as connection:
+        connection.execute(f"UPDATE daily_rollups SET {column} = {column} + 1 WHERE dimension = 'overall'")
+
+    with Inspection(tmp_path / "a.db") as inspection:
+        assert inspection.miscounted() == {"days": 1, "months": 1}
+
+
+def test_the_list_of_sessions_is_compared(tmp_path: Path) -> None:
+    make_database(tmp_path / "a.db", sessions=3)
+    with closing(apsw.Connection(str(tmp_path / "a.db"))) as connection:
+        connection.execute("UPDATE session_list SET completed = NOT completed WHERE id = 2")
+
+    with Inspection(tmp_path / "a.db") as inspection:
+        assert inspection.miscounted() == {"listed sessions": 1}
+
+
+def test_an_inspection_of_damage_holds_nothing_open(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    make_database(path, sessions=300)
+    DAMAGES["cut-in-half"](path)
+
+    with pytest.raises(StoreDamagedError) as caught:
+        Inspection(path)
+
+    assert caught.value is not None
+    file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE, 0])
+    for level in (apsw.SQLITE_LOCK_SHARED, apsw.SQLITE_LOCK_RESERVED, apsw.SQLITE_LOCK_EXCLUSIVE):
+        file.xLock(level)
+    file.xUnlock(apsw.SQLITE_LOCK_NONE)
+    file.xClose()
+
+
+def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(StoreError):
+        Inspection(tmp_path / "none.db")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "fixed"), [("3.40.1", False), ("3.51.2", False), ("3.51.3", True), ("3.52.0", True), ("4.0.0", True)]
+)
+def test_the_flaw_of_sqlite_ends_with_a_release(version: str, fixed: bool) -> None:
+    assert is_wal_reset_fixed(version) is fixed
+
+
+def test_the_sqlite_of_this_package_is_without_it() -> None:
+    assert is_wal_reset_fixed(sqlite_version())

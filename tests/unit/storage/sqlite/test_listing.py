@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from contextlib import closing
+from datetime import timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+import pytest
+from hypothesis import given
+
+from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, ToolUse
+from grader_daemon.domain.claims import Claim, ClaimKind, Support
+from grader_daemon.domain.feedback import FeedbackSource, Said
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.errors import InputError
+from grader_daemon.storage import GradeFilter, SortKey, Store
+from grader_daemon.storage.sqlite import listing
+from tests.earlier import make_earlier
+from tests.strategies import NOW, grade, new_grade
+from tests.unit.storage.sqlite.test_rollups import histories
+
+ISSUE = "1-00000000000a"
+TIMEOUT = Failure(2, "browser", Category.TIMEOUT, None, ISSUE)
+PROBE = Failure(2, "read_file", Category.FILE_NOT_FOUND, kind=FailureKind.PROBE)
+AFTER_ONE_HOUR, AFTER_TWO_HOURS = NOW + timedelta(hours=1), NOW + timedelta(hours=2)
+
+
+def save(store: Store, *made: Grade) -> None:
+    with store.transaction():
+        store.save_grades([new_grade(one) for one in made])
+
+
+def ids(store: Store, which: GradeFilter) -> list[str]:
+    return [stored.grade.session_id for stored in store.grades(which)]
+
+
+def on_the_list(connection: apsw.Connection) -> dict[str, list[Any]]:
+    """All that sessions are found by."""
+    connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.spoken USING fts5vocab(main, session_words, instance)")
+    return {
+        table: connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall()
+        for table in ("session_list", "session_facets", "spoken")
+    }
+
+
+def claims(*supports: Support) -> tuple[Claim, ...]:
+    return tuple(Claim(ClaimKind.FILE_WRITTEN, support, 'a "support":"contradicted" b', 3) for support in supports)
+
+
+# -- it always says what the grades say ----------------------------------------------------------------------------
+
+
+@given(history=histories())
+def test_the_list_is_always_what_the_grades_give(history: list[list[Grade] | str]) -> None:
+    with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder) / "a.db")) as store:
+        for step in history:
+            if isinstance(step, str):
+                with store.transaction():
+                    store.retract(step, SkipReason.COPY)
+            else:
+                save(store, *step)
+            kept = on_the_list(store.connection)
+            with store.transaction():
+                store.list.rebuild()
+            assert kept == on_the_list(store.connection)
+
+
+def test_what_a_person_says_is_on_the_list_at_once(store: Store) -> None:
+    save(store, grade(session_id="a", task_completed=True), grade(session_id="b", task_completed=True))
+
+    with store.transaction():
+        store.give([Said(session_id="a", completed=False, by="me", source=FeedbackSource.LABEL)], now=NOW)
+
+    assert ids(store, GradeFilter(completed=False)) == ["a"]
+    assert ids(store, GradeFilter(verdict_by=VerdictBy.PERSON)) == ["a"]
+
+
+def test_grades_of_an_earlier_version_are_put_on_the_list(store: Store, tmp_path: Path) -> None:
+    save(
+        store,
+        grade(session_id="a", claims=claims(Support.VERIFIED, Support.CONTRADICTED), failures=(TIMEOUT, PROBE)),
+        grade(session_id="b", tools=(ToolUse("x" * 200, 1, 0),), task_summary=None, ended_at=AFTER_ONE_HOUR),
+    )
+    earlier = tmp_path / "earlier.db"
+    make_earlier(earlier, 4, holding=store.path)
+
+    with closing(Store(earlier)) as migrated:
+        found = on_the_list(migrated.connection)
+
+    assert found == on_the_list(store.connection)
+    assert len(found["session_list"]) == 2
+
+
+def test_what_is_not_known_of_a_session_without_an_answer_is_not_listed(store: Store) -> None:
+    save(store, grade(session_id="dead", scored=False), grade(session_id="judged", scored=False))
+    with store.transaction():
+        store.give([Said(session_id="judged", completed=False, by="me", source=FeedbackSource.LABEL)], now=NOW)
+
+    rows = store.rows("SELECT session_id, completed, efficiency, quality FROM session_list ORDER BY 1")
+
+    assert rows == [("dead", None, None, None), ("judged", 0, None, None)]
+    assert ids(store, GradeFilter(completed=True)) == []
+
+
+# -- filters -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def four(store: Store) -> Store:
+    """Four sessions, each an hour after the one before."""
+    save(
+        store,
+        grade(
+            session_id="b",
+            ended_at=AFTER_ONE_HOUR,
+            task_type="testing",
+            p_completed=0.4,
+            unsure=True,
+            tools=(ToolUse("browser", 2, 1), ToolUse("terminal", 1, 0)),
+            failures=(TIMEOUT,),
+            total_errors=1,
+            task_summary="Fix the date-parser of the café",
+        ),
+        grade(session_id="a", ended_at=NOW, task_completed=False, platform="cron", project="/work", failures=(PROBE,)),
+        grade(
+            session_id="d",
+            ended_at=NOW + timedelta(hours=3),
+            state=SessionState.OPEN,
+            task_completed=False,
+            p_completed=0.4,
+            unsure=True,
+            verdict_by=VerdictBy.PERSON,
+            task_summary="Fix the tests",
+        ),
+        grade(
+            session_id="c",
+            ended_at=AFTER_TWO_HOURS,
+            model="n",
+            p_completed=0.6,
+            verdict_by=VerdictBy.MODEL,
+            claims=claims(Support.VERIFIED, Support.UNSUPPORTED),
+        ),
+    )
+    return store
+
+
+@pytest.mark.parametrize(
+    ("which", "expected"),
+    [
+        pytest.param(GradeFilter(), "dcba", id="all-newest-first"),
+        pytest.param(GradeFilter(lowest_first=True), "abcd", id="oldest-first"),
+        pytest.param(GradeFilter(limit=2), "dc", id="limit"),
+        pytest.param(GradeFilter(limit=0), "", id="limit-zero"),
+        pytest.param(GradeFilter(since=AFTER_ONE_HOUR), "dcb", id="since-is-inclusive"),
+        pytest.param(GradeFilter(until=AFTER_ONE_HOUR), "a", id="until-is-exclusive"),
+        pytest.param(
+            GradeFilter(since=AFTER_ONE_HOUR.astimezone(timezone(timedelta(hours=5)))),
+            "dcb",
+            id="since-in-another-zone",
+        ),
+        pytest.param(GradeFilter(state="open"), "d", id="state"),
+        pytest.param(GradeFilter(task_type="testing"), "b", id="task-type"),
+        pytest.param(GradeFilter(model="n"), "c", id="model"),
+        pytest.param(GradeFilter(platform="cron"), "a", id="platform"),
+        pytest.param(GradeFilter(project="/work"), "a", id="project"),
+        pytest.param(GradeFilter(host="here"), "dcba", id="host"),
+        pytest.param(GradeFilter(host="there"), "", id="another-host"),
+        pytest.param(GradeFilter(completed=False), "da", id="not-completed"),
+        pytest.param(GradeFilter(completed=True, model="n"), "c", id="several"),
+        pytest.param(GradeFilter(verdict_by=VerdictBy.PERSON), "d", id="judged-by-a-person"),
+        pytest.param(GradeFilter(unsure=True), "b", id="unsure-leaves-out-what-a-person-judged"),
+        pytest.param(GradeFilter(unsure=False), "dca", id="not-unsure"),
+        pytest.param(GradeFilter(claim=Support.UNSUPPORTED), "c", id="a-claim-that-nothing-shows"),
+        pytest.param(GradeFilter(claim=Support.CONTRADICTED), "", id="the-words-of-a-claim-are-not-its-support"),
+        pytest.param(GradeFilter(tool="browser"), "b", id="tool"),
+        pytest.param(GradeFilter(tool="terminal", until=AFTER_TWO_HOURS), "ba", id="tool-and-time"),
+        pytest.param(GradeFilter(tool=""), "", id="a-tool-without-a-name"),
+        pytest.param(GradeFilter(error=Category.TIMEOUT), "b", id="error"),
+        pytest.param(GradeFilter(error=Category.FILE_NOT_FOUND), "", id="a-probe-is-no-error"),
+        pytest.param(GradeFilter(issue=ISSUE), "b", id="issue"),
+        pytest.param(GradeFilter(text="fix"), "db", id="a-word-in-any-case"),
+        pytest.param(GradeFilter(text="arser"), "", id="a-word-must-begin-so"),
+        pytest.param(GradeFilter(text="cafe date-pars"), "b", id="accents-hyphens-and-beginnings"),
+        pytest.param(GradeFilter(text='fix" OR "look'), "", id="the-language-of-queries-is-not-spoken"),
+    ],
+)
+@pytest.mark.parametrize("few", [1000, 0], ids=["few", "many"])
+def test_grades_are_filtered(
+    four: Store, which: GradeFilter, expected: str, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are of them: all of these are few, or more than that."""
+    monkeypatch.setattr(listing, "_FEW", few)
+
+    assert "".join(ids(four, which)) == expected
+
+
+@pytest.mark.parametrize(
+    "which",
+    [
+        pytest.param(GradeFilter(tool="browser", limit=20), id="tool"),
+        pytest.param(GradeFilter(error=Category.TIMEOUT, limit=20), id="error"),
+        pytest.param(GradeFilter(text="cafe", limit=20), id="word"),
+        pytest.param(GradeFilter(text="nowhere", limit=20), id="absent-word"),
+        pytest.param(GradeFilter(tool="browser", text="cafe", sort=SortKey.QUALITY), id="both-sorted"),
+    ],
+)
+def test_few_sessions_are_found_without_a_look_through_the_list(four: Store, which: GradeFilter) -> None:
+    asked: list[tuple[str, Any]] = []
+
+    def note(_: object, sql: str, values: Any) -> bool:
+        asked.append((sql, values))
+        return True
+
+    four.connection.exec_trace = note
+    four.list.find(which)
+    four.connection.exec_trace = None
+
+    plans = [
+        str(row[3]) for sql, values in asked for row in four.connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)
+    ]
+
+    assert [plan for plan in plans if plan.startswith("SCAN l")] == []
+    assert "SEARCH l USING PRIMARY KEY (ended_at=? AND session_id=?)" in plans
+
+
+@pytest.mark.parametrize("text", ["", "-", '"*"', "\ud800"])
+def test_a_text_without_a_word_is_refused(store: Store, text: str) -> None:
+    with pytest.raises(InputError, match="no word to search for"):
+        store.grades(GradeFilter(text=text))
+
+
+def test_a_long_name_of_a_tool_is_found_by_what_is_kept_of_it(store: Store) -> None:
+    save(store, grade(session_id="a", tools=(ToolUse("x" * 200, 1, 0),)))
+    assert ids(store, GradeFilter(tool="x" * 200)) == ["a"]
+
+
+# -- pages ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lowest_first", [False, True])
+@pytest.mark.parametrize("sort", SortKey)
+def test_pages_give_each_session_once_in_order(store: Store, sort: SortKey, lowest_first: bool) -> None:
+    save(
+        store,
+        *(
+            grade(
+                session_id=f"s{number}",
+                ended_at=NOW + timedelta(hours=number // 3),  # some end at the same moment
+                p_completed=None if number % 4 == 0 else number % 3 / 10,
+                tool_calls_efficient=1 + number % 5,
+                response_quality=1 + number % 3,
+                total_errors=number % 2,
+                tool_calls=number % 6,
+            )
+            for number in range(11)
+        ),
+    )
+    which = GradeFilter(sort=sort, lowest_first=lowest_first)
+
+    pages = [store.page(msgspec.structs.replace(which, limit=3))]
+    while (key := pages[-1].next) is not None:
+        pages.append(store.page(msgspec.structs.replace(which, limit=3, before=key)))
+
+    assert [len(page.grades) for page in pages] == [3, 3, 3, 2]
+    assert [stored for page in pages for stored in page.grades] == store.grades(which)
+    assert len(set(ids(store, which))) == 11
+
+
+@pytest.mark.parametrize(
+    ("which", "expected"),
+    [
+        pytest.param(GradeFilter(sort=SortKey.PROBABILITY), "bac", id="what-is-not-known-is-last"),
+        pytest.param(GradeFilter(sort=SortKey.PROBABILITY, lowest_first=True), "abc", id="there-too"),
+        pytest.param(GradeFilter(sort=SortKey.ERRORS), "cba", id="equals-by-their-end"),
+    ],
+)
+def test_sorting(store: Store, which: GradeFilter, expected: str) -> None:
+    save(
+        store,
+        grade(session_id="a", p_completed=0.0, total_errors=0, ended_at=NOW),
+        grade(session_id="b", p_completed=1.0, total_errors=0, ended_at=AFTER_ONE_HOUR),
+        grade(session_id="c", p_completed=None, total_errors=0, ended_at=AFTER_TWO_HOURS),
+    )
+    assert "".join(ids(store, which)) == expected
+
+
+def test_a_page_that_is_just_full_is_the_last(four: Store) -> None:
+    assert four.page(GradeFilter(limit=4)).next is None
+
+
+def test_other_programs_can_read_the_list(store: Store) -> None:
+    save(store, grade(session_id="a", p_completed=0.25))
+    with closing(sqlite3.connect(store.path)) as connection:
+        rows = connection.execute("SELECT session_id, p_completed, completed FROM session_list").fetchall()
+    assert rows == [("a", 0.25, 1)]

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from grader_daemon.domain.calendar import ALWAYS
+from grader_daemon.domain.rollup import Dimension
+from grader_daemon.errors import StoreError
+from grader_daemon.storage import GradeFilter, Store
+from grader_daemon.storage.sqlite.schema import migrations
+from tests.strategies import NOW, SESSION_GRADES, WEEKLY_REPORTS, grade, new_grade
+
+
+def ddl(path: Path) -> dict[str, str]:
+    """What SQLite keeps of the definition of each table."""
+    with closing(sqlite3.connect(path)) as connection:
+        return dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
+
+
+@pytest.fixture
+def original(tmp_path: Path) -> Path:
+    """A database as the original program left it: two tables, a grade, a report."""
+    path = tmp_path / "original.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(SESSION_GRADES.replace("    -- Core", "    \n    -- Core"))
+        connection.execute(WEEKLY_REPORTS)
+        connection.execute(
+            "INSERT INTO session_grades VALUES (7, 'old', '/s/session_old.json', '2026-03-01T10:00:00.5', 1, 4, 3, 1,"
+            " 9, 'm', NULL, '2026-03-01T09:00:00', 12.5, 'Fix', 2, '[\"timeout\"]', NULL, 0, 0, 1)"
+        )
+        connection.execute("INSERT INTO weekly_reports VALUES (1, '2026-02-23', '2026-03-01', '2026-03-02', '{}')")
+    return path
+
+
+def test_a_fresh_database_has_the_tables_of_the_original_design_byte_for_byte(store: Store) -> None:
+    store.close()
+    found = ddl(store.path)
+    assert (found["session_grades"], found["weekly_reports"]) == (SESSION_GRADES, WEEKLY_REPORTS)
+
+
+def test_an_original_database_is_not_rewritten(original: Path) -> None:
+    before = ddl(original)
+    Store(original).close()
+    after = ddl(original)
+    assert {name: after[name] for name in before} == before
+
+
+def test_an_original_database_keeps_its_rows(original: Path) -> None:
+    Store(original).close()
+    with closing(sqlite3.connect(original)) as connection:
+        reports = connection.execute("SELECT * FROM weekly_reports").fetchall()
+        grades = connection.execute(
+            "SELECT id, session_id, graded_at, tools_with_errors FROM session_grades"
+        ).fetchall()
+    assert reports == [(1, "2026-02-23", "2026-03-01", "2026-03-02", "{}")]
+    assert grades == [(7, "old", "2026-03-01T10:00:00.5", None)]
+
+
+def test_a_grade_of_the_original_program_is_listed_without_details(original: Path) -> None:
+    store = Store(original)
+    (stored,) = store.grades(GradeFilter())
+    store.close()
+    assert (stored.id, stored.detailed, stored.grade.session_id) == (7, False, "old")
+    assert (stored.grade.error_types, stored.grade.tools_with_errors) == (("timeout",), ())
+
+
+def test_grading_again_keeps_the_id_of_an_original_row(original: Path) -> None:
+    store = Store(original)
+    with store.transaction():
+        store.save_grades([new_grade(grade(session_id="old"))])
+    (stored,) = store.grades(GradeFilter())
+    store.close()
+    assert (stored.id, stored.detailed) == (7, True)
+
+
+def test_opening_twice_migrates_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    Store(path).close()
+    before = ddl(path)
+    Store(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        versions = connection.execute("SELECT version FROM schema_migrations ORDER BY version").fetchall()
+    assert ddl(path) == before
+    assert versions == [(number,) for number, _, _ in migrations()]
+
+
+def test_what_an_earlier_version_knew_of_a_session_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "earlier.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT, applied_at TEXT)")
+        for number, name, sql in migrations()[:3]:
+            connection.executescript(sql)
+            connection.execute("INSERT INTO schema_migrations VALUES (?, ?, '')", (number, name))
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(session_details)")]
+        known = {name: f"{name} of it" for name in columns}
+        places = ", ".join("?" * len(columns))
+        connection.execute(f"INSERT INTO session_details VALUES ({places})", tuple(known.values()))
+
+    Store(path).close()
+
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute(f"SELECT {', '.join(columns)} FROM session_details").fetchall()
+    assert rows == [tuple(known.values())]
+
+
+def test_migrations_are_numbered_without_a_gap() -> None:
+    assert [number for number, _, _ in migrations()] == list(range(1, len(migrations()) + 1))
+
+
+def test_what_an_older_version_graded_without_an_answer_has_no_scores(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with closing(Store(path)) as store, store.transaction():
+        dead = {"tool_calls": 0, "tools": (), "task_completed": False, "features": ()}
+        made = [
+            grade(session_id="asked", total_api_calls=0, **dead),
+            grade(session_id="empty", total_api_calls=1, **dead),
+            grade(session_id="worked", features=(1.0,)),
+        ]
+        store.save_grades([new_grade(one) for one in made])
+    [update] = re.findall(r"UPDATE session_details SET scored.*?;", _sql_of("verdicts"), re.DOTALL)
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("DELETE FROM daily_rollups; " + update)
+
+    with closing(Store(path)) as store:
+        known = store.stored(["asked", "empty", "worked"])
+        sums = store.rollups.group(Dimension.OVERALL, "", ALWAYS)
+    assert {name: each.grade.scored for name, each in known.items()} == {
+        "asked": False,
+        "empty": False,
+        "worked": True,
+    }
+    assert (sums.sessions, sums.unanswered, sums.efficiency) == (1, 2, 5)
+
+
+def _sql_of(title: str) -> str:
+    return next(sql for _, name, sql in migrations() if name == title)
+
+
+def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    Store(path).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("INSERT INTO schema_migrations VALUES (9999, 'future', ?)", (NOW.isoformat(),))
+    before = ddl(path)
+    with pytest.raises(StoreError, match="schema 9999 is newer"):
+        Store(path)
+    assert ddl(path) == before
+
+
+def test_a_table_of_another_program_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE session_grades (id INTEGER, session_id TEXT, mark TEXT)")
+    with pytest.raises(StoreError, match=r"lacks .*graded_at"):
+        Store(path)
+    assert set(ddl(path)) == {"session_grades"}
+
+
+def test_a_failing_migration_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE session_files (path TEXT)")
+    with pytest.raises(StoreError):
+        Store(path)
+    assert set(ddl(path)) == {"session_files"}
