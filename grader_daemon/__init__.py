@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from grader_daemon.storage.maintenance.backup import Backup
     from grader_daemon.storage.sqlite.listing import GradeFilter
     from grader_daemon.storage.sqlite.rows import StoredGrade
-    from grader_daemon.storage.sqlite import Page
+    from grader_daemon.storage.sqlite.store import Page
 
 __all__ = [
     "Alert",

@@ -69,7 +69,7 @@ def kept_copies(path: Path) -> list[Path]:
     )
 
 
-def put_in_place(fresh: Path, path: Path, *, why: str, now: datetime) -> Path | None:
+def swap_in(fresh: Path, path: Path, *, why: str, now: datetime) -> Path | None:
     """Let the closed database `fresh` take the name `path`; gives the name under which the former one is kept.
 
     `why` ("damaged", "before-restore") and the time are part of that name. None when there was none.

@@ -20,7 +20,7 @@ import msgspec
 
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError, StoreError
-from grader_daemon.storage.maintenance.atomic_swap import COMPANIONS, publish, put_in_place, temporary_beside
+from grader_daemon.storage.maintenance.atomic_swap import COMPANIONS, publish, swap_in, temporary_beside
 from grader_daemon.storage.maintenance.inspection import Inspection
 from grader_daemon.storage.sqlite.database import MAGIC, distrust, translated
 from grader_daemon.storage.sqlite.schema import newest_version
@@ -88,7 +88,7 @@ def restore(backup: Path, path: Path, *, now: datetime) -> Restored:
         settle(fresh)
         grades = _check(fresh, of=backup)
         _fold_log_in(path)
-        kept = put_in_place(fresh, path, why="before-restore", now=now)
+        kept = swap_in(fresh, path, why="before-restore", now=now)
     return Restored(path=str(path), grades=grades, kept=None if kept is None else str(kept))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import msgspec
 
-from grader_daemon.storage.maintenance.atomic_swap import put_in_place, temporary_beside
+from grader_daemon.storage.maintenance.atomic_swap import swap_in, temporary_beside
 from grader_daemon.storage.maintenance.backup import settle
 from grader_daemon.storage.maintenance.inspection import HALF_GRADED
 from grader_daemon.storage.maintenance.salvage import SavedTable, salvage
@@ -44,7 +44,7 @@ def rebuild(path: Path, *, now: datetime) -> Rebuilt:
             grade_again(store, now=now)
             _compare_again(store, now=now)
         settle(fresh)
-        kept = put_in_place(fresh, path, why="damaged", now=now)
+        kept = swap_in(fresh, path, why="damaged", now=now)
     return Rebuilt(tables=tables, kept=None if kept is None else str(kept))
 
 

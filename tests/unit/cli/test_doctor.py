@@ -191,8 +191,8 @@ def test_an_original_database_is_no_problem(run: Run, home: Path, root: Path) ->
 def test_a_locked_database_is_unknown_and_waited_for_once(
     run: Run, home: Path, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from grader_daemon.storage import database as opened
     from grader_daemon.storage.maintenance import inspection
+    from grader_daemon.storage.sqlite import database as opened
 
     monkeypatch.setattr(inspection, "_PATIENCE_MILLISECONDS", 10)
     monkeypatch.setattr(opened, "_BUSY_SECONDS", 0.01)

@@ -12,7 +12,7 @@ import pytest
 
 from grader_daemon.errors import StoreBusyError, StoreError
 from grader_daemon.storage import Store
-from grader_daemon.storage.maintenance.atomic_swap import kept_copies, leftovers, put_in_place, temporary_beside
+from grader_daemon.storage.maintenance.atomic_swap import kept_copies, leftovers, swap_in, temporary_beside
 from grader_daemon.storage.maintenance.backup import settle
 from tests.damage import make_database
 from tests.strategies import NOW, grade, new_grade
@@ -56,7 +56,7 @@ def fresh(tmp_path: Path) -> Path:
 def test_the_former_database_is_kept_with_its_log(old: Path, fresh: Path) -> None:
     before = old.read_bytes(), Path(f"{old}-wal").read_bytes()
 
-    kept = put_in_place(fresh, old, why="damaged", now=NOW)
+    kept = swap_in(fresh, old, why="damaged", now=NOW)
 
     assert kept is not None
     assert (kept.read_bytes(), Path(f"{kept}-wal").read_bytes()) == before
@@ -87,7 +87,7 @@ def crashing(call):
 
 for name in ("link", "unlink", "rename", "replace", "fsync"):
     setattr(os, name, crashing(getattr(os, name)))
-placing.put_in_place(Path("fresh.db"), Path("grades.db"), why="damaged", now=datetime.now(UTC))
+atomic_swap.swap_in(Path("fresh.db"), Path("grades.db"), why="damaged", now=datetime.now(UTC))
 """
 
 
@@ -113,7 +113,7 @@ def test_a_name_that_is_taken_gets_a_number(old: Path, tmp_path: Path) -> None:
     for number in range(3):
         fresh = tmp_path / f"fresh{number}.db"
         make_database(fresh, sessions=1)
-        kept.append(put_in_place(fresh, old, why="damaged", now=NOW))
+        kept.append(swap_in(fresh, old, why="damaged", now=NOW))
 
     assert [path.name.partition("T")[2] for path in kept if path] == ["220000Z", "220000Z.2", "220000Z.3"]
 
@@ -122,7 +122,7 @@ def test_a_database_that_is_open_is_not_replaced(old: Path, fresh: Path) -> None
     with closing(apsw.Connection(str(old))) as connection:
         connection.execute("SELECT count(*) FROM session_grades").fetchall()
         with pytest.raises(StoreBusyError):
-            put_in_place(fresh, old, why="damaged", now=NOW)
+            swap_in(fresh, old, why="damaged", now=NOW)
 
     assert (count(old), count(fresh)) == (400, 7)
     assert kept_copies(old) == []
@@ -139,7 +139,7 @@ def test_a_failing_disk_leaves_the_former_database(
     monkeypatch.setattr(os, call, failing)
 
     with pytest.raises(StoreError, match="cannot be replaced: Input/output error"):
-        put_in_place(fresh, old, why="damaged", now=NOW)
+        swap_in(fresh, old, why="damaged", now=NOW)
 
     assert (count(old), count(fresh)) == (400, 7)
     assert kept_copies(old) == []
@@ -148,7 +148,7 @@ def test_a_failing_disk_leaves_the_former_database(
 def test_a_log_without_a_database_is_kept_too(old: Path, fresh: Path) -> None:
     old.unlink()
 
-    kept = put_in_place(fresh, old, why="damaged", now=NOW)
+    kept = swap_in(fresh, old, why="damaged", now=NOW)
 
     assert count(old) == 7
     assert kept is not None
@@ -156,7 +156,7 @@ def test_a_log_without_a_database_is_kept_too(old: Path, fresh: Path) -> None:
 
 
 def test_where_there_was_none_nothing_is_kept(tmp_path: Path, fresh: Path) -> None:
-    assert put_in_place(fresh, tmp_path / "new.db", why="damaged", now=NOW) is None
+    assert swap_in(fresh, tmp_path / "new.db", why="damaged", now=NOW) is None
     assert count(tmp_path / "new.db") == 7
 
 

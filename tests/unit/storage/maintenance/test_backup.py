@@ -101,7 +101,7 @@ def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
 def test_what_is_committed_while_pages_are_copied_is_not_half_in_the_backup(
     database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from grader_daemon.storage import backup as module
+    from grader_daemon.storage.maintenance import backup as module
 
     monkeypatch.setattr(module, "_PAGES_A_STEP", 1)
     with closing(Store(database)) as store:
