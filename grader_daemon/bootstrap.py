@@ -218,8 +218,8 @@ def make_jobs(
     if receivers:
         from grader_daemon.jobs.delivery import Delivery
 
-        letters = open_store(settings)
-        yield "courier", letters, [Delivery(letters, receivers, clock=utc_now)]
+        delivering = open_store(settings)
+        yield "delivery", delivering, [Delivery(delivering, receivers, clock=utc_now)]
     if settings.scorer_setting is not None:
         checks = open_store(settings)
         yield "scorer", checks, [_make_quality_job(settings, checks)]

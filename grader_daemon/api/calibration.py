@@ -101,7 +101,7 @@ def meaning_of(feature: str) -> str | None:
     return FEATURES.get(feature) or WORDS.get(feature)
 
 
-def told_as(feature: str) -> str:
+def display_name(feature: str) -> str:
     """Give the name under which people are told of a feature: a single bucket of words is one of all of its place."""
     return feature.rpartition(":")[0] if is_free(feature) else feature
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from grader_daemon.api.calibration import meaning_of, told_as
+from grader_daemon.api.calibration import display_name, meaning_of
 from grader_daemon.api.excerpts import excerpt
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.grade import Grade, Reason
@@ -96,6 +96,6 @@ def _told_together(amounts: Iterable[tuple[str, float]]) -> dict[str, float]:
     """Give what features amount to under the names that people are told."""
     totals: dict[str, float] = {}
     for feature, amount in amounts:
-        name = told_as(feature)
+        name = display_name(feature)
         totals[name] = totals.get(name, 0) + amount
     return totals

@@ -70,7 +70,7 @@ class LabelKeeper(InsightReader):
                 note=None if note is None else self._as_kept(note),
                 sampled=sampled,
             )
-            return self._store.give([said], now=bootstrap.utc_now())[0]
+            return self._store.add_feedback([said], now=bootstrap.utc_now())[0]
 
     def undo_label(self, session_id: str, *, source: FeedbackSource = FeedbackSource.API) -> Feedback:
         """Take back what was said last of a session, and is not taken back yet; gives what that was.
@@ -84,7 +84,7 @@ class LabelKeeper(InsightReader):
             if last is None:
                 raise InputError(f"nothing was said of session {known!r} that could be taken back")
             undone = Said(session_id=known, by=_user(), source=source, withdraws=last.id)
-            self._store.give([undone], now=bootstrap.utc_now())
+            self._store.add_feedback([undone], now=bootstrap.utc_now())
         return last
 
     def label_file(self, path: str | os.PathLike[str]) -> LabelledFile:
@@ -146,7 +146,7 @@ class LabelKeeper(InsightReader):
             for line in told
             if not _stands(line, standing.get(line.session_id, Standing()), known[line.session_id].digest)
         ]
-        self._store.give(new, now=now)
+        self._store.add_feedback(new, now=now)
         return len(new), [line.session_id for line in lines if line.session_id not in known]
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.difference import RegradeDiff
-from grader_daemon.domain.feedback import under_the_same_word
+from grader_daemon.domain.feedback import keep_override
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.grading.comparison import Comparison
@@ -48,7 +48,7 @@ def _compare(comparison: Comparison, before: Grade, entry: LedgerEntry, examined
             elif digest != entry.digest or after.session_id != before.session_id:
                 comparison.pass_over("changed since it was graded")
             else:
-                comparison.add(before, under_the_same_word(after, before))
+                comparison.add(before, keep_override(after, before))
         case VanishedFile():
             comparison.add(before, examiner.redecide(before))
         case BusyFile():

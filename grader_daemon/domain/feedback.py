@@ -139,7 +139,7 @@ def standing(said: Iterable[Feedback]) -> Standing:
     )
 
 
-def laid_over(grade: Grade, said: Standing) -> Grade:
+def apply_override(grade: Grade, said: Standing) -> Grade:
     """Give a grade with what people say of it above what is automatic, whatever stood above it before."""
     bare = automatic(grade)
     completed, quality = said.completed, said.quality
@@ -156,7 +156,7 @@ def laid_over(grade: Grade, said: Standing) -> Grade:
     return bare
 
 
-def under_the_same_word(grade: Grade, before: Grade) -> Grade:
+def keep_override(grade: Grade, before: Grade) -> Grade:
     """Give a grade without people's word with the one above it that stands above the grade `before`."""
     if before.automatic_completed is not None:
         grade = msgspec.structs.replace(

@@ -9,7 +9,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import Analysis
 from grader_daemon.domain.calendar import day_of
-from grader_daemon.domain.feedback import automatic, under_the_same_word
+from grader_daemon.domain.feedback import automatic, keep_override
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session
@@ -112,7 +112,7 @@ class Grader:
             rules_version=redecided_version(grade.rules_version, self._policy),
             unsure=decision.unsure,
         )
-        return under_the_same_word(judged, grade)
+        return keep_override(judged, grade)
 
 
 def _with_model(reasons: Sequence[Reason], decision: Decision) -> Sequence[Reason]:

@@ -12,7 +12,7 @@ import tenacity
 from grader_daemon.errors import DeliveryError
 from grader_daemon.integrations.receivers import Receiver
 from grader_daemon.storage import Store
-from grader_daemon.storage.sqlite.outbox import Letter
+from grader_daemon.storage.sqlite.outbox import OutboxMessage
 
 _AT_ONCE = 10
 _TRIES = 3
@@ -46,42 +46,42 @@ class Delivery:
     def _serve(self, channel: str, receiver: Receiver, now: datetime) -> bool:
         """Send up to `_AT_ONCE` messages, until one fails; gives whether any was due."""
         for sent in range(_AT_ONCE):
-            letter = self._store.outbox.next(channel)
-            if letter is None or not _is_due(letter, now):
+            message = self._store.outbox.next(channel)
+            if message is None or not _is_due(message, now):
                 return sent > 0
-            if not self._send(letter, receiver):
+            if not self._send(message, receiver):
                 break
         return True
 
-    def _send(self, letter: Letter, receiver: Receiver) -> bool:
+    def _send(self, message: OutboxMessage, receiver: Receiver) -> bool:
         try:
-            self._patiently()(self._hand_over, letter, receiver)
+            self._patiently()(self._hand_over, message, receiver)
         except DeliveryError as error:
-            self._put_off(letter, str(error))
+            self._put_off(message, str(error))
             return False
         except Exception as error:  # noqa: BLE001  a bug of ours, told with its traceback; the others are served
             self._log.exception("job.crashed", job=self.name)
-            self._put_off(letter, f"{type(error).__name__}: {error}")
+            self._put_off(message, f"{type(error).__name__}: {error}")
             return False
         with self._store.transaction():
-            self._store.outbox.delivered(letter.number, self._clock())
+            self._store.outbox.delivered(message.number, self._clock())
         return True
 
-    def _hand_over(self, letter: Letter, receiver: Receiver) -> None:
-        receiver.send(letter.payload, delivery=letter.number, now=self._clock())
+    def _hand_over(self, message: OutboxMessage, receiver: Receiver) -> None:
+        receiver.send(message.payload, delivery=message.number, now=self._clock())
 
-    def _put_off(self, letter: Letter, error: str) -> None:
-        pause = _PAUSES[min(letter.attempts, len(_PAUSES) - 1)]
+    def _put_off(self, message: OutboxMessage, error: str) -> None:
+        pause = _PAUSES[min(message.attempts, len(_PAUSES) - 1)]
         self._log.warning(
             "delivery.failed",
-            delivery=letter.number,
-            channel=letter.channel,
+            delivery=message.number,
+            channel=message.channel,
             error=error,
-            attempts=letter.attempts + 1,
+            attempts=message.attempts + 1,
             retry_seconds=pause.total_seconds(),
         )
         with self._store.transaction():
-            self._store.outbox.failed(letter.number, error, again_at=self._clock() + pause)
+            self._store.outbox.failed(message.number, error, again_at=self._clock() + pause)
 
     def _patiently(self) -> tenacity.Retrying:
         return tenacity.Retrying(
@@ -92,6 +92,6 @@ class Delivery:
         )
 
 
-def _is_due(letter: Letter, now: datetime) -> bool:
-    """Is it time? A letter that is to wait for longer than any pause got its time from a clock that was wrong."""
-    return letter.next_at <= now or letter.next_at > now + _PAUSES[-1]
+def _is_due(message: OutboxMessage, now: datetime) -> bool:
+    """Is it time? A message that is to wait for longer than any pause got its time from a clock that was wrong."""
+    return message.next_at <= now or message.next_at > now + _PAUSES[-1]

@@ -14,7 +14,7 @@ from grader_daemon.storage.sqlite.rows import known_moment, to_text
 _MANY_ATTEMPTS = 8
 
 
-class Letter(msgspec.Struct, frozen=True, kw_only=True):
+class OutboxMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message to one receiver. `number` stays the same however often it is sent; `payload` is a JSON document.
 
     It is not to be sent before `next_at`.
@@ -41,7 +41,7 @@ class Outbox:
             (alert, event, channel, payload, to_text(now), to_text(now)),
         )
 
-    def next(self, channel: str) -> Letter | None:
+    def next(self, channel: str) -> OutboxMessage | None:
         """Give the oldest message of a channel that is not delivered; those after it wait for it.
 
         One that was tried many times stands back: it may be a message that its receiver will never take.
@@ -54,7 +54,9 @@ class Outbox:
         if not rows:
             return None
         number, payload, attempts, next_at = rows[0]
-        return Letter(number=number, channel=channel, payload=payload, attempts=attempts, next_at=known_moment(next_at))
+        return OutboxMessage(
+            number=number, channel=channel, payload=payload, attempts=attempts, next_at=known_moment(next_at)
+        )
 
     def waiting(self, channels: Iterable[str]) -> int:
         """How many messages of these channels are not delivered."""

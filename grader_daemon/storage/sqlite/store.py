@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from grader_daemon.domain.analysis import ErrorSign, Failure
-from grader_daemon.domain.feedback import NOTHING_SAID, Feedback, Said, laid_over
+from grader_daemon.domain.feedback import NOTHING_SAID, Feedback, Said, apply_override
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import BEHIND
@@ -145,7 +145,7 @@ class Store(Ledger):
         asked for again to count; None leaves `asked_again` as it is.
         """
         many = self.connection.executemany
-        grades = self._under_what_was_said(list({new.grade.session_id: new for new in grades}.values()))
+        grades = self._keep_overrides(list({new.grade.session_id: new for new in grades}.values()))
         session_ids = [new.grade.session_id for new in grades]
         replaced = self.stored(session_ids)
         told = {session_id for session_id, old in replaced.items() if old.loop_told}
@@ -200,7 +200,7 @@ class Store(Ledger):
         )
         self.list.update_verdicts([new.session_id for _, new in changes])
 
-    def give(self, said: Sequence[Said], *, now: datetime) -> list[Feedback]:
+    def add_feedback(self, said: Sequence[Said], *, now: datetime) -> list[Feedback]:
         """Keep what people say of graded sessions, of each once, and let it stand; call it inside a transaction.
 
         Raises:
@@ -211,22 +211,22 @@ class Store(Ledger):
             if each.session_id not in known or not known[each.session_id].detailed:
                 raise InputError(f"session {each.session_id!r} has no grade of this program to say anything of")
         given = [self.feedback.add(each, known[each.session_id], now=now) for each in said]
-        self._lay_over([old.grade for old in known.values()])
+        self._apply_overrides([old.grade for old in known.values()])
         return given
 
-    def _lay_over(self, grades: Sequence[Grade]) -> None:
+    def _apply_overrides(self, grades: Sequence[Grade]) -> None:
         """Let what people say now stand over stored grades, or what is automatic where nobody says anything more."""
         said = self.feedback.standing([grade.session_id for grade in grades])
-        laid = [laid_over(grade, said.get(grade.session_id, NOTHING_SAID)) for grade in grades]
+        laid = [apply_override(grade, said.get(grade.session_id, NOTHING_SAID)) for grade in grades]
         self.save_verdicts(list(zip(grades, laid, strict=True)))
 
-    def _under_what_was_said(self, grades: Sequence[NewGrade]) -> Sequence[NewGrade]:
+    def _keep_overrides(self, grades: Sequence[NewGrade]) -> Sequence[NewGrade]:
         """Give new grades with what people said of their sessions above them."""
         said = self.feedback.standing([new.grade.session_id for new in grades])
         if not said:
             return grades
         return [
-            msgspec.structs.replace(new, grade=laid_over(new.grade, said.get(new.grade.session_id, NOTHING_SAID)))
+            msgspec.structs.replace(new, grade=apply_override(new.grade, said.get(new.grade.session_id, NOTHING_SAID)))
             for new in grades
         ]
 

@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.domain.feedback import NOTHING_SAID, Feedback, Sampling, Standing, automatic, laid_over, standing
+from grader_daemon.domain.feedback import (
+    NOTHING_SAID,
+    Feedback,
+    Sampling,
+    Standing,
+    apply_override,
+    automatic,
+    standing,
+)
 from grader_daemon.domain.verdict import VerdictBy
 from tests.feedback_examples import feedback, withdrawal
 from tests.strategies import grade, scores
@@ -77,16 +85,16 @@ def test_only_what_stands_now_lies_over_a_grade(
 ) -> None:
     bare = grade(task_completed=completed, response_quality=quality, verdict_by=VerdictBy.MODEL)
 
-    once = laid_over(bare, standing(first))
+    once = apply_override(bare, standing(first))
 
-    assert laid_over(once, standing(second)) == laid_over(bare, standing(second))
-    assert automatic(once) == laid_over(once, NOTHING_SAID) == bare
+    assert apply_override(once, standing(second)) == apply_override(bare, standing(second))
+    assert automatic(once) == apply_override(once, NOTHING_SAID) == bare
 
 
 def test_a_word_on_completion_is_above_the_verdict_that_stays_known() -> None:
     bare = grade(task_completed=True, verdict_by=VerdictBy.MODEL)
 
-    laid = laid_over(bare, Standing(completed=NO))
+    laid = apply_override(bare, Standing(completed=NO))
 
     assert laid == msgspec.structs.replace(
         bare,
@@ -98,6 +106,6 @@ def test_a_word_on_completion_is_above_the_verdict_that_stays_known() -> None:
 
 
 def test_a_word_on_quality_leaves_the_verdict_automatic() -> None:
-    laid = laid_over(grade(response_quality=2), Standing(quality=GOOD))
+    laid = apply_override(grade(response_quality=2), Standing(quality=GOOD))
 
     assert laid == grade(response_quality=5, automatic_quality=2)

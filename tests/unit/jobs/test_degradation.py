@@ -581,7 +581,7 @@ def test_what_people_say_of_sessions_that_were_seen_is_no_drop(world: World, log
     world.run(at(15))
     before = (world.rows(), world.watched())
     with world.store.transaction():
-        world.store.give([said(each.session_id) for each in made], now=at(15))
+        world.store.add_feedback([said(each.session_id) for each in made], now=at(15))
     assert not world.run(at(15) + HOUR)
     assert (world.rows(), world.watched()) == before
     assert logs == []
@@ -591,7 +591,7 @@ def test_what_people_say_of_a_session_before_it_is_seen_counts(world: World) -> 
     world.phase(0, 10, good=10)
     world.session(at(10), session_id="judged")
     with world.store.transaction():
-        world.store.give([said("judged")], now=at(10))
+        world.store.add_feedback([said("judged")], now=at(10))
     world.run(at(10) + HOUR)
     seen = world.detector().seen
     assert (seen.sessions, "judged" in world.watched()) == (201, True)

@@ -595,7 +595,7 @@ def judge(world: World, *grades: Grade, completed: bool) -> None:
     """A person judges sessions that a review drew at random."""
     with world.store.transaction():
         words = [said(each.session_id, completed=completed, sampled=Sampling.RANDOM) for each in grades]
-        world.store.give(words, now=at(W47, 20))
+        world.store.add_feedback(words, now=at(W47, 20))
 
 
 def test_random_reviews_of_eight_weeks_check_the_completion_rate(world: World) -> None:
@@ -916,7 +916,7 @@ def test_a_person_says_of_an_outage_that_nothing_was_completed(world: World) -> 
     dead = [world.session(at(W47, 20), scored=False, tools=(), tool_calls=0) for _ in range(3)]
     with world.store.transaction():
         said = [Said(session_id=one.session_id, completed=False, by="me", source=FeedbackSource.LABEL) for one in dead]
-        world.store.give(said, now=at(W47, 21))
+        world.store.add_feedback(said, now=at(W47, 21))
     report = world.reports.report(week_of(W47), at(W47, 23))
 
     assert (report.completion_rate.now.value, report.completion_rate.now.sample) == (0.25, 4)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import Category, Failure, SessionState, Step
 from grader_daemon.domain.calendar import Span
-from grader_daemon.domain.feedback import NOTHING_SAID, FeedbackSource, Said, Sampling, laid_over, standing
+from grader_daemon.domain.feedback import NOTHING_SAID, FeedbackSource, Said, Sampling, apply_override, standing
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session import SkipReason
@@ -46,7 +46,7 @@ def save(store: Store, *made: Grade, digest: str = "d") -> None:
 
 def give(store: Store, *words: Said) -> None:
     with store.transaction():
-        store.give(words, now=NOW)
+        store.add_feedback(words, now=NOW)
 
 
 def undo(store: Store, session_id: str = SESSION_ID) -> None:
@@ -349,7 +349,7 @@ def test_reviews_of_a_week_are_counted_by_session(store: Store) -> None:
     save(store, *(grade(session_id=name) for name in "abcd"))
     review = {"source": FeedbackSource.REVIEW}
     with store.transaction():
-        store.give([said("a", **review)], now=NOW - HOUR)
+        store.add_feedback([said("a", **review)], now=NOW - HOUR)
     give(store, said("b", **review), said("c", **review), said("d"))
     give(store, said("b", completed=True, **review))
     undo(store, "c")
@@ -463,7 +463,7 @@ def test_rows_are_what_stands_over_what_is_automatic_and_sums_are_what_rows_give
             elif store.feedback.standing([name]).get(name, NOTHING_SAID).last is not None:
                 undo(store, name)
             for known, bare in automatic.items():
-                assert stored(store, known) == laid_over(bare, standing(store.feedback.history(known)))
+                assert stored(store, known) == apply_override(bare, standing(store.feedback.history(known)))
             assert sums(store) == counted_anew(store)
 
 

@@ -75,7 +75,7 @@ def test_what_a_person_says_is_on_the_list_at_once(store: Store) -> None:
     save(store, grade(session_id="a", task_completed=True), grade(session_id="b", task_completed=True))
 
     with store.transaction():
-        store.give([Said(session_id="a", completed=False, by="me", source=FeedbackSource.LABEL)], now=NOW)
+        store.add_feedback([Said(session_id="a", completed=False, by="me", source=FeedbackSource.LABEL)], now=NOW)
 
     assert ids(store, GradeFilter(completed=False)) == ["a"]
     assert ids(store, GradeFilter(verdict_by=VerdictBy.PERSON)) == ["a"]
@@ -100,7 +100,7 @@ def test_grades_of_an_earlier_version_are_put_on_the_list(store: Store, tmp_path
 def test_what_is_not_known_of_a_session_without_an_answer_is_not_listed(store: Store) -> None:
     save(store, grade(session_id="dead", scored=False), grade(session_id="judged", scored=False))
     with store.transaction():
-        store.give([Said(session_id="judged", completed=False, by="me", source=FeedbackSource.LABEL)], now=NOW)
+        store.add_feedback([Said(session_id="judged", completed=False, by="me", source=FeedbackSource.LABEL)], now=NOW)
 
     rows = store.rows("SELECT session_id, completed, efficiency, quality FROM session_list ORDER BY 1")
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from grader_daemon.errors import GraderError
 from grader_daemon.storage import Store
-from grader_daemon.storage.sqlite.outbox import Letter
+from grader_daemon.storage.sqlite.outbox import OutboxMessage
 from tests.strategies import NOW
 
 SECOND = timedelta(seconds=1)
@@ -29,13 +29,15 @@ def failed(store: Store, number: int, *, again_at: datetime = NOW, error: str = 
 
 
 def next_number(store: Store, channel: str = "webhook") -> int | None:
-    letter = store.outbox.next(channel)
-    return None if letter is None else letter.number
+    message = store.outbox.next(channel)
+    return None if message is None else message.number
 
 
 def test_a_message_waits_for_its_receiver_from_now_on(store: Store) -> None:
     put(store)
-    assert store.outbox.next("webhook") == Letter(number=1, channel="webhook", payload=PAYLOAD, attempts=0, next_at=NOW)
+    assert store.outbox.next("webhook") == OutboxMessage(
+        number=1, channel="webhook", payload=PAYLOAD, attempts=0, next_at=NOW
+    )
 
 
 def test_it_is_kept_with_the_alert_and_the_time(store: Store) -> None:
@@ -57,9 +59,9 @@ def test_the_oldest_of_a_channel_comes_first_whatever_the_clock_said(store: Stor
     for number in range(3):
         put(store, payload=str(number), now=NOW - number * SECOND)
     given = []
-    while (letter := store.outbox.next("webhook")) is not None:
-        given.append(letter.payload)
-        delivered(store, letter.number)
+    while (message := store.outbox.next("webhook")) is not None:
+        given.append(message.payload)
+        delivered(store, message.number)
     assert given == ["0", "1", "2"]
     assert next_number(store, "command") == 1
 
@@ -69,7 +71,7 @@ def test_a_message_that_failed_stays_the_next_with_its_number_and_counts_the_tri
     put(store)
     failed(store, 1, again_at=NOW + SECOND)
     failed(store, 1, again_at=NOW + HOUR)
-    assert store.outbox.next("webhook") == Letter(
+    assert store.outbox.next("webhook") == OutboxMessage(
         number=1, channel="webhook", payload=PAYLOAD, attempts=2, next_at=NOW + HOUR
     )
     assert store.rows("SELECT last_error FROM alert_outbox WHERE id = 1") == [("nobody there",)]

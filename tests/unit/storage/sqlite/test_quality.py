@@ -264,7 +264,7 @@ def test_a_disagreement_is_settled_by_a_word_on_completion(
     answer(store, quality, digest=digest)
     answer(store, quality, digest=digest)
     with store.transaction():
-        store.give([Said(session_id="s1", by="me", source=FeedbackSource.LABEL, **word)], now=NOW)
+        store.add_feedback([Said(session_id="s1", by="me", source=FeedbackSource.LABEL, **word)], now=NOW)
 
     assert store.quality.settled(since=0, by=1.5) == int(is_settled)
     assert store.quality.settled(since=1, by=1.5) == 0
@@ -275,7 +275,7 @@ def test_a_word_that_is_taken_back_settles_nothing(store: Store) -> None:
     answer(store, 4.5)
     with store.transaction():
         said = Said(session_id="s1", by="me", source=FeedbackSource.LABEL, completed=True)
-        [given] = store.give([said], now=NOW)
-        store.give([Said(session_id="s1", by="me", source=FeedbackSource.LABEL, withdraws=given.id)], now=NOW)
+        [given] = store.add_feedback([said], now=NOW)
+        store.add_feedback([Said(session_id="s1", by="me", source=FeedbackSource.LABEL, withdraws=given.id)], now=NOW)
 
     assert store.quality.settled(since=0, by=1.5) == 0
