@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         UngradableError,
     )
     from grader_daemon.integrations.scorers import QualityScorer
-    from grader_daemon.pipeline.record import Happened, Recorded
+    from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
     from grader_daemon.settings import Settings
     from grader_daemon.sources.discovery import FoundFile
     from grader_daemon.storage.maintenance.backup import Backup
@@ -93,7 +93,8 @@ __all__ = [
     "GraderError",
     "GradingResult",
     "Group",
-    "Happened",
+    "IngestOutcome",
+    "IngestResult",
     "InputError",
     "IssueState",
     "Label",
@@ -105,7 +106,6 @@ __all__ = [
     "QualityCheck",
     "QualityScorer",
     "Reason",
-    "Recorded",
     "RegradeDiff",
     "ReviewItem",
     "Sampling",
@@ -201,9 +201,9 @@ _HOMES = {
     ),
     "integrations.scorers": ("QualityScorer",),
     "sources.discovery": ("FoundFile",),
-    "pipeline.record": (
-        "Happened",
-        "Recorded",
+    "pipeline.commit": (
+        "IngestOutcome",
+        "IngestResult",
     ),
     "settings": ("Settings",),
     "storage.maintenance.backup": ("Backup",),

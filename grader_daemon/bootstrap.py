@@ -165,14 +165,14 @@ def make_ingest(
     Raises:
         ConfigurationError: the rules file is wrong.
     """
+    from grader_daemon.pipeline.commit import Commit
     from grader_daemon.pipeline.helper_process import HelperProcess
     from grader_daemon.pipeline.ingest import Ingest
-    from grader_daemon.pipeline.record import Recorder
 
     examiner = make_examiner(settings, make_policy(settings, store))
     return Ingest(
         examiner=examiner,
-        recorder=Recorder(
+        recorder=Commit(
             store,
             retry_pauses=tuple(timedelta(seconds=seconds) for seconds in settings.retry_seconds),
             asked_again_within=timedelta(hours=examiner.rules.people.asked_again_hours),

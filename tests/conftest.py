@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, configuration, settings
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.verdict import CompletionPolicy
+from grader_daemon.pipeline.commit import Commit
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.record import Recorder
 from grader_daemon.rules import load_rules
 from grader_daemon.storage import Store
 from tests.strategies import NOW, document
@@ -87,7 +87,7 @@ def ingest(examiner: Examiner, store: Store, clock: Clock, bugs: list[tuple[str,
     """From path to row."""
     return Ingest(
         examiner=examiner,
-        recorder=Recorder(store, retry_pauses=PAUSES, asked_again_within=timedelta(2)),
+        recorder=Commit(store, retry_pauses=PAUSES, asked_again_within=timedelta(2)),
         store=store,
         clock=clock,
         on_bug=lambda path, error: bugs.append((path, error)),

@@ -34,9 +34,9 @@ from grader_daemon.integrations.scorers import QualityScorer, as_scorer
 from grader_daemon.patterns.review import choose
 from grader_daemon.pipeline.absence import stamps
 from grader_daemon.pipeline.backfill import backfill, backfill_in_processes, regrade
+from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
 from grader_daemon.pipeline.examine import Examiner, GradedFile, SkippedFile, TroubledFile
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.record import Happened, Recorded
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.rules import load_rules
 from grader_daemon.sources.discovery import FoundFile, Walk, named_files
@@ -177,7 +177,7 @@ class SelfGrader(CalibrationKeeper):
             advance=advance,
         )
 
-    def regrade(self, paths: str | Iterable[str], *, jobs: int = 1) -> Iterator[list[Recorded]]:
+    def regrade(self, paths: str | Iterable[str], *, jobs: int = 1) -> Iterator[list[IngestResult]]:
         """Grade files again, whatever made their grades; yields what came of each batch when it is saved.
 
         For `jobs` above 1 see `backfill`. Nothing is done that is not asked for: go through what it yields.
@@ -193,7 +193,7 @@ class SelfGrader(CalibrationKeeper):
             clock=bootstrap.utc_now,
         )
 
-    def backfill(self, files: Sequence[FoundFile], *, jobs: int = 1) -> Iterator[list[Recorded]]:
+    def backfill(self, files: Sequence[FoundFile], *, jobs: int = 1) -> Iterator[list[IngestResult]]:
         """Grade many files in `jobs` processes; yields what came of each batch when it is saved.
 
         Further processes import the program that starts them: for `jobs` above 1 it must be guarded, as for
@@ -319,8 +319,8 @@ class SelfGrader(CalibrationKeeper):
         """For helper processes: they get the policy as a value."""
         return partial(bootstrap.make_examiner, self.settings, bootstrap.make_policy(self.settings, self._store))
 
-    def _ingest_all(self, paths: list[str]) -> list[Recorded]:
-        recorded: list[Recorded] = []
+    def _ingest_all(self, paths: list[str]) -> list[IngestResult]:
+        recorded: list[IngestResult] = []
         with self._lock:
             while paths:
                 some, done = self._ingest.ingest(paths, within_seconds=float("inf"))
@@ -333,19 +333,19 @@ class SelfGrader(CalibrationKeeper):
         skipped: list[tuple[str, str]] = []
         errors: list[tuple[str, str]] = []
         for recorded in self._ingest_all(files):
-            match recorded.happened:
-                case Happened.GRADED | Happened.UNCHANGED:
+            match recorded.outcome:
+                case IngestOutcome.GRADED | IngestOutcome.UNCHANGED:
                     self._collect_stored(recorded, grades, skipped)
-                case Happened.SKIPPED:
+                case IngestOutcome.SKIPPED:
                     skipped.append((recorded.path, recorded.reason or "skipped"))
-                case Happened.BUSY:
+                case IngestOutcome.BUSY:
                     errors.append((recorded.path, "the file is being written to; try again when it is quiet"))
                 case _:
                     errors.append((recorded.path, recorded.reason or "the file is gone"))
         return GradingResult(grades=grades, skipped=skipped, errors=errors, trust=self.trust())
 
     def _collect_stored(
-        self, recorded: Recorded, grades: list[tuple[int | None, Grade]], skipped: list[tuple[str, str]]
+        self, recorded: IngestResult, grades: list[tuple[int | None, Grade]], skipped: list[tuple[str, str]]
     ) -> None:
         """Give what the database has now: an unchanged file keeps the grade, or the skip, that it had."""
         entry = self._store.ledger_entry(ledger_path(recorded.path))

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import click
 
-from grader_daemon import Happened, Recorded
+from grader_daemon import IngestOutcome, IngestResult
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, asks, json_option, since_options
@@ -16,7 +16,7 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import count
 
-_TROUBLE = (Happened.QUARANTINED, Happened.RETRY_SCHEDULED, Happened.UNRECORDED)
+_TROUBLE = (IngestOutcome.QUARANTINED, IngestOutcome.RETRY_SCHEDULED, IngestOutcome.UNRECORDED)
 
 
 @click.command("backfill")
@@ -36,38 +36,38 @@ def command(*, grader: SelfGrader, since: datetime | None, jobs: int, dry_run: b
     if dry_run:
         _list_files([file.path for file in files], as_json=as_json)
         return 1 if missing else 0
-    happened = graded_with_progress("Grading", len(files), grader.backfill(files, jobs=jobs))
-    tell_happened(happened, as_json=as_json)
-    return 1 if missing or is_trouble(happened) else 0
+    outcomes = graded_with_progress("Grading", len(files), grader.backfill(files, jobs=jobs))
+    tell_outcomes(outcomes, as_json=as_json)
+    return 1 if missing or is_trouble(outcomes) else 0
 
 
-def graded_with_progress(title: str, total: int, batches: Iterable[Sequence[Recorded]]) -> Counter[Happened]:
+def graded_with_progress(title: str, total: int, batches: Iterable[Sequence[IngestResult]]) -> Counter[IngestOutcome]:
     """Go through what comes of each batch, with a progress bar; whoever stops it is told how far it came."""
-    happened: Counter[Happened] = Counter()
+    outcomes: Counter[IngestOutcome] = Counter()
     try:
         with output.progress(title, total) as advance:
             for recorded in batches:
-                happened.update(each.happened for each in recorded)
+                outcomes.update(each.outcome for each in recorded)
                 advance(len(recorded))
     except KeyboardInterrupt:
-        done = happened.total()
+        done = outcomes.total()
         output.error(f"Stopped: {done:,} of {total:,} files are done and saved. Start it again for the rest.")
         raise
-    return happened
+    return outcomes
 
 
-def tell_happened(happened: Counter[Happened], *, as_json: bool) -> None:
+def tell_outcomes(outcomes: Counter[IngestOutcome], *, as_json: bool) -> None:
     """Say how many files came to what."""
-    counts = sorted(happened.items())
+    counts = sorted(outcomes.items())
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, "files": dict(counts)})
     else:
         output.line(", ".join(f"{number} {what.replace('_', ' ')}" for what, number in counts) or "Nothing to do.")
 
 
-def is_trouble(happened: Counter[Happened]) -> bool:
+def is_trouble(outcomes: Counter[IngestOutcome]) -> bool:
     """Is there a file that could not be graded?"""
-    return any(happened[each] for each in _TROUBLE)
+    return any(outcomes[each] for each in _TROUBLE)
 
 
 def _list_files(paths: Sequence[str], *, as_json: bool) -> None:

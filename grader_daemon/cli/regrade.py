@@ -10,7 +10,7 @@ import msgspec
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.backfill import graded_with_progress, is_trouble, tell_happened
+from grader_daemon.cli.backfill import graded_with_progress, is_trouble, tell_outcomes
 from grader_daemon.cli.options import Whole, asks, json_option, since_options
 from grader_daemon.domain.difference import ColumnChange, GradeChange, RegradeDiff
 from grader_daemon.domain.schema import SCHEMA_VERSION
@@ -64,9 +64,9 @@ def command(
 
 
 def _regrade(grader: SelfGrader, paths: list[str], *, jobs: int, as_json: bool) -> int:
-    happened = graded_with_progress("Grading again", len(paths), grader.regrade(paths, jobs=jobs))
-    tell_happened(happened, as_json=as_json)
-    return 1 if is_trouble(happened) else 0
+    outcomes = graded_with_progress("Grading again", len(paths), grader.regrade(paths, jobs=jobs))
+    tell_outcomes(outcomes, as_json=as_json)
+    return 1 if is_trouble(outcomes) else 0
 
 
 def _show_diff(grader: SelfGrader, since: datetime | None, rules: Path | None, *, as_json: bool) -> None:

@@ -149,7 +149,7 @@ class Service:
         finally:
             self._shut_down()
             if once:
-                self._log.info("run.finished", seconds=round(monotonic() - began, 1), **self._worker.happened)
+                self._log.info("run.finished", seconds=round(monotonic() - began, 1), **self._worker.outcomes)
 
     def _make_worker(self, ingest: Ingest) -> Worker:
         return Worker(

@@ -16,8 +16,8 @@ from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.errors import StoreError, StoreReplacedError
+from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.record import Happened, Recorded
 
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 15.0
@@ -74,7 +74,7 @@ class Worker:
         self._told = False
         self.unrecorded: set[str] = set()
         """Files that a bug of ours keeps out of the ledger."""
-        self.happened: Counter[str] = Counter()
+        self.outcomes: Counter[str] = Counter()
         """What came of files so far, and of graded ones their outcomes; whole once the thread has ended."""
 
     def start(self, *, poison_file: str | None) -> None:
@@ -160,15 +160,15 @@ class Worker:
         if self._told:
             self._log.info("intake.resumed", level="notice", seconds=round(seconds, 1), tries=self._tries)
 
-    def _tell(self, recorded: Recorded) -> None:
+    def _tell(self, recorded: IngestResult) -> None:
         log, path = self._log, recorded.path
-        self.happened[recorded.happened] += 1
-        match recorded.happened:
-            case Happened.GRADED:
+        self.outcomes[recorded.outcome] += 1
+        match recorded.outcome:
+            case IngestOutcome.GRADED:
                 self._tell_grade(recorded)
-            case Happened.SKIPPED:
+            case IngestOutcome.SKIPPED:
                 log.info("session.skipped", path=path, reason=recorded.reason, session_id=recorded.session_id)
-            case Happened.RETRY_SCHEDULED:
+            case IngestOutcome.RETRY_SCHEDULED:
                 log.warning(
                     "session.retry_scheduled",
                     path=path,
@@ -176,20 +176,20 @@ class Worker:
                     attempts=recorded.attempts,
                     retry_at=recorded.retry_at,
                 )
-            case Happened.QUARANTINED:
+            case IngestOutcome.QUARANTINED:
                 log.error("session.quarantined", path=path, error=recorded.reason, attempts=recorded.attempts)
-            case Happened.BUSY:
+            case IngestOutcome.BUSY:
                 self._on_busy(path)
-            case Happened.UNRECORDED:  # told by `worker.failed`
+            case IngestOutcome.UNRECORDED:  # told by `worker.failed`
                 self.unrecorded.add(path)
-            case Happened.UNCHANGED | Happened.VANISHED:
-                log.debug("session.unchanged", path=path, happened=recorded.happened)
+            case IngestOutcome.UNCHANGED | IngestOutcome.VANISHED:
+                log.debug("session.unchanged", path=path, happened=recorded.outcome)
 
-    def _tell_grade(self, recorded: Recorded) -> None:
+    def _tell_grade(self, recorded: IngestResult) -> None:
         grade = recorded.grade
         if grade is None:
             return
-        self.happened[_outcome(grade)] += 1
+        self.outcomes[_outcome(grade)] += 1
         self._log.info(
             "session.graded",
             session_id=grade.session_id,

@@ -16,9 +16,9 @@ from datetime import datetime
 import msgspec
 
 from grader_daemon.errors import UngradableError
+from grader_daemon.pipeline.commit import IngestResult
 from grader_daemon.pipeline.examine import Examined, Examiner
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.record import Recorded
 from grader_daemon.pipeline.trouble import examine_any
 
 _DIED = (
@@ -33,7 +33,7 @@ _examine: Callable[[str], Examined] | None = None
 """Set in every helper process when it starts."""
 
 
-def backfill(paths: Sequence[str], ingest: Ingest, *, batch: int) -> Iterator[list[Recorded]]:
+def backfill(paths: Sequence[str], ingest: Ingest, *, batch: int) -> Iterator[list[IngestResult]]:
     """Ingest `paths` in this process, `batch` to a transaction."""
     for start in range(0, len(paths), batch):
         recorded, _ = ingest.ingest(paths[start : start + batch], within_seconds=float("inf"))
@@ -42,7 +42,7 @@ def backfill(paths: Sequence[str], ingest: Ingest, *, batch: int) -> Iterator[li
 
 def regrade(
     paths: Sequence[str], ingest: Ingest, *, batch: int, clock: Callable[[], datetime]
-) -> Iterator[list[Recorded]]:
+) -> Iterator[list[IngestResult]]:
     """Examine `paths` in this process, also what is graded as it is, and save `batch` to a transaction."""
     for start in range(0, len(paths), batch):
         now = clock()
@@ -58,7 +58,7 @@ def backfill_in_processes(
     jobs: int,
     make_examiner: Callable[[], Examiner],
     clock: Callable[[], datetime],
-) -> Iterator[list[Recorded]]:
+) -> Iterator[list[IngestResult]]:
     """Examine `paths` in `jobs` processes and save here, one chunk to a transaction.
 
     `make_examiner` and `clock` are called in the helper processes, so they must be picklable.

@@ -11,9 +11,9 @@ import tenacity
 from grader_daemon.domain.ledger import LedgerEntry, ledger_path
 from grader_daemon.errors import StoreBusyError, StoreError
 from grader_daemon.pipeline.absence import still_settled
+from grader_daemon.pipeline.commit import Commit, IngestOutcome, IngestResult
 from grader_daemon.pipeline.examine import Examined, Examiner, TroubledFile
 from grader_daemon.pipeline.helper_process import HelperProcess
-from grader_daemon.pipeline.record import Happened, Recorded, Recorder
 from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON, OnBug, bug_with, examine_any, trouble_with
 from grader_daemon.storage import Store
 
@@ -35,7 +35,7 @@ class Ingest:
         self,
         *,
         examiner: Examiner,
-        recorder: Recorder,
+        recorder: Commit,
         store: Store,
         clock: Callable[[], datetime],
         on_file: Callable[[str], None] = lambda _: None,
@@ -56,7 +56,7 @@ class Ingest:
         self._on_bug = on_bug
         self._helper = helper
 
-    def ingest(self, paths: Sequence[str], *, within_seconds: float) -> tuple[list[Recorded], int]:
+    def ingest(self, paths: Sequence[str], *, within_seconds: float) -> tuple[list[IngestResult], int]:
         """Ingest from the front of `paths` for as long as `within_seconds` allows, then save in one transaction.
 
         Returns:
@@ -96,19 +96,19 @@ class Ingest:
         if self._helper is not None:
             self._helper.end()
 
-    def count_crash(self, path: str) -> Recorded:
+    def count_crash(self, path: str) -> IngestResult:
         """Count a failed attempt for a file: we died while we read it."""
         trouble = trouble_with(path, ENDED_THE_DAEMON, hope=True)
         recorded = self.save_examined([trouble])[0]
         self._on_file("")
         return recorded
 
-    def save_examined(self, examined: Sequence[Examined]) -> list[Recorded]:
+    def save_examined(self, examined: Sequence[Examined]) -> list[IngestResult]:
         """Write what others have examined; see `save`."""
         known = self._store.ledger_entries([each.path for each in examined])
         return self.save([(each, known.get(each.path)) for each in examined])
 
-    def save(self, gathered: Sequence[Gathered]) -> list[Recorded]:
+    def save(self, gathered: Sequence[Gathered]) -> list[IngestResult]:
         """Write many in one transaction, and each in its own if one of them cannot be written.
 
         A database that another program holds is waited for.
@@ -123,7 +123,7 @@ class Ingest:
         except Exception:  # noqa: BLE001  whose fault it is shows when each is saved alone, and is told then
             return [self._save_alone(examined, known) for examined, known in gathered]
 
-    def _save_alone(self, examined: Examined, known: LedgerEntry | None) -> Recorded:
+    def _save_alone(self, examined: Examined, known: LedgerEntry | None) -> IngestResult:
         try:
             return self._save_patiently([(examined, known)])[0]
         except StoreError:
@@ -132,16 +132,16 @@ class Ingest:
             self._on_bug(examined.path, error)
             return self._put_aside(bug_with(examined.path, error), known)
 
-    def _put_aside(self, trouble: TroubledFile, known: LedgerEntry | None) -> Recorded:
+    def _put_aside(self, trouble: TroubledFile, known: LedgerEntry | None) -> IngestResult:
         try:
             return self._save_patiently([(trouble, known)])[0]
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001  told with its traceback
             self._on_bug(trouble.path, error)
-            return Recorded(path=trouble.path, happened=Happened.UNRECORDED, reason=trouble.error)
+            return IngestResult(path=trouble.path, outcome=IngestOutcome.UNRECORDED, reason=trouble.error)
 
-    def _save_patiently(self, gathered: Sequence[Gathered]) -> list[Recorded]:
+    def _save_patiently(self, gathered: Sequence[Gathered]) -> list[IngestResult]:
         patiently = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(StoreBusyError),
             stop=tenacity.stop_after_delay(_BUSY_PATIENCE_SECONDS),
@@ -150,7 +150,7 @@ class Ingest:
         )
         return patiently(self._save_once, gathered)
 
-    def _save_once(self, gathered: Sequence[Gathered]) -> list[Recorded]:
+    def _save_once(self, gathered: Sequence[Gathered]) -> list[IngestResult]:
         now = self._clock()
         with self._store.transaction():
             return self._recorder.record(gathered, now=now, redecide=self.examiner.redecide)

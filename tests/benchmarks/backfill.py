@@ -30,8 +30,8 @@ from pathlib import Path
 import orjson
 
 from grader_daemon import bootstrap
+from grader_daemon.pipeline.commit import IngestOutcome
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.record import Happened
 from grader_daemon.settings import load_settings
 from tests.benchmarks.machine import (
     add_folder_option,
@@ -116,7 +116,7 @@ def _ingest(ingest: Ingest, paths: Sequence[str]) -> None:
     done = 0
     while done < len(paths):
         recorded, covered = ingest.ingest(paths[done : done + BATCH], within_seconds=3600)
-        wrong = [one for one in recorded if one.happened is not Happened.GRADED]
+        wrong = [one for one in recorded if one.outcome is not IngestOutcome.GRADED]
         if wrong:
             raise SystemExit(f"not graded, so nothing is measured: {wrong[0]}")
         done += covered

@@ -1,4 +1,4 @@
-"""Recorded writes of a real agent, played back into a running daemon: the grades must be those of the final files.
+"""IngestResult writes of a real agent, played back into a running daemon: the grades must be those of the final files.
 
 The traces are inotify logs of Hermes at work. Each is played step by step as it was seen (a temporary file is created,
 grows, is closed and renamed; request dumps are written in place), all of them side by side, with the time compressed.

@@ -19,9 +19,9 @@ from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.grading import Grader
+from grader_daemon.pipeline.commit import Commit
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.record import Recorder
 from grader_daemon.sources.decoding import companion, parse, recognise
 from grader_daemon.storage import GradeFilter, Store
 from tests.conftest import MAX_BYTES, Clock
@@ -301,7 +301,7 @@ def ingest_all(paths: list[str], *, batch: int, rules: Rules, store: Store) -> N
     examiner = Examiner(rules, CompletionPolicy(), zone=UTC, idle=timedelta(days=36500), limits=Limits(bytes=MAX_BYTES))
     ingest = Ingest(
         examiner=examiner,
-        recorder=Recorder(store, retry_pauses=(timedelta(1),), asked_again_within=timedelta(2)),
+        recorder=Commit(store, retry_pauses=(timedelta(1),), asked_again_within=timedelta(2)),
         store=store,
         clock=clock,
     )

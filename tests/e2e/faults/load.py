@@ -20,9 +20,9 @@ import apsw
 
 from grader_daemon.bootstrap import make_policy
 from grader_daemon.domain.limits import Limits
+from grader_daemon.pipeline.commit import Commit, IngestOutcome
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.record import Happened, Recorder
 from grader_daemon.rules import load_rules
 from grader_daemon.settings import load_settings
 from grader_daemon.sources.discovery import Walk
@@ -169,13 +169,13 @@ def undisturbed(folder: Path) -> dict[str, Row]:
         with closing(Store(database, host=gethostname())) as store:
             ingest = Ingest(
                 examiner=Examiner(load_rules(), policy, zone=UTC, idle=_IDLE, limits=Limits()),
-                recorder=Recorder(store, retry_pauses=(), asked_again_within=timedelta(2)),
+                recorder=Commit(store, retry_pauses=(), asked_again_within=timedelta(2)),
                 store=store,
                 clock=now,
             )
             paths = sorted(file.path for file in Walk(str(folder)))
-            happened = {each.happened for each in ingest.ingest(paths, within_seconds=inf)[0]}
-            assert happened <= {Happened.GRADED, Happened.SKIPPED}
+            happened = {each.outcome for each in ingest.ingest(paths, within_seconds=inf)[0]}
+            assert happened <= {IngestOutcome.GRADED, IngestOutcome.SKIPPED}
         return _grades(database)
 
 

@@ -21,9 +21,9 @@ import grader_daemon
 from grader_daemon import (
     Grade,
     GraderError,
-    Happened,
+    IngestOutcome,
+    IngestResult,
     InputError,
-    Recorded,
     SelfGrader,
     Session,
     StoredGrade,
@@ -90,7 +90,7 @@ def test_a_single_text_is_one_folder(tmp_path: Path) -> None:
 def test_a_single_text_is_one_path(grader: SelfGrader, write_session: SessionWriter) -> None:
     path = write_session(MESSAGES)
     assert len(grader.grade_paths(path).grades) == 1
-    assert [each.happened for batch in grader.regrade(path) for each in batch] == [Happened.GRADED]
+    assert [each.outcome for batch in grader.regrade(path) for each in batch] == [IngestOutcome.GRADED]
 
 
 def test_a_folder_is_no_session_file(grader: SelfGrader, write_session: SessionWriter) -> None:
@@ -196,7 +196,7 @@ def test_a_result_is_a_dictionary_all_the_way_down() -> None:
     assert found["score"] == made.score
     assert {type(value) for value in found.values()} <= {str, int, float, bool, type(None), tuple, datetime}
     assert json.loads(json.dumps(found, default=str))["session_id"] == made.session_id
-    assert as_dict(Recorded(path="/s", happened=Happened.BUSY))["happened"] == "busy"
+    assert as_dict(IngestResult(path="/s", outcome=IngestOutcome.BUSY))["outcome"] == "busy"
 
 
 def test_results_are_a_frame_where_pandas_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +221,7 @@ print("begins", flush=True)
 with SelfGrader(db_path=sys.argv[1] + "/grades.db", watch_roots=sys.argv[1] + "/sessions") as grader:
     for batch in grader.backfill(grader.ungraded_files()):
         pass
-    print([each.happened.value for batch in grader.regrade(grader.graded_files()) for each in batch])
+    print([each.outcome.value for batch in grader.regrade(grader.graded_files()) for each in batch])
     print(len(grader.check_quality(lambda session, grade: 1.0)))
 """
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon import Happened, Recorded, SelfGrader
+from grader_daemon import IngestOutcome, IngestResult, SelfGrader
 from tests.conftest import SessionWriter
 from tests.strategies import json_answer, json_user
 from tests.unit.cli.conftest import Run
@@ -57,8 +57,8 @@ def test_whoever_stops_it_is_told_how_far_it_came(
     (home / "sessions" / "session_a.json").touch()
     (home / "sessions" / "session_b.json").touch()
 
-    def interrupted(*_: object, **__: object) -> Iterator[list[Recorded]]:
-        yield [Recorded(path="a", happened=Happened.GRADED)]
+    def interrupted(*_: object, **__: object) -> Iterator[list[IngestResult]]:
+        yield [IngestResult(path="a", outcome=IngestOutcome.GRADED)]
         raise KeyboardInterrupt
 
     monkeypatch.setattr(SelfGrader, command[0], interrupted)

@@ -6,8 +6,8 @@ import pytest
 
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.pipeline.absence import absences, compare, is_gone
+from grader_daemon.pipeline.commit import IngestOutcome
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.record import Happened
 from grader_daemon.storage import GradeFilter, Store
 from grader_daemon.storage.sqlite.ledger import UngradedFile
 from tests.conftest import SessionWriter
@@ -53,7 +53,7 @@ def test_a_file_moved_there_and_back_is_read_again_though_it_is_as_it_was(
     again = [file for absence in absences(store, [path.parent.parent]) for file in absence.again]
     (recorded,), _ = ingest.ingest(again, within_seconds=60)
 
-    assert recorded.happened is Happened.GRADED
+    assert recorded.outcome is IngestOutcome.GRADED
     assert [stored.grade.session_file for stored in store.grades(GradeFilter())] == [str(path)]
 
 

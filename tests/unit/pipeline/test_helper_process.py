@@ -14,10 +14,10 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.pipeline import helper_process
+from grader_daemon.pipeline.commit import IngestOutcome
 from grader_daemon.pipeline.examine import BusyFile, Examined, Examiner, TroubledFile
 from grader_daemon.pipeline.helper_process import LARGE_BYTES, HelperProcess
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.record import Happened
 from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON
 from tests.conftest import IDLE, SessionWriter
 from tests.misbehaving import Deadly, Endless, Wrong
@@ -199,7 +199,7 @@ def test_ingest_hands_a_large_file_over(
     monkeypatch.setattr(helper_process, "LARGE_BYTES", 100)
     monkeypatch.setattr(ingest, "_helper", helper)
     [recorded], _ = ingest.ingest([write_session(TURN)], within_seconds=60)
-    assert recorded.happened is Happened.GRADED
+    assert recorded.outcome is IngestOutcome.GRADED
     assert running(helper) is not None
 
     ingest.close()

@@ -23,9 +23,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.verdict import CompletionPolicy
+from grader_daemon.pipeline.commit import Commit
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.record import Recorder
 from grader_daemon.rules import load_rules
 from grader_daemon.storage import GradeFilter, Store
 from tests.strategies import NOW, document, json_answer, json_round, json_user
@@ -78,7 +78,7 @@ class Grading:
         self.store.connection.execute("PRAGMA synchronous = OFF")
         self._ingest = Ingest(
             examiner=_EXAMINER,
-            recorder=Recorder(self.store, retry_pauses=(), asked_again_within=timedelta(0)),
+            recorder=Commit(self.store, retry_pauses=(), asked_again_within=timedelta(0)),
             store=self.store,
             clock=lambda: NOW,
         )

@@ -15,9 +15,9 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import StoreError
 from grader_daemon.pipeline.backfill import backfill
+from grader_daemon.pipeline.commit import IngestOutcome
 from grader_daemon.pipeline.examine import BusyFile, Examiner, GradedFile, VanishedFile
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.record import Happened
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.sources.reading import stamp_of
 from grader_daemon.storage import GradeFilter, NewGrade, Store
@@ -145,7 +145,7 @@ def store(tmp_path: Path) -> Iterator[Choosy]:
     opened.close()
 
 
-GRADED, QUARANTINED, UNRECORDED = Happened.GRADED, Happened.QUARANTINED, Happened.UNRECORDED
+GRADED, QUARANTINED, UNRECORDED = IngestOutcome.GRADED, IngestOutcome.QUARANTINED, IngestOutcome.UNRECORDED
 
 
 def test_a_session_that_cannot_be_saved_is_put_aside_alone(
@@ -154,7 +154,7 @@ def test_a_session_that_cannot_be_saved_is_put_aside_alone(
     paths = [write_session(TURN, session_id=f"s{number}") for number in range(3)]
     store.sessions = "s1"
     recorded, taken = ingest.ingest(paths, within_seconds=60)
-    assert (taken, [one.happened for one in recorded]) == (3, [GRADED, QUARANTINED, GRADED])
+    assert (taken, [one.outcome for one in recorded]) == (3, [GRADED, QUARANTINED, GRADED])
     assert recorded[1].reason == f"internal error: OverflowError: {BUG}"
     assert [path for path, _ in bugs] == [paths[1]]
     assert store.file_counts() == {"graded": 2, "dead": 1}
@@ -166,7 +166,7 @@ def test_a_file_that_has_no_row_whatever_is_tried_is_told_and_the_others_have_th
     paths = [write_session(TURN, session_id=f"s{number}") for number in range(3)]
     store.files = paths[1]
     recorded, taken = ingest.ingest(paths, within_seconds=60)
-    assert (taken, [one.happened for one in recorded]) == (3, [GRADED, UNRECORDED, GRADED])
+    assert (taken, [one.outcome for one in recorded]) == (3, [GRADED, UNRECORDED, GRADED])
     assert {path for path, _ in bugs} == {paths[1]}
     assert store.file_counts() == {"graded": 2}
 
@@ -177,7 +177,7 @@ def test_a_backfill_goes_on_after_a_file_that_cannot_be_saved(
     paths = [write_session(TURN, session_id=f"s{number}") for number in range(5)]
     store.sessions = "s0"
     recorded = [one for some in backfill(paths, ingest, batch=2) for one in some]
-    assert [one.happened for one in recorded] == [QUARANTINED, *[GRADED] * 4]
+    assert [one.outcome for one in recorded] == [QUARANTINED, *[GRADED] * 4]
 
 
 def test_a_value_that_the_database_refuses_is_the_bug_of_one_file(
@@ -190,7 +190,7 @@ def test_a_value_that_the_database_refuses_is_the_bug_of_one_file(
         " BEGIN SELECT raise(ABORT, 'no'); END"
     )
     recorded, _ = ingest.ingest(paths, within_seconds=60)
-    assert [one.happened for one in recorded] == [QUARANTINED, GRADED]
+    assert [one.outcome for one in recorded] == [QUARANTINED, GRADED]
 
 
 class Clumsy(Examiner):
@@ -206,7 +206,7 @@ def test_a_file_that_cannot_be_examined_is_put_aside(
     path = write_session(TURN)
     ingest.examiner = Clumsy(examiner.rules, CompletionPolicy(), zone=None, idle=timedelta(1), limits=Limits())
     [recorded], _ = ingest.ingest([path], within_seconds=60)
-    assert (recorded.happened, recorded.reason) == (QUARANTINED, f"internal error: ZeroDivisionError: {BUG}")
+    assert (recorded.outcome, recorded.reason) == (QUARANTINED, f"internal error: ZeroDivisionError: {BUG}")
     assert store.file_stamp(path) == stamp_of(os.lstat(path))
 
 
@@ -216,6 +216,6 @@ def test_tries_are_counted_on_where_others_examine(ingest: Ingest, clock: Clock,
     seen = []
     for _ in range(3):
         [recorded] = ingest.save_examined([ingest.examiner.examine(path, now=clock.now)])
-        seen.append((recorded.happened, recorded.attempts))
+        seen.append((recorded.outcome, recorded.attempts))
     assert len(PAUSES) == 2
-    assert seen == [(Happened.RETRY_SCHEDULED, 1), (Happened.RETRY_SCHEDULED, 2), (QUARANTINED, 3)]
+    assert seen == [(IngestOutcome.RETRY_SCHEDULED, 1), (IngestOutcome.RETRY_SCHEDULED, 2), (QUARANTINED, 3)]

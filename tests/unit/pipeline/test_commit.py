@@ -12,8 +12,8 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.ledger import FileState
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy
+from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.record import Happened, Recorded
 from grader_daemon.storage import GradeFilter, Store
 from tests.conftest import PAUSES, Clock, SessionWriter
 from tests.priors import any_model
@@ -27,7 +27,7 @@ LONGEST = timedelta(days=365)
 DOUBTER = CompletionPolicy(by=VerdictBy.MODEL, model=any_model(intercept=-1.0))
 
 
-def take(ingest: Ingest, path: str) -> Recorded:
+def take(ingest: Ingest, path: str) -> IngestResult:
     """Ingest one file."""
     (recorded,), _ = ingest.ingest([path], within_seconds=60)
     return recorded
@@ -57,12 +57,12 @@ def test_pauses_grow_and_then_the_file_is_given_up(
     seen = []
     for _ in range(3):
         recorded = take(ingest, path)
-        seen.append((recorded.happened, recorded.attempts, recorded.retry_at and recorded.retry_at - clock.now))
+        seen.append((recorded.outcome, recorded.attempts, recorded.retry_at and recorded.retry_at - clock.now))
         clock.now += timedelta(minutes=1)
     assert seen == [
-        (Happened.RETRY_SCHEDULED, 1, PAUSES[0]),
-        (Happened.RETRY_SCHEDULED, 2, PAUSES[1]),
-        (Happened.QUARANTINED, 3, None),
+        (IngestOutcome.RETRY_SCHEDULED, 1, PAUSES[0]),
+        (IngestOutcome.RETRY_SCHEDULED, 2, PAUSES[1]),
+        (IngestOutcome.QUARANTINED, 3, None),
     ]
     assert state_of(store, path) == (FileState.DEAD, "the JSON stops before its end")
 
@@ -78,7 +78,7 @@ def test_a_file_in_trouble_is_due_when_its_pause_is_over(
 
 def test_without_hope_a_file_is_given_up_at_once(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
     recorded = take(ingest, write_session(content=b"Dear diary"))
-    assert (recorded.happened, recorded.reason) == (Happened.QUARANTINED, "not JSON")
+    assert (recorded.outcome, recorded.reason) == (IngestOutcome.QUARANTINED, "not JSON")
     assert store.due_paths(NOW + timedelta(days=99), longest_pause=LONGEST, limit=9) == []
 
 
@@ -90,7 +90,7 @@ def test_a_file_is_alive_again_when_its_content_changes(
     for _ in range(tries):
         take(ingest, path)
     write_session(TURN)
-    assert take(ingest, path).happened is Happened.GRADED
+    assert take(ingest, path).outcome is IngestOutcome.GRADED
     assert state_of(store, path) == (FileState.GRADED, None)
 
 
@@ -100,13 +100,13 @@ def test_tries_are_counted_anew_when_the_content_changes(ingest: Ingest, write_s
         take(ingest, path)
     write_session(content=BROKEN + b" ")
     recorded = take(ingest, path)
-    assert (recorded.happened, recorded.attempts) == (Happened.RETRY_SCHEDULED, 1)
+    assert (recorded.outcome, recorded.attempts) == (IngestOutcome.RETRY_SCHEDULED, 1)
 
 
 def test_what_cannot_be_looked_at_is_never_given_up(ingest: Ingest, tmp_path: Path) -> None:
     path = str(tmp_path / f"session_{'x' * 300}.json")
-    happened = {take(ingest, path).happened for _ in range(5)}
-    assert happened == {Happened.RETRY_SCHEDULED}
+    happened = {take(ingest, path).outcome for _ in range(5)}
+    assert happened == {IngestOutcome.RETRY_SCHEDULED}
 
 
 def test_a_grade_outlives_trouble_with_its_file(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
@@ -124,7 +124,7 @@ def test_a_vanished_file_keeps_its_grade_and_is_not_due(
     path = write_session(OPEN_TURN)
     take(ingest, path)
     os.unlink(path)
-    assert take(ingest, path).happened is Happened.VANISHED
+    assert take(ingest, path).outcome is IngestOutcome.VANISHED
     assert list(graded_files(store)) == [SESSION_ID]
     assert store.due_paths(NOW + timedelta(days=99), longest_pause=LONGEST, limit=9) == []
 
@@ -135,12 +135,12 @@ def test_a_name_that_is_no_text_is_given_up_and_the_batch_goes_on(
     odd = os.fsdecode(os.fsencode(tmp_path) + b"/session_\xff.json")
     Path(odd).write_bytes(document(TURN))
     recorded, taken = ingest.ingest([odd, write_session(TURN)], within_seconds=60)
-    assert (taken, [one.happened for one in recorded]) == (2, [Happened.QUARANTINED, Happened.GRADED])
+    assert (taken, [one.outcome for one in recorded]) == (2, [IngestOutcome.QUARANTINED, IngestOutcome.GRADED])
     assert state_of(store, f"{tmp_path}/session_\\xff.json")[0] == FileState.DEAD
 
 
 def test_a_vanished_name_that_is_no_text_is_no_failure(ingest: Ingest, tmp_path: Path) -> None:
-    assert take(ingest, os.fsdecode(os.fsencode(tmp_path) + b"/session_\xff.json")).happened is Happened.VANISHED
+    assert take(ingest, os.fsdecode(os.fsencode(tmp_path) + b"/session_\xff.json")).outcome is IngestOutcome.VANISHED
 
 
 # -- the same session twice --------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def test_ingesting_twice_is_ingesting_once(ingest: Ingest, store: Store, write_s
     first = take(ingest, path)
     before = store.grades(GradeFilter())
     second = take(ingest, path)
-    assert (first.happened, second.happened) == (Happened.GRADED, Happened.UNCHANGED)
+    assert (first.outcome, second.outcome) == (IngestOutcome.GRADED, IngestOutcome.UNCHANGED)
     assert store.grades(GradeFilter()) == before
 
 
@@ -159,7 +159,7 @@ def test_a_touched_file_is_not_graded_again(ingest: Ingest, store: Store, write_
     path = write_session(TURN)
     take(ingest, path)
     os.utime(path, (NOW.timestamp() + 9, NOW.timestamp() + 9))
-    assert take(ingest, path).happened is Happened.UNCHANGED
+    assert take(ingest, path).outcome is IngestOutcome.UNCHANGED
     stamp = store.file_stamp(path)
     assert stamp is not None
     assert stamp.mtime_ns == os.stat(path).st_mtime_ns
@@ -179,7 +179,7 @@ def test_a_copied_file_is_a_copy(copied: str, ingest: Ingest, store: Store, writ
     take(ingest, write_session(TURN))
     copy = write_session(TURN, folder=copied)
     recorded = take(ingest, copy)
-    assert (recorded.happened, recorded.reason, recorded.session_id) == (Happened.SKIPPED, "copy", SESSION_ID)
+    assert (recorded.outcome, recorded.reason, recorded.session_id) == (IngestOutcome.SKIPPED, "copy", SESSION_ID)
     assert graded_files(store) == {SESSION_ID: f"sessions/session_{SESSION_ID}.json"}
 
 
@@ -204,7 +204,7 @@ def test_a_copy_that_is_touched_is_the_one_written_later(
     for path in (old, copy):
         take(ingest, path)
     os.utime(copy, (NOW.timestamp() + 16, NOW.timestamp() + 16))
-    assert take(ingest, copy).happened is Happened.GRADED
+    assert take(ingest, copy).outcome is IngestOutcome.GRADED
     assert state_of(store, old) == (FileState.SKIPPED, "copy")
 
 
@@ -243,7 +243,7 @@ def test_a_moved_file_takes_over(ingest: Ingest, store: Store, write_session: Se
     take(ingest, old)
     new = write_session(TURN, folder="moved")
     os.unlink(old)
-    assert take(ingest, new).happened is Happened.GRADED
+    assert take(ingest, new).outcome is IngestOutcome.GRADED
     assert graded_files(store) == {SESSION_ID: f"moved/session_{SESSION_ID}.json"}
     assert state_of(store, old)[0] == FileState.SKIPPED
 
@@ -318,7 +318,7 @@ def test_superseded_links_are_told(ingest: Ingest, write_session: SessionWriter)
     first, second = chain(write_session, 2)
     take(ingest, first)
     recorded = take(ingest, second)
-    assert (recorded.happened, recorded.fallen) == (Happened.GRADED, (("link0", "superseded"),))
+    assert (recorded.outcome, recorded.fallen) == (IngestOutcome.GRADED, (("link0", "superseded"),))
 
 
 def test_a_superseded_link_is_not_due_again(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
@@ -382,7 +382,7 @@ def test_another_policy_grades_a_file_again(ingest: Ingest, store: Store, write_
     path = write_session(TURN)
     take(ingest, path)
     version = with_policy(ingest, DOUBTER)
-    assert take(ingest, path).happened is Happened.GRADED
+    assert take(ingest, path).outcome is IngestOutcome.GRADED
     [stored] = store.grades(GradeFilter())
     assert (stored.grade.task_completed, stored.grade.rules_version) == (False, version)
 
@@ -417,10 +417,10 @@ def test_a_file_that_is_gone_changes_nothing_under_the_same_policy(
     take(ingest, path)
     before = store.grades(GradeFilter())
     os.unlink(path)
-    assert take(ingest, path).happened is Happened.VANISHED
+    assert take(ingest, path).outcome is IngestOutcome.VANISHED
     assert store.grades(GradeFilter()) == before
 
 
 def test_a_file_that_nobody_knows_may_be_gone(ingest: Ingest, store: Store, tmp_path: Path) -> None:
-    assert take(ingest, str(tmp_path / "session_never.json")).happened is Happened.VANISHED
+    assert take(ingest, str(tmp_path / "session_never.json")).outcome is IngestOutcome.VANISHED
     assert store.grades(GradeFilter()) == []

@@ -28,7 +28,7 @@ from grader_daemon.pipeline.examine import (
 from grader_daemon.storage import NewGrade, Store
 
 
-class Happened(StrEnum):
+class IngestOutcome(StrEnum):
     """What a file's ingest came to."""
 
     GRADED = "graded"
@@ -41,7 +41,7 @@ class Happened(StrEnum):
     UNRECORDED = "unrecorded"
 
 
-class Recorded(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class IngestResult(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One ingest as it is told to people.
 
     An `UNRECORDED` file could not even be put aside, by a bug of ours: the next scan finds it again.
@@ -50,7 +50,7 @@ class Recorded(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """
 
     path: str
-    happened: Happened
+    outcome: IngestOutcome
     grade: Grade | None = None
     reason: str | None = None
     session_id: str | None = None
@@ -60,7 +60,7 @@ class Recorded(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     loop_risk: bool = False
 
 
-class Recorder:
+class Commit:
     """Writes ingests; the pauses between tries of a troubled file grow along `retry_pauses`.
 
     A request is asked again when a session of it begins within `asked_again_within` after another one has ended.
@@ -77,7 +77,7 @@ class Recorder:
         *,
         now: datetime,
         redecide: Callable[[Grade], Grade],
-    ) -> list[Recorded]:
+    ) -> list[IngestResult]:
         """Write many ingests, each with the file's ledger row before; call it inside `Store.transaction`.
 
         `redecide` gives the grade of a session whose file cannot be read any more, as it would be judged now.
@@ -120,7 +120,7 @@ class _Batch:
         self._regraded: set[str] = set()
         """Sessions that have a grade in the database."""
 
-    def record(self, gathered: Sequence[tuple[Examined, LedgerEntry | None]]) -> list[Recorded]:
+    def record(self, gathered: Sequence[tuple[Examined, LedgerEntry | None]]) -> list[IngestResult]:
         """Write many ingests."""
         new = [examined.identity for examined, _ in gathered if isinstance(examined, GradedFile)]
         self._related = self._store.rivals.related(new)
@@ -137,7 +137,7 @@ class _Batch:
         self._related = None
         self._redecide_unreadable()
 
-    def _record(self, examined: Examined, known: LedgerEntry | None) -> Recorded:
+    def _record(self, examined: Examined, known: LedgerEntry | None) -> IngestResult:
         """Gather the rows of one ingest."""
         match examined:
             case GradedFile():
@@ -148,13 +148,13 @@ class _Batch:
                 return self._record_trouble(examined, known)
             case UnchangedFile():
                 self._store.restamp(examined.path, examined.stamp)
-                return Recorded(path=examined.path, happened=Happened.UNCHANGED)
+                return IngestResult(path=examined.path, outcome=IngestOutcome.UNCHANGED)
             case VanishedFile():
                 self._store.forget_retry(examined.path)
                 self._unreadable.append(examined.path)
-                return Recorded(path=examined.path, happened=Happened.VANISHED)
+                return IngestResult(path=examined.path, outcome=IngestOutcome.VANISHED)
             case BusyFile():
-                return Recorded(path=examined.path, happened=Happened.BUSY)
+                return IngestResult(path=examined.path, outcome=IngestOutcome.BUSY)
         assert_never(examined)
 
     def _redecide_unreadable(self) -> None:
@@ -165,7 +165,7 @@ class _Batch:
             redecided = [(grade, self._redecide(grade)) for grade in stored]
             self._store.save_verdicts([(old, new) for old, new in redecided if old != new])
 
-    def _record_grade(self, examined: GradedFile) -> Recorded:
+    def _record_grade(self, examined: GradedFile) -> IngestResult:
         identity = examined.identity
         before = self._standing(identity.session_id)
         elsewhere = before.file if before is not None and before.file != identity.file else None
@@ -211,7 +211,7 @@ class _Batch:
         told = gathered is not None and gathered.loop_told
         return not told and not self._store.was_loop_told(grade.session_id)
 
-    def _gather_grade(self, examined: GradedFile, fallen: tuple[Fallen, ...]) -> Recorded:
+    def _gather_grade(self, examined: GradedFile, fallen: tuple[Fallen, ...]) -> IngestResult:
         grade, identity = examined.grade, examined.identity
         loop_risk = self._is_new_loop_risk(grade)
         self._gathered.add(identity)
@@ -227,9 +227,9 @@ class _Batch:
             look_again_at=examined.look_again_at,
             rules_version=grade.rules_version,
         )
-        return Recorded(
+        return IngestResult(
             path=examined.path,
-            happened=Happened.GRADED,
+            outcome=IngestOutcome.GRADED,
             grade=grade,
             session_id=grade.session_id,
             fallen=fallen,
@@ -263,14 +263,14 @@ class _Batch:
         for path in self._skipped.get(identity.session_id, ()):
             self._entries[path] = msgspec.structs.replace(self._entries[path], look_again_at=self._now)
 
-    def _record_loss(self, examined: GradedFile, reason: SkipReason) -> Recorded:
+    def _record_loss(self, examined: GradedFile, reason: SkipReason) -> IngestResult:
         """The session is graded from another file, or goes on in one."""
         skipped = Skipped(reason, examined.grade.session_id)
         return self._record_skip(
             SkippedFile(path=examined.path, stamp=examined.stamp, digest=examined.digest, skipped=skipped)
         )
 
-    def _record_skip(self, examined: SkippedFile) -> Recorded:
+    def _record_skip(self, examined: SkippedFile) -> IngestResult:
         skipped = examined.skipped
         self._gather_skipped(
             LedgerEntry(
@@ -282,15 +282,15 @@ class _Batch:
                 reason=skipped.reason,
             )
         )
-        return Recorded(
-            path=examined.path, happened=Happened.SKIPPED, reason=skipped.reason, session_id=skipped.session_id
+        return IngestResult(
+            path=examined.path, outcome=IngestOutcome.SKIPPED, reason=skipped.reason, session_id=skipped.session_id
         )
 
     def _gather_skipped(self, entry: LedgerEntry) -> None:
         self._entries[entry.path] = entry
         self._skipped[entry.session_id].add(entry.path)
 
-    def _record_trouble(self, examined: TroubledFile, known: LedgerEntry | None) -> Recorded:
+    def _record_trouble(self, examined: TroubledFile, known: LedgerEntry | None) -> IngestResult:
         """Try again after a growing pause while that can help; then the file is dead until its content changes."""
         tried = known.attempts if known is not None and known.stamp == examined.stamp else 0
         attempts = tried + 1
@@ -308,9 +308,9 @@ class _Batch:
         )
         self._entries[examined.path] = entry
         self._unreadable.append(examined.path)
-        return Recorded(
+        return IngestResult(
             path=examined.path,
-            happened=Happened.RETRY_SCHEDULED if again else Happened.QUARANTINED,
+            outcome=IngestOutcome.RETRY_SCHEDULED if again else IngestOutcome.QUARANTINED,
             reason=examined.error,
             attempts=attempts,
             retry_at=retry_at,
