@@ -1,0 +1,140 @@
+"""The page of commands: what each is for, how it is called, and its help as it prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType
+
+import click
+
+from grader_daemon.cli import program
+from tests.reference.blocks import table
+
+_WIDTH = 100
+_PROGRAM = "grader-daemon"
+
+EXAMPLES = MappingProxyType(
+    {
+        "run": ("run", "run --once", "run --watch-root ~/.hermes --log-level debug"),
+        "grade": ("grade session_20261121_220804_6c9c9d.json", "grade --dry-run --json ~/.timmy/sessions"),
+        "forget": ("forget ~/.timmy/sessions/session_broken.json",),
+        "backfill": ("backfill", "backfill --since 7d --jobs 2", "backfill --dry-run"),
+        "regrade": ("regrade", "regrade --all --since 7d --jobs 2", "regrade --diff --rules my-rules.toml"),
+        "status": ("status", "status --json"),
+        "doctor": ("doctor", "doctor --repair"),
+        "backup": ("backup grades.bak", "backup ~/backups --keep 7"),
+        "restore": ("restore grades.bak",),
+        "list": (
+            "list",
+            "list --since 7d --not-completed --sort quality --reverse",
+            "list --tool terminal --error permission_denied -o csv",
+        ),
+        "export": ("export --since 2026-11-01", "export -o ndjson"),
+        "show": ("show 20261122_000625", "show 20261122_000625 --transcript", "show 20261122_000625 --around 7"),
+        "why": ("why 20261122_000625",),
+        "label": (
+            "label 20261122_000625 --completed no --note 'wrong file'",
+            "label 20261122_000625 --undo",
+            "label --csv labels.csv",
+            "label --list",
+        ),
+        "review": ("review", "review -n 10"),
+        "summary": ("", "summary -d 30", "summary --json"),
+        "patterns": ("patterns", "patterns -d 30 --json"),
+        "errors": (
+            "errors list",
+            "errors show 1-3f",
+            "errors resolve 1-3f",
+            "errors ignore 1-3f",
+            "errors reopen 1-3f",
+        ),
+        "report": ("report", "report --week 2026-W47 --format html --out week.html"),
+        "alerts": (
+            "alerts",
+            "alerts --exit-code",
+            "alerts show 3",
+            "alerts ack 3 --note 'the mirror was down'",
+            "alerts silence 3 --for 12h",
+            "alerts test",
+        ),
+        "calibrate": ("calibrate --dry-run", "calibrate"),
+        "calibration": ("calibration show", "calibration train sessions --labels labels.csv --out prior.json"),
+        "service": ("service install", "service status", "service logs -f -p warning", "service uninstall"),
+        "config": (
+            "config show",
+            "config path",
+            "config check",
+            "config set quiet_seconds 3",
+            "config unset quiet_seconds",
+        ),
+        "completion": ("completion bash",),
+        "help": ("help errors show",),
+        "version": ("version",),
+        "demo": ("demo",),
+    }
+)
+"""How each command is called, without the name of the program; a test has click read all of them."""
+
+
+def overview() -> str:
+    """Return the table of all commands."""
+    ctx = _context(program, None, _PROGRAM)
+    return table(
+        ("command", "is for"),
+        [(f"[`{_PROGRAM} {name}`](#{_anchor(name)})", _purpose(command)) for name, command in _below(ctx)],
+    )
+
+
+def details() -> str:
+    """Return each command with examples and its help, and those of its own commands."""
+    ctx = _context(program, None, _PROGRAM)
+    return "\n\n".join(
+        "\n\n".join([f"## {_PROGRAM} {name}", _examples(name), *_helps(command, ctx, name)])
+        for name, command in _below(ctx)
+    )
+
+
+def names() -> list[tuple[str, ...]]:
+    """Return the names of all commands, and of the commands of groups behind that of the group."""
+    ctx = _context(program, None, _PROGRAM)
+    found: list[tuple[str, ...]] = []
+    for name, command in _below(ctx):
+        found.append((name,))
+        found += [(name, inner) for inner, _ in _below(_context(command, ctx, name))]
+    return found
+
+
+def _helps(command: click.Command, parent: click.Context, name: str) -> Iterator[str]:
+    ctx = _context(command, parent, name)
+    yield _block("text", ctx.get_help())
+    for inner, its_command in _below(ctx):
+        yield f"### {ctx.command_path} {inner}"
+        yield _block("text", _context(its_command, ctx, inner).get_help())
+
+
+def _below(ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
+    if isinstance(ctx.command, click.Group):
+        for name in ctx.command.list_commands(ctx):
+            command = ctx.command.get_command(ctx, name)
+            assert command is not None
+            yield name, command
+
+
+def _context(command: click.Command, parent: click.Context | None, name: str) -> click.Context:
+    return click.Context(command, parent=parent, info_name=name, terminal_width=_WIDTH, **command.context_settings)
+
+
+def _purpose(command: click.Command) -> str:
+    return (command.help or "").split("\n\n")[0].replace("\n", " ").replace("    ", "").strip()
+
+
+def _anchor(name: str) -> str:
+    return f"{_PROGRAM}-{name}"
+
+
+def _examples(name: str) -> str:
+    return _block("sh", "\n".join(f"{_PROGRAM} {example}".rstrip() for example in EXAMPLES[name]))
+
+
+def _block(language: str, text: str) -> str:
+    return f"```{language}\n{text}\n```"
