@@ -10,7 +10,7 @@ import msgspec
 from grader_daemon.analysis.claims import Note, weigh_claims
 from grader_daemon.analysis.features import Trace, features_of
 from grader_daemon.analysis.session_state import is_answer, is_cut_off, read_tail
-from grader_daemon.analysis.tool_calls import Deed
+from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.analysis.tool_calls.failure_trail import UNNAMED_TOOL, FailureTrail
 from grader_daemon.analysis.tool_calls.outcomes import Verdict, VerdictReader
 from grader_daemon.analysis.tool_calls.probes import KindReader
@@ -23,7 +23,7 @@ from grader_daemon.redaction import Redactor, redactor_of
 
 _SUCCESS = Outcome.SUCCESS
 _OTHER_TOOL = "other"
-_NOT_CALLED = Deed(None, None)
+_NOT_CALLED = CallView(None, None)
 _QUESTION_TAIL = 40
 _CLOSERS = " \t\r\n*_`\"')]”’"
 
@@ -108,10 +108,10 @@ class Analyzer:
         for index, message in enumerate(messages):
             role = message.role
             if role == TOOL:
-                deed = walk.deed_of(message)
-                verdict = judge(deed.tool, message.text, deed)
-                walk.see_result(index, message, verdict, deed)
-                walk.notes.append((index, deed, verdict.outcome))
+                call = walk.call_of(message)
+                verdict = judge(call.tool, message.text, call)
+                walk.see_result(index, message, verdict, call)
+                walk.notes.append((index, call, verdict.outcome))
             elif role == ASSISTANT:
                 walk.see_answer(index, message)
             elif role == USER:
@@ -142,7 +142,7 @@ class _Walk:
     refused: bool = False
     interrupted: bool = False
     notes: list[Note] = field(default_factory=list)
-    calls: dict[str, Deed] = field(default_factory=dict)
+    calls: dict[str, CallView] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     called: dict[str, int] = field(default_factory=dict)
     trace: Trace = field(default_factory=Trace)
@@ -186,29 +186,29 @@ class _Walk:
         if not calls:
             self.trace.note_answer(message)
             return
-        deeds = [self.see_call(call) for call in calls]
-        self.trace.note_answer(message, deeds)
+        views = [self.see_call(call) for call in calls]
+        self.trace.note_answer(message, views)
         self.tool_calls += len(calls)
         if self.trail.errors:
-            self.trail.see_calls(deeds[0], self.known_as(deeds[0].tool), call_id=calls[0].id)
+            self.trail.see_calls(views[0], self.known_as(views[0].tool), call_id=calls[0].id)
 
-    def see_call(self, call: ToolCall) -> Deed:
+    def see_call(self, call: ToolCall) -> CallView:
         """One of the calls of an assistant message."""
-        deed = Deed(call.tool, call)
-        tool = self.known_as(deed.tool)
+        view = CallView(call.tool, call)
+        tool = self.known_as(call.tool)
         if tool:
             self.called[tool] = self.called.get(tool, 0) + 1
             if call.id:
-                self.calls[call.id] = deed
-        return deed
+                self.calls[call.id] = view
+        return view
 
-    def deed_of(self, message: Message) -> Deed:
+    def call_of(self, message: Message) -> CallView:
         """Give the call that a result answers; where the two name different tools, the result knows better."""
-        deed = self.calls.get(message.tool_call_id or "", _NOT_CALLED)
-        tool = message.name or message.tool_name or deed.tool
-        return deed if tool == deed.tool else Deed(tool, deed.call)
+        call = self.calls.get(message.tool_call_id or "", _NOT_CALLED)
+        tool = message.name or message.tool_name or call.tool
+        return call if tool == call.tool else CallView(tool, call.wire)
 
-    def see_result(self, index: int, message: Message, verdict: Verdict, deed: Deed) -> None:
+    def see_result(self, index: int, message: Message, verdict: Verdict, call: CallView) -> None:
         """Errors in a row: a success ends the row; what was not executed, and a probe, neither end nor lengthen it.
 
         Calls that a guard against loops refused are no errors, and look like a loop as errors do.
@@ -221,7 +221,7 @@ class _Walk:
         if outcome is _SUCCESS:
             self.run = self.stuck = 0
             if has_failed:
-                self._see_recovery(index, deed)
+                self._see_recovery(index, call)
         elif outcome is Outcome.GUARDED:
             self._see_no_progress(index)
         elif outcome is Outcome.REFUSED:
@@ -229,23 +229,23 @@ class _Walk:
         elif outcome is Outcome.INTERRUPTED:
             self.interrupted = True
         elif verdict.category is not None:
-            self._see_failure(index, verdict, verdict.category, deed)
+            self._see_failure(index, verdict, verdict.category, call)
 
-    def _see_recovery(self, index: int, deed: Deed) -> None:
-        self.trail.see_success(self.known_as(deed.tool), deed)
+    def _see_recovery(self, index: int, call: CallView) -> None:
+        self.trail.see_success(self.known_as(call.tool), call)
         if self.recovery_index is None:
             self.recovery_index = index
 
-    def _see_failure(self, index: int, verdict: Verdict, category: Category, deed: Deed) -> None:
+    def _see_failure(self, index: int, verdict: Verdict, category: Category, call: CallView) -> None:
         if self.kinds is None:
             self.kinds = KindReader(self.messages, self.calls, self.failed)
         self.failed.add(index)
-        tool = self.known_as(deed.tool)
-        if self.kinds.kind_of(index, verdict, deed) is FailureKind.PROBE:
-            self.trail.add_probe(index, tool, category=category, deed=deed)
+        tool = self.known_as(call.tool)
+        if self.kinds.kind_of(index, verdict, call) is FailureKind.PROBE:
+            self.trail.add_probe(index, tool, category=category, call=call)
             self.trace.forgive()
             return
-        self.trail.add(index, tool, category=category, deed=deed, said=verdict.said)
+        self.trail.add(index, tool, category=category, call=call, said=verdict.said)
         self.recovery_index = None
         self.run += 1
         self.longest_run = max(self.longest_run, self.run)

@@ -13,7 +13,7 @@ from typing import Final
 
 from grader_daemon.analysis.claims.read_only_commands import only_looks
 from grader_daemon.analysis.claims.subjects import basename
-from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, Deed, Purpose
+from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, CallView, Purpose
 from grader_daemon.domain.analysis import Outcome
 from grader_daemon.domain.session import Message
 
@@ -42,7 +42,7 @@ _WORKED: Final = {
 }
 """By outcome, whether the call did what it is there for; of the others it is not known."""
 
-Note = tuple[int, Deed, Outcome]
+Note = tuple[int, CallView, Outcome]
 """One tool result as the analysis saw it: its place, its call, how it went."""
 
 
@@ -95,7 +95,7 @@ class Record:
     def has_shell(self) -> bool:
         """Was a shell or an interpreter given a command?"""
         notes = self._notes[-MOST_TRIES:]
-        return any(deed.command for _, deed, _ in notes if deed.purpose is Purpose.RUN)
+        return any(call.command for _, call, _ in notes if call.purpose is Purpose.RUN)
 
     @cached_property
     def could_act(self) -> bool:
@@ -116,13 +116,13 @@ class Record:
     def reaches_out(self) -> bool:
         """Was a tool of another server called, which may do more than its name says?"""
         return any(
-            (deed.tool or "").startswith(_OF_SERVER) and deed.purpose not in HARMLESS for _, deed, _ in self._notes
+            (call.tool or "").startswith(_OF_SERVER) and call.purpose not in HARMLESS for _, call, _ in self._notes
         )
 
     def mentions(self, name: str) -> bool:
         """Does a name stand in any call or result? Where calls are missing, it may."""
         return not self.is_whole or any(
-            name in deed.text or name in self._messages[index].text for index, deed, _ in self._notes
+            name in call.text or name in self._messages[index].text for index, call, _ in self._notes
         )
 
     def said(self, tried: Try, characters: int) -> str:
@@ -130,21 +130,21 @@ class Record:
         return self._messages[tried.index].text[-characters:].replace("\\n", "\n")
 
     def _try(self, note: Note) -> Try:
-        index, deed, outcome = note
-        purpose = deed.purpose
+        index, call, outcome = note
+        purpose = call.purpose
         path = command = ""
         if purpose not in HARMLESS:
-            path = deed.path or ""
-            command = "" if path and purpose is Purpose.WRITE else deed.command
+            path = call.path or ""
+            command = "" if path and purpose is Purpose.WRITE else call.command
         return Try(
             index=index,
-            words=deed.words,
+            words=call.words,
             purpose=purpose,
             worked=self._worked(index, outcome, purpose),
             command=command[:_EXAMINED_COMMAND],
-            is_code=bool(command) and deed.is_code,
+            is_code=bool(command) and call.is_code,
             path=path,
-            arguments=deed.text,
+            arguments=call.text,
         )
 
     def _worked(self, index: int, outcome: Outcome, purpose: Purpose) -> bool | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from grader_daemon.analysis.features.words import each_plain, ends, numbers, output
-from grader_daemon.analysis.tool_calls import Deed, Purpose
+from grader_daemon.analysis.tool_calls import CallView, Purpose
 from grader_daemon.domain.analysis import Failure, Outcome
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal
@@ -47,18 +47,18 @@ class Trace:
     """The last messages of each kind, in the order in which they came."""
 
     answers: deque[Message] = field(default_factory=lambda: deque(maxlen=_MOST_ANSWERS))
-    calls: deque[Deed] = field(default_factory=lambda: deque(maxlen=_MOST_CALLS))
+    calls: deque[CallView] = field(default_factory=lambda: deque(maxlen=_MOST_CALLS))
     results: deque[tuple[Message, Outcome]] = field(default_factory=lambda: deque(maxlen=_MOST_RESULTS))
     people: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_PEOPLE))
     count_answers: int = 0
     count_people: int = 0
 
-    def note_answer(self, message: Message, deeds: Sequence[Deed] = ()) -> None:
+    def note_answer(self, message: Message, calls: Sequence[CallView] = ()) -> None:
         """Note a message of the agent, with its calls."""
         self.count_answers += 1
         self.answers.append(message)
-        if deeds:
-            self.calls.extend(deeds[-_MOST_CALLS:])
+        if calls:
+            self.calls.extend(calls[-_MOST_CALLS:])
 
     def note_person(self, said: str) -> None:
         """Note what a person said."""
@@ -140,7 +140,7 @@ def scene_of(
     shown = ends(answer, _ANSWER_REACH).replace("’", "'")
     asked = ends(request or "", _REQUEST_REACH)
     bodies = _bodies(list(trace.results))
-    arguments = [deed.text for deed in trace.calls]
+    arguments = [call.text for call in trace.calls]
     answer_plain, request_plain, *others = each_plain(
         [
             *(shown, asked),
@@ -221,5 +221,5 @@ def _beginnings(arguments: list[str]) -> list[str]:
     ]
 
 
-def _call(deed: Deed, arguments: str) -> Call:
-    return Call(deed.tool or "", ends(arguments, _ARGUMENTS_REACH), len(arguments), deed.effect)
+def _call(call: CallView, arguments: str) -> Call:
+    return Call(call.tool or "", ends(arguments, _ARGUMENTS_REACH), len(arguments), call.effect)

@@ -29,7 +29,7 @@ _INTO_FILES: Final = ("<<", " > ", " >> ", "sed -i")
 _VERBS: Final = {Purpose.WRITE: "edit", Purpose.READ: "read"}
 
 
-class _Given(msgspec.Struct, frozen=True):
+class _Arguments(msgspec.Struct, frozen=True):
     """The arguments that say what a call does; all others are skipped, unbuilt."""
 
     command: object = None
@@ -45,10 +45,10 @@ class _Given(msgspec.Struct, frozen=True):
     directory: object = None
 
 
-_NOTHING_GIVEN = _Given()
+_NO_ARGUMENTS = _Arguments()
 
 
-class Aim(NamedTuple):
+class Operation(NamedTuple):
     """Who acts, how, and on what, so that the same thing is known when it is done again; None where that is not known.
 
     Reading and writing a file is the same by whatever tool; a shell command is known by its family; any other call by
@@ -60,18 +60,18 @@ class Aim(NamedTuple):
     target: str | None = None
 
 
-class Deed(msgspec.Struct, eq=False, gc=False):
+class CallView(msgspec.Struct, eq=False, gc=False):
     """One call of `tool`, which its result may know by another name than the call; no call where the file has none."""
 
     tool: str | None
-    call: ToolCall | None
-    _read: _Given | None = None
+    wire: ToolCall | None
+    _read: _Arguments | None = None
     _written: str | None = None
 
     @property
     def arguments(self) -> str | dict[str, object] | None:
         """What it was given; None where the file does not say."""
-        return self.call.arguments if self.call is not None else None
+        return self.wire.arguments if self.wire is not None else None
 
     @property
     def text(self) -> str:
@@ -116,7 +116,7 @@ class Deed(msgspec.Struct, eq=False, gc=False):
         if not holds_any(arguments, _SHELL_COMMANDS):
             return None
         given = self._given
-        return broken_command(arguments) if given is _NOTHING_GIVEN else as_command(given.command or given.cmd)
+        return broken_command(arguments) if given is _NO_ARGUMENTS else as_command(given.command or given.cmd)
 
     @property
     def family(self) -> str | None:
@@ -153,13 +153,13 @@ class Deed(msgspec.Struct, eq=False, gc=False):
         named = msgspec.structs.astuple(self._given)[_FIRST_PATH:]
         return next((path for path in named if isinstance(path, str) and path), None)
 
-    def aim(self, actor: str) -> Aim:
+    def operation(self, actor: str) -> Operation:
         """Tell what is done, by the name that the tool is known by."""
         path, family = self.path, self.family
         verb = _VERBS.get(self.purpose) if path is not None else None
         if path is None or verb is None:
-            return Aim(actor, family)
-        return Aim(verb, None, path.replace("\\", "/").rstrip("/").rpartition("/")[2])
+            return Operation(actor, family)
+        return Operation(verb, None, path.replace("\\", "/").rstrip("/").rpartition("/")[2])
 
     @property
     def _encoded(self) -> str:
@@ -168,20 +168,20 @@ class Deed(msgspec.Struct, eq=False, gc=False):
         return self._written
 
     @property
-    def _given(self) -> _Given:
+    def _given(self) -> _Arguments:
         if self._read is None:
-            self._read = _given_in(self.arguments)
+            self._read = _arguments_in(self.arguments)
         return self._read
 
 
-def _given_in(arguments: str | dict[str, object] | None) -> _Given:
+def _arguments_in(arguments: str | dict[str, object] | None) -> _Arguments:
     try:
         if isinstance(arguments, str):
-            return msgspec.json.decode(arguments, type=_Given)
-        return msgspec.convert(arguments, _Given) if arguments else _NOTHING_GIVEN
+            return msgspec.json.decode(arguments, type=_Arguments)
+        return msgspec.convert(arguments, _Arguments) if arguments else _NO_ARGUMENTS
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        return _NOTHING_GIVEN
+        return _NO_ARGUMENTS
 
 
 _EFFECTS: Final = frozenset({Purpose.RUN, Purpose.CHANGE})
-_FIRST_PATH: Final = _Given.__struct_fields__.index("path")
+_FIRST_PATH: Final = _Arguments.__struct_fields__.index("path")

@@ -12,7 +12,7 @@ import msgspec
 
 from grader_daemon.analysis.fingerprints import sign
 from grader_daemon.analysis.shell import EXAMINED_CHARACTERS
-from grader_daemon.analysis.tool_calls import Deed
+from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.analysis.tool_calls.open_errors import OpenErrors
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, Outcome, Step
 from grader_daemon.domain.limits import MOST_SIGNS
@@ -45,13 +45,13 @@ class FailureTrail:
         self._step_id: str | None = None
         self._signed: dict[tuple[str | None, str | None, Category, str], ErrorSign] = {}
 
-    def see_calls(self, deed: Deed, tool: str | None, *, call_id: str | None) -> None:
+    def see_calls(self, call: CallView, tool: str | None, *, call_id: str | None) -> None:
         """Take the first call after the agent saw failures, that of `tool`, as its next step for all of them."""
         self._step = None
         if self._unanswered and tool:
             self._answered, self._unanswered = self._unanswered, []
             self._step_id = call_id
-            self._step = Step(tool, self._shown(deed), None)
+            self._step = Step(tool, self._shown(call), None)
             self._note(self._step)
 
     def see_result(self, message: Message, outcome: Outcome) -> None:
@@ -62,25 +62,25 @@ class FailureTrail:
         self._note(Step(step.tool, step.command, _WORKED.get(outcome)))
         self._step = None
 
-    def see_success(self, tool: str | None, deed: Deed) -> None:
+    def see_success(self, tool: str | None, call: CallView) -> None:
         """Find the errors that this call got over, as it worked."""
-        for position in self._open.close(tool, deed):
+        for position in self._open.close(tool, call):
             self.failures[position] = msgspec.structs.replace(self.failures[position], kind=FailureKind.RECOVERED)
 
-    def add_probe(self, index: int, tool: str | None, *, category: Category, deed: Deed) -> None:
+    def add_probe(self, index: int, tool: str | None, *, category: Category, call: CallView) -> None:
         """Add a failure that is no error; it has no cause to be found, and nothing follows from it."""
-        self.failures.append(Failure(index, tool, category, self._shown(deed), kind=FailureKind.PROBE))
+        self.failures.append(Failure(index, tool, category, self._shown(call), kind=FailureKind.PROBE))
 
-    def add(self, index: int, tool: str | None, *, category: Category, deed: Deed, said: str) -> None:
+    def add(self, index: int, tool: str | None, *, category: Category, call: CallView, said: str) -> None:
         """Add the error at message `index`; `said` is the text of its result."""
-        command = self._shown(deed)
+        command = self._shown(call)
         seen = self._sign(tool, command, category, said)
         if len(self.signs) < MOST_SIGNS:
             self.signs.setdefault(seen.fingerprint, seen)
         position = len(self.failures)
         self.errors += 1
         self._unanswered.append(position)
-        self._open.add(tool or UNNAMED_TOOL, deed, position)
+        self._open.add(tool or UNNAMED_TOOL, call, position)
         fingerprint = seen.fingerprint if seen.fingerprint in self.signs else None
         self.failures.append(Failure(index, tool, category, command, fingerprint))
 
@@ -92,12 +92,12 @@ class FailureTrail:
             known = self._signed[key] = sign(tool, command, category, said, redactor=self._redactor)
         return known
 
-    def _shown(self, deed: Deed) -> str | None:
+    def _shown(self, call: CallView) -> str | None:
         """Name the command without those of its words that are secrets, which may take the whole line to be known."""
-        family = deed.family
+        family = call.family
         if family is None or _NO_SECRET.fullmatch(family):
             return family
-        line = (deed.shell or "")[: 2 * EXAMINED_CHARACTERS]
+        line = (call.shell or "")[: 2 * EXAMINED_CHARACTERS]
         kept = self._redactor.redact(line)
         if kept == line:
             return self._redactor.redact_name(family)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import islice
 
 from grader_daemon.analysis.shell import PLAIN_SPOKEN
-from grader_daemon.analysis.tool_calls import Aim, Deed
+from grader_daemon.analysis.tool_calls import CallView, Operation
 
 _MOST_NEEDLES = 16
 
@@ -18,32 +18,38 @@ class OpenErrors:
     """The errors that nothing has made good yet, by what failed. Positions are the caller's own."""
 
     def __init__(self) -> None:
-        self._open: dict[Aim, list[int]] = {}
+        self._open: dict[Operation, list[int]] = {}
         self._needles: dict[str, None] = {}
         self._bare: set[str] = set()
 
-    def add(self, tool: str, deed: Deed, position: int) -> None:
+    def add(self, tool: str, call: CallView, position: int) -> None:
         """Remember the error at `position`, of a call of `tool`."""
-        aim = deed.aim(tool)
-        self._open.setdefault(aim, []).append(position)
-        self._expect(aim, deed.text)
+        operation = call.operation(tool)
+        self._open.setdefault(operation, []).append(position)
+        self._expect(operation, call.text)
 
-    def close(self, tool: str | None, deed: Deed) -> list[int]:
+    def close(self, tool: str | None, call: CallView) -> list[int]:
         """Give the positions of the errors that a call of `tool` which worked got over, and forget them."""
-        if not self._open or not tool or not self._may_concern(tool, deed.text):
+        if not self._open or not tool or not self._may_concern(tool, call.text):
             return []
-        aim = deed.aim(tool)
-        closed = {aim, Aim(tool), Aim(tool, aim.family), *self._rewritten(deed), *_others(tool, deed)}
+        operation = call.operation(tool)
+        closed = {
+            operation,
+            Operation(tool),
+            Operation(tool, operation.family),
+            *self._rewritten(call),
+            *_others(tool, call),
+        }
         positions = [position for known in closed for position in self._open.pop(known, ())]
         if positions and not self._open:
             self._needles.clear()
             self._bare.clear()
         return positions
 
-    def _expect(self, aim: Aim, text: str) -> None:
-        needle = aim.target or (aim.family or "").partition(" ")[0]
+    def _expect(self, operation: Operation, text: str) -> None:
+        needle = operation.target or (operation.family or "").partition(" ")[0]
         if not needle or needle not in text:
-            self._bare.add(aim.actor)
+            self._bare.add(operation.actor)
         elif len(self._needles) <= _MOST_NEEDLES:
             self._needles[needle] = None
 
@@ -55,20 +61,20 @@ class OpenErrors:
                 return True
         return False
 
-    def _rewritten(self, deed: Deed) -> list[Aim]:
+    def _rewritten(self, call: CallView) -> list[Operation]:
         """Give the open edits of files that a shell command writes instead."""
-        if deed.path is not None or deed.family is None or not deed.writes_in_shell:
+        if call.path is not None or call.family is None or not call.writes_in_shell:
             return []
         return [
-            aim
-            for aim in islice(self._open, _MOST_NEEDLES)
-            if aim.actor == "edit" and aim.target and aim.target in deed.text
+            operation
+            for operation in islice(self._open, _MOST_NEEDLES)
+            if operation.actor == "edit" and operation.target and operation.target in call.text
         ]
 
 
-def _others(tool: str, deed: Deed) -> list[Aim]:
+def _others(tool: str, call: CallView) -> list[Operation]:
     """Give what a command line does beside its main thing: in `git pull && git push`, the push."""
-    line = deed.line
+    line = call.line
     if line is None:
         return []
-    return [Aim(tool, run.family) for run in line.programs[:_MOST_NEEDLES] if run.family not in PLAIN_SPOKEN]
+    return [Operation(tool, run.family) for run in line.programs[:_MOST_NEEDLES] if run.family not in PLAIN_SPOKEN]

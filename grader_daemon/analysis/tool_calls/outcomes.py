@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from grader_daemon.analysis.shell import Line, Meaning, cried_out, printed_code
-from grader_daemon.analysis.tool_calls import Deed
+from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.analysis.tool_calls.results import ResultReader
 from grader_daemon.domain.analysis import Category, Outcome
 from grader_daemon.domain.rules import FailureRules
@@ -49,18 +49,18 @@ class VerdictReader:
         self._results = ResultReader(rules)
         self._read = self._results.read
 
-    def judge(self, tool: str | None, text: str, deed: Deed) -> Verdict:
+    def judge(self, tool: str | None, text: str, call: CallView) -> Verdict:
         """Give the verdict on one call by the text of its result. `tool` is what the result names."""
         outcome, category = self._read(tool, text)
         if outcome is Outcome.SUCCESS:
-            return self._of_success(text, deed) if _may_hide(text, deed.text) else _WORKED
+            return self._of_success(text, call) if _may_hide(text, call.text) else _WORKED
         if category is None:
             return Verdict(outcome)
-        return self._of_failure(text, category, deed)
+        return self._of_failure(text, category, call)
 
-    def _of_failure(self, text: str, category: Category, deed: Deed) -> Verdict:
+    def _of_failure(self, text: str, category: Category, call: CallView) -> Verdict:
         said, code = self._results.said(text)
-        line = deed.line
+        line = call.line
         if line is None or not code:
             return Verdict(Outcome.FAILURE, category, said, line)
         meaning = line.meaning_of(code)
@@ -68,9 +68,9 @@ class VerdictReader:
             return Verdict(Outcome.FAILURE, category, said, line)
         return _WORKED if meaning is Meaning.ANSWER else _failed(category, said, line, meaning)
 
-    def _of_success(self, text: str, deed: Deed) -> Verdict:
-        line = deed.line
-        if line is None and '"code"' not in deed.text:
+    def _of_success(self, text: str, call: CallView) -> Verdict:
+        line = call.line
+        if line is None and '"code"' not in call.text:
             return _WORKED
         said, code = self._results.said(text)
         if line is not None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Set
 
 from grader_daemon.analysis.shell import LOOKING, PLAIN_SPOKEN, Line, Meaning, program_name, unquoted
-from grader_daemon.analysis.tool_calls import Deed, Purpose
+from grader_daemon.analysis.tool_calls import CallView, Purpose
 from grader_daemon.analysis.tool_calls.outcomes import Verdict
 from grader_daemon.domain.analysis import Category, FailureKind
 from grader_daemon.domain.session import TOOL, USER, Message
@@ -54,7 +54,7 @@ _EXAMINED = 2_000
 class KindReader:
     """Tells harm from looking around, for the failures of one session in their order."""
 
-    def __init__(self, messages: tuple[Message, ...], calls: Mapping[str, Deed], failed: Set[int]) -> None:
+    def __init__(self, messages: tuple[Message, ...], calls: Mapping[str, CallView], failed: Set[int]) -> None:
         """`calls` by their ids, and the indexes of failed results, both as far as they have been seen."""
         self._messages = messages
         self._calls = calls
@@ -66,22 +66,22 @@ class KindReader:
         self._heard_to = 0
         self._has_edited = False
 
-    def kind_of(self, index: int, verdict: Verdict, deed: Deed) -> FailureKind:
+    def kind_of(self, index: int, verdict: Verdict, call: CallView) -> FailureKind:
         """Give the kind of the failure at `index` as it stands when it comes up: harm or a probe."""
-        return FailureKind.PROBE if self._is_probe(index, verdict, deed) else FailureKind.HARMFUL
+        return FailureKind.PROBE if self._is_probe(index, verdict, call) else FailureKind.HARMFUL
 
-    def _is_probe(self, index: int, verdict: Verdict, deed: Deed) -> bool:
+    def _is_probe(self, index: int, verdict: Verdict, call: CallView) -> bool:
         if verdict.meaning is Meaning.ABSENT:
             return True
         if verdict.meaning is Meaning.FINDINGS:
             return not self._edited_before(index)
-        if verdict.line is not None and deed.path is None:
+        if verdict.line is not None and call.path is None:
             return _asks_for_program(verdict.line, verdict) or self._looks_in_shell(index, verdict.line, verdict)
-        if deed.purpose is Purpose.SEARCH and verdict.category in _MISSED:
+        if call.purpose is Purpose.SEARCH and verdict.category in _MISSED:
             said = verdict.said[:_EXAMINED]
             return _NOT_THERE.search(said) is not None and not _WRONG_QUERY.search(said)
-        if deed.purpose is Purpose.READ and deed.path and verdict.category is Category.FILE_NOT_FOUND:
-            return self._is_first_look(index, [deed.path])
+        if call.purpose is Purpose.READ and call.path and verdict.category is Category.FILE_NOT_FOUND:
+            return self._is_first_look(index, [call.path])
         return False
 
     def _looks_in_shell(self, index: int, line: Line, verdict: Verdict) -> bool:
@@ -118,8 +118,8 @@ class KindReader:
             if message.role == USER:
                 self._spoken.append(message.text)
             elif message.role == TOOL and place not in self._failed:
-                deed = self._calls.get(message.tool_call_id or "")
-                self._spoken += (message.text, deed.text if deed is not None else "")
+                call = self._calls.get(message.tool_call_id or "")
+                self._spoken += (message.text, call.text if call is not None else "")
         self._heard_to = index
 
     def _edited_before(self, index: int) -> bool:
@@ -132,14 +132,14 @@ class KindReader:
         return self._has_edited
 
 
-def _edits(deed: Deed | None) -> bool:
-    if deed is None or not deed.arguments:
+def _edits(call: CallView | None) -> bool:
+    if call is None or not call.arguments:
         return False
-    if deed.path is not None:
-        return deed.purpose is Purpose.WRITE and not _TRIAL.search(deed.path)
-    if deed.family is None:
-        return deed.purpose is Purpose.WRITE
-    return deed.writes_in_shell and not _TRIAL.search(deed.text[:_EXAMINED])
+    if call.path is not None:
+        return call.purpose is Purpose.WRITE and not _TRIAL.search(call.path)
+    if call.family is None:
+        return call.purpose is Purpose.WRITE
+    return call.writes_in_shell and not _TRIAL.search(call.text[:_EXAMINED])
 
 
 def _asks_for_program(line: Line, verdict: Verdict) -> bool:

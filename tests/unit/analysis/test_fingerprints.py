@@ -30,7 +30,7 @@ from grader_daemon.analysis.fingerprints.normalize import normalize
 from grader_daemon.analysis.tool_calls.results import ResultReader
 from grader_daemon.domain.analysis import Category, ErrorSign, Outcome
 from grader_daemon.domain.rules import Rules
-from tests.deeds import family_in
+from tests.calls import family_in
 from tests.strategies import texts
 from tests.timing import is_done_within
 

@@ -4,7 +4,7 @@ import pytest
 
 from grader_daemon.analysis.features.session_window import Scene, Trace, scene_of
 from grader_daemon.domain.analysis import Outcome
-from tests.deeds import deed_of
+from tests.calls import call_of
 from tests.strategies import answer, result
 
 
@@ -15,7 +15,7 @@ def _scene(trace: Trace, request: str | None = None) -> Scene:
 def test_only_the_last_messages_are_kept() -> None:
     trace = Trace()
     for number in range(100):
-        trace.note_answer(answer(f"say {number}"), [deed_of("t", str(number))])
+        trace.note_answer(answer(f"say {number}"), [call_of("t", str(number))])
         trace.note_person(f"do {number}")
         trace.results.append((result(f"got {number}"), Outcome.SUCCESS))
     scene = _scene(trace, "do 0")
@@ -27,7 +27,7 @@ def test_only_the_last_messages_are_kept() -> None:
 def test_the_answer_is_the_last_text_even_when_calls_follow() -> None:
     trace = Trace()
     trace.note_answer(answer(" Said. "))
-    trace.note_answer(answer(""), [deed_of("t")])
+    trace.note_answer(answer(""), [call_of("t")])
     trace.note_answer(answer(" \n"))
     assert _scene(trace).answer == "Said."
 
@@ -48,5 +48,5 @@ def test_work_on_files_is_told_from_questions(request_text: str, about_files: bo
 
 def test_files_that_were_written_make_it_work_on_files() -> None:
     trace = Trace()
-    trace.note_answer(answer(""), [deed_of("write_file", '{"content": ""}')])
+    trace.note_answer(answer(""), [call_of("write_file", '{"content": ""}')])
     assert _scene(trace, "Who?").about_files

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from grader_daemon.analysis.shell.exit_codes import CODES
-from tests.deeds import family_in
+from tests.calls import family_in
 
 
 def test_codes_are_not_nought_and_fit_in_a_byte() -> None:

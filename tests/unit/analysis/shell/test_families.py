@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grader_daemon.analysis.shell import EXAMINED_CHARACTERS
-from tests.deeds import Arguments, family_in
+from tests.calls import Arguments, family_in
 from tests.strategies import texts
 from tests.timing import is_done_within
 

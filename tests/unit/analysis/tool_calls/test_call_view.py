@@ -4,60 +4,74 @@ import json
 
 import pytest
 
-from grader_daemon.analysis.tool_calls import Aim, Deed, Purpose
+from grader_daemon.analysis.tool_calls import CallView, Operation, Purpose
 from grader_daemon.domain.session import ToolCall
-from tests.deeds import Arguments, deed_of
+from tests.calls import Arguments, call_of
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "aim", "purpose"),
+    ("tool", "arguments", "operation", "purpose"),
     [
-        pytest.param("terminal", {"command": "git push -q"}, Aim("terminal", "git push"), Purpose.RUN, id="command"),
         pytest.param(
-            "write_file", {"path": "/srv/a.py", "content": "x"}, Aim("edit", None, "a.py"), Purpose.WRITE, id="edit"
+            "terminal", {"command": "git push -q"}, Operation("terminal", "git push"), Purpose.RUN, id="command"
         ),
         pytest.param(
-            "read_file", {"file_path": "C:\\a\\b.txt"}, Aim("read", None, "b.txt"), Purpose.READ, id="read-by-a-drive"
+            "write_file",
+            {"path": "/srv/a.py", "content": "x"},
+            Operation("edit", None, "a.py"),
+            Purpose.WRITE,
+            id="edit",
+        ),
+        pytest.param(
+            "read_file",
+            {"file_path": "C:\\a\\b.txt"},
+            Operation("read", None, "b.txt"),
+            Purpose.READ,
+            id="read-by-a-drive",
         ),
         pytest.param(
             "editor",
             {"command": "view", "path": "/srv/a.py"},
-            Aim("read", None, "a.py"),
+            Operation("read", None, "a.py"),
             Purpose.READ,
             id="an-editor-that-views",
         ),
         pytest.param(
             "editor",
             {"command": "create", "path": "/srv/a.py"},
-            Aim("edit", None, "a.py"),
+            Operation("edit", None, "a.py"),
             Purpose.WRITE,
             id="an-editor-that-creates",
         ),
-        pytest.param("create", {"file": "a.py"}, Aim("edit", None, "a.py"), Purpose.WRITE, id="a-change-of-a-file"),
         pytest.param(
-            "create_order", {"item": "a.py"}, Aim("create_order"), Purpose.CHANGE, id="a-change-of-something-else"
+            "create", {"file": "a.py"}, Operation("edit", None, "a.py"), Purpose.WRITE, id="a-change-of-a-file"
+        ),
+        pytest.param(
+            "create_order", {"item": "a.py"}, Operation("create_order"), Purpose.CHANGE, id="a-change-of-something-else"
         ),
         pytest.param(
             "bash",
             {"command": "git add .", "directory": "/srv"},
-            Aim("bash", "git add"),
+            Operation("bash", "git add"),
             Purpose.RUN,
             id="a-command-in-a-folder",
         ),
-        pytest.param("lint", {"path": "a.py"}, Aim("lint"), Purpose.UNKNOWN, id="neither-read-nor-written"),
-        pytest.param("search_files", {"query": "x"}, Aim("search_files"), Purpose.SEARCH, id="search"),
-        pytest.param("get_order", {"order_id": "#W1"}, Aim("get_order"), Purpose.READ, id="tool-of-ones-own"),
-        pytest.param("get_order", {}, Aim("get_order"), Purpose.READ, id="no-arguments"),
-        pytest.param("get_order", '{"path": "a', Aim("get_order"), Purpose.READ, id="broken-arguments"),
-        pytest.param("get_order", "[1]", Aim("get_order"), Purpose.READ, id="no-object"),
-        pytest.param("get_order", {"path": 7}, Aim("get_order"), Purpose.READ, id="path-is-no-text"),
+        pytest.param("lint", {"path": "a.py"}, Operation("lint"), Purpose.UNKNOWN, id="neither-read-nor-written"),
+        pytest.param("search_files", {"query": "x"}, Operation("search_files"), Purpose.SEARCH, id="search"),
+        pytest.param("get_order", {"order_id": "#W1"}, Operation("get_order"), Purpose.READ, id="tool-of-ones-own"),
+        pytest.param("get_order", {}, Operation("get_order"), Purpose.READ, id="no-arguments"),
+        pytest.param("get_order", '{"path": "a', Operation("get_order"), Purpose.READ, id="broken-arguments"),
+        pytest.param("get_order", "[1]", Operation("get_order"), Purpose.READ, id="no-object"),
+        pytest.param("get_order", {"path": 7}, Operation("get_order"), Purpose.READ, id="path-is-no-text"),
     ],
 )
-def test_a_call_is_known_by_what_it_does(tool: str, arguments: Arguments, aim: Aim, purpose: Purpose) -> None:
+def test_a_call_is_known_by_what_it_does(
+    tool: str, arguments: Arguments, operation: Operation, purpose: Purpose
+) -> None:
     written = json.dumps(arguments) if isinstance(arguments, dict) else arguments
-    for deed in (deed_of(tool, written), deed_of(tool, arguments)):
-        assert deed.aim(tool) == aim
-        assert deed.purpose is purpose
+    for call in (call_of(tool, written), call_of(tool, arguments)):
+        assert call.operation(tool) == operation
+        assert call.purpose is purpose
 
 
 @pytest.mark.parametrize(
@@ -79,7 +93,7 @@ def test_a_call_is_known_by_what_it_does(tool: str, arguments: Arguments, aim: A
 def test_the_names_of_arguments_say_better_than_the_tool_what_a_call_does(
     tool: str, arguments: Arguments, effect: Purpose
 ) -> None:
-    assert deed_of(tool, arguments).effect is effect
+    assert call_of(tool, arguments).effect is effect
 
 
 @pytest.mark.parametrize(
@@ -95,19 +109,19 @@ def test_the_names_of_arguments_say_better_than_the_tool_what_a_call_does(
     ],
 )
 def test_a_command_is_given_whole_or_not_at_all(arguments: Arguments, command: str, is_code: bool) -> None:
-    deed = deed_of("t", arguments)
-    assert (deed.command, deed.is_code) == (command, is_code)
+    call = call_of("t", arguments)
+    assert (call.command, call.is_code) == (command, is_code)
 
 
 def test_a_call_that_is_not_there_is_known_by_its_tool() -> None:
-    for deed in (Deed("terminal", None), Deed("terminal", ToolCall(id="1"))):
-        assert deed.aim("terminal") == Aim("terminal")
-        assert (deed.text, deed.shell, deed.path) == ("", None, None)
+    for call in (CallView("terminal", None), CallView("terminal", ToolCall(id="1"))):
+        assert call.operation("terminal") == Operation("terminal")
+        assert (call.text, call.shell, call.path) == ("", None, None)
 
 
 def test_the_text_of_arguments_is_json_in_both_forms() -> None:
-    assert deed_of("t", {"a": "b"}).text == '{"a":"b"}'
-    assert deed_of("t", '{"a": "b"}').text == '{"a": "b"}'
+    assert call_of("t", {"a": "b"}).text == '{"a":"b"}'
+    assert call_of("t", '{"a": "b"}').text == '{"a": "b"}'
 
 
 @pytest.mark.parametrize(
@@ -126,9 +140,9 @@ def test_the_text_of_arguments_is_json_in_both_forms() -> None:
     ],
 )
 def test_a_command_that_writes_a_file_is_known(command: str, writes: bool) -> None:
-    assert deed_of("t", json.dumps({"command": command})).writes_in_shell is writes
-    assert deed_of("t", {"command": command}).writes_in_shell is writes
+    assert call_of("t", json.dumps({"command": command})).writes_in_shell is writes
+    assert call_of("t", {"command": command}).writes_in_shell is writes
 
 
 def test_no_command_writes_nothing() -> None:
-    assert not deed_of("t", '{"query": "a > b"}').writes_in_shell
+    assert not call_of("t", '{"query": "a > b"}').writes_in_shell

@@ -1,20 +1,20 @@
 from __future__ import annotations
 
-from grader_daemon.analysis.tool_calls import Deed
+from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.analysis.tool_calls.open_errors import OpenErrors
-from tests.deeds import deed
+from tests.calls import call
 from tests.timing import is_done_within
 
 
-def opened(*deeds: Deed) -> OpenErrors:
+def opened(*calls: CallView) -> OpenErrors:
     errors = OpenErrors()
-    for position, made in enumerate(deeds):
+    for position, made in enumerate(calls):
         errors.add(made.tool or "", made, position)
     return errors
 
 
-def run(command: str) -> Deed:
-    return deed("terminal", command=command)
+def run(command: str) -> CallView:
+    return call("terminal", command=command)
 
 
 def test_the_same_command_closes_all_its_errors_once() -> None:
@@ -26,18 +26,18 @@ def test_the_same_command_closes_all_its_errors_once() -> None:
 
 
 def test_the_same_command_of_another_tool_closes_nothing() -> None:
-    assert opened(run("git push")).close("shell", deed("shell", command="git push")) == []
+    assert opened(run("git push")).close("shell", call("shell", command="git push")) == []
 
 
 def test_a_call_without_arguments_is_made_good_by_its_tool() -> None:
-    assert opened(deed("terminal")).close("terminal", run("ls")) == [0]
+    assert opened(call("terminal")).close("terminal", run("ls")) == [0]
 
 
 def test_a_file_is_written_by_any_tool_and_in_the_shell() -> None:
-    assert opened(deed("patch", path="src/a.py")).close("write", deed("write", path="/srv/src/a.py")) == [0]
-    assert opened(deed("patch", path="src/a.py")).close("terminal", run("cat > src/a.py <<E\nE")) == [0]
-    assert opened(deed("patch", path="src/a.py")).close("terminal", run("cat src/a.py")) == []
-    assert opened(deed("patch", path="src/a.py")).close("write", deed("write", path="src/b.py")) == []
+    assert opened(call("patch", path="src/a.py")).close("write", call("write", path="/srv/src/a.py")) == [0]
+    assert opened(call("patch", path="src/a.py")).close("terminal", run("cat > src/a.py <<E\nE")) == [0]
+    assert opened(call("patch", path="src/a.py")).close("terminal", run("cat src/a.py")) == []
+    assert opened(call("patch", path="src/a.py")).close("write", call("write", path="src/b.py")) == []
 
 
 def test_nothing_is_closed_without_a_tool_or_an_error() -> None:
@@ -46,7 +46,7 @@ def test_nothing_is_closed_without_a_tool_or_an_error() -> None:
 
 
 def test_words_that_differ_in_case_are_found() -> None:
-    assert opened(deed("sql", command="SELECT a")).close("sql", deed("sql", command="SELECT b")) == [0]
+    assert opened(call("sql", command="SELECT a")).close("sql", call("sql", command="SELECT b")) == [0]
 
 
 def test_many_open_errors_take_linear_time() -> None:
