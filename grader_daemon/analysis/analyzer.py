@@ -12,10 +12,10 @@ from grader_daemon.analysis.features import Trace, features_of
 from grader_daemon.analysis.session_state import is_answer, is_cut_off, read_tail
 from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.analysis.tool_calls.failure_trail import UNNAMED_TOOL, FailureTrail
-from grader_daemon.analysis.tool_calls.outcomes import Verdict, VerdictReader
-from grader_daemon.analysis.tool_calls.probes import KindReader
+from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader, ToolOutcome
+from grader_daemon.analysis.tool_calls.probes import ProbeFinder
 from grader_daemon.analysis.user_messages import Heard, SignalReader, TaskTypes, digest_of, said_by_person, summarize
-from grader_daemon.domain.analysis import Analysis, Category, FailureKind, Outcome, SessionState, ToolUse
+from grader_daemon.domain.analysis import Analysis, Category, Outcome, SessionState, ToolUse
 from grader_daemon.domain.limits import LONGEST_NAME, MOST_TOOLS
 from grader_daemon.domain.rules import ErrorRunRules, PeopleRules, Rules
 from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message, Session, ToolCall
@@ -34,7 +34,7 @@ class Analyzer:
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._redactor = redactor_of(rules.redaction)
-        self._verdicts = VerdictReader(rules.failures)
+        self._outcomes = OutcomeReader(rules.failures)
         self._task_types = TaskTypes(rules.task_types)
         self._signals = SignalReader(rules.people)
 
@@ -104,14 +104,14 @@ class Analyzer:
     def _walk(self, messages: tuple[Message, ...]) -> _Walk:
         redactor = self._redactor
         walk = _Walk(self._rules.error_runs, self._rules.people, redactor, FailureTrail(redactor), messages)
-        judge = self._verdicts.judge
+        read = self._outcomes.read
         for index, message in enumerate(messages):
             role = message.role
             if role == TOOL:
                 call = walk.call_of(message)
-                verdict = judge(call.tool, message.text, call)
-                walk.see_result(index, message, verdict, call)
-                walk.notes.append((index, call, verdict.outcome))
+                result = read(call.tool, message.text, call)
+                walk.see_result(index, message, result, call)
+                walk.notes.append((index, call, result.outcome))
             elif role == ASSISTANT:
                 walk.see_answer(index, message)
             elif role == USER:
@@ -147,7 +147,7 @@ class _Walk:
     called: dict[str, int] = field(default_factory=dict)
     trace: Trace = field(default_factory=Trace)
     failed: set[int] = field(default_factory=set)
-    kinds: KindReader | None = None
+    probes: ProbeFinder | None = None
     heard: list[Heard] = field(default_factory=list)
 
     @property
@@ -208,12 +208,12 @@ class _Walk:
         tool = message.name or message.tool_name or call.tool
         return call if tool == call.tool else CallView(tool, call.wire)
 
-    def see_result(self, index: int, message: Message, verdict: Verdict, call: CallView) -> None:
+    def see_result(self, index: int, message: Message, result: ToolOutcome, call: CallView) -> None:
         """Errors in a row: a success ends the row; what was not executed, and a probe, neither end nor lengthen it.
 
         Calls that a guard against loops refused are no errors, and look like a loop as errors do.
         """
-        outcome = self.last_outcome = verdict.outcome
+        outcome = self.last_outcome = result.outcome
         self.trace.results.append((message, outcome))
         has_failed = self.trail.errors > 0
         if has_failed:
@@ -228,24 +228,24 @@ class _Walk:
             self.refused = True
         elif outcome is Outcome.INTERRUPTED:
             self.interrupted = True
-        elif verdict.category is not None:
-            self._see_failure(index, verdict, verdict.category, call)
+        elif result.category is not None:
+            self._see_failure(index, result, result.category, call)
 
     def _see_recovery(self, index: int, call: CallView) -> None:
         self.trail.see_success(self.known_as(call.tool), call)
         if self.recovery_index is None:
             self.recovery_index = index
 
-    def _see_failure(self, index: int, verdict: Verdict, category: Category, call: CallView) -> None:
-        if self.kinds is None:
-            self.kinds = KindReader(self.messages, self.calls, self.failed)
+    def _see_failure(self, index: int, result: ToolOutcome, category: Category, call: CallView) -> None:
+        if self.probes is None:
+            self.probes = ProbeFinder(self.messages, self.calls, self.failed)
         self.failed.add(index)
         tool = self.known_as(call.tool)
-        if self.kinds.kind_of(index, verdict, call) is FailureKind.PROBE:
+        if self.probes.is_probe(index, result, call):
             self.trail.add_probe(index, tool, category=category, call=call)
             self.trace.forgive()
             return
-        self.trail.add(index, tool, category=category, call=call, said=verdict.said)
+        self.trail.add(index, tool, category=category, call=call, output=result.output)
         self.recovery_index = None
         self.run += 1
         self.longest_run = max(self.longest_run, self.run)

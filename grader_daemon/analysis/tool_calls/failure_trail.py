@@ -71,10 +71,10 @@ class FailureTrail:
         """Add a failure that is no error; it has no cause to be found, and nothing follows from it."""
         self.failures.append(Failure(index, tool, category, self._shown(call), kind=FailureKind.PROBE))
 
-    def add(self, index: int, tool: str | None, *, category: Category, call: CallView, said: str) -> None:
-        """Add the error at message `index`; `said` is the text of its result."""
+    def add(self, index: int, tool: str | None, *, category: Category, call: CallView, output: str) -> None:
+        """Add the error at message `index`; `output` is what its result says."""
         command = self._shown(call)
-        seen = self._sign(tool, command, category, said)
+        seen = self._sign(tool, command, category, output)
         if len(self.signs) < MOST_SIGNS:
             self.signs.setdefault(seen.fingerprint, seen)
         position = len(self.failures)
@@ -84,12 +84,12 @@ class FailureTrail:
         fingerprint = seen.fingerprint if seen.fingerprint in self.signs else None
         self.failures.append(Failure(index, tool, category, command, fingerprint))
 
-    def _sign(self, tool: str | None, command: str | None, category: Category, said: str) -> ErrorSign:
+    def _sign(self, tool: str | None, command: str | None, category: Category, output: str) -> ErrorSign:
         """Give the sign of a failure; an agent that tries the same again is told the same again."""
-        key = (tool, command, category, said)
+        key = (tool, command, category, output)
         known = self._signed.get(key)
         if known is None:
-            known = self._signed[key] = sign(tool, command, category, said, redactor=self._redactor)
+            known = self._signed[key] = sign(tool, command, category, output, redactor=self._redactor)
         return known
 
     def _shown(self, call: CallView) -> str | None:

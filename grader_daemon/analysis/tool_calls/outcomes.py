@@ -25,90 +25,89 @@ _CLASSIFIED_END = 600
 _VAGUE = (Category.COMMAND_FAILED, Category.UNKNOWN)
 
 
-class Verdict(NamedTuple):
+class ToolOutcome(NamedTuple):
     """The outcome of one call; for a failure its category, and what is known of its command.
 
-    `said` is what the failed call gave as text. `meaning` is what the exit code says of it.
+    `output` is what the failed call gave as text. `meaning` is what the exit code says of it.
     """
 
     outcome: Outcome
     category: Category | None = None
-    said: str = ""
+    output: str = ""
     line: Line | None = None
     meaning: Meaning | None = None
 
 
 _OF_PROGRAMS_THAT_RAN = (Meaning.ANSWER, Meaning.FINDINGS)
-_WORKED = Verdict(Outcome.SUCCESS)
+_WORKED = ToolOutcome(Outcome.SUCCESS)
 
 
-class VerdictReader:
+class OutcomeReader:
     """Reads results together with their calls, under one set of rules."""
 
     def __init__(self, rules: FailureRules) -> None:
         self._results = ResultReader(rules)
-        self._read = self._results.read
 
-    def judge(self, tool: str | None, text: str, call: CallView) -> Verdict:
-        """Give the verdict on one call by the text of its result. `tool` is what the result names."""
-        outcome, category = self._read(tool, text)
+    def read(self, tool: str | None, text: str, call: CallView) -> ToolOutcome:
+        """Return the outcome of one call by the text of its result. `tool` is what the result names."""
+        outcome, category = self._results.read(tool, text)
         if outcome is Outcome.SUCCESS:
             return self._of_success(text, call) if _may_hide(text, call.text) else _WORKED
         if category is None:
-            return Verdict(outcome)
+            return ToolOutcome(outcome)
         return self._of_failure(text, category, call)
 
-    def _of_failure(self, text: str, category: Category, call: CallView) -> Verdict:
-        said, code = self._results.said(text)
+    def _of_failure(self, text: str, category: Category, call: CallView) -> ToolOutcome:
+        output, code = self._results.output_and_code(text)
         line = call.line
         if line is None or not code:
-            return Verdict(Outcome.FAILURE, category, said, line)
+            return ToolOutcome(Outcome.FAILURE, category, output, line)
         meaning = line.meaning_of(code)
-        if meaning in _OF_PROGRAMS_THAT_RAN and _broke_down(said, line):
-            return Verdict(Outcome.FAILURE, category, said, line)
-        return _WORKED if meaning is Meaning.ANSWER else _failed(category, said, line, meaning)
+        if meaning in _OF_PROGRAMS_THAT_RAN and _broke_down(output, line):
+            return ToolOutcome(Outcome.FAILURE, category, output, line)
+        return _WORKED if meaning is Meaning.ANSWER else _failed(category, output, line, meaning)
 
-    def _of_success(self, text: str, call: CallView) -> Verdict:
+    def _of_success(self, text: str, call: CallView) -> ToolOutcome:
         line = call.line
         if line is None and '"code"' not in call.text:
             return _WORKED
-        said, code = self._results.said(text)
+        output, code = self._results.output_and_code(text)
         if line is not None:
-            printed = printed_code(said) if line.printed else None
+            printed = printed_code(output) if line.printed else None
             if printed:
-                return self._of_printed_code(printed, said, line)
+                return self._of_printed_code(printed, output, line)
             if not line.masks and code is not None:
                 return _WORKED
-        has_cried, meaning = cried_out(said, line)
+        has_cried, meaning = cried_out(output, line)
         if not has_cried:
             return _WORKED
-        category = self._results.classify(said[-_CLASSIFIED_END:], 1) or Category.COMMAND_FAILED
-        return Verdict(Outcome.FAILURE, category, said, line, meaning)
+        category = self._results.classify(output[-_CLASSIFIED_END:], 1) or Category.COMMAND_FAILED
+        return ToolOutcome(Outcome.FAILURE, category, output, line, meaning)
 
-    def _of_printed_code(self, code: int, said: str, line: Line) -> Verdict:
+    def _of_printed_code(self, code: int, output: str, line: Line) -> ToolOutcome:
         meaning = line.meaning_of_printed(code)
         if meaning is Meaning.ANSWER:
             return _WORKED
-        category = self._results.classify(said, code) or Category.COMMAND_FAILED
-        return _failed(category, said, line, meaning)
+        category = self._results.classify(output, code) or Category.COMMAND_FAILED
+        return _failed(category, output, line, meaning)
 
 
-def _broke_down(said: str, line: Line) -> bool:
+def _broke_down(output: str, line: Line) -> bool:
     """Say whether the program did not come to its answer. `make` and `cargo clippy` pass on what another one found."""
-    if "*** [" in said[-_EXAMINED_END:] or (_of_clippy(line) and "error[E" not in said):
+    if "*** [" in output[-_EXAMINED_END:] or (_of_clippy(line) and "error[E" not in output):
         return False
-    return cried_out(said, line) == (True, None)
+    return cried_out(output, line) == (True, None)
 
 
 def _of_clippy(line: Line) -> bool:
     return any(run.family == "cargo clippy" for run in line.deciders)
 
 
-def _failed(category: Category, said: str, line: Line, meaning: Meaning | Category | None) -> Verdict:
+def _failed(category: Category, output: str, line: Line, meaning: Meaning | Category | None) -> ToolOutcome:
     """What a failure says comes before what its exit code says."""
     if isinstance(meaning, Category):
-        return Verdict(Outcome.FAILURE, meaning if category in _VAGUE else category, said, line)
-    return Verdict(Outcome.FAILURE, category, said, line, meaning)
+        return ToolOutcome(Outcome.FAILURE, meaning if category in _VAGUE else category, output, line)
+    return ToolOutcome(Outcome.FAILURE, category, output, line, meaning)
 
 
 def _may_hide(text: str, written: str) -> bool:

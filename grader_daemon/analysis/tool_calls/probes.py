@@ -12,8 +12,8 @@ from collections.abc import Mapping, Set
 
 from grader_daemon.analysis.shell import LOOKING, PLAIN_SPOKEN, Line, Meaning, program_name, unquoted
 from grader_daemon.analysis.tool_calls import CallView, Purpose
-from grader_daemon.analysis.tool_calls.outcomes import Verdict
-from grader_daemon.domain.analysis import Category, FailureKind
+from grader_daemon.analysis.tool_calls.outcomes import ToolOutcome
+from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.session import TOOL, USER, Message
 
 MOST_LOOKS = 30
@@ -51,7 +51,7 @@ _MISSED = (Category.FILE_NOT_FOUND, Category.UNKNOWN)
 _EXAMINED = 2_000
 
 
-class KindReader:
+class ProbeFinder:
     """Tells harm from looking around, for the failures of one session in their order."""
 
     def __init__(self, messages: tuple[Message, ...], calls: Mapping[str, CallView], failed: Set[int]) -> None:
@@ -63,38 +63,35 @@ class KindReader:
         self._missed: set[str] = set()
         self._searched_to = 0
         self._spoken: list[str] = []
-        self._heard_to = 0
+        self._taken_in_to = 0
         self._has_edited = False
 
-    def kind_of(self, index: int, verdict: Verdict, call: CallView) -> FailureKind:
-        """Give the kind of the failure at `index` as it stands when it comes up: harm or a probe."""
-        return FailureKind.PROBE if self._is_probe(index, verdict, call) else FailureKind.HARMFUL
-
-    def _is_probe(self, index: int, verdict: Verdict, call: CallView) -> bool:
-        if verdict.meaning is Meaning.ABSENT:
+    def is_probe(self, index: int, result: ToolOutcome, call: CallView) -> bool:
+        """Whether the failure at `index`, as it stands when it comes up, is only a look."""
+        if result.meaning is Meaning.ABSENT:
             return True
-        if verdict.meaning is Meaning.FINDINGS:
+        if result.meaning is Meaning.FINDINGS:
             return not self._edited_before(index)
-        if verdict.line is not None and call.path is None:
-            return _asks_for_program(verdict.line, verdict) or self._looks_in_shell(index, verdict.line, verdict)
-        if call.purpose is Purpose.SEARCH and verdict.category in _MISSED:
-            said = verdict.said[:_EXAMINED]
+        if result.line is not None and call.path is None:
+            return _asks_for_program(result.line, result) or self._looks_in_shell(index, result.line, result)
+        if call.purpose is Purpose.SEARCH and result.category in _MISSED:
+            said = result.output[:_EXAMINED]
             return _NOT_THERE.search(said) is not None and not _WRONG_QUERY.search(said)
-        if call.purpose is Purpose.READ and call.path and verdict.category is Category.FILE_NOT_FOUND:
+        if call.purpose is Purpose.READ and call.path and result.category is Category.FILE_NOT_FOUND:
             return self._is_first_look(index, [call.path])
         return False
 
-    def _looks_in_shell(self, index: int, line: Line, verdict: Verdict) -> bool:
-        if _SILENT.fullmatch(verdict.said):
+    def _looks_in_shell(self, index: int, line: Line, result: ToolOutcome) -> bool:
+        if _SILENT.fullmatch(result.output):
             return bool(line.deciders) and all(run.family in LOOKING for run in line.deciders)
-        if verdict.category is not Category.FILE_NOT_FOUND:
+        if result.category is not Category.FILE_NOT_FOUND:
             return False
-        named = _COMPLAINT.match(verdict.said.rstrip().rpartition("\n")[2])
+        named = _COMPLAINT.match(result.output.rstrip().rpartition("\n")[2])
         for run in line.programs if named else ():
             assert named is not None
             if run.name == program_name(named[1]) and run.family in LOOKING and "-i" not in run.words:
                 paths = [unquoted(word) for word in run.words[1:] if not word.startswith("-")]
-                missing = [path for path in paths if path and path in verdict.said]
+                missing = [path for path in paths if path and path in result.output]
                 return self._is_first_look(index, missing or paths)
         return False
 
@@ -104,23 +101,23 @@ class KindReader:
         if self._looks > MOST_LOOKS or not paths or not self._missed.isdisjoint(paths):
             return False
         self._missed.update(paths)
-        self._hear(index)
+        self._take_in(index)
         for path in paths:
             for text in self._spoken:
                 if path in text:
                     return False
         return True
 
-    def _hear(self, index: int) -> None:
+    def _take_in(self, index: int) -> None:
         """Take in what was said before a message and has not been taken in yet."""
-        for place in range(self._heard_to, index):
+        for place in range(self._taken_in_to, index):
             message = self._messages[place]
             if message.role == USER:
                 self._spoken.append(message.text)
             elif message.role == TOOL and place not in self._failed:
                 call = self._calls.get(message.tool_call_id or "")
                 self._spoken += (message.text, call.text if call is not None else "")
-        self._heard_to = index
+        self._taken_in_to = index
 
     def _edited_before(self, index: int) -> bool:
         """Say whether a file that is no test was changed before; what was searched once is not searched again."""
@@ -142,9 +139,9 @@ def _edits(call: CallView | None) -> bool:
     return call.writes_in_shell and not _TRIAL.search(call.text[:_EXAMINED])
 
 
-def _asks_for_program(line: Line, verdict: Verdict) -> bool:
+def _asks_for_program(line: Line, result: ToolOutcome) -> bool:
     """Say whether a line only asks whether a program or a module is there."""
-    said = verdict.said
+    said = result.output
     run = next((run for run in reversed(line.programs) if run.family not in PLAIN_SPOKEN), line.programs[-1])
     if run.name == "python" and "-c" in run.words[:-1]:
         code = unquoted(run.words[run.words.index("-c") + 1])

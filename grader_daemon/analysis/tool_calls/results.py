@@ -129,7 +129,7 @@ class ResultReader:
             return self._rules.exit_codes.get(str(code), Category.COMMAND_FAILED)
         return Category.UNKNOWN
 
-    def said(self, text: str) -> tuple[str, int | None]:
+    def output_and_code(self, text: str) -> tuple[str, int | None]:
         """Give what a call says, out of its result: its message and its output, else its exit code; and that code.
 
         The code is None where there is none, or where more than the code calls the call failed.

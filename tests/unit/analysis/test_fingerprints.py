@@ -76,7 +76,7 @@ def sign_of(reader: ResultReader, failure: Labelled) -> ErrorSign:
     assert outcome is Outcome.FAILURE
     assert category is not None
     family = family_in({"command": failure.command} if failure.command else None)
-    return sign(failure.tool, family, category, reader.said(content)[0])
+    return sign(failure.tool, family, category, reader.output_and_code(content)[0])
 
 
 def adjusted_rand_index(one: Sequence[str], other: Sequence[str]) -> float:

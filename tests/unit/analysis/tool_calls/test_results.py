@@ -456,9 +456,9 @@ def test_a_delegation_whose_report_has_another_shape_is_taken_as_success(reader:
     ],
 )
 def test_what_a_failed_call_says(reader: ResultReader, content: str, said: str) -> None:
-    assert reader.said(content)[0] == said
+    assert reader.output_and_code(content)[0] == said
 
 
 @given(content=tool_results)
 def test_any_result_says_something_or_nothing(reader: ResultReader, content: str) -> None:
-    assert isinstance(reader.said(content)[0], str)
+    assert isinstance(reader.output_and_code(content)[0], str)
