@@ -48,7 +48,7 @@ _OF_DATABASE = re.compile(r"^(?:psql:[^\n]{0,200}?\d: )?(?:ERROR|FATAL):  ", re.
 _PRINTED_CODE = re.compile(r"(?:^|[\s:=(\[])(\d{1,3})[\])\s.]{0,3}$")
 
 
-def cried_out(output: str, line: Line | None) -> tuple[bool, Meaning | None]:
+def masked_failure(output: str, line: Line | None) -> tuple[bool, Meaning | None]:
     """Say whether the output ends in a program's own failure, and whether that is a check's finding.
 
     Args:

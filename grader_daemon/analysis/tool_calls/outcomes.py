@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from grader_daemon.analysis.shell import Line, Meaning, cried_out, printed_code
+from grader_daemon.analysis.shell import Line, Meaning, masked_failure, printed_code
 from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.analysis.tool_calls.results import ResultReader
 from grader_daemon.domain.analysis import Category, Outcome
@@ -78,8 +78,8 @@ class OutcomeReader:
                 return self._of_printed_code(printed, output, line)
             if not line.masks and code is not None:
                 return _WORKED
-        has_cried, meaning = cried_out(output, line)
-        if not has_cried:
+        is_masked, meaning = masked_failure(output, line)
+        if not is_masked:
             return _WORKED
         category = self._results.classify(output[-_CLASSIFIED_END:], 1) or Category.COMMAND_FAILED
         return ToolOutcome(Outcome.FAILURE, category, output, line, meaning)
@@ -96,7 +96,7 @@ def _broke_down(output: str, line: Line) -> bool:
     """Say whether the program did not come to its answer. `make` and `cargo clippy` pass on what another one found."""
     if "*** [" in output[-_EXAMINED_END:] or (_of_clippy(line) and "error[E" not in output):
         return False
-    return cried_out(output, line) == (True, None)
+    return masked_failure(output, line) == (True, None)
 
 
 def _of_clippy(line: Line) -> bool:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.analysis.shell import Meaning, cried_out, printed_code, read_line
+from grader_daemon.analysis.shell import Meaning, masked_failure, printed_code, read_line
 from tests.timing import is_done_within
 
 NOTHING = (False, None)
@@ -45,12 +45,12 @@ RED = (True, Meaning.FINDINGS)
 def test_only_a_programs_own_last_words_tell_of_its_failure(
     command: str, output: str, told: tuple[bool, Meaning | None]
 ) -> None:
-    assert cried_out(output, read_line(command)) == told
+    assert masked_failure(output, read_line(command)) == told
 
 
 def test_code_without_a_command_tells_by_its_traceback_alone() -> None:
-    assert cried_out("NameError   Traceback (most recent call last)\n\nNameError: x", None) == FAILED
-    assert cried_out("bash: x: command not found", None) == NOTHING
+    assert masked_failure("NameError   Traceback (most recent call last)\n\nNameError: x", None) == FAILED
+    assert masked_failure("bash: x: command not found", None) == NOTHING
 
 
 @pytest.mark.parametrize(
@@ -81,4 +81,4 @@ def test_printed_code_is_the_number_at_the_end(output: str, code: int | None) ->
 )
 def test_hostile_output_takes_bounded_time(output: str) -> None:
     line = read_line("pytest; make | tail")
-    assert is_done_within(0.2, lambda: (cried_out(output, line), printed_code(output)))
+    assert is_done_within(0.2, lambda: (masked_failure(output, line), printed_code(output)))
