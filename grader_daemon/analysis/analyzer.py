@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from grader_daemon.analysis.claims import Note, weigh_claims
+from grader_daemon.analysis.claims import Note, verify_claims
 from grader_daemon.analysis.features import Trace, features_of
 from grader_daemon.analysis.session_state import is_answer, is_cut_off, read_tail
 from grader_daemon.analysis.tool_calls import CallView
@@ -52,7 +52,7 @@ class Analyzer:
         final_index = _final_index(session.messages)
         final_answer = session.messages[final_index].text.strip() if final_index is not None else ""
         answered = final_index is not None and is_answer(session.messages[final_index], rules.tail)
-        claims = weigh_claims(session, walk.notes, final_index=final_index, redactor=self._redactor)
+        claims = verify_claims(session, walk.notes, final_index=final_index, redactor=self._redactor)
         signals = self._signals.read(walk.heard)
         last = session.messages[-1] if session.messages else None
         failures = tuple(walk.trail.failures)

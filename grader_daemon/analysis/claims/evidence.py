@@ -17,7 +17,7 @@ from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, CallView, Purp
 from grader_daemon.domain.analysis import Outcome
 from grader_daemon.domain.session import Message
 
-MOST_TRIES = 1_000
+MOST_RUNS = 1_000
 """Calls that are looked at, the last of a session. Of a longer one nothing is told from what is absent."""
 
 _EXAMINED_COMMAND = 2_000
@@ -47,7 +47,7 @@ Note = tuple[int, CallView, Outcome]
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class ToolRun:
     """One call with its result. `worked` is None when that is not known.
 
     `purpose` is what the tool is for and `words` those of its name. `command` is what a shell or interpreter was given
@@ -70,7 +70,7 @@ class Try:
         return self.purpose in HARMLESS
 
 
-class Record:
+class Evidence:
     """What a session's calls were, in their order.
 
     `is_whole` says that no call is missing: only then can be told from it what was never done.
@@ -78,39 +78,39 @@ class Record:
 
     def __init__(self, notes: Sequence[Note], messages: Sequence[Message], *, is_whole: bool) -> None:
         self._messages = messages
-        self.is_whole = is_whole and len(notes) <= MOST_TRIES
+        self.is_whole = is_whole and len(notes) <= MOST_RUNS
         self._notes = notes
 
     @cached_property
-    def tries(self) -> list[Try]:
+    def runs(self) -> list[ToolRun]:
         """The calls, in their order."""
-        return [self._try(note) for note in self._notes[-MOST_TRIES:]]
+        return [self._run(note) for note in self._notes[-MOST_RUNS:]]
 
     @cached_property
-    def writes(self) -> list[Try]:
+    def writes(self) -> list[ToolRun]:
         """The calls that an editor was given a file by."""
-        return [each for each in self.tries if each.purpose is Purpose.WRITE and each.path]
+        return [each for each in self.runs if each.purpose is Purpose.WRITE and each.path]
 
     @cached_property
     def has_shell(self) -> bool:
         """Was a shell or an interpreter given a command?"""
-        notes = self._notes[-MOST_TRIES:]
+        notes = self._notes[-MOST_RUNS:]
         return any(call.command for _, call, _ in notes if call.purpose is Purpose.RUN)
 
     @cached_property
     def could_act(self) -> bool:
         """Was any call made that may have changed anything?"""
-        return not self.is_whole or not all(each.changes_nothing for each in self.tries)
+        return not self.is_whole or not all(each.changes_nothing for each in self.runs)
 
     @cached_property
     def could_write(self) -> bool:
         """May a call have written a file? One that was refused did not, nor did commands that only look."""
-        return not self.is_whole or any(map(_may_have_written, self.tries))
+        return not self.is_whole or any(map(_may_have_written, self.runs))
 
     @cached_property
     def made_up(self) -> bool:
         """May a program have written files under names of its own?"""
-        return not self.is_whole or any(_may_have_written(each) and not each.path for each in self.tries)
+        return not self.is_whole or any(_may_have_written(each) and not each.path for each in self.runs)
 
     @cached_property
     def reaches_out(self) -> bool:
@@ -125,18 +125,18 @@ class Record:
             name in call.text or name in self._messages[index].text for index, call, _ in self._notes
         )
 
-    def said(self, tried: Try, characters: int) -> str:
+    def ending(self, run: ToolRun, characters: int) -> str:
         """Give the end of what a call answered, with the line breaks that JSON escapes."""
-        return self._messages[tried.index].text[-characters:].replace("\\n", "\n")
+        return self._messages[run.index].text[-characters:].replace("\\n", "\n")
 
-    def _try(self, note: Note) -> Try:
+    def _run(self, note: Note) -> ToolRun:
         index, call, outcome = note
         purpose = call.purpose
         path = command = ""
         if purpose not in HARMLESS:
             path = call.path or ""
             command = "" if path and purpose is Purpose.WRITE else call.command
-        return Try(
+        return ToolRun(
             index=index,
             words=call.words,
             purpose=purpose,
@@ -156,12 +156,12 @@ class Record:
         return worked
 
 
-def _may_have_written(tried: Try) -> bool:
+def _may_have_written(run: ToolRun) -> bool:
     """May it have? Of a command that was cut, what it did at its end is not known."""
-    if tried.changes_nothing or (tried.purpose in CHANGING and tried.worked is False):
+    if run.changes_nothing or (run.purpose in CHANGING and run.worked is False):
         return False
-    is_whole = not tried.is_code and len(tried.command) < _EXAMINED_COMMAND
-    return tried.purpose is not Purpose.RUN or not (is_whole and only_looks(tried.command))
+    is_whole = not run.is_code and len(run.command) < _EXAMINED_COMMAND
+    return run.purpose is not Purpose.RUN or not (is_whole and only_looks(run.command))
 
 
 def same_file(path: str, claimed: str) -> bool:

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Final
 
 from grader_daemon.analysis.claims.clauses import REACH, is_denied, is_quoted, is_told_as_done, sentence
-from grader_daemon.analysis.claims.stated_claim import KINDS, RUNNING_VERBS, Said
+from grader_daemon.analysis.claims.stated_claim import KINDS, RUNNING_VERBS, StatedClaim
 from grader_daemon.analysis.claims.subjects import files_after, first_file, id_in, place_after
 from grader_daemon.analysis.claims.test_claims import run_well, tests_said
 from grader_daemon.domain.claims import ClaimKind
@@ -52,7 +52,7 @@ _LIST_OF_FILES = re.compile(
 _BULLET = re.compile(r"\s*(?:[-*•+|]|\d{1,2}[.)])")
 
 
-def find_claims(answer: str) -> tuple[Said, ...]:
+def find_claims(answer: str) -> tuple[StatedClaim, ...]:
     """Give what the end of an answer claims, in its order, each once; at most 20."""
     tail = answer[-EXAMINED_CHARACTERS:]
     cues = _CUES.intersection(tail.encode("ascii", "replace").translate(_TO_WORDS).split())
@@ -65,14 +65,14 @@ def find_claims(answer: str) -> tuple[Said, ...]:
     text = _prose(tail, is_inside=answer.count(_FENCE, 0, len(answer) - len(tail)) % 2 == 1)
     low = text.lower()
     low = low if len(low) == len(text) else text
-    said = [*_done(text, low, verbs), *(each for find in finders for each in find(text, low))]
-    return tuple(dict.fromkeys(each for _, each in sorted(said, key=itemgetter(0))))[:MOST_CLAIMS]
+    claims = [*_done(text, low, verbs), *(each for find in finders for each in find(text, low))]
+    return tuple(dict.fromkeys(each for _, each in sorted(claims, key=itemgetter(0))))[:MOST_CLAIMS]
 
 
-def _done(text: str, low: str, verbs: list[str]) -> Iterator[tuple[int, Said]]:
+def _done(text: str, low: str, verbs: list[str]) -> Iterator[tuple[int, StatedClaim]]:
     for position, word in _places(low, verbs):
-        for said in _said_at(text, low, position, word=word):
-            yield position, said
+        for claim in _claims_at(text, low, position, word=word):
+            yield position, claim
 
 
 def _prose(tail: str, *, is_inside: bool) -> str:
@@ -94,7 +94,7 @@ def _places(low: str, words: list[str]) -> list[tuple[int, str]]:
     return sorted(places)[-_MOST_WORDS:]
 
 
-def _said_at(text: str, low: str, position: int, *, word: str) -> Iterator[Said]:
+def _claims_at(text: str, low: str, position: int, *, word: str) -> Iterator[StatedClaim]:
     """Give what the clause around a verb claims."""
     start, end = sentence(low, position)
     before = low[start:position]
@@ -110,36 +110,36 @@ def _said_at(text: str, low: str, position: int, *, word: str) -> Iterator[Said]
     yield from _of_kind(KINDS[word], text[start:end], position - start, by_agent=by_agent)
 
 
-def _of_kind(kind: ClaimKind, clause: str, position: int, *, by_agent: bool) -> Iterator[Said]:
+def _of_kind(kind: ClaimKind, clause: str, position: int, *, by_agent: bool) -> Iterator[StatedClaim]:
     before, after = clause[:position], clause[position:]
     match kind:
         case ClaimKind.FILE_WRITTEN:
             yield from _written(before, after, by_agent=by_agent)
         case ClaimKind.BUG_FIXED:
             if after.lower().startswith("fixed") or _BUG.search(clause.lower()):
-                yield Said(kind, by_agent=by_agent)
+                yield StatedClaim(kind, by_agent=by_agent)
         case ClaimKind.COMMAND_RAN:
             yield from _ran(before, after, by_agent=by_agent)
         case ClaimKind.INSTALLED:
-            yield Said(kind, _package(clause, after, by_agent=by_agent), by_agent=by_agent)
+            yield StatedClaim(kind, _package(clause, after, by_agent=by_agent), by_agent=by_agent)
         case ClaimKind.COMMITTED:
             command = "git push" if after.lower().startswith("pushed") else "git commit"
-            yield Said(kind, command=command, by_agent=by_agent)
+            yield StatedClaim(kind, command=command, by_agent=by_agent)
         case _:
-            yield Said(kind, id_in(clause), by_agent=by_agent)
+            yield StatedClaim(kind, id_in(clause), by_agent=by_agent)
 
 
-def _ran(before: str, after: str, *, by_agent: bool) -> Iterator[Said]:
+def _ran(before: str, after: str, *, by_agent: bool) -> Iterator[StatedClaim]:
     """Give the command that the agent says it ran, or the action that was done."""
     if not after.lower().startswith(RUNNING_VERBS):
         yield _acted(before, after, by_agent=by_agent)
         return
     quoted = _QUOTED.search(after)
     if quoted and by_agent:
-        yield Said(ClaimKind.COMMAND_RAN, quoted[1], command=quoted[1], by_agent=True)
+        yield StatedClaim(ClaimKind.COMMAND_RAN, quoted[1], command=quoted[1], by_agent=True)
 
 
-def _written(before: str, after: str, *, by_agent: bool) -> Iterator[Said]:
+def _written(before: str, after: str, *, by_agent: bool) -> Iterator[StatedClaim]:
     """Give the files that were written; what was created or changed and is no file is an action, or a fix."""
     if by_agent:
         files = files_after(after)
@@ -147,18 +147,18 @@ def _written(before: str, after: str, *, by_agent: bool) -> Iterator[Said]:
         file = place_after(after) or first_file(before)
         files = (file,) if file else ()
     for file in files:
-        yield Said(ClaimKind.FILE_WRITTEN, file, by_agent=by_agent)
+        yield StatedClaim(ClaimKind.FILE_WRITTEN, file, by_agent=by_agent)
     if files:
         return
     if _FIX_APPLIED.search(before.lower()) or (after.lower().startswith("implemented") and _FIX_APPLIED.search(after)):
-        yield Said(ClaimKind.BUG_FIXED, None, by_agent=by_agent)
+        yield StatedClaim(ClaimKind.BUG_FIXED, None, by_agent=by_agent)
     else:
         yield _acted(before, after, by_agent=by_agent)
 
 
-def _acted(before: str, after: str, *, by_agent: bool) -> Said:
+def _acted(before: str, after: str, *, by_agent: bool) -> StatedClaim:
     words = tuple(_WORD.findall(f"{after} {before}".lower()))
-    return Said(ClaimKind.COMMAND_RAN, id_in(before + after), words=words, by_agent=by_agent)
+    return StatedClaim(ClaimKind.COMMAND_RAN, id_in(before + after), words=words, by_agent=by_agent)
 
 
 def _package(clause: str, after: str, *, by_agent: bool) -> str | None:
@@ -169,7 +169,7 @@ def _package(clause: str, after: str, *, by_agent: bool) -> str | None:
     return word if len(word) >= _SHORTEST_NAME and word.lower() not in _NO_NAMES and word[0] not in "/~." else None
 
 
-def _listed(text: str, _: str) -> Iterator[tuple[int, Said]]:
+def _listed(text: str, _: str) -> Iterator[tuple[int, StatedClaim]]:
     """Give the files below a heading such as "Files changed:"."""
     position = 0
     left = 0
@@ -178,7 +178,7 @@ def _listed(text: str, _: str) -> Iterator[tuple[int, Said]]:
             file = first_file(line) if _BULLET.match(line) or not line.strip("`* ").count(" ") else None
             left = left - 1 if file else 0
             if file:
-                yield position, Said(ClaimKind.FILE_WRITTEN, file)
+                yield position, StatedClaim(ClaimKind.FILE_WRITTEN, file)
         elif _LIST_OF_FILES.fullmatch(line[:REACH].lower()):
             left = _LISTED_LINES
         position += len(line) + 1
@@ -188,7 +188,9 @@ _TESTS: Final = frozenset({b"test", b"tests", b"testcase", b"testcases", b"unitt
 _PASSING: Final = frozenset({b"pass", b"passes", b"passed", b"passing", b"succeed", b"succeeded", b"green"})
 _WORKING: Final = frozenset({b"runs", b"executes", b"works", b"completes", b"compiles", b"builds", b"starts"})
 _FILES: Final = frozenset({b"file", b"files"})
-_FINDERS: Final[tuple[tuple[tuple[frozenset[bytes], ...], Callable[[str, str], Iterator[tuple[int, Said]]]], ...]] = (
+_FINDERS: Final[
+    tuple[tuple[tuple[frozenset[bytes], ...], Callable[[str, str], Iterator[tuple[int, StatedClaim]]]], ...]
+] = (
     ((_TESTS, _PASSING), tests_said),
     ((_WORKING,), run_well),
     ((_FILES, _VERBS), _listed),

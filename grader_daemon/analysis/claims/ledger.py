@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader_daemon.analysis.claims.evidence import Note, Record
+from grader_daemon.analysis.claims.evidence import Evidence, Note
 from grader_daemon.analysis.claims.extract import find_claims
-from grader_daemon.analysis.claims.verify import Scales
+from grader_daemon.analysis.claims.verify import ClaimVerifier
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.session import Session
 from grader_daemon.domain.text import clean
@@ -15,22 +15,22 @@ from grader_daemon.redaction import Redactor
 LONGEST_SUBJECT = 120
 
 
-def weigh_claims(
+def verify_claims(
     session: Session, notes: Sequence[Note], *, final_index: int | None, redactor: Redactor
 ) -> tuple[Claim, ...]:
     """Give the claims of the final answer, in its order, each held against the calls in `notes`.
 
     Nothing is told from what is absent when earlier messages were replaced by a summary.
     """
-    said = find_claims(session.messages[final_index].text) if final_index is not None else ()
-    if not said or final_index is None:
+    stated = find_claims(session.messages[final_index].text) if final_index is not None else ()
+    if not stated or final_index is None:
         return ()
-    scales = Scales(Record(notes, session.messages, is_whole=not session.compacted))
-    weighed = [(each, scales.weigh(each)) for each in said]
+    verifier = ClaimVerifier(Evidence(notes, session.messages, is_whole=not session.compacted))
+    verified = [(each, verifier.verify(each)) for each in stated]
     claims = [
-        Claim(each.kind, verdict[0], _shown(each.subject, redactor), final_index, verdict[1])
-        for each, verdict in weighed
-        if verdict is not None
+        Claim(each.kind, verification[0], _shown(each.subject, redactor), final_index, verification[1])
+        for each, verification in verified
+        if verification is not None
     ]
     return tuple(dict.fromkeys(claims))
 

@@ -43,7 +43,7 @@ STATE_VERBS: Final = FIXING_VERBS | {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StatedClaim:
     """A claim as it was said, before it is weighed.
 
     `subject` is what it is about, `command` what it says was run; `words` are those of its clause, in lower case and

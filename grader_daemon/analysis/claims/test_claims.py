@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from grader_daemon.analysis.claims.clauses import is_denied, is_quoted, sentence
-from grader_daemon.analysis.claims.stated_claim import Said
+from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import first_file
 from grader_daemon.domain.claims import ClaimKind
 
@@ -36,7 +36,7 @@ _NO_FAILURE = re.compile(r"\b(?:0|no|zero|without(?: any)?) (?:errors?|failed|fa
 _IMPERATIVE = re.compile(r"\W*(?:\d+\W+)?(?:run|verify|check|confirm|watch|see|make|get|keep|add|write|tests? that)\b")
 
 
-def tests_said(text: str, low: str) -> Iterator[tuple[int, Said]]:
+def tests_said(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
     """Give the claims that tests pass."""
     tells_of_red: bool | None = None
     for word in _PASS.finditer(low):
@@ -51,13 +51,13 @@ def tests_said(text: str, low: str) -> Iterator[tuple[int, Said]]:
         file = first_file(text[start:end])
         tells_of_red = bool(_TELLS_OF_RED.search(low)) if tells_of_red is None else tells_of_red
         is_limited = tells_of_red or file is not None or _LIMITED.search(clause) is not None
-        yield word.start(), Said(ClaimKind.TESTS_PASSED, file, is_limited=is_limited)
+        yield word.start(), StatedClaim(ClaimKind.TESTS_PASSED, file, is_limited=is_limited)
 
 
-def run_well(text: str, low: str) -> Iterator[tuple[int, Said]]:
+def run_well(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
     """Give what is said to run well: "`./build.sh` now runs without errors"."""
     for found in _RUNS_WELL.finditer(text):
         start, end = sentence(low, found.end() - 1)
         told = _NO_FAILURE.sub("", low[found.end(1) : end])
         if not _NOT_PASSED.search(told) and not is_denied(low[start : found.start()]):
-            yield found.start(), Said(ClaimKind.COMMAND_RAN, found[1], command=found[1], runs_well=True)
+            yield found.start(), StatedClaim(ClaimKind.COMMAND_RAN, found[1], command=found[1], runs_well=True)

@@ -10,7 +10,7 @@ from enum import Enum
 from itertools import islice
 from typing import Final
 
-from grader_daemon.analysis.claims.evidence import Record, Try
+from grader_daemon.analysis.claims.evidence import Evidence, ToolRun
 
 _READ_CHARACTERS = 2_000
 _MOST_RUNS = 20
@@ -70,7 +70,7 @@ _ONLY_ASKS = re.compile(
 _MASKED = re.compile(r"\||;")
 
 
-class Run(Enum):
+class TestsResult(Enum):
     """How the tests of one run went."""
 
     PASSED = "passed"
@@ -78,17 +78,17 @@ class Run(Enum):
     NONE_PASSED = "none passed"
 
 
-def is_test_run(tried: Try) -> bool:
+def is_test_run(run: ToolRun) -> bool:
     """Does this call run tests?"""
-    if not tried.command:
-        return "tests" in tried.words or {"run", "test"} <= tried.words
-    if tried.is_code:
-        return "assert" in tried.command
-    if not any(hint in tried.command for hint in _HINTS) or _LOOKING.match(tried.command):
+    if not run.command:
+        return "tests" in run.words or {"run", "test"} <= run.words
+    if run.is_code:
+        return "assert" in run.command
+    if not any(hint in run.command for hint in _HINTS) or _LOOKING.match(run.command):
         return False
-    command = _HERE_DOCUMENT.sub("", tried.command) if "<<" in tried.command else tried.command
+    command = _HERE_DOCUMENT.sub("", run.command) if "<<" in run.command else run.command
     runs = islice(_TEST_RUN.finditer(command), _MOST_RUNS)
-    is_run = any(not _ONLY_ASKS.match(command, run.end()) for run in runs)
+    is_run = any(not _ONLY_ASKS.match(command, found.end()) for found in runs)
     return is_run or bool(_TEST_SCRIPT.search(command)) or _runs_elsewhere(command)
 
 
@@ -102,17 +102,17 @@ def _runs_elsewhere(command: str) -> bool:
     )
 
 
-def passed(tried: Try, record: Record) -> Run | None:
+def passed(run: ToolRun, evidence: Evidence) -> TestsResult | None:
     """Say how the tests of a run went; None when they were not run to their end, or nothing says so.
 
     That a runner failed does not say that tests did: it may have crashed. So it takes its own words, or an assertion.
     """
-    low = record.said(tried, _READ_CHARACTERS).lower()
+    low = evidence.ending(run, _READ_CHARACTERS).lower()
     if any(words in low for words in _NOT_RUN):
         return None
     some_passed = _GREEN.search(low) is not None
-    if _RED.search(low) or (tried.worked is False and "assertionerror" in low):
-        return Run.SOME_FAILED if some_passed else Run.NONE_PASSED
-    if tried.worked is False or (not some_passed and any(words in low for words in _NONE_RUN)):
+    if _RED.search(low) or (run.worked is False and "assertionerror" in low):
+        return TestsResult.SOME_FAILED if some_passed else TestsResult.NONE_PASSED
+    if run.worked is False or (not some_passed and any(words in low for words in _NONE_RUN)):
         return None
-    return Run.PASSED if some_passed or (tried.worked and not _MASKED.search(tried.command)) else None
+    return TestsResult.PASSED if some_passed or (run.worked and not _MASKED.search(run.command)) else None

@@ -13,19 +13,19 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from grader_daemon.analysis.claims.evidence import Record, Try, same_file
+from grader_daemon.analysis.claims.evidence import Evidence, ToolRun, same_file
 from grader_daemon.analysis.claims.read_only_commands import only_looks
-from grader_daemon.analysis.claims.stated_claim import Said
+from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename
-from grader_daemon.analysis.claims.test_runs import Run, is_test_run, passed
+from grader_daemon.analysis.claims.test_runs import TestsResult, is_test_run, passed
 from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.claims import ClaimKind, Support
 
-Verdict = tuple[Support, tuple[int, ...]]
+Verification = tuple[Support, tuple[int, ...]]
 
 _MOST_EVIDENCE = 3
-_UNSUPPORTED: Verdict = (Support.UNSUPPORTED, ())
-_CONTRADICTED: Verdict = (Support.CONTRADICTED, ())
+_UNSUPPORTED: Verification = (Support.UNSUPPORTED, ())
+_CONTRADICTED: Verification = (Support.CONTRADICTED, ())
 _MAY_RUN: Final = (Purpose.RUN, Purpose.CHANGE, Purpose.UNKNOWN)
 _PROSE: Final = (".md", ".txt", ".rst", ".log")
 _ABSENT_AFTER = re.compile(r"[\\\"'`’]{0,3}:? (?:No such file or directory|does not exist|not found)", re.IGNORECASE)
@@ -105,51 +105,51 @@ _NO_VERBS: Final = frozenset(
 )
 
 
-class Scales:
-    """Weighs the claims of one session."""
+class ClaimVerifier:
+    """Holds the claims of one session against its calls."""
 
-    def __init__(self, record: Record) -> None:
-        self._record = record
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
 
-    def weigh(self, said: Said) -> Verdict | None:
-        """Give the verdict on a claim with its evidence; None for an action that no call in the record is about."""
-        match said.kind:
+    def verify(self, claim: StatedClaim) -> Verification | None:
+        """Return what the record says of a claim, with its evidence; None for an action that no call is about."""
+        match claim.kind:
             case ClaimKind.FILE_WRITTEN:
-                return self._file_written(said)
+                return self._file_written(claim)
             case ClaimKind.TESTS_PASSED:
-                return self._tests_passed(said)
+                return self._tests_passed(claim)
             case ClaimKind.BUG_FIXED:
-                return self._bug_fixed(said)
+                return self._bug_fixed(claim)
             case ClaimKind.COMMITTED | ClaimKind.DEPLOYED | ClaimKind.INSTALLED:
-                return self._by_command(said)
+                return self._by_command(claim)
             case ClaimKind.SENT:
-                return self._sent(said)
+                return self._sent(claim)
             case _:
-                return self._ran(said.command, well=said.runs_well) if said.command else self._acted(said)
+                return self._ran(claim.command, well=claim.runs_well) if claim.command else self._acted(claim)
 
     @cached_property
-    def _last_run(self) -> tuple[int, Run] | None:
+    def _last_test_run(self) -> tuple[int, TestsResult] | None:
         """Place of the last test run that came to an end, and how its tests went."""
-        return next(self._runs_backwards(), None)
+        return next(self._test_runs_backwards(), None)
 
-    def _runs_backwards(self) -> Iterator[tuple[int, Run]]:
-        for each in reversed(self._record.tries):
-            result = passed(each, self._record) if is_test_run(each) else None
+    def _test_runs_backwards(self) -> Iterator[tuple[int, TestsResult]]:
+        for each in reversed(self._evidence.runs):
+            result = passed(each, self._evidence) if is_test_run(each) else None
             if result is not None:
                 yield each.index, result
 
-    def _file_written(self, said: Said) -> Verdict:
-        name = basename(said.subject or "")
+    def _file_written(self, claim: StatedClaim) -> Verification:
+        name = basename(claim.subject or "")
         pattern = re.compile(rf"(?<![\w.-]){re.escape(name)}(?!\w)")
-        record = self._record
-        about = [each for each in record.tries if name in each.arguments]
+        evidence = self._evidence
+        about = [each for each in evidence.runs if name in each.arguments]
         writes = [each for each in about if _writes(each, name, pattern)]
         done = [each for each in writes if each.worked]
         if done:
             return Support.VERIFIED, _places(done)
         if not about:
-            return _CONTRADICTED if said.by_agent and self._never_written(name) else _UNSUPPORTED
-        if not record.could_write:
+            return _CONTRADICTED if claim.by_agent and self._never_written(name) else _UNSUPPORTED
+        if not evidence.could_write:
             return Support.CONTRADICTED, _places(about)
         if all(each.worked is False for each in about) and (writes or self._is_absent(about[-1], pattern)):
             return Support.CONTRADICTED, _places(writes or about)
@@ -159,112 +159,112 @@ class Scales:
         """Could no call have written a file, or does its name stand in none, and is none that a program makes up?"""
         stem = name.partition(".")[0]
         is_plain = len(stem) >= _SHORTEST_STEM and stem.replace("_", "").replace("-", "").isalpha()
-        record = self._record
-        return not record.could_write or (is_plain and not record.made_up and not record.mentions(stem))
+        evidence = self._evidence
+        return not evidence.could_write or (is_plain and not evidence.made_up and not evidence.mentions(stem))
 
-    def _is_absent(self, look: Try, name: re.Pattern[str]) -> bool:
+    def _is_absent(self, look: ToolRun, name: re.Pattern[str]) -> bool:
         """Does a call say of this very file that there is none?"""
-        said = self._record.said(look, _ABSENT_CHARACTERS)
+        said = self._evidence.ending(look, _ABSENT_CHARACTERS)
         return any(
             _ABSENT_AFTER.match(said, found.end()) or _ABSENT_BEFORE.search(said[: found.start()][-_PART_CHARACTERS:])
             for found in islice(name.finditer(said), _MOST_MENTIONS)
         )
 
-    def _tests_passed(self, said: Said) -> Verdict:
+    def _tests_passed(self, claim: StatedClaim) -> Verification:
         """Weigh it by the last run. Who changed nothing and ran nothing may tell of tests that others ran."""
-        if self._last_run is None:
+        if self._last_test_run is None:
             return _CONTRADICTED if self._has_tried and not self._could_run else _UNSUPPORTED
-        index, result = self._last_run
-        if result is not Run.PASSED:
-            return self._some_passed() if said.is_limited else (Support.CONTRADICTED, (index,))
+        index, result = self._last_test_run
+        if result is not TestsResult.PASSED:
+            return self._some_passed() if claim.is_limited else (Support.CONTRADICTED, (index,))
         return (Support.VERIFIED, (index,)) if index > self._last_edit else _UNSUPPORTED
 
-    def _some_passed(self) -> Verdict:
+    def _some_passed(self) -> Verification:
         """Weigh that some tests pass where the last run was red: another one may have been about these."""
-        runs = list(self._runs_backwards())
-        green = [index for index, result in runs if result is Run.PASSED and index > self._last_edit]
+        tests = list(self._test_runs_backwards())
+        green = [index for index, result in tests if result is TestsResult.PASSED and index > self._last_edit]
         if green:
             return Support.VERIFIED, (green[0],)
-        is_all_red = all(result is Run.NONE_PASSED for _, result in runs)
-        return (Support.CONTRADICTED, (runs[0][0],)) if is_all_red else _UNSUPPORTED
+        is_all_red = all(result is TestsResult.NONE_PASSED for _, result in tests)
+        return (Support.CONTRADICTED, (tests[0][0],)) if is_all_red else _UNSUPPORTED
 
-    def _bug_fixed(self, said: Said) -> Verdict:
+    def _bug_fixed(self, claim: StatedClaim) -> Verification:
         """Weigh a fix by the tests after the last edit. Some that fail beside others that pass need not be about it.
 
         Who changed nothing, and does not name itself, may tell of a fix by others.
         """
-        if not (said.by_agent or self._has_tried):
+        if not (claim.by_agent or self._has_tried):
             return _UNSUPPORTED
-        if self._last_run is None:
-            return _UNSUPPORTED if self._record.could_write or not self._is_at_code else self._refused_edits()
-        index, result = self._last_run
-        if result is Run.NONE_PASSED:
+        if self._last_test_run is None:
+            return _UNSUPPORTED if self._evidence.could_write or not self._is_at_code else self._refused_edits()
+        index, result = self._last_test_run
+        if result is TestsResult.NONE_PASSED:
             return Support.CONTRADICTED, (index,)
-        if result is Run.PASSED and index > self._last_edit >= 0:
+        if result is TestsResult.PASSED and index > self._last_edit >= 0:
             return Support.VERIFIED, (self._last_edit, index)
         return _UNSUPPORTED
 
     @property
     def _has_tried(self) -> bool:
         """Did the agent change anything, or try to? Who did not may tell of what others did."""
-        return self._record.could_write or any(each.purpose is Purpose.WRITE for each in self._record.tries)
+        return self._evidence.could_write or any(each.purpose is Purpose.WRITE for each in self._evidence.runs)
 
     @property
     def _is_at_code(self) -> bool:
-        return any(each.command or each.path for each in self._record.tries)
+        return any(each.command or each.path for each in self._evidence.runs)
 
-    def _refused_edits(self) -> Verdict:
-        return Support.CONTRADICTED, _places([each for each in self._record.tries if each.purpose is Purpose.WRITE])
+    def _refused_edits(self) -> Verification:
+        return Support.CONTRADICTED, _places([each for each in self._evidence.runs if each.purpose is Purpose.WRITE])
 
     @property
     def _could_run(self) -> bool:
         """May anything have been run? Without any call, another program may have run what the answer shows."""
-        tries = self._record.tries
+        runs = self._evidence.runs
         return (
-            not (tries and self._record.is_whole)
-            or self._record.reaches_out
-            or any(each.purpose in _MAY_RUN or each.command for each in tries)
+            not (runs and self._evidence.is_whole)
+            or self._evidence.reaches_out
+            or any(each.purpose in _MAY_RUN or each.command for each in runs)
         )
 
     @cached_property
     def _last_edit(self) -> int:
         """Place of the last change to a file that is no prose; -1 without one."""
-        edits = [each.index for each in self._record.writes if each.worked and not each.path.endswith(_PROSE)]
+        edits = [each.index for each in self._evidence.writes if each.worked and not each.path.endswith(_PROSE)]
         return edits[-1] if edits else -1
 
-    def _by_command(self, said: Said) -> Verdict:
+    def _by_command(self, claim: StatedClaim) -> Verification:
         """Weigh what is done by a program of its own, or a tool that bears its name."""
-        pattern, words = _PROGRAMS[said.kind]
-        done = [each for each in self._record.tries if _is_called(each, pattern, words)]
-        if said.kind is ClaimKind.COMMITTED:
-            verb = (said.command or "").rpartition(" ")[2]
+        pattern, words = _PROGRAMS[claim.kind]
+        done = [each for each in self._evidence.runs if _is_called(each, pattern, words)]
+        if claim.kind is ClaimKind.COMMITTED:
+            verb = (claim.command or "").rpartition(" ")[2]
             done = [each for each in done if not each.command or _is_git(each.command, verb)]
-        if said.kind is ClaimKind.INSTALLED and said.subject:
-            done = [each for each in done if said.subject.lower() in each.arguments.lower()]
+        if claim.kind is ClaimKind.INSTALLED and claim.subject:
+            done = [each for each in done if claim.subject.lower() in each.arguments.lower()]
         if not done:
-            is_own = said.by_agent or self._has_tried
+            is_own = claim.by_agent or self._has_tried
             return _CONTRADICTED if is_own and not self._could_run else _UNSUPPORTED
-        verdict = self._tried(done)
-        if verdict[0] is Support.CONTRADICTED and any(
-            _is_handed_on(each.command, pattern) for each in self._record.tries
+        verification = self._attempted(done)
+        if verification[0] is Support.CONTRADICTED and any(
+            _is_handed_on(each.command, pattern) for each in self._evidence.runs
         ):
             return _UNSUPPORTED
-        return verdict
+        return verification
 
-    def _sent(self, said: Said) -> Verdict | None:
-        sending = [each for each in self._record.tries if not _SENDING.isdisjoint(each.words) or _sends(each.command)]
+    def _sent(self, claim: StatedClaim) -> Verification | None:
+        sending = [each for each in self._evidence.runs if not _SENDING.isdisjoint(each.words) or _sends(each.command)]
         if sending:
-            return self._tried(sending)
-        if not said.by_agent:
+            return self._attempted(sending)
+        if not claim.by_agent:
             return None
-        return _UNSUPPORTED if self._record.could_act else _CONTRADICTED
+        return _UNSUPPORTED if self._evidence.could_act else _CONTRADICTED
 
-    def _ran(self, command: str, *, well: bool) -> Verdict:
+    def _ran(self, command: str, *, well: bool) -> Verification:
         """Weigh that a command was run, or also that it worked when it was run last."""
         program = command.split(maxsplit=1)[0]
         named = basename(program) if well else program
         ran = [
-            each for each in self._record.tries if each.command and each.worked is not None and named in each.command
+            each for each in self._evidence.runs if each.command and each.worked is not None and named in each.command
         ]
         if not ran:
             return _UNSUPPORTED if self._could_run else _CONTRADICTED
@@ -272,37 +272,37 @@ class Scales:
             return Support.VERIFIED, _places(ran)
         return Support.CONTRADICTED, _places(ran[-1:])
 
-    def _acted(self, said: Said) -> Verdict | None:
+    def _acted(self, claim: StatedClaim) -> Verification | None:
         """Weigh an action of a tool that is made for it; a shell can do anything under any name."""
-        if self._record.has_shell:
+        if self._evidence.has_shell:
             return None
-        acted = [each for each in self._record.tries if not each.changes_nothing and _does(each, said.words)]
+        acted = [each for each in self._evidence.runs if not each.changes_nothing and _does(each, claim.words)]
         if not acted:
-            is_made_up = said.by_agent and said.is_action and self._record.tries and not self._record.could_act
+            is_made_up = claim.by_agent and claim.is_action and self._evidence.runs and not self._evidence.could_act
             return _CONTRADICTED if is_made_up else None
-        if said.subject:
-            acted = [each for each in acted if said.subject in each.arguments]
-        return self._tried(acted)
+        if claim.subject:
+            acted = [each for each in acted if claim.subject in each.arguments]
+        return self._attempted(acted)
 
-    def _tried(self, tries: list[Try]) -> Verdict:
-        """Weigh what was tried: it was done if one try worked, and was not if each one failed."""
-        done = [each for each in tries if self._worked(each)]
+    def _attempted(self, runs: list[ToolRun]) -> Verification:
+        """Weigh what was tried: it was done if one run worked, and was not if each one failed."""
+        done = [each for each in runs if self._worked(each)]
         if done:
             return Support.VERIFIED, _places(done)
-        if tries and all(each.worked is False or self._is_refused(each) for each in tries):
-            return Support.CONTRADICTED, _places(tries)
+        if runs and all(each.worked is False or self._is_refused(each) for each in runs):
+            return Support.CONTRADICTED, _places(runs)
         return _UNSUPPORTED
 
-    def _worked(self, each: Try) -> bool:
+    def _worked(self, each: ToolRun) -> bool:
         return each.worked is True and not self._is_refused(each)
 
-    def _is_refused(self, each: Try) -> bool:
+    def _is_refused(self, each: ToolRun) -> bool:
         """Does a command say that it did nothing? Its exit code is that of the last program in its pipe."""
-        said = self._record.said(each, _ABSENT_CHARACTERS) if each.command else ""
+        said = self._evidence.ending(each, _ABSENT_CHARACTERS) if each.command else ""
         return _NOTHING_DONE.search(said) is not None and not _SOMETHING_DONE.search(said)
 
 
-def _writes(each: Try, name: str, pattern: re.Pattern[str]) -> bool:
+def _writes(each: ToolRun, name: str, pattern: re.Pattern[str]) -> bool:
     """Is this call there to write the file of that name?"""
     if each.command:
         mentions = islice(pattern.finditer(each.command), _MOST_MENTIONS)
@@ -328,7 +328,7 @@ def _is_git(command: str, verb: str) -> bool:
     return any(found[1] == verb for found in islice(_GIT.finditer(spoken_of), _MOST_MENTIONS))
 
 
-def _is_called(each: Try, pattern: re.Pattern[str], words: frozenset[str]) -> bool:
+def _is_called(each: ToolRun, pattern: re.Pattern[str], words: frozenset[str]) -> bool:
     if not each.command:
         return not words.isdisjoint(each.words)
     if not pattern.search(each.command) or _DRY_RUN in each.command or only_looks(each.command):
@@ -341,7 +341,7 @@ def _is_handed_on(command: str, pattern: re.Pattern[str]) -> bool:
     return pattern.search(command) is not None and pattern.search(_SPOKEN.sub("", command)) is None
 
 
-def _does(each: Try, words: tuple[str, ...]) -> bool:
+def _does(each: ToolRun, words: tuple[str, ...]) -> bool:
     """Does the tool's name say what the claim says? By its verb; of a plain verb ("processed"), by any of its words."""
     said = words[:1]
     if words[0] in _PLAIN_VERBS:
@@ -353,5 +353,5 @@ def _does(each: Try, words: tuple[str, ...]) -> bool:
     return False
 
 
-def _places(tries: list[Try]) -> tuple[int, ...]:
-    return tuple(each.index for each in tries[-_MOST_EVIDENCE:])
+def _places(runs: list[ToolRun]) -> tuple[int, ...]:
+    return tuple(each.index for each in runs[-_MOST_EVIDENCE:])
