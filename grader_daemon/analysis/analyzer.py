@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from grader_daemon.analysis.claims import Note, verify_claims
-from grader_daemon.analysis.features import Trace, features_of
+from grader_daemon.analysis.features import RecentMessages, features_of
 from grader_daemon.analysis.session_state import is_answer, is_cut_off, read_tail
 from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.analysis.tool_calls.failure_trail import UNNAMED_TOOL, FailureTrail
@@ -84,7 +84,7 @@ class Analyzer:
             signals_from_people=signals,
             request=self._request(session, walk),
             features=features_of(
-                walk.trace,
+                walk.recent,
                 last,
                 request=walk.request,
                 cut_off=cut_off,
@@ -145,7 +145,7 @@ class _Walk:
     calls: dict[str, CallView] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     called: dict[str, int] = field(default_factory=dict)
-    trace: Trace = field(default_factory=Trace)
+    recent: RecentMessages = field(default_factory=RecentMessages)
     failed: set[int] = field(default_factory=set)
     probes: ProbeFinder | None = None
     heard: list[Heard] = field(default_factory=list)
@@ -171,7 +171,7 @@ class _Walk:
             and _ends_in_question(question.text, self.people.question_endings)
         )
         self.asked = self.asked or asked
-        self.trace.note_person(said)
+        self.recent.note_person(said)
         self.heard.append(
             Heard(index=index, text=said, answered=self.answered, asked=asked, tool_calls=self.tool_calls)
         )
@@ -184,10 +184,10 @@ class _Walk:
             self._risk_at(index)
         calls = message.tool_calls
         if not calls:
-            self.trace.note_answer(message)
+            self.recent.note_answer(message)
             return
         views = [self.see_call(call) for call in calls]
-        self.trace.note_answer(message, views)
+        self.recent.note_answer(message, views)
         self.tool_calls += len(calls)
         if self.trail.errors:
             self.trail.see_calls(views[0], self.known_as(views[0].tool), call_id=calls[0].id)
@@ -214,7 +214,7 @@ class _Walk:
         Calls that a guard against loops refused are no errors, and look like a loop as errors do.
         """
         outcome = self.last_outcome = result.outcome
-        self.trace.results.append((message, outcome))
+        self.recent.results.append((message, outcome))
         has_failed = self.trail.errors > 0
         if has_failed:
             self.trail.see_result(message, outcome)
@@ -243,7 +243,7 @@ class _Walk:
         tool = self.known_as(call.tool)
         if self.probes.is_probe(index, result, call):
             self.trail.add_probe(index, tool, category=category, call=call)
-            self.trace.forgive()
+            self.recent.forgive()
             return
         self.trail.add(index, tool, category=category, call=call, output=result.output)
         self.recovery_index = None

@@ -20,13 +20,13 @@ from grader_daemon.analysis.features import (
     repetition,
 )
 from grader_daemon.analysis.features.hashed_words import WORDS
-from grader_daemon.analysis.features.session_window import Trace, scene_of
+from grader_daemon.analysis.features.session_window import RecentMessages, window_of
 from grader_daemon.domain.analysis import Failure
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session import Message
 
-__all__ = ["DIRECTIONS", "FEATURES", "FEATURES_VERSION", "HIGHEST_VALUES", "WORDS", "Trace", "features_of"]
+__all__ = ["DIRECTIONS", "FEATURES", "FEATURES_VERSION", "HIGHEST_VALUES", "WORDS", "RecentMessages", "features_of"]
 
 FEATURES_VERSION: Final = 2
 """Raised by one whenever a feature comes, goes or changes its meaning."""
@@ -46,7 +46,7 @@ HIGHEST_VALUES: Final = {feature.name: feature.most for feature in _ALL}
 
 
 def features_of(
-    trace: Trace,
+    recent: RecentMessages,
     last: Message | None,
     *,
     request: str | None,
@@ -61,8 +61,10 @@ def features_of(
     was stopped before its work was done; `failures` are what went wrong, `claims` and `signals` what the answer claims
     and what people let know.
     """
-    scene = scene_of(trace, last, request=request, cut_off=cut_off, failures=failures, claims=claims, signals=signals)
+    window = window_of(
+        recent, last, request=request, cut_off=cut_off, failures=failures, claims=claims, signals=signals
+    )
     values: list[float] = []
     for measure in _MEASURES:
-        values += measure(scene)
+        values += measure(window)
     return tuple(values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log
-from grader_daemon.analysis.features.session_window import Call, Scene
+from grader_daemon.analysis.features.session_window import RecentCall, SessionWindow
 from grader_daemon.analysis.features.words import share
 from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.phrases import holds_any
@@ -38,12 +38,12 @@ _FEW = 4
 _EXAMINED = 500
 
 
-def measure(scene: Scene) -> tuple[float, ...]:
+def measure(window: SessionWindow) -> tuple[float, ...]:
     """Give the features of this group, in order."""
-    calls = scene.calls
+    calls = window.calls
     effects = [call.effect for call in calls]
-    about_files = scene.about_files
-    few = scene.turns <= _FEW
+    about_files = window.about_files
+    few = window.turns <= _FEW
     tests = [call.effect is Purpose.RUN and _is_test(call) for call in calls]
     after = _after_write(effects)
     lengths = [call.length for call in calls]
@@ -52,10 +52,10 @@ def measure(scene: Scene) -> tuple[float, ...]:
         float(few),
         float(few and about_files),
         float(about_files and not calls),
-        log(scene.turns),
-        round(min(scene.turns, 6) / 6, 3),
-        log(max(scene.turns - 20, 0)),
-        0.0 if about_files else log(scene.turns),
+        log(window.turns),
+        round(min(window.turns, 6) / 6, 3),
+        log(max(window.turns - 20, 0)),
+        0.0 if about_files else log(window.turns),
         share(effects.count(Purpose.READ), len(effects)),
         share(effects.count(Purpose.RUN), len(effects)),
         share(effects.count(Purpose.WRITE), len(effects)),
@@ -76,9 +76,9 @@ def _after_write(effects: list[Purpose]) -> int:
     return len(effects) - effects[::-1].index(Purpose.WRITE) if Purpose.WRITE in effects else len(effects)
 
 
-def _is_test(call: Call) -> bool:
+def _is_test(call: RecentCall) -> bool:
     return holds_any(call.arguments[:_EXAMINED].lower(), _TESTS)
 
 
-def _last_that_works(calls: list[Call]) -> str:
+def _last_that_works(calls: list[RecentCall]) -> str:
     return next((call.arguments for call in reversed(calls) if call.effect is not Purpose.HAND_IN), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log
-from grader_daemon.analysis.features.session_window import Scene
+from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.analysis.features.words import share
 from grader_daemon.domain.phrases import holds_any
 
@@ -58,13 +58,13 @@ _SUCCESS = frozenset(b"success successful successfully perfect perfectly excelle
 _CONDITIONS = frozenset(b"should or if".split())
 
 
-def measure(scene: Scene) -> tuple[float, ...]:
+def measure(window: SessionWindow) -> tuple[float, ...]:
     """Give the features of this group, in order."""
-    return (*_of_results(scene), *_of_words(scene), *_of_structure(scene))
+    return (*_of_results(window), *_of_words(window), *_of_structure(window))
 
 
-def _of_results(scene: Scene) -> tuple[float, ...]:
-    results = scene.results
+def _of_results(window: SessionWindow) -> tuple[float, ...]:
+    results = window.results
     if not results:
         return (0.0,) * 7
     rows = _rows(results[-1].body)
@@ -74,7 +74,7 @@ def _of_results(scene: Scene) -> tuple[float, ...]:
     count = log(len(rows) - 1)
     return (
         count,
-        0.0 if scene.about_files else count,
+        0.0 if window.about_files else count,
         float(len(rows) == 1),
         repeated,
         log(last),
@@ -89,29 +89,29 @@ def _rows(body: str) -> list[str]:
     return body.split("\\n" if "\\n" in body else "\n")
 
 
-def _of_words(scene: Scene) -> tuple[float, ...]:
-    found = scene.answer_words
-    usual = sum(map(len, scene.said)) // len(scene.said) if scene.said else 0
+def _of_words(window: SessionWindow) -> tuple[float, ...]:
+    found = window.answer_words
+    usual = sum(map(len, window.said)) // len(window.said) if window.said else 0
     return (
         log(len(found & _HEDGES)),
-        float(_is_unable(scene)),
+        float(_is_unable(window)),
         float(not _SUCCESS.isdisjoint(found)),
-        log(scene.answer_length),
-        _over(scene.answer_length, usual),
+        log(window.answer_length),
+        _over(window.answer_length, usual),
         log(usual),
         float(not _TOLD.isdisjoint(found)),
     )
 
 
-def _is_unable(scene: Scene) -> bool:
-    found = scene.answer_words
+def _is_unable(window: SessionWindow) -> bool:
+    found = window.answer_words
     if not _UNABLE.isdisjoint(found):
         return True
-    return not _NOT_WORDS.isdisjoint(found) and holds_any(scene.answer_plain, _NOT_DONE)
+    return not _NOT_WORDS.isdisjoint(found) and holds_any(window.answer_plain, _NOT_DONE)
 
 
-def _of_structure(scene: Scene) -> tuple[float, ...]:
-    answer = scene.answer
+def _of_structure(window: SessionWindow) -> tuple[float, ...]:
+    answer = window.answer
     return (
         log(answer.count("\n")),
         log(answer.count("\n- ") + answer.count("\n* ")),
@@ -121,9 +121,9 @@ def _of_structure(scene: Scene) -> tuple[float, ...]:
         log(answer.count("(")),
         log(answer.count("!")),
         float(not answer.isascii()),
-        share(len(scene.answer_words), len(scene.answer_tokens)),
-        share(len(scene.answer_numbers), len(scene.answer_words)),
-        float(not _CONDITIONS.isdisjoint(scene.answer_words)),
+        share(len(window.answer_words), len(window.answer_tokens)),
+        share(len(window.answer_numbers), len(window.answer_words)),
+        float(not _CONDITIONS.isdisjoint(window.answer_words)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log
-from grader_daemon.analysis.features.session_window import Scene
+from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.analysis.features.words import share
 from grader_daemon.domain.phrases import holds_any
 
@@ -24,13 +24,13 @@ _CONTENT = frozenset(b"thanks thank perfect great appreciate excellent".split())
 _QUESTIONS = frozenset(b"what how why when which where who could can would".split())
 
 
-def measure(scene: Scene) -> tuple[float, ...]:
+def measure(window: SessionWindow) -> tuple[float, ...]:
     """Give the features of this group, in order."""
-    first = 1 if scene.count_people == len(scene.people) else 0
-    wrong = list(map(_is_wrong, scene.people[first:], scene.people_words[first:]))
-    last = scene.people_words[-1] if wrong else set()
+    first = 1 if window.count_people == len(window.people) else 0
+    wrong = list(map(_is_wrong, window.people[first:], window.people_words[first:]))
+    last = window.people_words[-1] if wrong else set()
     return (
-        log(max(scene.count_people - 1, 0)),
+        log(max(window.count_people - 1, 0)),
         float(bool(wrong) and wrong[-1]),
         share(sum(wrong), len(wrong)),
         float(not _CONTENT.isdisjoint(last) and not wrong[-1]),

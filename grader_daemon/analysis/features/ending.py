@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature
-from grader_daemon.analysis.features.session_window import Scene
+from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.completion_model import CUT_OFF
 from grader_daemon.domain.phrases import holds_any
@@ -31,21 +31,21 @@ _LAST_SENTENCES = 250
 _CLOSERS = " \t\r\n*_`\"')]"
 
 
-def measure(scene: Scene) -> tuple[float, ...]:
+def measure(window: SessionWindow) -> tuple[float, ...]:
     """Give the features of this group, in order."""
-    last = scene.last
+    last = window.last
     is_text = last is not None and last.role == ASSISTANT and not last.tool_calls
     answered = is_text and bool(last is not None and last.text.strip())
-    closed = Purpose.HAND_IN in [call.effect for call in scene.calls[-3:]]
-    unmade = holds_any(scene.answer, _UNMADE)
-    at_limit = not _LIMIT_WORDS.isdisjoint(scene.answer_words) and holds_any(scene.answer_plain, _LIMITS)
+    closed = Purpose.HAND_IN in [call.effect for call in window.calls[-3:]]
+    unmade = holds_any(window.answer, _UNMADE)
+    at_limit = not _LIMIT_WORDS.isdisjoint(window.answer_words) and holds_any(window.answer_plain, _LIMITS)
     handed_in = closed and last is not None and last.role == TOOL
     return (
-        float(scene.cut_off),
+        float(window.cut_off),
         float(answered),
         float(unmade or at_limit or not (answered or handed_in)),
-        float(not _NEXT.isdisjoint(scene.answer_plain[-_LAST_SENTENCES:].split())),
+        float(not _NEXT.isdisjoint(window.answer_plain[-_LAST_SENTENCES:].split())),
         float(unmade),
         float(closed),
-        float(scene.answer[-40:].rstrip(_CLOSERS).endswith("?")),
+        float(window.answer[-40:].rstrip(_CLOSERS).endswith("?")),
     )

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log
-from grader_daemon.analysis.features.session_window import Result, Scene
+from grader_daemon.analysis.features.session_window import RecentResult, SessionWindow
 from grader_daemon.analysis.features.words import share
 from grader_daemon.domain.analysis import FailureKind, Outcome, errors_of
 from grader_daemon.domain.phrases import holds_any
@@ -70,45 +70,45 @@ _USUALLY_OVERCOME = 0.7
 _USUALLY_LEFT = 0.3
 
 
-def measure(scene: Scene) -> tuple[float, ...]:
+def measure(window: SessionWindow) -> tuple[float, ...]:
     """Give the features of this group, in order."""
-    results = scene.results
+    results = window.results
     errors = [speaks_of_error(result) for result in results]
     failed = [result.outcome is Outcome.FAILURE for result in results]
     empty = [_is_empty(result) for result in results]
     misread = [_is_misread(result.plain, result.words) for result in results]
-    misread += map(_is_misread, scene.people, scene.people_words)
-    doubt = sum([len(said & _DOUBT) for said in scene.said_words[-4:]])
-    sorry = len(scene.said_words) - sum(map(_APOLOGY.isdisjoint, scene.said_words))
-    steps = max(len(results), len(scene.said))
-    recent = set().union(*[result.words for result in results[-2:]])
+    misread += map(_is_misread, window.people, window.people_words)
+    doubt = sum([len(said & _DOUBT) for said in window.said_words[-4:]])
+    sorry = len(window.said_words) - sum(map(_APOLOGY.isdisjoint, window.said_words))
+    steps = max(len(results), len(window.said))
+    latest = set().union(*[result.words for result in results[-2:]])
     repeated = len(results) > 1 and results[-1].body == results[-2].body
     return (
-        float(sum(errors[-1:] + empty[-1:] + misread[-1:]) + (doubt > 1) + repeated + _repeats_call(scene)),
+        float(sum(errors[-1:] + empty[-1:] + misread[-1:]) + (doubt > 1) + repeated + _repeats_call(window)),
         min(1.0, share(sum(errors) + sum(misread) + sorry + 1, steps + 3)),
         share(sum(errors[-3:]), 3),
         float(errors[-1]) if errors else 0.0,
         share(sum(failed), len(failed)),
         _overcome(failed),
-        _left(scene),
+        _left(window),
         _worse(errors),
         log(doubt),
         share(sum(misread), len(misread)),
         share(sum(empty), len(empty)),
-        log(len(_NEGATIVE & recent)),
-        log(len(_POSITIVE & recent)),
+        log(len(_NEGATIVE & latest)),
+        log(len(_POSITIVE & latest)),
         float(any(not _GOOD.isdisjoint(result.words) for result in results[-4:])),
     )
 
 
-def speaks_of_error(result: Result) -> bool:
+def speaks_of_error(result: RecentResult) -> bool:
     """Is this a failure, or does it hold the words of one?"""
     if result.outcome is Outcome.FAILURE or not _ERROR.isdisjoint(result.words):
         return True
     return not _NOT_THERE_WORDS.isdisjoint(result.words) and holds_any(result.plain, _NOT_THERE)
 
 
-def _is_empty(result: Result) -> bool:
+def _is_empty(result: RecentResult) -> bool:
     return result.length <= _BRACKETS or (len(result.plain) < _SHORT and result.plain.strip() in _EMPTY)
 
 
@@ -116,8 +116,8 @@ def _is_misread(said: bytes, found: set[bytes]) -> bool:
     return not _FORM_WORDS.isdisjoint(found) and holds_any(said, _FORM)
 
 
-def _repeats_call(scene: Scene) -> bool:
-    calls = scene.calls
+def _repeats_call(window: SessionWindow) -> bool:
+    calls = window.calls
     return len(calls) > 1 and (calls[-1].tool, calls[-1].arguments) == (calls[-2].tool, calls[-2].arguments)
 
 
@@ -127,8 +127,8 @@ def _overcome(failed: list[bool]) -> float:
     return share(sum([one and not other for one, other in pairwise(failed)]), sum(failed))
 
 
-def _left(scene: Scene) -> float:
-    kinds = [error.kind for error in errors_of(scene.failures)]
+def _left(window: SessionWindow) -> float:
+    kinds = [error.kind for error in errors_of(window.failures)]
     return share(kinds.count(FailureKind.HARMFUL), len(kinds)) if kinds else _USUALLY_LEFT
 
 

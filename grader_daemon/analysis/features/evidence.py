@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log
-from grader_daemon.analysis.features.session_window import Scene
+from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.analysis.features.words import share
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.people import ACCEPTING, OBJECTING
@@ -20,10 +20,10 @@ FEATURES: Final = (
 )
 
 
-def measure(scene: Scene) -> tuple[float, ...]:
+def measure(window: SessionWindow) -> tuple[float, ...]:
     """Give the features of this group, in order."""
-    support = [claim.support for claim in scene.claims]
-    last = scene.signals[-1].kind if scene.signals else None
+    support = [claim.support for claim in window.claims]
+    last = window.signals[-1].kind if window.signals else None
     return (
         log(len(support)),
         share(support.count(Support.VERIFIED), len(support)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log
-from grader_daemon.analysis.features.session_window import Scene
+from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.analysis.features.words import numbers, share
 
 FEATURES: Final = (
@@ -29,17 +29,17 @@ FEATURES: Final = (
 )
 
 
-def measure(scene: Scene) -> tuple[float, ...]:
+def measure(window: SessionWindow) -> tuple[float, ...]:
     """Give the features of this group, in order."""
-    answer, request = scene.answer_words, scene.request_words
-    results = [result.words for result in scene.results]
+    answer, request = window.answer_words, window.request_words
+    results = [result.words for result in window.results]
     seen = set().union(*results[-3:])
     asked = numbers(request)
-    given = scene.answer_numbers
+    given = window.answer_numbers
     new = given - asked
     known = new & seen
-    called = set(scene.called[-1]) if scene.called else set()
-    last_number = next((word for word in reversed(scene.answer_tokens) if word in given), None) if given else None
+    called = set(window.called[-1]) if window.called else set()
+    last_number = next((word for word in reversed(window.answer_tokens) if word in given), None) if given else None
     both = answer & request
     answer_seen = answer & seen
     words_seen, request_seen = share(len(answer_seen), len(answer)), share(len(request & seen), len(request))
@@ -58,8 +58,8 @@ def measure(scene: Scene) -> tuple[float, ...]:
         request_seen,
         share(len(called & request), len(request)),
         share(len(called & answer), len(called)),
-        words_seen if scene.about_files else 0.0,
-        request_seen if scene.about_files else 0.0,
+        words_seen if window.about_files else 0.0,
+        request_seen if window.about_files else 0.0,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature
-from grader_daemon.analysis.features.session_window import Scene
+from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.analysis.features.words import BUCKETS, Buckets
 
 _PLACES: Final = {"answer": "The answer has", "result": "The last two results have", "call": "The last six calls have"}
@@ -33,9 +33,9 @@ _OF_CALL = 30
 _BUCKET_OF: Final = Buckets()
 
 
-def measure(scene: Scene) -> bytes:
+def measure(window: SessionWindow) -> bytes:
     """Give the features of this group, in order: of each text its first words."""
-    results = [word for result in scene.results[-2:] for word in result.tokens[:_OF_RESULT]]
-    called = [word for tokens in scene.called for word in tokens[:_OF_CALL]]
-    called += {call.tool.encode("utf-8", "replace") for call in scene.calls[-6:]}
-    return b"".join(map(_BUCKET_OF.marks, (scene.answer_tokens[:_OF_ANSWER], results, called)))
+    results = [word for result in window.results[-2:] for word in result.tokens[:_OF_RESULT]]
+    called = [word for tokens in window.called for word in tokens[:_OF_CALL]]
+    called += {call.tool.encode("utf-8", "replace") for call in window.calls[-6:]}
+    return b"".join(map(_BUCKET_OF.marks, (window.answer_tokens[:_OF_ANSWER], results, called)))

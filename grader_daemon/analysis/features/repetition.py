@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature
-from grader_daemon.analysis.features.session_window import Scene
+from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.analysis.features.words import share
 
 FEATURES: Final = (
@@ -22,19 +22,19 @@ _BEGINNING = 60
 _PAIR = 2
 
 
-def measure(scene: Scene) -> tuple[float, ...]:
+def measure(window: SessionWindow) -> tuple[float, ...]:
     """Give the features of this group, in order."""
-    calls = [(call.tool, call.arguments, call.length) for call in scene.calls]
-    results = [(result.body, result.length) for result in scene.results]
-    again = (_again(calls), _again(results), _again(scene.said))
-    heads = {call.arguments[:_BEGINNING] for call in scene.calls}
+    calls = [(call.tool, call.arguments, call.length) for call in window.calls]
+    results = [(result.body, result.length) for result in window.results]
+    again = (_again(calls), _again(results), _again(window.said))
+    heads = {call.arguments[:_BEGINNING] for call in window.calls}
     return (
-        share(sum(again), len(calls) + len(results) + len(scene.said)),
+        share(sum(again), len(calls) + len(results) + len(window.said)),
         share(again[0], len(calls)),
         share(again[1], len(results)),
         share(len(heads), len(calls)),
-        _alike(scene.said_words[-2:]),
-        _alike([result.words for result in scene.results[-2:]]),
+        _alike(window.said_words[-2:]),
+        _alike([result.words for result in window.results[-2:]]),
     )
 
 

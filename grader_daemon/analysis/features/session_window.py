@@ -1,7 +1,7 @@
 """What the features look at: the request, the last messages of each kind, and how many there were.
 
-`Trace` notes messages as the analyzer passes them and forgets all but the last ones, so that a session of any length
-costs the same. `Scene` is what they come to: each text is read once here, and only at its ends.
+`RecentMessages` notes messages as the analyzer passes them and forgets all but the last ones, so that a session of any
+length costs the same. `SessionWindow` is what they come to: each text is read once here, and only at its ends.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _PATH = re.compile(r"(?:^|[\s`'\"(])[.~]?/\w")
 
 
 @dataclass(slots=True)
-class Trace:
+class RecentMessages:
     """The last messages of each kind, in the order in which they came."""
 
     answers: deque[Message] = field(default_factory=lambda: deque(maxlen=_MOST_ANSWERS))
@@ -71,7 +71,7 @@ class Trace:
         self.results.append((message, Outcome.SUCCESS))
 
 
-class Result(msgspec.Struct, frozen=True, gc=False):
+class RecentResult(msgspec.Struct, frozen=True, gc=False):
     """A tool result: its ends, its words in lower case (as one text, in order, as a set), its length, its outcome."""
 
     body: str
@@ -82,7 +82,7 @@ class Result(msgspec.Struct, frozen=True, gc=False):
     outcome: Outcome
 
 
-class Call(msgspec.Struct, frozen=True, gc=False):
+class RecentCall(msgspec.Struct, frozen=True, gc=False):
     """A tool call: its tool, the ends of its arguments as JSON, their length and what the call does."""
 
     tool: str
@@ -91,7 +91,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     effect: Purpose
 
 
-class Scene(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class SessionWindow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What is looked at of a session.
 
     The lists are in order, the latest last; `answer` is the last text of the agent. `called` holds the words of the
@@ -110,8 +110,8 @@ class Scene(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     answer_numbers: set[bytes]
     said: list[bytes]
     said_words: list[set[bytes]]
-    results: list[Result]
-    calls: list[Call]
+    results: list[RecentResult]
+    calls: list[RecentCall]
     called: list[list[bytes]]
     people: list[bytes]
     people_words: list[set[bytes]]
@@ -124,8 +124,8 @@ class Scene(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     count_people: int
 
 
-def scene_of(
-    trace: Trace,
+def window_of(
+    recent: RecentMessages,
     last: Message | None,
     *,
     request: str | None,
@@ -133,29 +133,29 @@ def scene_of(
     failures: tuple[Failure, ...],
     claims: tuple[Claim, ...],
     signals: tuple[PersonSignal, ...],
-) -> Scene:
-    """Read what a trace has kept. `last` is the last message of the session, `request` what was asked for first."""
-    spoken = [text for text in [message.text for message in trace.answers] if text and not text.isspace()]
+) -> SessionWindow:
+    """Read the messages that were kept. `last` is the last message of the session, `request` what was asked for first."""
+    spoken = [text for text in [message.text for message in recent.answers] if text and not text.isspace()]
     answer = spoken[-1].strip() if spoken else ""
     shown = ends(answer, _ANSWER_REACH).replace("’", "'")
     asked = ends(request or "", _REQUEST_REACH)
-    bodies = _bodies(list(trace.results))
-    arguments = [call.text for call in trace.calls]
+    bodies = _bodies(list(recent.results))
+    arguments = [call.text for call in recent.calls]
     answer_plain, request_plain, *others = each_plain(
         [
             *(shown, asked),
             *[ends(text, _SAID_REACH) for text in spoken],
-            *[ends(text, _SAID_REACH) for text in trace.people],
+            *[ends(text, _SAID_REACH) for text in recent.people],
             *bodies,
             *_beginnings(arguments),
         ]
     )
-    said, people, results, called = _parted(others, (len(spoken), len(trace.people), len(bodies)))
+    said, people, results, called = _parted(others, (len(spoken), len(recent.people), len(bodies)))
     answer_tokens = answer_plain.split()
     answer_words = set(answer_tokens)
     request_words = set(request_plain.split())
-    calls = list(map(_call, trace.calls, arguments))
-    return Scene(
+    calls = list(map(_call, recent.calls, arguments))
+    return SessionWindow(
         last=last,
         request=asked,
         request_words=request_words,
@@ -167,7 +167,7 @@ def scene_of(
         answer_numbers=numbers(answer_words),
         said=said,
         said_words=[set(text.split()) for text in said],
-        results=list(map(_result, trace.results, bodies, results)),
+        results=list(map(_result, recent.results, bodies, results)),
         calls=calls,
         called=[text.split() for text in called],
         people=people,
@@ -177,8 +177,8 @@ def scene_of(
         claims=claims,
         signals=signals,
         about_files=_is_about_files(asked, request_words, calls),
-        turns=trace.count_answers,
-        count_people=trace.count_people,
+        turns=recent.count_answers,
+        count_people=recent.count_people,
     )
 
 
@@ -191,7 +191,7 @@ def _parted(texts: list[bytes], counts: tuple[int, ...]) -> Iterator[list[bytes]
     yield texts[start:]
 
 
-def _is_about_files(request: str, asked: set[bytes], calls: list[Call]) -> bool:
+def _is_about_files(request: str, asked: set[bytes], calls: list[RecentCall]) -> bool:
     """Is this work on files and machines, as opposed to a question or a conversation?"""
     if not _FILE_WORDS.isdisjoint(asked) or any(call.effect is Purpose.WRITE for call in calls):
         return True
@@ -207,10 +207,10 @@ def _bodies(noted: list[tuple[Message, Outcome]]) -> list[str]:
     ]
 
 
-def _result(noted: tuple[Message, Outcome], body: str, lowered: bytes) -> Result:
+def _result(noted: tuple[Message, Outcome], body: str, lowered: bytes) -> RecentResult:
     message, outcome = noted
     tokens = lowered.split()
-    return Result(body, lowered, tokens, set(tokens), len(message.text), outcome)
+    return RecentResult(body, lowered, tokens, set(tokens), len(message.text), outcome)
 
 
 def _beginnings(arguments: list[str]) -> list[str]:
@@ -221,5 +221,5 @@ def _beginnings(arguments: list[str]) -> list[str]:
     ]
 
 
-def _call(call: CallView, arguments: str) -> Call:
-    return Call(call.tool or "", ends(arguments, _ARGUMENTS_REACH), len(arguments), call.effect)
+def _call(call: CallView, arguments: str) -> RecentCall:
+    return RecentCall(call.tool or "", ends(arguments, _ARGUMENTS_REACH), len(arguments), call.effect)

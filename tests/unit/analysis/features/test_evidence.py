@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.analysis.features import FEATURES, Trace, features_of
+from grader_daemon.analysis.features import FEATURES, RecentMessages, features_of
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.people import PersonSignal, SignalKind
 
@@ -12,7 +12,9 @@ THANKS = PersonSignal(SignalKind.THANKS, 4)
 
 
 def _values(claims: tuple[Claim, ...], signals: tuple[PersonSignal, ...]) -> dict[str, float]:
-    return dict(zip(FEATURES, features_of(Trace(), None, request=None, claims=claims, signals=signals), strict=True))
+    return dict(
+        zip(FEATURES, features_of(RecentMessages(), None, request=None, claims=claims, signals=signals), strict=True)
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,34 +2,34 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.analysis.features.session_window import Scene, Trace, scene_of
+from grader_daemon.analysis.features.session_window import RecentMessages, SessionWindow, window_of
 from grader_daemon.domain.analysis import Outcome
 from tests.calls import call_of
 from tests.strategies import answer, result
 
 
-def _scene(trace: Trace, request: str | None = None) -> Scene:
-    return scene_of(trace, None, request=request, cut_off=False, failures=(), claims=(), signals=())
+def _window(recent: RecentMessages, request: str | None = None) -> SessionWindow:
+    return window_of(recent, None, request=request, cut_off=False, failures=(), claims=(), signals=())
 
 
 def test_only_the_last_messages_are_kept() -> None:
-    trace = Trace()
+    recent = RecentMessages()
     for number in range(100):
-        trace.note_answer(answer(f"say {number}"), [call_of("t", str(number))])
-        trace.note_person(f"do {number}")
-        trace.results.append((result(f"got {number}"), Outcome.SUCCESS))
-    scene = _scene(trace, "do 0")
-    assert scene.turns == scene.count_people == 100
-    assert max(len(scene.said), len(scene.calls), len(scene.results), len(scene.people)) <= 12
-    assert (scene.answer, scene.calls[-1].arguments, scene.results[-1].body) == ("say 99", "99", "got 99")
+        recent.note_answer(answer(f"say {number}"), [call_of("t", str(number))])
+        recent.note_person(f"do {number}")
+        recent.results.append((result(f"got {number}"), Outcome.SUCCESS))
+    window = _window(recent, "do 0")
+    assert window.turns == window.count_people == 100
+    assert max(len(window.said), len(window.calls), len(window.results), len(window.people)) <= 12
+    assert (window.answer, window.calls[-1].arguments, window.results[-1].body) == ("say 99", "99", "got 99")
 
 
 def test_the_answer_is_the_last_text_even_when_calls_follow() -> None:
-    trace = Trace()
-    trace.note_answer(answer(" Said. "))
-    trace.note_answer(answer(""), [call_of("t")])
-    trace.note_answer(answer(" \n"))
-    assert _scene(trace).answer == "Said."
+    recent = RecentMessages()
+    recent.note_answer(answer(" Said. "))
+    recent.note_answer(answer(""), [call_of("t")])
+    recent.note_answer(answer(" \n"))
+    assert _window(recent).answer == "Said."
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,10 @@ def test_the_answer_is_the_last_text_even_when_calls_follow() -> None:
     ],
 )
 def test_work_on_files_is_told_from_questions(request_text: str, about_files: bool) -> None:
-    assert _scene(Trace(), request_text).about_files is about_files
+    assert _window(RecentMessages(), request_text).about_files is about_files
 
 
 def test_files_that_were_written_make_it_work_on_files() -> None:
-    trace = Trace()
-    trace.note_answer(answer(""), [call_of("write_file", '{"content": ""}')])
-    assert _scene(trace, "Who?").about_files
+    recent = RecentMessages()
+    recent.note_answer(answer(""), [call_of("write_file", '{"content": ""}')])
+    assert _window(recent, "Who?").about_files
