@@ -9,12 +9,19 @@ import msgspec
 
 from grader_daemon.analysis.claims import Note, verify_claims
 from grader_daemon.analysis.features import RecentMessages, features_of
-from grader_daemon.analysis.session_state import is_answer, is_cut_off, read_tail
+from grader_daemon.analysis.session_state import is_answer, is_cut_off, read_state
 from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.analysis.tool_calls.failure_trail import UNNAMED_TOOL, FailureTrail
 from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader, ToolOutcome
 from grader_daemon.analysis.tool_calls.probes import ProbeFinder
-from grader_daemon.analysis.user_messages import Heard, SignalReader, TaskTypes, digest_of, said_by_person, summarize
+from grader_daemon.analysis.user_messages import (
+    SignalReader,
+    TaskTypes,
+    UserMessage,
+    digest_of,
+    summarize,
+    written_by_person,
+)
 from grader_daemon.domain.analysis import Analysis, Category, Outcome, SessionState, ToolUse
 from grader_daemon.domain.limits import LONGEST_NAME, MOST_TOOLS
 from grader_daemon.domain.rules import ErrorRunRules, PeopleRules, Rules
@@ -48,12 +55,12 @@ class Analyzer:
         """Count and name what happened. `idle`: nothing was written to the file for `idle_minutes`."""
         rules = self._rules
         walk = self._walk(session.messages)
-        state, state_reason = read_tail(session.messages, rules.tail, last_outcome=walk.last_outcome, idle=idle)
+        state, state_reason = read_state(session.messages, rules.tail, last_outcome=walk.last_outcome, idle=idle)
         final_index = _final_index(session.messages)
         final_answer = session.messages[final_index].text.strip() if final_index is not None else ""
         answered = final_index is not None and is_answer(session.messages[final_index], rules.tail)
         claims = verify_claims(session, walk.notes, final_index=final_index, redactor=self._redactor)
-        signals = self._signals.read(walk.heard)
+        signals = self._signals.read(walk.user_messages)
         last = session.messages[-1] if session.messages else None
         failures = tuple(walk.trail.failures)
         cut_off = is_cut_off(session.messages, state, last_outcome=walk.last_outcome)
@@ -97,9 +104,13 @@ class Analyzer:
     def _request(self, session: Session, walk: _Walk) -> int | None:
         """Identify what a person asked for at the beginning; not what a program asks for day after day."""
         rules = self._rules.people
-        if not walk.heard or walk.heard[0].answered or session.platform in rules.unattended_platforms:
+        if not walk.user_messages or walk.user_messages[0].answered or session.platform in rules.unattended_platforms:
             return None
-        return None if session.session_id.startswith(rules.unattended_ids) else digest_of(walk.heard[0].text, rules)
+        return (
+            None
+            if session.session_id.startswith(rules.unattended_ids)
+            else digest_of(walk.user_messages[0].text, rules)
+        )
 
     def _walk(self, messages: tuple[Message, ...]) -> _Walk:
         redactor = self._redactor
@@ -148,20 +159,20 @@ class _Walk:
     recent: RecentMessages = field(default_factory=RecentMessages)
     failed: set[int] = field(default_factory=set)
     probes: ProbeFinder | None = None
-    heard: list[Heard] = field(default_factory=list)
+    user_messages: list[UserMessage] = field(default_factory=list)
 
     @property
     def request(self) -> str | None:
         """What a person asked for first."""
-        return self.heard[0].text if self.heard else None
+        return self.user_messages[0].text if self.user_messages else None
 
     def see_request(self, index: int, text: str) -> None:
         """A message in the user's role; it answers a question if a person wrote it and the last message was one.
 
         A person's first message is no answer to what the agent did, unless the machinery has written before.
         """
-        said = said_by_person(text, self.people)
-        self.answered = self.answered or said is not text or (bool(self.heard) and self.api_calls > 0)
+        said = written_by_person(text, self.people)
+        self.answered = self.answered or said is not text or (bool(self.user_messages) and self.api_calls > 0)
         if said is None:
             return
         question, self.last_answer = self.last_answer, None
@@ -172,8 +183,8 @@ class _Walk:
         )
         self.asked = self.asked or asked
         self.recent.note_person(said)
-        self.heard.append(
-            Heard(index=index, text=said, answered=self.answered, asked=asked, tool_calls=self.tool_calls)
+        self.user_messages.append(
+            UserMessage(index=index, text=said, answered=self.answered, asked=asked, tool_calls=self.tool_calls)
         )
 
     def see_answer(self, index: int, message: Message) -> None:

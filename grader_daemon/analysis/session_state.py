@@ -7,7 +7,7 @@ from grader_daemon.domain.rules import TailRules
 from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message
 
 
-def read_tail(
+def read_state(
     messages: tuple[Message, ...], rules: TailRules, *, last_outcome: Outcome | None, idle: bool
 ) -> tuple[SessionState, str]:
     """Give the state and what decided it.

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from grader_daemon.analysis.user_messages.persons import said_by_person
+from grader_daemon.analysis.user_messages.persons import written_by_person
 from grader_daemon.api.excerpts import excerpt, passage
 from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.feedback import Sampling
@@ -59,7 +59,7 @@ def review_item(
     """Gather the evidence; `session` is None when its messages cannot be read, `note` says why."""
     grade, redactor = stored.grade, redactor_of(rules.redaction)
     messages = () if session is None else session.messages
-    told = (said_by_person(message.text, rules.people) for message in messages if message.role == USER)
+    told = (written_by_person(message.text, rules.people) for message in messages if message.role == USER)
     asked = [text for text in told if text]
     first, last = (asked[0], asked[-1]) if asked else (grade.task_summary or "", "")
     return ReviewItem(

@@ -134,7 +134,7 @@ def window_of(
     claims: tuple[Claim, ...],
     signals: tuple[PersonSignal, ...],
 ) -> SessionWindow:
-    """Read the messages that were kept. `last` is the last message of the session, `request` what was asked for first."""
+    """Read the messages that were kept. `last` is the last of the session, `request` what was asked for first."""
     spoken = [text for text in [message.text for message in recent.answers] if text and not text.isspace()]
     answer = spoken[-1].strip() if spoken else ""
     shown = ends(answer, _ANSWER_REACH).replace("’", "'")

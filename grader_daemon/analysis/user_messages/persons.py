@@ -8,7 +8,7 @@ from __future__ import annotations
 from grader_daemon.domain.rules import PeopleRules
 
 
-def said_by_person(text: str, rules: PeopleRules) -> str | None:
+def written_by_person(text: str, rules: PeopleRules) -> str | None:
     """Give what a person says in a message of the user's role: `text` itself, its end, or None if nobody wrote it."""
     return _after_injected(text, rules) if text.startswith(rules.injected_prefixes) else text
 

@@ -52,7 +52,7 @@ _CLAUSE: Final = 80
 _DIGIT = re.compile(r"\d")
 
 
-class Heard(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class UserMessage(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A person's message, and where it stands.
 
     `answered` says that the agent had spoken before, `asked` that this answers a question of the agent; `tool_calls`
@@ -87,18 +87,18 @@ class SignalReader:
         fillers = "|".join(re.escape(plain(filler.lower())) for filler in rules.fillers) or r"(?!)"
         self._fillers = re.compile(rf"(?:(?:{fillers})(?!\w)[\s,.!:;\u2013\u2014-]{{0,9}}+){{1,4}}+")
 
-    def read(self, heard: Sequence[Heard]) -> tuple[PersonSignal, ...]:
+    def read(self, messages: Sequence[UserMessage]) -> tuple[PersonSignal, ...]:
         """Give the signals in the messages of a session's people, one at most for each; the last ones."""
-        if not heard or not heard[-1].answered:
+        if not messages or not messages[-1].answered:
             return ()
         found = []
-        for message, requests in _with_requests(heard):
+        for message, requests in _with_requests(messages):
             kind = self._kind_of(message, requests) if message.answered else None
             if kind is not None:
                 found.append(PersonSignal(kind, message.index))
         return tuple(found[-MOST_SIGNALS:])
 
-    def _kind_of(self, message: Heard, requests: tuple[str, ...]) -> SignalKind | None:
+    def _kind_of(self, message: UserMessage, requests: tuple[str, ...]) -> SignalKind | None:
         text = self._first_words(message.text)
         if not text:
             return None
@@ -158,11 +158,11 @@ class SignalReader:
         )
 
 
-def _with_requests(heard: Sequence[Heard]) -> Iterator[tuple[Heard, tuple[str, ...]]]:
+def _with_requests(messages: Sequence[UserMessage]) -> Iterator[tuple[UserMessage, tuple[str, ...]]]:
     """Yield each message with the requests that it may repeat: the first, and the last of those that led to calls."""
     requests: tuple[str, ...] = ()
-    before: Heard | None = None
-    for message in heard:
+    before: UserMessage | None = None
+    for message in messages:
         if before is not None and (not requests or message.tool_calls > before.tool_calls):
             requests = (*requests[:1], *requests[1:][2 - _REMEMBERED :], before.text)
         yield message, requests

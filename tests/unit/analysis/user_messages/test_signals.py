@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.analysis import Analyzer
-from grader_daemon.analysis.user_messages import Heard, SignalReader
+from grader_daemon.analysis.user_messages import SignalReader, UserMessage
 from grader_daemon.domain.people import MOST_SIGNALS, SignalKind
 from grader_daemon.domain.session import Message
 from grader_daemon.rules import load_rules
@@ -24,13 +24,13 @@ def reader() -> SignalReader:
     return SignalReader(load_rules().people)
 
 
-def heard(index: int, text: str, *, answered: bool = True, asked: bool = False, tool_calls: int = 0) -> Heard:
-    return Heard(index=index, text=text, answered=answered, asked=asked, tool_calls=tool_calls)
+def wrote(index: int, text: str, *, answered: bool = True, asked: bool = False, tool_calls: int = 0) -> UserMessage:
+    return UserMessage(index=index, text=text, answered=answered, asked=asked, tool_calls=tool_calls)
 
 
 def kind_of(reader: SignalReader, text: str, *, asked: bool = False, request: str = REQUEST) -> SignalKind | None:
     """What a message says that comes after a request and its answer."""
-    signals = reader.read([heard(0, request, answered=False), heard(3, text, asked=asked, tool_calls=1)])
+    signals = reader.read([wrote(0, request, answered=False), wrote(3, text, asked=asked, tool_calls=1)])
     assert [signal.index for signal in signals] == [3] * len(signals)
     return signals[0].kind if signals else None
 
@@ -251,9 +251,9 @@ def test_a_request_counts_as_repeated_when_it_says_enough(reader: SignalReader, 
 def test_only_what_set_the_agent_to_work_can_be_repeated(reader: SignalReader, calls: int, repeated: list[int]) -> None:
     nudge = "I do not see a solution here, use the form of the example"
     messages = [
-        heard(0, REQUEST, answered=False),
-        heard(3, nudge, tool_calls=1),
-        heard(6, nudge, tool_calls=1 + calls),
+        wrote(0, REQUEST, answered=False),
+        wrote(3, nudge, tool_calls=1),
+        wrote(6, nudge, tool_calls=1 + calls),
     ]
     assert [signal.index for signal in reader.read(messages) if signal.kind is REPEATED] == repeated
 
@@ -271,18 +271,23 @@ def test_a_message_is_compared_with_the_first_request_and_the_latest(
     reader: SignalReader, position: int, repeated: bool
 ) -> None:
     texts = [f"please look at the {name} folder of project" for name in "abcdefghij"]
-    requests = [heard(2 * i, text, answered=i > 0, tool_calls=i) for i, text in enumerate(texts)]
-    signals = reader.read([*requests, heard(99, texts[position], tool_calls=50)])
+    requests = [wrote(2 * i, text, answered=i > 0, tool_calls=i) for i, text in enumerate(texts)]
+    signals = reader.read([*requests, wrote(99, texts[position], tool_calls=50)])
     assert (99 in [signal.index for signal in signals]) is repeated
 
 
 def test_every_message_has_its_own_signal_in_order(reader: SignalReader) -> None:
-    messages = [heard(0, REQUEST, answered=False), heard(3, "no, the other one"), heard(5, "hm"), heard(7, "thanks!")]
+    messages = [
+        wrote(0, REQUEST, answered=False),
+        wrote(3, "no, the other one"),
+        wrote(5, "hm"),
+        wrote(7, "thanks!"),
+    ]
     assert [(signal.kind, signal.index) for signal in reader.read(messages)] == [(CORRECTION, 3), (THANKS, 7)]
 
 
 def test_of_many_signals_the_last_are_kept(reader: SignalReader) -> None:
-    messages = [heard(0, REQUEST, answered=False), *(heard(index, "thanks") for index in range(1, 300))]
+    messages = [wrote(0, REQUEST, answered=False), *(wrote(index, "thanks") for index in range(1, 300))]
     signals = reader.read(messages)
     assert len(signals) == MOST_SIGNALS
     assert signals[-1].index == 299
@@ -299,7 +304,7 @@ def test_words_can_be_taken_out_of_the_rules() -> None:
 
 @given(st.lists(st.text(max_size=400), max_size=6))
 def test_any_text_has_at_most_one_signal(texts: list[str]) -> None:
-    messages = [heard(index, text, answered=index > 0, tool_calls=index) for index, text in enumerate(texts)]
+    messages = [wrote(index, text, answered=index > 0, tool_calls=index) for index, text in enumerate(texts)]
     indexes = [signal.index for signal in SignalReader(load_rules().people).read(messages)]
     assert indexes == sorted(set(indexes) - {0})
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis.user_messages import TaskTypes, digest_of, said_by_person, summarize
+from grader_daemon.analysis.user_messages import TaskTypes, digest_of, summarize, written_by_person
 from grader_daemon.domain.rules import Rules
 from grader_daemon.redaction import SECRETS
 from grader_daemon.rules import load_rules
@@ -123,7 +123,7 @@ def test_words_far_into_a_request_are_not_looked_at(task_types: TaskTypes) -> No
     ],
 )
 def test_injected_messages_are_not_from_a_person(text: str, rules: Rules) -> None:
-    assert said_by_person(text, rules.people) is None
+    assert written_by_person(text, rules.people) is None
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_injected_messages_are_not_from_a_person(text: str, rules: Rules) -> Non
     ],
 )
 def test_other_user_messages_are_from_a_person(text: str, rules: Rules) -> None:
-    assert said_by_person(text, rules.people) == text
+    assert written_by_person(text, rules.people) == text
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_other_user_messages_are_from_a_person(text: str, rules: Rules) -> None:
     ],
 )
 def test_what_stands_below_a_summary_is_from_a_person(text: str, said: str | None, rules: Rules) -> None:
-    assert said_by_person(text, rules.people) == said
+    assert written_by_person(text, rules.people) == said
 
 
 # -- the digest of a request ----------------------------------------------------------------------------------------
