@@ -12,11 +12,11 @@ from grader_daemon.domain.alert import (
     AlertKind,
     AlertLevel,
     Decomposition,
+    DropCause,
     Metric,
     ShareChange,
     Stream,
     StreamDrop,
-    Verdict,
 )
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.calibration import Trust
@@ -163,7 +163,7 @@ def example_alert(**changes: Any) -> Alert:
             ShareChange(dimension=Dimension.MODEL, name="hermes-5-mini", before=0.04, since=0.62),
             ShareChange(dimension=Dimension.TASK_TYPE, name="research", before=0.21, since=0.12),
         ),
-        decomposition=Decomposition(mix=-0.04, work=-0.25, verdict=Verdict.WORK),
+        decomposition=Decomposition(mix=-0.04, work=-0.25, cause=DropCause.WORK),
     )
     return msgspec.structs.replace(usual, **changes)
 

@@ -10,7 +10,7 @@ import msgspec
 
 from grader_daemon.alerts.baseline import Totals
 from grader_daemon.alerts.streams import reading, shown_change
-from grader_daemon.domain.alert import Decomposition, Observation, ShareChange, Stream, Verdict
+from grader_daemon.domain.alert import Decomposition, DropCause, Observation, ShareChange, Stream
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.rules import AlertRules
 
@@ -23,11 +23,11 @@ _MARGIN_Z = 1.959963984540054
 _NOISE = 1e-9
 """What sums of floats are off by; no loss."""
 
-_VERDICTS = {
-    (True, True): Verdict.BOTH,
-    (True, False): Verdict.MIX,
-    (False, True): Verdict.WORK,
-    (False, False): Verdict.UNCLEAR,
+_CAUSES = {
+    (True, True): DropCause.BOTH,
+    (True, False): DropCause.MIX,
+    (False, True): DropCause.WORK,
+    (False, False): DropCause.UNCLEAR,
 }
 """By whether the mix is a loss for sure, and the work."""
 
@@ -80,7 +80,7 @@ def decompose(
 
     The mix has the changes of shares at the average of the means, the work the changes of means at the average of the
     shares; they add up to the change. A type that is on one side only has no change of its mean, so it is all mix. The
-    verdict names the parts that are losses beyond their own 95 % intervals; `dispersion` of days widens these.
+    cause names the parts that are losses beyond their own 95 % intervals; `dispersion` of days widens these.
     """
     if not before or not since:
         return None
@@ -92,7 +92,7 @@ def decompose(
         work=shown_change(stream.metric, work.amount),
         mix_margin=abs(shown_change(stream.metric, mix.margin(dispersion))),
         work_margin=abs(shown_change(stream.metric, work.margin(dispersion))),
-        verdict=_VERDICTS[mix.is_loss(dispersion), work.is_loss(dispersion)],
+        cause=_CAUSES[mix.is_loss(dispersion), work.is_loss(dispersion)],
     )
 
 

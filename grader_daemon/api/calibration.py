@@ -12,7 +12,7 @@ from grader_daemon.calibration.prior import Provenance, Validity, is_free
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
-from grader_daemon.reports.trust import because_words
+from grader_daemon.reports.reliability import because_words
 
 _HISTORY = 20
 

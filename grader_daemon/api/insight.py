@@ -21,7 +21,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import InputError
 from grader_daemon.jobs.weekly import FIRST_WEEK
-from grader_daemon.patterns.checked import checked_completion
+from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.groups import plain_score
 from grader_daemon.patterns.issues import to_issue
 from grader_daemon.patterns.mining import find_patterns
@@ -38,7 +38,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Counts and means over the finished sessions of a span; means are None without sessions.
 
     `unanswered` are finished sessions without an answer or a tool call; nothing else counts them.
-    `checked` is the completion rate put right by sessions that people judged; see `patterns.checked`.
+    `checked` is the completion rate put right by sessions that people judged; see `patterns.completion_estimate`.
     """
 
     sessions: int
@@ -71,7 +71,7 @@ class InsightReader(GradeReader):
             recovered=sums.recovered,
             open_sessions=sums.open_sessions,
             unanswered=sums.unanswered,
-            checked=checked_completion(sums, self._store.feedback.labels(), span),
+            checked=estimate_completion(sums, self._store.feedback.labels(), span),
         )
 
     def get_grades_summary(self, days: float = 7) -> str:

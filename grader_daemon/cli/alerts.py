@@ -17,8 +17,8 @@ from grader_daemon.cli.times import shown_zone
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.calendar import read_span
 from grader_daemon.domain.schema import SCHEMA_VERSION
-from grader_daemon.reports.quoting import plain
-from grader_daemon.reports.wording import alert_lines, alert_title, stream_words
+from grader_daemon.reports.phrasing import alert_lines, alert_title, stream_words
+from grader_daemon.reports.safe_text import plain
 
 _FINDINGS = 1
 

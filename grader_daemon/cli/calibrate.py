@@ -9,7 +9,7 @@ from grader_daemon.api.documents import calibration_document
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
 from grader_daemon.domain.schema import SCHEMA_VERSION
-from grader_daemon.reports.trust import calibration_lines
+from grader_daemon.reports.reliability import calibration_lines
 
 
 @click.command("calibrate")

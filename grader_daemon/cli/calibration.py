@@ -18,7 +18,7 @@ from grader_daemon.domain.calibration import Calibration, LabelCounts
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import MINUS
-from grader_daemon.reports.trust import agreement_table, label_words, number_words, reliability_lines, sentence
+from grader_daemon.reports.reliability import agreement_table, label_words, number_words, reliability_lines, sentence
 
 if TYPE_CHECKING:
     from grader_daemon.api.training import Trained

@@ -11,8 +11,8 @@ from grader_daemon.cli.options import ListedByDefault, Whole, asks, days_option,
 from grader_daemon.cli.times import here, shown_zone
 from grader_daemon.domain.insight import ErrorIssue, IssueState
 from grader_daemon.domain.schema import SCHEMA_VERSION
-from grader_daemon.reports.quoting import plain
-from grader_daemon.reports.wording import issue_lines, issue_title
+from grader_daemon.reports.phrasing import issue_lines, issue_title
+from grader_daemon.reports.safe_text import plain
 
 
 @click.group("errors", cls=ListedByDefault)

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from grader_daemon.reports.quoting import columns as columns_of
-from grader_daemon.reports.quoting import cut, wrap
+from grader_daemon.reports.safe_text import columns as columns_of
+from grader_daemon.reports.safe_text import cut, wrap
 
 _GAP = "  "
 _INDENT = 4

@@ -11,9 +11,9 @@ from grader_daemon.cli.status import HOW_TO_RUN, silence_words, unwatched_words,
 from grader_daemon.domain.insight import ErrorIssue, Patterns
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, FAILURES, QUALITY, count, estimate_words, figure_words
-from grader_daemon.reports.quoting import plain
+from grader_daemon.reports.phrasing import alert_title, helped, issue_title
+from grader_daemon.reports.safe_text import plain
 from grader_daemon.reports.verdicts import trust_words
-from grader_daemon.reports.wording import alert_title, helped, issue_title
 
 _SHOWN_ALERTS = 3
 _SHOWN_SESSIONS = 3

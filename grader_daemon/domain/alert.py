@@ -60,7 +60,7 @@ class AlertLevel(StrEnum):
     CRITICAL = "critical"
 
 
-class Verdict(StrEnum):
+class DropCause(StrEnum):
     """Why a metric fell, as far as that is beyond chance: other work came in, or the same work got worse."""
 
     MIX = "mix"
@@ -100,7 +100,7 @@ class Decomposition(msgspec.Struct, frozen=True, kw_only=True):
     work: float
     mix_margin: float | None = None
     work_margin: float | None = None
-    verdict: Verdict
+    cause: DropCause = msgspec.field(name="verdict")
 
 
 class Alert(msgspec.Struct, frozen=True, kw_only=True):

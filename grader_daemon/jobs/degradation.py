@@ -22,8 +22,8 @@ from grader_daemon.domain.calendar import Span, day_of, last_days
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
 from grader_daemon.domain.schema import SCHEMA_VERSION
-from grader_daemon.reports.quoting import plain
-from grader_daemon.reports.wording import alert_cause, alert_title
+from grader_daemon.reports.phrasing import alert_cause, alert_title
+from grader_daemon.reports.safe_text import plain
 from grader_daemon.storage import Store
 from grader_daemon.storage.sqlite.alerts import Position
 

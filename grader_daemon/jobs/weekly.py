@@ -16,7 +16,7 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.insight import ErrorIssue, Example, IssueState, TrendPoint, WeeklyReport
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.patterns import groups
-from grader_daemon.patterns.checked import checked_completion
+from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.issues import to_issue
 from grader_daemon.reports.document import read_report, report_document
 from grader_daemon.reports.suggestions import suggest
@@ -166,7 +166,7 @@ class WeeklyReports:
             returned_issues=tuple(i for i in issues if i.state is IssueState.REGRESSED)[:_LISTED_ISSUES],
             alerts=tuple(_as_of(alert, until) for alert in self._store.alerts.between(since, until)),
             trend=tuple(self._trend(week)),
-            checked_completion=checked_completion(overall_now, self._store.feedback.labels(), week),
+            checked_completion=estimate_completion(overall_now, self._store.feedback.labels(), week),
             people=self._store.reports.from_people(week),
         )
 

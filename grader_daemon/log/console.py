@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from grader_daemon.domain.calendar import local
 from grader_daemon.log.events import sentence
 from grader_daemon.log.sentences import printable
-from grader_daemon.reports.quoting import columns, cut
+from grader_daemon.reports.safe_text import columns, cut
 
 _MARKS = {"done": "✓", "not_done": "✗", "unsure": "~", "no_answer": "–"}
 _COLORS = {"✓": "32", "✗": "31", "~": "33", "warning": "33", "error": "1;31", "critical": "1;31"}

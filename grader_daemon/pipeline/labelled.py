@@ -20,7 +20,7 @@ from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.reading import look_at, read_file, read_session
 
 
-class Label(msgspec.Struct, frozen=True, kw_only=True):
+class LabelRow(msgspec.Struct, frozen=True, kw_only=True):
     """What one line of a file of labels says. Without a `task`, what was asked for is the task."""
 
     completed: bool
@@ -39,7 +39,7 @@ class Sampler:
         """Analyse a session that is over."""
         return self._analyzer.analyze(session, idle=True)
 
-    def sample(self, session: Session, analysis: Analysis, label: Label) -> Sample:
+    def sample(self, session: Session, analysis: Analysis, label: LabelRow) -> Sample:
         """Put the analysis of a session and its label together."""
         asked = session.session_id if analysis.request is None else str(analysis.request)
         return Sample(
@@ -51,7 +51,7 @@ class Sampler:
         )
 
 
-def read_labels(path: Path) -> dict[str, Label]:
+def read_labels(path: Path) -> dict[str, LabelRow]:
     """Read the labels of a CSV file, by session; see `read_label_file`.
 
     Lines without a word on completion are left out.
@@ -64,13 +64,13 @@ def read_labels(path: Path) -> dict[str, Label]:
         more = f" (and {len(read.wrong) - 1:,} more)" if len(read.wrong) > 1 else ""
         raise InputError(f"{read.wrong[0]}{more}")
     return {
-        line.session_id: Label(completed=line.completed, source=line.source, task=line.task)
+        line.session_id: LabelRow(completed=line.completed, source=line.source, task=line.task)
         for line in read.lines
         if line.completed is not None
     }
 
 
-def samples_in(folder: Path, labels: Mapping[str, Label], *, sampler: Sampler, limits: Limits) -> Iterator[Sample]:
+def samples_in(folder: Path, labels: Mapping[str, LabelRow], *, sampler: Sampler, limits: Limits) -> Iterator[Sample]:
     """Yield a sample of each labelled session below a folder; files that are none, and other sessions, are passed over.
 
     Raises:

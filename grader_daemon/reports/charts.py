@@ -15,7 +15,7 @@ import msgspec
 from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.reports.markup import element
 from grader_daemon.reports.numbers import Measure, estimate_words, tick_words, value_words
-from grader_daemon.reports.quoting import cut
+from grader_daemon.reports.safe_text import cut
 
 HEIGHT: Final = 190
 """Pixels of a trend."""

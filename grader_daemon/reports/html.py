@@ -11,21 +11,21 @@ from xml.etree.ElementTree import Element, tostring
 
 from grader_daemon.domain.insight import Group, WeeklyReport
 from grader_daemon.reports.charts import Bar, bar_chart, scale_end, strip, trend_chart
-from grader_daemon.reports.markup import element
-from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, FAILURES, QUALITY, Judgement, Measure, tick_words
-from grader_daemon.reports.outline import (
+from grader_daemon.reports.layout import (
     Block,
     Entries,
     Entry,
-    Outline,
+    Layout,
     Prose,
     Row,
     Section,
     Table,
     Topic,
-    outline,
+    lay_out,
 )
-from grader_daemon.reports.quoting import Name, Words, name
+from grader_daemon.reports.markup import element
+from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, FAILURES, QUALITY, Direction, Measure, tick_words
+from grader_daemon.reports.safe_text import Name, Words, name
 from grader_daemon.reports.style import style_sheet
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -33,21 +33,21 @@ _BAND_NOTE = "Dots are weeks, the band is the 95 % interval. A week with too few
 _BAR_NOTE = "The tick is the week before."
 _NO_BAR_BEFORE = "Of these, nothing failed the week before."
 _STRIP_NOTE = "● this week, ○ the week before"
-_KIND_OF: Mapping[Judgement | None, str] = {
-    Judgement.BETTER: "better",
-    Judgement.WORSE: "worse",
-    Judgement.UNCLEAR: "unclear",
+_KIND_OF: Mapping[Direction | None, str] = {
+    Direction.BETTER: "better",
+    Direction.WORSE: "worse",
+    Direction.UNCLEAR: "unclear",
 }
 
 
 def render_html(report: WeeklyReport) -> str:
     """Give a report as a whole page."""
-    whole = outline(report)
+    whole = lay_out(report)
     page = element("html", _head(whole), _body(whole, report), lang="en")
     return f"<!DOCTYPE html>\n{tostring(page, encoding='unicode', method='html')}\n"
 
 
-def _head(whole: Outline) -> Element:
+def _head(whole: Layout) -> Element:
     style = Element("style")
     style.text = style_sheet()  # written as it is: the serialiser escapes nothing in here
     return element(
@@ -61,7 +61,7 @@ def _head(whole: Outline) -> Element:
     )
 
 
-def _body(whole: Outline, report: WeeklyReport) -> Element:
+def _body(whole: Layout, report: WeeklyReport) -> Element:
     notes = (element("p", *_said(words), class_="note") for words in whole.notes)
     head = element("header", element("h1", whole.title), element("p", whole.subtitle), *notes)
     return element("body", element("main", head, *(_section(section, report) for section in whole.sections)))
@@ -133,7 +133,7 @@ def _row(row: Row, table: Table) -> Element:
     first, *others = row.cells
     made = element("tr", element("th", *_said(first), scope="row", role="rowheader"), role="row")
     for cell, column in zip(others, table.columns[1:], strict=True):
-        kind = "number" if column.is_number else f"verdict {_KIND_OF.get(row.judgement, 'unknown')}"
+        kind = "number" if column.is_number else f"verdict {_KIND_OF.get(row.direction, 'unknown')}"
         made.append(element("td", *_said(cell), role="cell", class_=kind, data_label=column.title))
     if row.figure is not None and row.measure is not None:
         drawn = strip(row.figure, row.measure, highest=_highest(table, row.measure))

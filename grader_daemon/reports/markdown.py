@@ -12,8 +12,8 @@ from typing import assert_never
 
 from grader_daemon.domain.insight import WeeklyReport
 from grader_daemon.domain.text import clean
-from grader_daemon.reports.outline import Block, Entries, Entry, Prose, Section, Table, outline
-from grader_daemon.reports.quoting import Name, Words
+from grader_daemon.reports.layout import Block, Entries, Entry, Prose, Section, Table, lay_out
+from grader_daemon.reports.safe_text import Name, Words
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "`": "&#96;"}
 _MEANING = re.compile(
@@ -25,7 +25,7 @@ _NOT_FOR_CODE = re.compile(r"[`|]")
 
 def render_markdown(report: WeeklyReport) -> str:
     """Give a report as GitHub-flavoured Markdown."""
-    whole = outline(report)
+    whole = lay_out(report)
     blocks = [f"# {escape(whole.title)}", escape(whole.subtitle), *(f"**{_inline(words)}**" for words in whole.notes)]
     for section in whole.sections:
         blocks += _section(section)

@@ -67,7 +67,7 @@ MEASURES: Final = {
 """What alerts watch."""
 
 
-class Judgement(StrEnum):
+class Direction(StrEnum):
     """What a change means."""
 
     BETTER = "better"
@@ -76,14 +76,14 @@ class Judgement(StrEnum):
     UNKNOWN = UNKNOWN
 
 
-def judge(figure: Figure, measure: Measure) -> Judgement:
+def direction_of(figure: Figure, measure: Measure) -> Direction:
     """Say whether a number got better or worse; unclear while the interval of the change holds 0."""
     low, high = figure.change.low, figure.change.high
     if low is None or high is None:
-        return Judgement.UNKNOWN
+        return Direction.UNKNOWN
     if low <= 0 <= high:
-        return Judgement.UNCLEAR
-    return Judgement.BETTER if (low > 0) == measure.more_is_better else Judgement.WORSE
+        return Direction.UNCLEAR
+    return Direction.BETTER if (low > 0) == measure.more_is_better else Direction.WORSE
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
@@ -158,13 +158,13 @@ def count_words(number: int, noun: str, *, earlier: int, before: str = WEEK_BEFO
 
 def clear_changes(figures: Sequence[tuple[Measure, Figure]], *, before: str = WEEK_BEFORE) -> tuple[str, ...]:
     """Say what clearly changed, worse first; nothing where there is nothing to compare with."""
-    judged = [(judge(figure, measure), measure.name.lower()) for measure, figure in figures]
+    directions = [(direction_of(figure, measure), measure.name.lower()) for measure, figure in figures]
     said = tuple(
         f"Clearly {wanted} than {before}: {', '.join(named)}."
-        for wanted in (Judgement.WORSE, Judgement.BETTER)
-        if (named := [name for judgement, name in judged if judgement is wanted])
+        for wanted in (Direction.WORSE, Direction.BETTER)
+        if (named := [name for direction, name in directions if direction is wanted])
     )
-    if said or all(judgement is Judgement.UNKNOWN for judgement, _ in judged):
+    if said or all(direction is Direction.UNKNOWN for direction, _ in directions):
         return said
     return (f"Nothing changed clearly since {before}.",)
 
@@ -182,9 +182,9 @@ def _comparison(figure: Figure, measure: Measure, before: str) -> str:
         return ""
     if figure.change.value is None:
         return f"; {before}: {missing_words(figure.before, measure)}"
-    judgement = judge(figure, measure)
+    direction = direction_of(figure, measure)
     course = "up" if figure.change.value > 0 else "down"
-    meaning = "no clear change" if judgement in {Judgement.UNCLEAR, Judgement.UNKNOWN} else f"{course}, {judgement}"
+    meaning = "no clear change" if direction in {Direction.UNCLEAR, Direction.UNKNOWN} else f"{course}, {direction}"
     return f", {_difference(figure, measure)} {before}{_span(figure, measure)}: {meaning}"
 
 
@@ -196,7 +196,7 @@ def _difference(figure: Figure, measure: Measure) -> str:
     if float(amount):
         step = measure.step.removesuffix("s") if amount == "1" else measure.step
         return f"{amount}{step} {more}"
-    if judge(figure, measure) in {Judgement.UNCLEAR, Judgement.UNKNOWN}:
+    if direction_of(figure, measure) in {Direction.UNCLEAR, Direction.UNKNOWN}:
         return "the same as"
     return f"slightly {more}"
 

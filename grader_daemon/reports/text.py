@@ -7,8 +7,8 @@ from typing import Final, assert_never
 
 from grader_daemon.domain.insight import WeeklyReport
 from grader_daemon.domain.text import clean
-from grader_daemon.reports.outline import Block, Column, Entries, Entry, Prose, Row, Section, Table, outline
-from grader_daemon.reports.quoting import columns, cut, plain, wrap
+from grader_daemon.reports.layout import Block, Column, Entries, Entry, Prose, Row, Section, Table, lay_out
+from grader_daemon.reports.safe_text import columns, cut, plain, wrap
 
 WIDEST: Final = 100
 """No line is longer, however wide the terminal."""
@@ -28,7 +28,7 @@ def render_text(report: WeeklyReport, *, width: int = WIDEST) -> str:
     Tables that do not fit become lists. `width` counts as no less than `NARROWEST` and no more than `WIDEST`.
     """
     width = min(WIDEST, max(NARROWEST, width))
-    whole = outline(report)
+    whole = lay_out(report)
     lines = [*wrap(whole.title, width), *wrap(whole.subtitle, width)]
     lines.append("=" * max(map(columns, lines)))
     lines += [line for words in whole.notes for line in wrap(plain(words), min(width, _PROSE))]

@@ -34,7 +34,7 @@ from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import GraderError
-from grader_daemon.pipeline.labelled import Label, Sampler, read_labels
+from grader_daemon.pipeline.labelled import LabelRow, Sampler, read_labels
 from grader_daemon.rules import load_rules
 from grader_daemon.sources.decoding import parse
 from grader_daemon.sources.discovery import Walk
@@ -98,7 +98,7 @@ def _cases(folder: Path) -> Iterator[Case]:
     machine.progress_done()
 
 
-def _case(session: Session, label: Label, sampler: Sampler) -> Case:
+def _case(session: Session, label: LabelRow, sampler: Sampler) -> Case:
     analysis = sampler.analyze(session)
     contradicted = any(claim.support == "contradicted" for claim in analysis.claims)
     return Case(sampler.sample(session, analysis, label), contradicted)

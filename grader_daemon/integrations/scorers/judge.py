@@ -49,13 +49,13 @@ class _Completion(msgspec.Struct, frozen=True):
     choices: Annotated[tuple[_Choice, ...], msgspec.Meta(min_length=1)]
 
 
-class _Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     quality: Annotated[float, msgspec.Meta(ge=LEAST, le=MOST)]
 
 
 _encode = msgspec.json.Encoder().encode
 _decode_completion = msgspec.json.Decoder(_Completion).decode
-_decode_verdict = msgspec.json.Decoder(_Verdict).decode
+_decode_answer = msgspec.json.Decoder(_Answer).decode
 
 
 class JudgeScorer:
@@ -109,6 +109,6 @@ class JudgeScorer:
         except msgspec.MsgspecError:
             raise ScorerUnavailableError(f"{self.name}: its answer is no chat completion") from None
         try:
-            return _decode_verdict((said or "").strip()).quality
+            return _decode_answer((said or "").strip()).quality
         except msgspec.MsgspecError:
             raise ScorerError(f"{self.name}: it did not answer with a number from 1 to 5") from None

@@ -18,20 +18,20 @@ _NAME_CHARACTERS = 40
 _HIDDEN_ROLES = frozenset(("system", "developer"))
 
 
-class Call(msgspec.Struct, frozen=True, omit_defaults=True):
+class TranscriptCall(msgspec.Struct, frozen=True, omit_defaults=True):
     """A tool call; `arguments` is JSON as the agent wrote it."""
 
     tool: str
     arguments: str = ""
 
 
-class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
+class TranscriptTurn(msgspec.Struct, frozen=True, omit_defaults=True):
     """One message; `tool` is whose result it is."""
 
     role: str
     text: str = ""
     tool: str | None = None
-    calls: tuple[Call, ...] = ()
+    calls: tuple[TranscriptCall, ...] = ()
 
 
 def redacted(text: str) -> str:
@@ -39,18 +39,20 @@ def redacted(text: str) -> str:
     return SECRETS_AND_ADDRESSES.redact(storable(text))
 
 
-def transcript(session: Session) -> tuple[Turn, ...]:
+def transcript(session: Session) -> tuple[TranscriptTurn, ...]:
     """Give the messages of a session as they may be handed over."""
     told = (message for message in session.messages if message.role not in _HIDDEN_ROLES)
     return tuple(_turn(message, tool) for message, tool in with_tools(told))
 
 
-def _turn(message: Message, tool: str | None) -> Turn:
-    return Turn(
+def _turn(message: Message, tool: str | None) -> TranscriptTurn:
+    return TranscriptTurn(
         role=_name(message.role),
         text=redacted(message.text),
         tool=_name(tool) if tool else None,
-        calls=tuple(Call(_name(call.tool or ""), redacted(_arguments(call))) for call in message.tool_calls or ()),
+        calls=tuple(
+            TranscriptCall(_name(call.tool or ""), redacted(_arguments(call))) for call in message.tool_calls or ()
+        ),
     )
 
 

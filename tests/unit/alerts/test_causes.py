@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from grader_daemon.alerts.causes import Member, decompose, members, share_changes, weightiest
 from grader_daemon.alerts.streams import shown_change
-from grader_daemon.domain.alert import Metric, Stream, Verdict
+from grader_daemon.domain.alert import DropCause, Metric, Stream
 from grader_daemon.domain.rollup import Dimension
 from tests.alert_examples import OVERALL, SHIPPED, member, observation, use
 
@@ -155,74 +155,74 @@ def test_every_change_that_is_named_is_as_big_as_the_rules_ask(before: list[Memb
 
 
 @pytest.mark.parametrize(
-    ("before", "since", "verdict"),
+    ("before", "since", "cause"),
     [
         pytest.param(
             of_type("easy", 1.0, 8) + of_type("hard", 0.0, 2),
             of_type("easy", 1.0, 2) + of_type("hard", 0.0, 8),
-            Verdict.MIX,
+            DropCause.MIX,
             id="more-of-the-hard-work",
         ),
         pytest.param(
             of_type("easy", 1.0, 5) + of_type("hard", 0.5, 5),
             of_type("easy", 0.5, 5) + of_type("hard", 0.0, 5),
-            Verdict.WORK,
+            DropCause.WORK,
             id="the-same-work-done-worse",
         ),
         pytest.param(
             of_type("easy", 1.0, 80) + of_type("hard", 0.5, 20),
             of_type("easy", 0.75, 30) + of_type("hard", 0.25, 70),
-            Verdict.BOTH,
+            DropCause.BOTH,
             id="harder-work-done-worse",
         ),
         pytest.param(
             of_type("easy", 1.0, 8),
             of_type("easy", 1.0, 4) + of_type("new", 0.0, 4),
-            Verdict.MIX,
+            DropCause.MIX,
             id="work-of-a-kind-that-is-new",
         ),
         pytest.param(
             of_type("easy", 1.0, 4) + of_type("hard", 0.0, 4),
             of_type("hard", 0.0, 4),
-            Verdict.MIX,
+            DropCause.MIX,
             id="work-of-a-kind-that-came-no-more",
         ),
         pytest.param(
             of_type("easy", 1.0, 5) + of_type("hard", 0.5, 5),
             of_type("easy", 0.5, 9) + of_type("hard", 0.0, 1),
-            Verdict.WORK,
+            DropCause.WORK,
             id="easier-work-is-no-excuse",
         ),
         pytest.param(
             of_type("easy", 0.75, 9) + of_type("hard", 0.0, 1),
             of_type("easy", 1.0, 2) + of_type("hard", 0.25, 8),
-            Verdict.MIX,
+            DropCause.MIX,
             id="better-work-is-no-excuse",
         ),
         pytest.param(  # 0.95 and 0.55 before and since, but for what a hundred sessions have by chance
             done("easy", 76, of=80) + done("hard", 11, of=20),
             done("easy", 32, of=35) + done("hard", 33, of=65),
-            Verdict.MIX,
+            DropCause.MIX,
             id="what-is-chance-within-the-groups-is-not-named",
         ),
         pytest.param(
             done("easy", 76, of=80) + done("hard", 11, of=20),
             done("easy", 24, of=35) + done("hard", 16, of=65),
-            Verdict.BOTH,
+            DropCause.BOTH,
             id="a-mix-that-carries-a-third-is-named",
         ),
         pytest.param(
             done("easy", 9, of=10) + done("hard", 3, of=5),
             done("easy", 7, of=10) + done("hard", 3, of=7),
-            Verdict.UNCLEAR,
+            DropCause.UNCLEAR,
             id="too-few-to-tell",
         ),
     ],
 )
-def test_the_verdict_names_what_pulled_down(before: list[Member], since: list[Member], verdict: Verdict) -> None:
+def test_the_cause_names_what_pulled_down(before: list[Member], since: list[Member], cause: DropCause) -> None:
     found = decompose(before, since, stream=OVERALL, dispersion=1.0)
     assert found is not None
-    assert found.verdict is verdict
+    assert found.cause is cause
 
 
 def test_mix_and_work_are_told_apart_on_the_scale_of_the_metric() -> None:
@@ -271,7 +271,7 @@ def test_days_that_differ_widen_the_margins() -> None:
         pytest.param(of_type("easy", 1.0, 4), id="it-got-better"),
     ],
 )
-def test_there_is_no_verdict_without_a_loss(since: list[Member]) -> None:
+def test_there_is_no_cause_without_a_loss(since: list[Member]) -> None:
     assert decompose(of_type("easy", 0.5, 4), since, stream=OVERALL, dispersion=1.0) is None
 
 
@@ -293,4 +293,4 @@ def test_the_same_work_done_worse_is_never_blamed_on_the_mix(before: list[Member
         assert mean(before) == 0
     else:
         assert found.mix == 0
-        assert found.verdict in {Verdict.WORK, Verdict.UNCLEAR}
+        assert found.cause in {DropCause.WORK, DropCause.UNCLEAR}

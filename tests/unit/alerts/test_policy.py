@@ -11,11 +11,11 @@ from grader_daemon.domain.alert import (
     Alert,
     AlertKind,
     AlertLevel,
+    DropCause,
     Metric,
     Observation,
     Stream,
     StreamDrop,
-    Verdict,
 )
 from grader_daemon.domain.rollup import Dimension
 from tests.alert_examples import (
@@ -114,7 +114,7 @@ def test_a_new_alert_says_what_fell_and_why() -> None:
         (Dimension.MODEL, "old"),
     ]
     assert made.decomposition is not None
-    assert made.decomposition.verdict is Verdict.WORK
+    assert made.decomposition.cause is DropCause.WORK
     assert made.number is None
     assert made.rule is None
     assert made.resolved_at is None

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.cli.layout import left_out, paragraph_lines, table_lines, without
-from grader_daemon.reports.quoting import columns
+from grader_daemon.reports.safe_text import columns
 
 HEADINGS = ("id", "state", "n", "says")
 ROWS = [("one", "open", "7", "a short text"), ("second", "closed", "12", "a text of a good many words, to be cut")]

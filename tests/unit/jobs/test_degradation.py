@@ -19,7 +19,7 @@ from structlog.testing import capture_logs
 
 from grader_daemon import log
 from grader_daemon.alerts.detector import DetectorState
-from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Metric, Stream, Verdict
+from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, DropCause, Metric, Stream
 from grader_daemon.domain.analysis import SessionState, ToolUse
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.grade import Grade
@@ -29,8 +29,8 @@ from grader_daemon.errors import ConfigurationError, GraderError, StoreError
 from grader_daemon.jobs import degradation
 from grader_daemon.jobs.degradation import DegradationWatch
 from grader_daemon.log.events import sentence
-from grader_daemon.reports.quoting import plain
-from grader_daemon.reports.wording import alert_cause, alert_title
+from grader_daemon.reports.phrasing import alert_cause, alert_title
+from grader_daemon.reports.safe_text import plain
 from grader_daemon.rules import load_rules
 from grader_daemon.storage import Store
 from grader_daemon.storage.sqlite.alerts import Position
@@ -245,7 +245,7 @@ def test_a_drop_opens_one_alert_that_is_told_once(world: World, logs: Logs) -> N
     assert at(15) < alert.opened_at < at(18)
     assert alert.resolved_at is None
     assert alert.decomposition is not None
-    assert alert.decomposition.verdict is Verdict.WORK
+    assert alert.decomposition.cause is DropCause.WORK
     failed = {f"s{number:04}" for number in range(300, 400) if not of_ten(number - 300, 3)}
     assert set(alert.sessions) < failed
     assert [(each["event"], each["log_level"]) for each in logs] == [("alert.opened", "warning")]

@@ -6,11 +6,11 @@ import pytest
 
 from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import InputError
-from grader_daemon.pipeline.labelled import Label, Sampler, read_labels, samples_in
+from grader_daemon.pipeline.labelled import LabelRow, Sampler, read_labels, samples_in
 from grader_daemon.rules import load_rules
 from tests.e2e.session_files import turns, write
 
-YES = Label(completed=True, source="", task="")
+YES = LabelRow(completed=True, source="", task="")
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +32,13 @@ def _table(tmp_path: Path, text: str | bytes) -> Path:
         pytest.param(b"\xef\xbb\xbfsession_id,success\na, TRUE \n", {"a": YES}, id="as-a-spreadsheet-writes-it"),
         pytest.param(
             "session_id,source,task_id,success\na,here,t1,0\n",
-            {"a": Label(completed=False, source="here", task="t1")},
+            {"a": LabelRow(completed=False, source="here", task="t1")},
             id="with-source-and-task",
         ),
         pytest.param("session_id,completed,quality\na,yes,\nb,,3\n", {"a": YES}, id="no-word-on-completion"),
     ],
 )
-def test_a_table_of_labels_is_read(tmp_path: Path, table: str | bytes, expected: dict[str, Label]) -> None:
+def test_a_table_of_labels_is_read(tmp_path: Path, table: str | bytes, expected: dict[str, LabelRow]) -> None:
     assert read_labels(_table(tmp_path, table)) == expected
 
 
@@ -70,7 +70,7 @@ def test_samples_are_the_labelled_sessions_of_a_folder(tmp_path: Path, sampler: 
     write(tmp_path / "deep", "a")
     write(tmp_path, "unlabelled")
     (tmp_path / "session_broken.json").write_text("{")
-    label = Label(completed=False, source="here", task="t")
+    label = LabelRow(completed=False, source="here", task="t")
     (made,) = samples_in(tmp_path, {"a": label, "gone": label}, sampler=sampler, limits=Limits())
     assert (made.completed, made.source, made.task, made.by_rules) == (False, "here", "t", True)
     assert made.features

@@ -9,7 +9,7 @@ from hypothesis import given
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import WeeklyReport
 from grader_daemon.reports.html import render_html
-from grader_daemon.reports.quoting import remark
+from grader_daemon.reports.safe_text import remark
 from grader_daemon.reports.style import style_sheet
 from tests.reports_examples import ATTACK, empty_report, example_report, example_trend, hostile_report
 from tests.reports_figures import words_of_figures

@@ -7,7 +7,7 @@ from markdown_it.token import Token
 
 from grader_daemon.domain.insight import WeeklyReport
 from grader_daemon.reports.markdown import escape, render_markdown
-from grader_daemon.reports.quoting import remark
+from grader_daemon.reports.safe_text import remark
 from tests.reports_examples import ATTACK, empty_report, example_report, hostile_report
 from tests.reports_figures import words_of_figures
 from tests.strategies import texts

@@ -10,16 +10,16 @@ from grader_daemon.reports.numbers import (
     EFFICIENCY,
     FAILURES,
     RECOVERY,
-    Judgement,
+    Direction,
     Measure,
     brief_words,
     change_words,
     clear_changes,
     count,
     count_words,
+    direction_of,
     estimate_words,
     figure_words,
-    judge,
     part_words,
     tick_words,
     value_words,
@@ -91,19 +91,19 @@ def test_brief_estimate_has_no_interval(estimate: Estimate, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "measure", "judgement"),
+    ("told", "measure", "direction"),
     [
-        pytest.param(DOWN, COMPLETION, Judgement.WORSE, id="lower-rate-is-worse"),
-        pytest.param(UP, COMPLETION, Judgement.BETTER, id="higher-rate-is-better"),
-        pytest.param(DOWN, FAILURES, Judgement.BETTER, id="fewer-failures-are-better"),
-        pytest.param(UP, FAILURES, Judgement.WORSE, id="more-failures-are-worse"),
-        pytest.param(SAME, COMPLETION, Judgement.UNCLEAR, id="interval-holds-0"),
-        pytest.param(change_of(0.5, 0.4, low=0.0, high=0.2), COMPLETION, Judgement.UNCLEAR, id="interval-begins-at-0"),
-        pytest.param(NOTHING, COMPLETION, Judgement.UNKNOWN, id="nothing-to-compare"),
+        pytest.param(DOWN, COMPLETION, Direction.WORSE, id="lower-rate-is-worse"),
+        pytest.param(UP, COMPLETION, Direction.BETTER, id="higher-rate-is-better"),
+        pytest.param(DOWN, FAILURES, Direction.BETTER, id="fewer-failures-are-better"),
+        pytest.param(UP, FAILURES, Direction.WORSE, id="more-failures-are-worse"),
+        pytest.param(SAME, COMPLETION, Direction.UNCLEAR, id="interval-holds-0"),
+        pytest.param(change_of(0.5, 0.4, low=0.0, high=0.2), COMPLETION, Direction.UNCLEAR, id="interval-begins-at-0"),
+        pytest.param(NOTHING, COMPLETION, Direction.UNKNOWN, id="nothing-to-compare"),
     ],
 )
-def test_change_is_judged_by_its_interval(told: Figure, measure: Measure, judgement: Judgement) -> None:
-    assert judge(told, measure) is judgement
+def test_change_is_judged_by_its_interval(told: Figure, measure: Measure, direction: Direction) -> None:
+    assert direction_of(told, measure) is direction
 
 
 @pytest.mark.parametrize(

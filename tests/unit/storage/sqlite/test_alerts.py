@@ -15,12 +15,12 @@ from grader_daemon.domain.alert import (
     AlertKind,
     AlertLevel,
     Decomposition,
+    DropCause,
     Metric,
     Observation,
     ShareChange,
     Stream,
     StreamDrop,
-    Verdict,
 )
 from grader_daemon.domain.analysis import SessionState, ToolUse
 from grader_daemon.domain.estimate import Estimate
@@ -46,7 +46,7 @@ estimates = st.builds(
 )
 drops = st.builds(StreamDrop, stream=streams, before=estimates, since=estimates, began_at=moments)
 changes = st.builds(ShareChange, dimension=st.sampled_from(Dimension), name=texts, before=finite, since=finite)
-splits = st.builds(Decomposition, mix=finite, work=finite, verdict=st.sampled_from(Verdict))
+splits = st.builds(Decomposition, mix=finite, work=finite, cause=st.sampled_from(DropCause))
 alerts = st.builds(
     Alert,
     kind=st.sampled_from(AlertKind),

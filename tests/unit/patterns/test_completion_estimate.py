@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.rollup import Sums
-from grader_daemon.patterns.checked import WINDOW_DAYS, Pair, checked_completion, rectified
+from grader_daemon.patterns.completion_estimate import WINDOW_DAYS, Pair, bias_corrected, estimate_completion
 from tests.feedback_examples import reviewed
 
 WEEK = Span(date(2026, 11, 16), date(2026, 11, 22))
@@ -51,7 +51,7 @@ def simulated(grader: Grader, *, sessions: int, drawn: int, of_week: int, weeks:
         judged, rest = week[:of_week], week[of_week:]
         pairs = [*judged, *grader.sessions(drawn - of_week, chance)]
         truth = sum(completed for completed, _ in week) / sessions
-        found = rectified(
+        found = bias_corrected(
             pairs,
             rest=len(rest),
             said=sum(verdict for _, verdict in rest),
@@ -109,7 +109,7 @@ def test_a_good_grader_makes_labels_worth_more() -> None:
 def test_a_grader_that_knows_nothing_costs_nothing() -> None:
     labels = [(number % 2 == 0, number % 4 < 2) for number in range(40)]  # verdicts that say nothing of the truth
 
-    found = rectified(labels, rest=100_000, said=90_000, judged=0, completed=0)
+    found = bias_corrected(labels, rest=100_000, said=90_000, judged=0, completed=0)
 
     assert found.value == 0.5
     assert found.low == pytest.approx(0.35, abs=0.01)
@@ -123,13 +123,13 @@ def test_a_grader_that_knows_nothing_costs_nothing() -> None:
     ],
 )
 def test_too_little_says_nothing(pairs: list[Pair], rest: int, judged: int) -> None:
-    found = rectified(pairs, rest=rest, said=rest, judged=judged, completed=judged)
+    found = bias_corrected(pairs, rest=rest, said=rest, judged=judged, completed=judged)
 
     assert found == Estimate(sample=len(pairs))
 
 
 def test_a_week_that_was_judged_whole_is_certain() -> None:
-    found = rectified([RIGHT] * 6 + [WRONG] * 6, rest=0, said=0, judged=12, completed=6)
+    found = bias_corrected([RIGHT] * 6 + [WRONG] * 6, rest=0, said=0, judged=12, completed=6)
 
     assert found == Estimate(value=0.5, low=0.5, high=0.5, sample=12)
 
@@ -141,7 +141,7 @@ def test_a_week_that_was_judged_whole_is_certain() -> None:
     judged=st.integers(0, 60),
 )
 def test_an_estimate_stays_within_what_is_possible(pairs: list[Pair], rest: int, share: float, judged: int) -> None:
-    found = rectified(pairs, rest=rest, said=round(share * rest), judged=judged, completed=judged // 2)
+    found = bias_corrected(pairs, rest=rest, said=round(share * rest), judged=judged, completed=judged // 2)
 
     assert found.low is not None
     assert found.value is not None
@@ -156,7 +156,7 @@ def test_an_estimate_stays_within_what_is_possible(pairs: list[Pair], rest: int,
 def test_sessions_that_a_person_judged_count_as_judged() -> None:
     labels = [reviewed(completed=False)] * 10
 
-    found = checked_completion(Sums(sessions=10, completed=0), labels, WEEK)
+    found = estimate_completion(Sums(sessions=10, completed=0), labels, WEEK)
 
     assert found == Estimate(value=0.0, low=0.0, high=0.0, sample=10)
 
@@ -175,7 +175,7 @@ def test_sessions_that_a_person_judged_count_as_judged() -> None:
     ],
 )
 def test_labels_of_eight_weeks_drawn_at_random_check_the_rate(changes: dict[str, object], sample: int) -> None:
-    found = checked_completion(Sums(sessions=40, completed=30), [reviewed(**changes)] * 10, WEEK)
+    found = estimate_completion(Sums(sessions=40, completed=30), [reviewed(**changes)] * 10, WEEK)
 
     assert found.sample == sample
     assert (found.value is None) == (sample < 10)
@@ -184,12 +184,12 @@ def test_labels_of_eight_weeks_drawn_at_random_check_the_rate(changes: dict[str,
 def test_a_longer_span_is_checked_by_all_of_its_labels() -> None:
     long = Span(date(2026, 1, 1), WEEK.last)
 
-    found = checked_completion(Sums(sessions=40, completed=30), [reviewed(ended_on="2026-01-02")] * 10, long)
+    found = estimate_completion(Sums(sessions=40, completed=30), [reviewed(ended_on="2026-01-02")] * 10, long)
 
     assert found.sample == 10
 
 
 def test_sums_that_are_older_than_the_labels_do_no_harm() -> None:
-    found = checked_completion(Sums(sessions=3, completed=1), [reviewed()] * 10, WEEK)
+    found = estimate_completion(Sums(sessions=3, completed=1), [reviewed()] * 10, WEEK)
 
     assert found == Estimate(value=1.0, low=1.0, high=1.0, sample=10)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, tzinfo
 from typing import Final
 
-from grader_daemon.domain.alert import Alert, AlertKind, Decomposition, ShareChange, Stream, StreamDrop, Verdict
+from grader_daemon.domain.alert import Alert, AlertKind, Decomposition, DropCause, ShareChange, Stream, StreamDrop
 from grader_daemon.domain.calendar import day_of, local
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.feedback import FEWEST_REVIEWS
@@ -22,7 +22,7 @@ from grader_daemon.domain.insight import (
 )
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.reports.numbers import COMPLETION, MEASURES, count, estimate_words, part_words
-from grader_daemon.reports.quoting import LONGEST_ID, LONGEST_LINE, Words, joined, name, plain, remark
+from grader_daemon.reports.safe_text import LONGEST_ID, LONGEST_LINE, Words, joined, name, plain, remark
 from grader_daemon.reports.verdicts import trust_words
 
 INTERVALS_NOTE: Final = (
@@ -59,10 +59,10 @@ _GROUP_OF = {
     Dimension.CATEGORY: "error ",
 }
 _CAUSE_OF = {
-    Verdict.MIX: "Other work came in",
-    Verdict.WORK: "The same work got worse",
-    Verdict.BOTH: "Other work came in, and the same work got worse",
-    Verdict.UNCLEAR: "Too few sessions to tell whether other work came in or the same work got worse",
+    DropCause.MIX: "Other work came in",
+    DropCause.WORK: "The same work got worse",
+    DropCause.BOTH: "Other work came in, and the same work got worse",
+    DropCause.UNCLEAR: "Too few sessions to tell whether other work came in or the same work got worse",
 }
 
 
@@ -283,7 +283,7 @@ def _causes(alert: Alert) -> tuple[Words, ...]:
 def _cause(split: Decomposition, stream: Stream) -> str:
     measure = MEASURES[stream.metric]
     mix, work = part_words(split.mix, split.mix_margin, measure), part_words(split.work, split.work_margin, measure)
-    return f"{_CAUSE_OF[split.verdict]}: {mix} by the mix of task types, {work} within them."
+    return f"{_CAUSE_OF[split.cause]}: {mix} by the mix of task types, {work} within them."
 
 
 def _share(change: ShareChange) -> Words:

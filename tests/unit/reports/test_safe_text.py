@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.reports.quoting import Name, columns, cut, joined, name, plain, remark, wrap
+from grader_daemon.reports.safe_text import Name, columns, cut, joined, name, plain, remark, wrap
 from tests.strategies import texts
 
 

@@ -30,7 +30,7 @@ Pair = tuple[bool, bool]
 """What a person says of a session, and the automatic verdict on it."""
 
 
-def checked_completion(sums: Sums, labels: Sequence[Label], span: Span) -> Estimate:
+def estimate_completion(sums: Sums, labels: Sequence[Label], span: Span) -> Estimate:
     """Estimate the share of the judged sessions of `span` that people would call completed, 0 to 1.
 
     `sums` are of all sessions of the span, `labels` of any. Sessions that a person judged count as judged; the others
@@ -47,10 +47,10 @@ def checked_completion(sums: Sums, labels: Sequence[Label], span: Span) -> Estim
     ]
     rest = max(0, sums.judged - len(judged))
     said = min(rest, max(0, sums.completed - sum(judged)))
-    return rectified(drawn, rest=rest, said=said, judged=len(judged), completed=sum(judged))
+    return bias_corrected(drawn, rest=rest, said=said, judged=len(judged), completed=sum(judged))
 
 
-def rectified(drawn: Sequence[Pair], *, rest: int, said: int, judged: int, completed: int) -> Estimate:
+def bias_corrected(drawn: Sequence[Pair], *, rest: int, said: int, judged: int, completed: int) -> Estimate:
     """Estimate the rate among `judged` sessions, of which `completed` were, and `rest` that nobody judged.
 
     Of the rest, `said` are completed by their automatic verdict. The interval covers the rate of just these sessions:

@@ -5,7 +5,7 @@ import pytest
 from grader_daemon.domain.calibration import Agreement, LabelCounts, ReliabilityBin, WeightChange
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
-from grader_daemon.reports.trust import (
+from grader_daemon.reports.reliability import (
     agreement_table,
     agreement_words,
     because_words,

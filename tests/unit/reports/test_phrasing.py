@@ -6,11 +6,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from grader_daemon.domain.alert import Decomposition, Metric, ShareChange, Stream, Verdict
+from grader_daemon.domain.alert import Decomposition, DropCause, Metric, ShareChange, Stream
 from grader_daemon.domain.insight import Coverage, StepCount
 from grader_daemon.domain.rollup import Dimension
-from grader_daemon.reports.quoting import Words, plain
-from grader_daemon.reports.wording import (
+from grader_daemon.reports.phrasing import (
     MOST_CHANGES,
     MOST_SESSIONS,
     alert_lines,
@@ -25,6 +24,7 @@ from grader_daemon.reports.wording import (
     notes,
     stream_words,
 )
+from grader_daemon.reports.safe_text import Words, plain
 from tests.reports_examples import example_alert, example_issue, example_report, example_step
 
 
@@ -189,15 +189,15 @@ def test_alert_of_a_threshold_names_its_rule_and_what_became_of_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "words"),
+    ("cause", "words"),
     [
-        pytest.param(Verdict.MIX, "Other work came in: ", id="mix"),
-        pytest.param(Verdict.WORK, "The same work got worse: ", id="work"),
-        pytest.param(Verdict.BOTH, "Other work came in, and the same work got worse: ", id="both"),
+        pytest.param(DropCause.MIX, "Other work came in: ", id="mix"),
+        pytest.param(DropCause.WORK, "The same work got worse: ", id="work"),
+        pytest.param(DropCause.BOTH, "Other work came in, and the same work got worse: ", id="both"),
     ],
 )
-def test_alert_says_whether_the_work_changed_or_got_worse(verdict: Verdict, words: str) -> None:
-    split = Decomposition(mix=-0.1, work=-0.1, verdict=verdict)
+def test_alert_says_whether_the_work_changed_or_got_worse(cause: DropCause, words: str) -> None:
+    split = Decomposition(mix=-0.1, work=-0.1, cause=cause)
 
     assert read(alert_lines(example_alert(decomposition=split)))[1].startswith(words)
 

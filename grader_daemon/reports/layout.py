@@ -12,7 +12,7 @@ import msgspec
 
 from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.insight import ErrorIssue, Group, TrendPoint, WeeklyReport
-from grader_daemon.reports import wording
+from grader_daemon.reports import phrasing
 from grader_daemon.reports.numbers import (
     COMPLETION,
     EFFICIENCY,
@@ -21,17 +21,17 @@ from grader_daemon.reports.numbers import (
     RECOVERY,
     SCORE,
     WEEK_BEFORE,
-    Judgement,
+    Direction,
     Measure,
     brief_words,
     change_words,
     clear_changes,
     count_words,
+    direction_of,
     estimate_words,
     figure_words,
-    judge,
 )
-from grader_daemon.reports.quoting import LONGEST_NAME, Words, name, remark
+from grader_daemon.reports.safe_text import LONGEST_NAME, Words, name, remark
 
 
 class Prose(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[Words, ...]
     figure: Figure | None = None
     measure: Measure | None = None
-    judgement: Judgement | None = None
+    direction: Direction | None = None
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -101,7 +101,7 @@ class Section(msgspec.Struct, frozen=True):
     blocks: tuple[Block, ...]
 
 
-class Outline(msgspec.Struct, frozen=True):
+class Layout(msgspec.Struct, frozen=True):
     """A report: its title, its days, what must be known before any number, and its sections."""
 
     title: str
@@ -114,14 +114,14 @@ _NAMED: Final = {"this week": Column("This week"), "before": Column("Before"), "
 _FIGURE_COLUMNS: Final = (*_NAMED.values(), Column("Verdict", is_number=False))
 
 
-def outline(report: WeeklyReport) -> Outline:
+def lay_out(report: WeeklyReport) -> Layout:
     """Put a report in order."""
-    return Outline(
+    return Layout(
         f"Weekly report, {remark(report.week, LONGEST_NAME)}",
-        wording.days(report.week_start, report.week_end),
-        wording.notes(report),
+        phrasing.days(report.week_start, report.week_end),
+        phrasing.notes(report),
         (
-            Section(Topic.COVERAGE, "Coverage", (Prose(wording.coverage_words(report.coverage)),)),
+            Section(Topic.COVERAGE, "Coverage", (Prose(phrasing.coverage_words(report.coverage)),)),
             Section(Topic.SUMMARY, "Summary", _summary(report)),
             Section(Topic.PROBLEMS, "Problem areas", _problems(report)),
             Section(Topic.SUGGESTIONS, "Suggestions", _suggestions(report)),
@@ -141,16 +141,16 @@ def _summary(report: WeeklyReport) -> tuple[Block, ...]:
         (RECOVERY, report.error_recovery_rate),
         (FAILURES, report.failure_rate),
     )
-    total = tuple(Prose((words,)) for words in (_total(report), *wording.unanswered_words(report)))
-    checked = tuple(Prose((words,)) for words in wording.checked_words(report.checked_completion))
+    total = tuple(Prose((words,)) for words in (_total(report), *phrasing.unanswered_words(report)))
+    checked = tuple(Prose((words,)) for words in phrasing.checked_words(report.checked_completion))
     if not report.total_sessions and not report.sessions_before:
         return total
-    trust = Prose((wording.trust_sentence(report),))
+    trust = Prose((phrasing.trust_sentence(report),))
     changes = tuple(Prose((sentence,)) for sentence in clear_changes(figures))
-    people = tuple(Prose(words) for words in wording.people_words(report))
+    people = tuple(Prose(words) for words in phrasing.people_words(report))
     rows = tuple(_row(((measure.name,),), figure, measure) for measure, figure in figures)
     table = Table("The week in numbers", (Column("Measure", is_number=False), *_FIGURE_COLUMNS), rows)
-    notes = (Prose((wording.INTERVALS_NOTE,)), Prose(wording.MORE_OF_A_SESSION))
+    notes = (Prose((phrasing.INTERVALS_NOTE,)), Prose(phrasing.MORE_OF_A_SESSION))
     return (*total, trust, *checked, *people, *changes, table, *notes)
 
 
@@ -208,33 +208,33 @@ def _failing(group: Group) -> tuple[Words, ...]:
 
 
 def _row(head: tuple[Words, ...], figure: Figure, measure: Measure) -> Row:
-    judgement = judge(figure, measure)
+    direction = direction_of(figure, measure)
     cells = (
         estimate_words(figure.now, measure),
         brief_words(figure.before, measure),
         change_words(figure, measure),
-        judgement,
+        direction,
     )
-    return Row(cells=(*head, *((cell,) for cell in cells)), figure=figure, measure=measure, judgement=judgement)
+    return Row(cells=(*head, *((cell,) for cell in cells)), figure=figure, measure=measure, direction=direction)
 
 
 def _suggestions(report: WeeklyReport) -> tuple[Block, ...]:
     if not report.suggestions:
         return (Prose(("No suggestions this week.",)),)
-    entries = (Entry((remark(one.text),), wording.suggestion_lines(one)) for one in report.suggestions)
+    entries = (Entry((remark(one.text),), phrasing.suggestion_lines(one)) for one in report.suggestions)
     return (Entries(tuple(entries)),)
 
 
 def _issues(issues: tuple[ErrorIssue, ...], none: str) -> tuple[Block, ...]:
     if not issues:
         return (Prose((none,)),)
-    return (Entries(tuple(Entry(wording.issue_title(issue), wording.issue_lines(issue)) for issue in issues)),)
+    return (Entries(tuple(Entry(phrasing.issue_title(issue), phrasing.issue_lines(issue)) for issue in issues)),)
 
 
 def _alerts(report: WeeklyReport) -> tuple[Block, ...]:
     if not report.alerts:
         return (Prose(("No alerts this week.",)),)
-    return (Entries(tuple(Entry(wording.alert_title(alert), wording.alert_lines(alert)) for alert in report.alerts)),)
+    return (Entries(tuple(Entry(phrasing.alert_title(alert), phrasing.alert_lines(alert)) for alert in report.alerts)),)
 
 
 def _trend(points: tuple[TrendPoint, ...]) -> tuple[Block, ...]:

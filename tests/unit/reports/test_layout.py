@@ -4,18 +4,18 @@ import pytest
 
 from grader_daemon.domain.estimate import Estimate, figure
 from grader_daemon.domain.insight import FromPeople, WeeklyReport
-from grader_daemon.reports.outline import Block, Entries, Outline, Prose, Table, Topic, outline
-from grader_daemon.reports.quoting import plain
+from grader_daemon.reports.layout import Block, Entries, Layout, Prose, Table, Topic, lay_out
 from grader_daemon.reports.renderers import RENDERERS
+from grader_daemon.reports.safe_text import plain
 from tests.reports_examples import empty_report, example_report, rate
 
 
-def blocks_of(whole: Outline, topic: Topic) -> tuple[Block, ...]:
+def blocks_of(whole: Layout, topic: Topic) -> tuple[Block, ...]:
     """The blocks of one section."""
     return next(section.blocks for section in whole.sections if section.topic is topic)
 
 
-def prose_of(whole: Outline, topic: Topic) -> list[str]:
+def prose_of(whole: Layout, topic: Topic) -> list[str]:
     """The paragraphs of one section."""
     return [plain(block.words) for block in blocks_of(whole, topic) if isinstance(block, Prose)]
 
@@ -24,14 +24,14 @@ def prose_of(whole: Outline, topic: Topic) -> list[str]:
     "report", [pytest.param(example_report(), id="full"), pytest.param(empty_report(), id="empty")]
 )
 def test_every_report_has_all_sections_in_order_and_none_is_blank(report: WeeklyReport) -> None:
-    sections = outline(report).sections
+    sections = lay_out(report).sections
 
     assert [section.topic for section in sections] == list(Topic)
     assert all(section.blocks for section in sections)
 
 
 def test_empty_sections_say_so() -> None:
-    whole = outline(empty_report())
+    whole = lay_out(empty_report())
 
     assert prose_of(whole, Topic.COVERAGE) == ["No session files were seen."]
     assert prose_of(whole, Topic.SUMMARY) == ["No session finished this week, nor the week before."]
@@ -49,14 +49,14 @@ def test_empty_sections_say_so() -> None:
 
 def test_empty_week_after_a_busy_one_shows_the_one_before() -> None:
     report = empty_report(sessions_before=12, completion_rate=figure(Estimate(), rate(8, 12)))
-    table = next(block for block in blocks_of(outline(report), Topic.SUMMARY) if isinstance(block, Table))
+    table = next(block for block in blocks_of(lay_out(report), Topic.SUMMARY) if isinstance(block, Table))
 
-    assert prose_of(outline(report), Topic.SUMMARY)[0] == "No session finished this week; 12 the week before."
+    assert prose_of(lay_out(report), Topic.SUMMARY)[0] == "No session finished this week; 12 the week before."
     assert [plain(cell) for cell in table.rows[0].cells] == ["Completion rate", "no sessions", "67 %", "-", "-"]
 
 
 def test_summary_begins_with_the_completion_rate_in_a_sentence() -> None:
-    assert prose_of(outline(example_report()), Topic.SUMMARY)[:4] == [
+    assert prose_of(lay_out(example_report()), Topic.SUMMARY)[:4] == [
         (
             "93 finished sessions, 5 more than the week before. Completion rate: 55 % (45–65 %), "
             "20 points less than the week before (−33 to −6): down, worse."
@@ -90,7 +90,7 @@ def test_summary_begins_with_the_completion_rate_in_a_sentence() -> None:
 def test_random_reviews_stand_below_the_completion_rate(checked: Estimate, words: str) -> None:
     report = example_report(checked_completion=checked)
 
-    assert prose_of(outline(report), Topic.SUMMARY)[3] == words
+    assert prose_of(lay_out(report), Topic.SUMMARY)[3] == words
     for form in RENDERERS.values():
         assert str(checked.sample) in form(report)
 
@@ -98,13 +98,13 @@ def test_random_reviews_stand_below_the_completion_rate(checked: Estimate, words
 def test_week_of_too_few_sessions_says_so() -> None:
     report = example_report(total_sessions=3, sessions_before=3, completion_rate=figure(rate(1, 3), rate(2, 3)))
 
-    assert prose_of(outline(report), Topic.SUMMARY)[0] == (
+    assert prose_of(lay_out(report), Topic.SUMMARY)[0] == (
         "3 finished sessions, as many as the week before. Completion rate: too few (3 sessions)."
     )
 
 
 def test_group_stands_with_its_number_its_interval_and_the_week_before() -> None:
-    table = blocks_of(outline(example_report()), Topic.PROBLEMS)[0]
+    table = blocks_of(lay_out(example_report()), Topic.PROBLEMS)[0]
 
     assert isinstance(table, Table)
     assert [column.title for column in table.columns] == [
@@ -116,7 +116,7 @@ def test_group_stands_with_its_number_its_interval_and_the_week_before() -> None
 
 
 def test_suggestion_stands_with_the_numbers_that_triggered_it_and_examples() -> None:
-    entries = blocks_of(outline(example_report()), Topic.SUGGESTIONS)[0]
+    entries = blocks_of(lay_out(example_report()), Topic.SUGGESTIONS)[0]
 
     assert isinstance(entries, Entries)
     assert plain(entries.items[0].title) == "Add pre-task planning steps"
@@ -127,7 +127,7 @@ def test_suggestion_stands_with_the_numbers_that_triggered_it_and_examples() -> 
 
 
 def test_week_with_too_few_sessions_has_no_numbers_in_the_trend() -> None:
-    table = blocks_of(outline(example_report()), Topic.TREND)[0]
+    table = blocks_of(lay_out(example_report()), Topic.TREND)[0]
 
     assert isinstance(table, Table)
     thin = next(row for row in table.rows if plain(row.cells[0]) == "2026-W41")
@@ -151,7 +151,7 @@ def test_week_with_too_few_sessions_has_no_numbers_in_the_trend() -> None:
     ],
 )
 def test_summary_says_how_often_people_objected(people: FromPeople | None, said: str | None) -> None:
-    prose = prose_of(outline(example_report(people=people)), Topic.SUMMARY)
+    prose = prose_of(lay_out(example_report(people=people)), Topic.SUMMARY)
 
     lead = "People complained, corrected the agent or "
     assert [sentence for sentence in prose if "People" in sentence] == ([] if said is None else [lead + said])
@@ -160,4 +160,4 @@ def test_summary_says_how_often_people_objected(people: FromPeople | None, said:
 def test_empty_week_says_nothing_of_people() -> None:
     report = empty_report(people=FromPeople(objected=0, asked_again=0), sessions_before=5)
 
-    assert not [said for said in prose_of(outline(report), Topic.SUMMARY) if said.startswith("People")]
+    assert not [said for said in prose_of(lay_out(report), Topic.SUMMARY) if said.startswith("People")]
