@@ -46,7 +46,7 @@ class Analyzer:
         self._signals = SignalReader(rules.people)
 
     def without_secrets(self, session: Session) -> Session:
-        """Give the session with names of model, platform and project that can be kept."""
+        """Return the session with names of model, platform and project that can be kept."""
         names = (session.model, session.platform, session.project)
         model, platform, project = (name and self._redactor.redact_name(name) for name in names)
         return msgspec.structs.replace(session, model=_cut(model), platform=_cut(platform), project=project)
@@ -214,7 +214,7 @@ class _Walk:
         return view
 
     def call_of(self, message: Message) -> CallView:
-        """Give the call that a result answers; where the two name different tools, the result knows better."""
+        """Return the call that a result answers; where the two name different tools, the result knows better."""
         call = self.calls.get(message.tool_call_id or "", _NOT_CALLED)
         tool = message.name or message.tool_name or call.tool
         return call if tool == call.tool else CallView(tool, call.wire)
@@ -268,7 +268,7 @@ class _Walk:
             self._risk_at(index)
 
     def known_as(self, tool: str | None) -> str | None:
-        """Give the name under which a tool counts: cut, without secrets, and "other" after the first `MOST_TOOLS`."""
+        """Return the name under which a tool counts: cut, without secrets, and "other" after the first `MOST_TOOLS`."""
         if not tool:
             return tool
         name = self.names.get(tool)

@@ -10,7 +10,7 @@ from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message
 def read_state(
     messages: tuple[Message, ...], rules: TailRules, *, last_outcome: Outcome | None, idle: bool
 ) -> tuple[SessionState, str]:
-    """Give the state and what decided it.
+    """Return the state and what decided it.
 
     Args:
         messages: of the whole session.
@@ -31,12 +31,12 @@ def read_state(
 
 
 def is_answer(last: Message, rules: TailRules) -> bool:
-    """Say whether the last message of an agent holds an answer of its own, be it cut short."""
+    """Whether the last message of an agent holds an answer of its own, be it cut short."""
     return _why_no_answer(last, rules) is None
 
 
 def is_cut_off(messages: tuple[Message, ...], state: SessionState, *, last_outcome: Outcome | None) -> bool:
-    """Say whether a session was stopped, or goes on, before its work was done.
+    """Whether a session was stopped, or goes on, before its work was done.
 
     One that ends in the result of a call is, if the model is known to have waited for it (``finish_reason``): there are
     agents whose last result is their answer, and these note no such reason. A call that was interrupted is none.

@@ -165,7 +165,7 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 def errors_of(failures: tuple[Failure, ...]) -> tuple[Failure, ...]:
-    """Give the failures that count as errors, in their order."""
+    """Return the failures that count as errors, in their order."""
     if not failures:
         return failures
     return tuple([failure for failure in failures if failure.kind is not FailureKind.PROBE])

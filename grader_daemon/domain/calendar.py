@@ -11,12 +11,12 @@ _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(day
 
 
 def day_of(moment: datetime, zone: tzinfo | None) -> date:
-    """Give the day of an aware moment in `zone` (None: the machine's)."""
+    """Return the day of an aware moment in `zone` (None: the machine's)."""
     return local(moment, zone).date()
 
 
 def local(moment: datetime, zone: tzinfo | None) -> datetime:
-    """Give an aware moment in `zone` (None: the machine's); on the first and the last day that there are, as it is."""
+    """Return an aware moment in `zone` (None: the machine's); on the first and last day that there are, as it is."""
     try:
         return moment.astimezone(zone)
     except (OverflowError, ValueError, OSError):
@@ -30,7 +30,7 @@ def week_name(day: date) -> str:
 
 
 def read_week(name: str) -> date:
-    """Give the Monday of a week named as in 2026-W47.
+    """Return the Monday of a week named as in 2026-W47.
 
     Raises:
         ValueError: there is no such week; the text says what is expected.
@@ -68,7 +68,7 @@ def read_since(text: str) -> timedelta | datetime:
 
 
 def beginning(since: timedelta | datetime, now: datetime, zone: tzinfo | None) -> datetime:
-    """Give the moment that `read_since` read; without a zone of its own it is in `zone` (None: the machine's)."""
+    """Return the moment that `read_since` read; without a zone of its own it is in `zone` (None: the machine's)."""
     try:
         if isinstance(since, timedelta):
             return now - since
@@ -117,25 +117,25 @@ ALWAYS = Span(date.min, date.max)
 
 
 def last_days(count: int, today: date) -> Span:
-    """Give the last `count` days up to and including `today`."""
+    """Return the last `count` days up to and including `today`."""
     return Span(_back(today, count - 1), today)
 
 
 def week_of(day: date) -> Span:
-    """Give the ISO week of `day`, Monday to Sunday."""
+    """Return the ISO week of `day`, Monday to Sunday."""
     monday = _back(day, day.weekday())
     return Span(monday, date.fromordinal(min(date.max.toordinal(), monday.toordinal() + 6)))
 
 
 def start_of(day: date, zone: tzinfo | None) -> datetime:
-    """Give the moment at which `day` begins in `zone` (None: the machine's), in UTC."""
+    """Return the moment at which `day` begins in `zone` (None: the machine's), in UTC."""
     if day == date.min:
         return datetime.min.replace(tzinfo=UTC)
     return end_of(day - timedelta(days=1), zone)
 
 
 def end_of(day: date, zone: tzinfo | None) -> datetime:
-    """Give the moment at which `day` ends in `zone` (None: the machine's), in UTC."""
+    """Return the moment at which `day` ends in `zone` (None: the machine's), in UTC."""
     if day == date.max:
         return datetime.max.replace(tzinfo=UTC)
     midnight = datetime.combine(day + timedelta(days=1), time())
@@ -145,7 +145,7 @@ def end_of(day: date, zone: tzinfo | None) -> datetime:
 
 
 def _next_month(day: date) -> date | None:
-    """Give the first day of the next month; after the last month that there is, none."""
+    """Return the first day of the next month; after the last month that there is, none."""
     if (day.year, day.month) == (date.max.year, date.max.month):
         return None
     return date(day.year + day.month // 12, day.month % 12 + 1, 1)

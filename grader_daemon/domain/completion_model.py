@@ -19,7 +19,7 @@ _SUREST = 30.0
 
 
 def probability(odds: float) -> float:
-    """Give the probability of these log-odds, never quite 0 or 1."""
+    """Return the probability of these log-odds, never quite 0 or 1."""
     return 1 / (1 + math.exp(-max(-_SUREST, min(_SUREST, odds))))
 
 
@@ -46,12 +46,12 @@ class CompletionModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     doubtful: tuple[float, float] = AT_ITS_WORD
 
     def is_unsure(self, likely: float) -> bool:
-        """Say whether a verdict at this probability would be wrong more than two times in five."""
+        """Whether a verdict at this probability would be wrong more than two times in five."""
         low, high = self.doubtful
         return min(low, self.threshold) <= likely < max(high, self.threshold)
 
     def predict(self, features: tuple[float, ...]) -> float | None:
-        """Give the probability of completion, 0 to 1; None for a session without features of this version."""
+        """Return the probability of completion, 0 to 1; None for a session without features of this version."""
         if len(features) != len(self.weights):
             return None
         if self.cut_off_at is not None and features[self.cut_off_at]:
@@ -65,7 +65,7 @@ class CompletionModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.weights[:count]
 
     def contributions(self, features: tuple[float, ...]) -> dict[str, float]:
-        """Give by how much each feature moves the log-odds away from those of an ordinary session."""
+        """Return by how much each feature moves the log-odds away from those of an ordinary session."""
         if self.cut_off_at is not None and features[self.cut_off_at]:
             ordinary = self.intercept + sum(map(mul, self.weights, self.means))
             return {CUT_OFF: math.log(self.completed_when_cut_off / (1 - self.completed_when_cut_off)) - ordinary}

@@ -100,7 +100,7 @@ def rate_per_call(
 
 
 def figure(now: Estimate, before: Estimate) -> Figure:
-    """Put a number beside the one before it."""
+    """Compare a number with the one before it."""
     sample = min(now.sample, before.sample)
     if now.value is None or now.low is None or now.high is None:
         return Figure(now=now, before=before, change=Estimate(sample=sample))
@@ -117,7 +117,7 @@ def figure(now: Estimate, before: Estimate) -> Figure:
 
 
 def effective_proportion(rate: float, sample: float) -> tuple[float, float]:
-    """Give the 95 % interval of a rate that is as sure as one of `sample` independent sessions, above 0."""
+    """Return the 95 % interval of a rate that is as sure as one of `sample` independent sessions, above 0."""
     return _wilson(rate, sample)
 
 
@@ -129,7 +129,7 @@ def _wilson(rate: float, sample: float) -> tuple[float, float]:
 
 
 def _t_quantile(freedom: int) -> float:
-    """Give the 97.5 % quantile of Student's t: exact for 1 and 2 degrees of freedom, else within 0.004."""
+    """Return the 97.5 % quantile of Student's t: exact for 1 and 2 degrees of freedom, else within 0.004."""
     if freedom == 1:
         return 12.706204736432095
     if freedom == 2:  # noqa: PLR2004  it has a closed form

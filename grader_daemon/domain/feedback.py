@@ -117,7 +117,7 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def standing(said: Iterable[Feedback]) -> Standing:
-    """Give what stands of all feedback on one session, in whatever order it comes: for each part the last word.
+    """Return what stands of all feedback on one session, in whatever order it comes: for each part the last word.
 
     Feedback that was taken back counts for nothing, unless what took it back was taken back itself.
     """
@@ -140,7 +140,7 @@ def standing(said: Iterable[Feedback]) -> Standing:
 
 
 def apply_override(grade: Grade, said: Standing) -> Grade:
-    """Give a grade with what people say of it above what is automatic, whatever stood above it before."""
+    """Return a grade with what people say of it above what is automatic, whatever stood above it before."""
     bare = automatic(grade)
     completed, quality = said.completed, said.quality
     if completed is not None and completed.completed is not None:
@@ -157,7 +157,7 @@ def apply_override(grade: Grade, said: Standing) -> Grade:
 
 
 def keep_override(grade: Grade, before: Grade) -> Grade:
-    """Give a grade without people's word with the one above it that stands above the grade `before`."""
+    """Return a grade without people's word with the one above it that stands above the grade `before`."""
     if before.automatic_completed is not None:
         grade = msgspec.structs.replace(
             grade,
@@ -174,7 +174,7 @@ def keep_override(grade: Grade, before: Grade) -> Grade:
 
 
 def automatic(grade: Grade) -> Grade:
-    """Give a grade without what people say of it."""
+    """Return a grade without what people say of it."""
     if grade.automatic_completed is not None:
         grade = msgspec.structs.replace(
             grade,

@@ -84,11 +84,11 @@ class Identities:
                 self._by_key[key].discard(session_id)
 
     def get(self, session_id: str) -> Identity | None:
-        """Give the one of this id."""
+        """Return the one of this id."""
         return self._by_id.get(session_id)
 
     def rivals(self, new: Identity) -> list[Identity]:
-        """Give the others that share a chain or a conversation with `new`."""
+        """Return the others that share a chain or a conversation with `new`."""
         ids: set[str] = set()
         for key in _keys(new):
             ids |= self._by_key.get(key, set())
@@ -105,7 +105,7 @@ def _keys(identity: Identity) -> list[tuple[int | None, ...]]:
 
 
 def decide(new: Identity, own: Identity | None, rivals: Iterable[Identity]) -> Decision:
-    """Say what becomes of a session that was read, without doing it.
+    """Return what becomes of a session that was read, without doing it.
 
     Args:
         new: just read.
@@ -139,7 +139,7 @@ def outranks(one: Identity, other: Identity) -> bool:
 
 
 def beaten_by(winner: Identity, loser: Identity) -> SkipReason | None:
-    """Say why `loser` has no grade while `winner`, another session, has one; None if both may have one."""
+    """Return why `loser` has no grade while `winner`, another session, has one; None if both may have one."""
     if _supersedes(winner, loser):
         return SkipReason.SUPERSEDED
     return SkipReason.COPY if _is_copied_in(winner, loser) else None

@@ -21,7 +21,7 @@ class FileState(StrEnum):
 
 
 def ledger_path(path: str) -> str:
-    """Give a path as the ledger keeps it: bytes that are not UTF-8 stand as hexadecimal escapes."""
+    """Return a path as the ledger keeps it: bytes that are not UTF-8 stand as hexadecimal escapes."""
     return path if path.isascii() else path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 

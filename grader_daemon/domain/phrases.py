@@ -32,7 +32,7 @@ def words_of(text: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Give a text in lower case with straight apostrophes and "n't" as "not": one way to say what has two."""
+    """Return a text in lower case with straight apostrophes and "n't" as "not": one way to say what has two."""
     return text.replace("’", "'").replace("can't", "can not").replace("cannot", "can not").replace("n't", " not")
 
 
@@ -52,7 +52,7 @@ class Phrases(Generic[Label]):
         self._phrases = [(_longest_literal(text), text, label) for text, label in texts if text]
 
     def first_in(self, text: str) -> tuple[bool, Label | None]:
-        """Say whether one occurs, and give the label of the first one, in their own order, that does."""
+        """Whether one occurs, and give the label of the first one, in their own order, that does."""
         for needle, phrase, label in self._phrases:
             if needle in text and _pattern(phrase).search(text):
                 return True, label

@@ -77,7 +77,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
 
 def with_tools(messages: Iterable[Message]) -> Iterator[tuple[Message, str | None]]:
-    """Give each message with the tool whose result it is: as it says itself, else as its call does; None for others."""
+    """Yield each message with the tool whose result it is: by its own word, else by its call; None for others."""
     tools: dict[str, str] = {}
     for message in messages:
         tools |= {call.id: call.tool for call in message.tool_calls or () if call.id and call.tool}

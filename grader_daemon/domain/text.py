@@ -9,22 +9,22 @@ _UNSEEN = re.compile(r"[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u20
 
 
 def escaped(json: str) -> str:
-    """Give a JSON document that a terminal can be given; in its strings, an escape means the same character."""
+    """Return a JSON document that a terminal can be given; in its strings, an escape means the same character."""
     return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", json)
 
 
 def clean(text: str) -> str:
-    """Give text that a terminal can be given: control characters and line breaks become a mark."""
+    """Return text that a terminal can be given: control characters and line breaks become a mark."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
 def storable(text: str) -> str:
-    """Give text that UTF-8 can hold: an argument that was none stands with question marks."""
+    """Return text that UTF-8 can hold: an argument that was none stands with question marks."""
     return text.encode("utf-8", "replace").decode()
 
 
 def duration_words(seconds: float) -> str:
-    """Give a span of time as a person says it: 4 s, 12 min, 3.5 h."""
+    """Return a span of time as a person says it: 4 s, 12 min, 3.5 h."""
     for limit, size, unit in ((90, 1, "s"), (5400, 60, "min")):
         if seconds < limit:
             return f"{seconds / size:.3g} {unit}"

@@ -64,7 +64,7 @@ class CompletionPolicy(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return f"{self.model.version if self.model is not None else _NO_MODEL}.{self.by}"
 
     def decide(self, features: tuple[float, ...], *, by_rules: bool) -> Decision:
-        """Give the verdict on a session of these features, where `by_rules` is what the rules say.
+        """Return the verdict on a session of these features, where `by_rules` is what the rules say.
 
         Where the model has no idea, the rules decide.
         """
@@ -87,7 +87,7 @@ class GradeVersion(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, text: str) -> GradeVersion:
-        """Take `Grade.rules_version` apart."""
+        """Split `Grade.rules_version` into its parts."""
         rules, _, policy = text.partition("+")
         model, _, by = policy.rpartition(".")
         if by not in {VerdictBy.RULES, VerdictBy.MODEL}:
@@ -117,5 +117,5 @@ def level_version(prior: str, digest: str) -> str:
 
 
 def redecided_version(version: str, policy: CompletionPolicy) -> str:
-    """Give the version of a grade that another policy gave, under the rules that it was made with."""
+    """Return the version of a grade that another policy gave, under the rules that it was made with."""
     return f"{GradeVersion.read(version).rules}+{policy.version}"

@@ -72,7 +72,7 @@ class Comparison:
             heapq.heappushpop(self._largest, ranked)
 
     def diff(self) -> RegradeDiff:
-        """Give what was found."""
+        """Return what was found."""
         return RegradeDiff(
             sessions=self._sessions,
             changed=self._changed,
@@ -115,13 +115,13 @@ class _Known:
 
 
 def column_changes(before: Grade, after: Grade) -> tuple[ColumnChange, ...]:
-    """Give the columns that differ; a probability only if a person would notice."""
+    """Return the columns that differ; a probability only if a person would notice."""
     changes = (ColumnChange(name, value_of(before), value_of(after)) for name, value_of in _COLUMNS.items())
     return tuple(change for change in changes if _differs(change))
 
 
 def _only_in(one: Grade, other: Grade) -> tuple[Reason, ...]:
-    """Give the reasons of one grade that another has not, or with another effect."""
+    """Return the reasons of one grade that another has not, or with another effect."""
     known = {(reason.rule, reason.effect) for reason in other.reasons}
     return tuple(reason for reason in one.reasons if (reason.rule, reason.effect) not in known)
 

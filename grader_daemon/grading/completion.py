@@ -33,7 +33,7 @@ class RuleClassifier:
         )
 
     def classify(self, analysis: Analysis) -> tuple[bool, list[Reason]]:
-        """Give the verdict and every sign that was seen. An interrupted session is never completed."""
+        """Return the verdict and every sign that was seen. An interrupted session is never completed."""
         reasons = self._signs(analysis)
         completed = sum([reason.effect or 0 for reason in reasons]) > 0
         if analysis.state is SessionState.INTERRUPTED:
@@ -64,7 +64,7 @@ class RuleClassifier:
         return reasons
 
     def _weighed(self, claims: tuple[Claim, ...]) -> Iterator[Reason]:
-        """Give what the claims of the final answer say when they are held against the record, each verdict once."""
+        """Return what the claims of the final answer say when they are held against the record, each verdict once."""
         rules = self._rules
         for support, rule, effect in (
             (Support.VERIFIED, "completion.verified_claim", rules.verified_claim_effect),
@@ -76,7 +76,7 @@ class RuleClassifier:
                 yield Reason(_SCORE, rule, effect, tuple(sorted(messages)))
 
     def _said_in(self, text: str) -> set[str]:
-        """Give the rules whose phrases are said, and not denied in the words before them."""
+        """Return the rules whose phrases are said, and not denied in the words before them."""
         said: set[str] = set()
         for start, rule in self._phrases.occurrences(text):
             if rule not in said and not self._is_negated(text, start):

@@ -10,7 +10,7 @@ _SCORE = "tool_calls_efficient"
 
 
 def grade_efficiency(analysis: Analysis, rules: EfficiencyRules) -> tuple[int, Reason]:
-    """Give the score of the first level whose limits are kept, 1 to 5."""
+    """Return the score of the first level whose limits are kept, 1 to 5."""
     failing = tuple([error.index for error in analysis.errors])
     error_rate, tool_calls = analysis.error_rate, analysis.tool_calls
     for level in rules.levels:

@@ -98,7 +98,7 @@ class Grader:
         )
 
     def redecide(self, grade: Grade) -> Grade:
-        """Give the grade of a session that cannot be read again, judged anew from what is kept of it."""
+        """Return the grade of a session that cannot be read again, judged anew from what is kept of it."""
         bare = automatic(grade)
         by_rules = bare.task_completed if grade.rules_completed is None else grade.rules_completed
         decision = self._policy.decide(grade.features, by_rules=by_rules)
@@ -116,7 +116,7 @@ class Grader:
 
 
 def _with_model(reasons: Sequence[Reason], decision: Decision) -> Sequence[Reason]:
-    """Put the model's word behind what the rules said of completion, if it decides."""
+    """Add the model's word behind what the rules said of completion, if it decides."""
     if decision.by is not VerdictBy.MODEL:
         return reasons
     count = next((n for n, reason in enumerate(reasons) if reason.score != _BY_MODEL.score), len(reasons))

@@ -13,7 +13,7 @@ _SCORE = "response_quality"
 
 
 def grade_quality(analysis: Analysis, rules: QualityRules) -> tuple[int, list[Reason]]:
-    """Give the sum of all effects, clamped to 1-5 and then rounded half up."""
+    """Return the sum of all effects, clamped to 1-5 and then rounded half up."""
     reasons = [Reason(_SCORE, "quality.base", rules.base)]
     if analysis.final_answer:
         reasons += _credits(analysis, rules)

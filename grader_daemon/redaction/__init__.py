@@ -26,12 +26,12 @@ SECRETS_AND_ADDRESSES = Redactor([*FORMS, *NAMES, *OPTIONS, *SPOKEN, *ADDRESSES]
 
 
 def redactor_of(rules: RedactionRules) -> Redactor:
-    """Give the redactor that the rules ask for."""
+    """Return the redactor that the rules ask for."""
     return SECRETS_AND_ADDRESSES if rules.emails else SECRETS
 
 
 def public_id(session_id: str) -> str:
-    """Give the id by which a session is known, stored and shown: whoever starts a session may name it as they like.
+    """Return the id by which a session is known, stored and shown: whoever starts a session may name it as they like.
 
     It is the one in the file if that is printable, at most 256 characters long and holds no secret. Else it is what can
     be shown of it, and a digest of all: two ids stay two, and the same one stays the same, whatever the rules say.

@@ -34,7 +34,7 @@ _WHITE_SPACE = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def decoded(text: str) -> str:
-    """Give a text with characters in the place of escapes; one that has none is the same object."""
+    """Return a text with characters in the place of escapes; one that has none is the same object."""
     return _ENCODED.sub(_character, text) if any(sign in text for sign in _SIGNS) else text
 
 
@@ -44,7 +44,7 @@ def is_in_doubt(text: str) -> bool:
 
 
 def in_source(text: str, spans: Iterable[Span]) -> Iterator[Span]:
-    """Give where in `text` the spans of `decoded(text)` stand; of an escape that a span touches, all is in it."""
+    """Return where in `text` the spans of `decoded(text)` stand; of an escape that a span touches, all is in it."""
     starts, ends, sources = [0], [0], [(0, 0)]  # of each escape: where its character stands, and where it stood
     for found in _ENCODED.finditer(text):
         starts.append(found.start() - sources[-1][1] + ends[-1])

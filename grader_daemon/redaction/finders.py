@@ -30,7 +30,7 @@ class Finder(Protocol):
         """What every place to look at begins with."""
 
     def look(self, text: str, position: int) -> Span | None:
-        """Give the secret that the sign at `position` leads to, if there is one."""
+        """Return the secret that the sign at `position` leads to, if there is one."""
 
 
 class Form(NamedTuple):

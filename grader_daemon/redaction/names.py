@@ -57,7 +57,7 @@ _ABOUT = re.compile(
 
 
 def _value(text: str, name: re.Match[str], values: Values) -> Span | None:
-    """Give the value that `name` is joined to, if it looks like a secret; the name of an option needs no joint."""
+    """Return the value that `name` is joined to, if it looks like a secret; the name of an option needs no joint."""
     joint = _JOINT.match(text, name.end())
     if joint is None or _ABOUT.search(name["rest"]):
         return None

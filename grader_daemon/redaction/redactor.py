@@ -33,7 +33,7 @@ class Redactor:
         """`redact` for names, which come again and again."""
 
     def redact(self, text: str) -> str:
-        """Give `text` with a mark in the place of each secret; the names of settings stay."""
+        """Return `text` with a mark in the place of each secret; the names of settings stay."""
         meant = decoded(text)
         spans = self._secrets(meant)
         if meant != text:
@@ -43,7 +43,7 @@ class Redactor:
         return covered(text, spans) if spans else text
 
     def redact_beginning(self, text: str, characters: int) -> str:
-        """Give the first `characters` of what `redact` gives; a little more than them is read."""
+        """Return the first `characters` of what `redact` gives; a little more than them is read."""
         if len(text) <= characters + _MARGIN:
             return self.redact_name(text)[:characters]
         return self.redact(text[: characters + _MARGIN])[:-_MARGIN][:characters]

@@ -11,7 +11,7 @@ Span = tuple[int, int]
 
 
 def covered(text: str, spans: Iterable[Span]) -> str:
-    """Give `text` with one mark for each of `spans`, and for those that overlap or touch."""
+    """Return `text` with one mark for each of `spans`, and for those that overlap or touch."""
     pieces: list[str] = []
     shown = covered = 0
     for start, end in sorted(spans):

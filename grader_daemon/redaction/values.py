@@ -91,7 +91,7 @@ class Value(NamedTuple):
     bare: Rule
 
     def at(self, text: str, position: int) -> Span | None:
-        """Give the secret that begins at `position`, behind its opening; None if it is none."""
+        """Return the secret that begins at `position`, behind its opening; None if it is none."""
         opening = self.opening.match(text, position)
         if opening is None:
             return None

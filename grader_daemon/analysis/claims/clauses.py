@@ -62,7 +62,7 @@ _WORD = re.compile(r"[a-z']+")
 
 
 def sentence(low: str, position: int) -> tuple[int, int]:
-    """Give where the clause around a place begins and ends, at most 200 characters to each side."""
+    """Return where the clause around a place begins and ends, at most 200 characters to each side."""
     earliest = max(0, position - REACH)
     start = earliest
     for boundary in _SENTENCE_START.finditer(low, earliest, position):
@@ -85,7 +85,7 @@ def is_denied(before: str) -> bool:
 
 
 def is_told_as_done(before: str, after: str, word: str) -> bool | None:
-    """Say whether the agent names itself as who did it; None when it is not told as done at all."""
+    """Whether the agent names itself as who did it; None when it is not told as done at all."""
     subject = " " + _without_adverbs(before)
     if subject.endswith(_AGENT) or (before.rstrip(_MARKS).endswith(_JOINTS) and _names_agent(before)):
         return True

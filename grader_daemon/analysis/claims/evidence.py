@@ -126,7 +126,7 @@ class Evidence:
         )
 
     def ending(self, run: ToolRun, characters: int) -> str:
-        """Give the end of what a call answered, with the line breaks that JSON escapes."""
+        """Return the end of what a call answered, with the line breaks that JSON escapes."""
         return self._messages[run.index].text[-characters:].replace("\\n", "\n")
 
     def _run(self, note: Note) -> ToolRun:

@@ -53,7 +53,7 @@ _BULLET = re.compile(r"\s*(?:[-*•+|]|\d{1,2}[.)])")
 
 
 def find_claims(answer: str) -> tuple[StatedClaim, ...]:
-    """Give what the end of an answer claims, in its order, each once; at most 20."""
+    """Return what the end of an answer claims, in its order, each once; at most 20."""
     tail = answer[-EXAMINED_CHARACTERS:]
     cues = _CUES.intersection(tail.encode("ascii", "replace").translate(_TO_WORDS).split())
     if not cues:
@@ -76,13 +76,13 @@ def _done(text: str, low: str, verbs: list[str]) -> Iterator[tuple[int, StatedCl
 
 
 def _prose(tail: str, *, is_inside: bool) -> str:
-    """Give a text without its blocks of code, with straight apostrophes. `is_inside`: it begins in such a block."""
+    """Return a text without its blocks of code, with straight apostrophes. `is_inside`: it begins in such a block."""
     pieces = tail.split(_FENCE)
     return "\n".join(pieces[1 if is_inside else 0 :: 2]).replace("’", "'")
 
 
 def _places(low: str, words: list[str]) -> list[tuple[int, str]]:
-    """Give where the words stand, as whole words, from the last back to the first, at most 200."""
+    """Return where the words stand, as whole words, from the last back to the first, at most 200."""
     places = []
     for word in words:
         position = low.find(word)
@@ -95,7 +95,7 @@ def _places(low: str, words: list[str]) -> list[tuple[int, str]]:
 
 
 def _claims_at(text: str, low: str, position: int, *, word: str) -> Iterator[StatedClaim]:
-    """Give what the clause around a verb claims."""
+    """Return what the clause around a verb claims."""
     start, end = sentence(low, position)
     before = low[start:position]
     by_agent = is_told_as_done(before, low[position + len(word) : end], word)
@@ -130,7 +130,7 @@ def _of_kind(kind: ClaimKind, clause: str, position: int, *, by_agent: bool) -> 
 
 
 def _ran(before: str, after: str, *, by_agent: bool) -> Iterator[StatedClaim]:
-    """Give the command that the agent says it ran, or the action that was done."""
+    """Return the command that the agent says it ran, or the action that was done."""
     if not after.lower().startswith(RUNNING_VERBS):
         yield _acted(before, after, by_agent=by_agent)
         return
@@ -140,7 +140,7 @@ def _ran(before: str, after: str, *, by_agent: bool) -> Iterator[StatedClaim]:
 
 
 def _written(before: str, after: str, *, by_agent: bool) -> Iterator[StatedClaim]:
-    """Give the files that were written; what was created or changed and is no file is an action, or a fix."""
+    """Return the files that were written; what was created or changed and is no file is an action, or a fix."""
     if by_agent:
         files = files_after(after)
     else:
@@ -162,7 +162,7 @@ def _acted(before: str, after: str, *, by_agent: bool) -> StatedClaim:
 
 
 def _package(clause: str, after: str, *, by_agent: bool) -> str | None:
-    """Give the name of what was installed: the one in a clause that is quoted, else the word after "installed"."""
+    """Return the name of what was installed: the one in a clause that is quoted, else the word after "installed"."""
     quoted = _QUOTED.search(clause)
     name = [quoted[1]] if quoted else after.split()[1:2] if by_agent else []
     word = name[0].strip("*`.,:") if name else ""
@@ -170,7 +170,7 @@ def _package(clause: str, after: str, *, by_agent: bool) -> str | None:
 
 
 def _listed(text: str, _: str) -> Iterator[tuple[int, StatedClaim]]:
-    """Give the files below a heading such as "Files changed:"."""
+    """Return the files below a heading such as "Files changed:"."""
     position = 0
     left = 0
     for line in text.split("\n"):

@@ -18,7 +18,7 @@ LONGEST_SUBJECT = 120
 def verify_claims(
     session: Session, notes: Sequence[Note], *, final_index: int | None, redactor: Redactor
 ) -> tuple[Claim, ...]:
-    """Give the claims of the final answer, in its order, each held against the calls in `notes`.
+    """Return the claims of the final answer, in its order, each held against the calls in `notes`.
 
     Nothing is told from what is absent when earlier messages were replaced by a summary.
     """
@@ -36,7 +36,7 @@ def verify_claims(
 
 
 def _shown(subject: str | None, redactor: Redactor) -> str | None:
-    """Give what a claim is about as it may be kept: one line without secrets."""
+    """Return what a claim is about as it may be kept: one line without secrets."""
     if not subject:
         return None
     return clean(redactor.redact(subject))[:LONGEST_SUBJECT] or None

@@ -36,7 +36,7 @@ _MOST_FILES = 4
 
 
 def files_after(clause: str) -> tuple[str, ...]:
-    """Give the files that a clause, from its verb on, says were written: at most 4, of one enumeration."""
+    """Return the files that a clause, from its verb on, says were written: at most 4, of one enumeration."""
     other = _OTHER_CLAUSE.search(clause)
     found = [
         match for match in _PATH.finditer(clause, 0, other.start() if other else len(clause)) if is_file(match.group())
@@ -54,7 +54,7 @@ def files_after(clause: str) -> tuple[str, ...]:
 
 
 def place_after(clause: str) -> str | None:
-    """Give the file that a clause, from its verb on, names as the place of what was made: "saved to a.txt"."""
+    """Return the file that a clause, from its verb on, names as the place of what was made: "saved to a.txt"."""
     other = _OTHER_CLAUSE.search(clause)
     for match in _PATH.finditer(clause, 0, other.start() if other else len(clause)):
         if is_file(match.group()):
@@ -63,12 +63,12 @@ def place_after(clause: str) -> str | None:
 
 
 def first_file(clause: str) -> str | None:
-    """Give the first file that a clause names."""
+    """Return the first file that a clause names."""
     return next((plain(match.group()) for match in _PATH.finditer(clause) if is_file(match.group())), None)
 
 
 def id_in(clause: str) -> str | None:
-    """Give an order number or another id of capitals and digits, without its "#"."""
+    """Return an order number or another id of capitals and digits, without its "#"."""
     found = _ID.search(clause)
     return found.group().removeprefix("#") if found else None
 
@@ -88,10 +88,10 @@ def is_file(name: str) -> bool:
 
 
 def basename(path: str) -> str:
-    """Give the last part of a path, without a slash at its end."""
+    """Return the last part of a path, without a slash at its end."""
     return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def plain(name: str) -> str:
-    """Give a name without the full stop or comma that ends its sentence."""
+    """Return a name without the full stop or comma that ends its sentence."""
     return name.rstrip(".,-")

@@ -37,7 +37,7 @@ _IMPERATIVE = re.compile(r"\W*(?:\d+\W+)?(?:run|verify|check|confirm|watch|see|m
 
 
 def tests_said(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
-    """Give the claims that tests pass."""
+    """Return the claims that tests pass."""
     tells_of_red: bool | None = None
     for word in _PASS.finditer(low):
         start, end = sentence(low, word.start())
@@ -55,7 +55,7 @@ def tests_said(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
 
 
 def run_well(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
-    """Give what is said to run well: "`./build.sh` now runs without errors"."""
+    """Return what is said to run well: "`./build.sh` now runs without errors"."""
     for found in _RUNS_WELL.finditer(text):
         start, end = sentence(low, found.end() - 1)
         told = _NO_FAILURE.sub("", low[found.end(1) : end])

@@ -103,7 +103,7 @@ def _runs_elsewhere(command: str) -> bool:
 
 
 def passed(run: ToolRun, evidence: Evidence) -> TestsResult | None:
-    """Say how the tests of a run went; None when they were not run to their end, or nothing says so.
+    """Return how the tests of a run went; None when they were not run to their end, or nothing says so.
 
     That a runner failed does not say that tests did: it may have crashed. So it takes its own words, or an assertion.
     """

@@ -55,7 +55,7 @@ def features_of(
     claims: tuple[Claim, ...] = (),
     signals: tuple[PersonSignal, ...] = (),
 ) -> tuple[float, ...]:
-    """Give the features of a session, each a finite number of its range, by what was noted of it.
+    """Return the features of a session, each a finite number of its range, by what was noted of it.
 
     `last` is the last message of the session, `request` the first message of a person. `cut_off` says that the session
     was stopped before its work was done; `failures` are what went wrong, `claims` and `signals` what the answer claims

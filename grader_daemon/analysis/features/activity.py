@@ -39,7 +39,7 @@ _EXAMINED = 500
 
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
-    """Give the features of this group, in order."""
+    """Return the features of this group, in order."""
     calls = window.calls
     effects = [call.effect for call in calls]
     about_files = window.about_files
@@ -72,7 +72,7 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
 
 
 def _after_write(effects: list[Purpose]) -> int:
-    """Give the place after the last call that wrote a file; the end when none did."""
+    """Return the place after the last call that wrote a file; the end when none did."""
     return len(effects) - effects[::-1].index(Purpose.WRITE) if Purpose.WRITE in effects else len(effects)
 
 

@@ -59,7 +59,7 @@ _CONDITIONS = frozenset(b"should or if".split())
 
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
-    """Give the features of this group, in order."""
+    """Return the features of this group, in order."""
     return (*_of_results(window), *_of_words(window), *_of_structure(window))
 
 

@@ -25,7 +25,7 @@ _QUESTIONS = frozenset(b"what how why when which where who could can would".spli
 
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
-    """Give the features of this group, in order."""
+    """Return the features of this group, in order."""
     first = 1 if window.count_people == len(window.people) else 0
     wrong = list(map(_is_wrong, window.people[first:], window.people_words[first:]))
     last = window.people_words[-1] if wrong else set()

@@ -32,7 +32,7 @@ _CLOSERS = " \t\r\n*_`\"')]"
 
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
-    """Give the features of this group, in order."""
+    """Return the features of this group, in order."""
     last = window.last
     is_text = last is not None and last.role == ASSISTANT and not last.tool_calls
     answered = is_text and bool(last is not None and last.text.strip())

@@ -71,7 +71,7 @@ _USUALLY_LEFT = 0.3
 
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
-    """Give the features of this group, in order."""
+    """Return the features of this group, in order."""
     results = window.results
     errors = [speaks_of_error(result) for result in results]
     failed = [result.outcome is Outcome.FAILURE for result in results]

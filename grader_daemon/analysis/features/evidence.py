@@ -21,7 +21,7 @@ FEATURES: Final = (
 
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
-    """Give the features of this group, in order."""
+    """Return the features of this group, in order."""
     support = [claim.support for claim in window.claims]
     last = window.signals[-1].kind if window.signals else None
     return (

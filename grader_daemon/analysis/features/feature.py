@@ -25,7 +25,7 @@ class Feature:
 
 
 def log(count: int) -> float:
-    """Give the logarithm of one more than a count, 0 to `HIGHEST`, to a thousandth."""
+    """Return the logarithm of one more than a count, 0 to `HIGHEST`, to a thousandth."""
     return _LOGARITHMS[count] if count < _TABLED else round(min(log1p(count), HIGHEST), 3)
 
 

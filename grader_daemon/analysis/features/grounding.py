@@ -30,7 +30,7 @@ FEATURES: Final = (
 
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
-    """Give the features of this group, in order."""
+    """Return the features of this group, in order."""
     answer, request = window.answer_words, window.request_words
     results = [result.words for result in window.results]
     seen = set().union(*results[-3:])

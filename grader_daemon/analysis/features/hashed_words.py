@@ -34,7 +34,7 @@ _BUCKET_OF: Final = Buckets()
 
 
 def measure(window: SessionWindow) -> bytes:
-    """Give the features of this group, in order: of each text its first words."""
+    """Return the features of this group, in order: of each text its first words."""
     results = [word for result in window.results[-2:] for word in result.tokens[:_OF_RESULT]]
     called = [word for tokens in window.called for word in tokens[:_OF_CALL]]
     called += {call.tool.encode("utf-8", "replace") for call in window.calls[-6:]}

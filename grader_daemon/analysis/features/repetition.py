@@ -23,7 +23,7 @@ _PAIR = 2
 
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
-    """Give the features of this group, in order."""
+    """Return the features of this group, in order."""
     calls = [(call.tool, call.arguments, call.length) for call in window.calls]
     results = [(result.body, result.length) for result in window.results]
     again = (_again(calls), _again(results), _again(window.said))
@@ -43,7 +43,7 @@ def _again(seen: Sequence[Hashable]) -> int:
 
 
 def _alike(found: list[set[bytes]]) -> float:
-    """Give the Jaccard index of two sets of words."""
+    """Return the Jaccard index of two sets of words."""
     if len(found) < _PAIR:
         return 0.0
     one, other = found

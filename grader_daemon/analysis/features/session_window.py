@@ -66,7 +66,7 @@ class RecentMessages:
         self.people.append(said)
 
     def forgive(self) -> None:
-        """Let the last result be no failure: it was a look at what may not be there."""
+        """Replace the last result by one that worked: it was a look at what may not be there."""
         message, _ = self.results.pop()
         self.results.append((message, Outcome.SUCCESS))
 
@@ -199,7 +199,7 @@ def _is_about_files(request: str, asked: set[bytes], calls: list[RecentCall]) ->
 
 
 def _bodies(noted: list[tuple[Message, Outcome]]) -> list[str]:
-    """Give what is read of results: of the last few more than of those before."""
+    """Return what is read of results: of the last few more than of those before."""
     late = len(noted) - _LATE_RESULTS
     return [
         output(message.text, _RESULT_REACH if place < late else _LATE_RESULT_REACH)
@@ -214,7 +214,7 @@ def _result(noted: tuple[Message, Outcome], body: str, lowered: bytes) -> Recent
 
 
 def _beginnings(arguments: list[str]) -> list[str]:
-    """Give what is read of the arguments of calls: of the last one both ends."""
+    """Return what is read of the arguments of calls: of the last one both ends."""
     return [
         *[text[:_CALL_REACH] for text in arguments[-_READ_CALLS:-1]],
         *[ends(text, _ARGUMENTS_REACH) for text in arguments[-1:]],

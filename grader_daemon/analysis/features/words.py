@@ -34,12 +34,12 @@ _OUTPUT_END = '", "'
 
 
 def ends(text: str, reach: int) -> str:
-    """Give a text without its middle: at most `reach` characters from each end."""
+    """Return a text without its middle: at most `reach` characters from each end."""
     return text if len(text) <= 2 * reach else f"{text[:reach]} {text[-reach:]}"
 
 
 def output(text: str, reach: int) -> str:
-    """Give the ends of a tool result; of one that is JSON around the output of a command, those of the output."""
+    """Return the ends of a tool result; of one that is JSON around the output of a command, those of the output."""
     shown = ends(text, reach)
     if not shown.startswith(_OUTPUT):
         return shown
@@ -48,23 +48,23 @@ def output(text: str, reach: int) -> str:
 
 
 def plain(text: str) -> bytes:
-    """Give the words of a text in lower case with spaces between them; apostrophes are left out ("cant")."""
+    """Return the words of a text in lower case with spaces between them; apostrophes are left out ("cant")."""
     return text.encode("utf-8", "replace").translate(_PLAIN, b"'")
 
 
 def each_plain(texts: Sequence[str]) -> list[bytes]:
-    """Give the words of each of some texts as `plain` does, in one pass over all of them."""
+    """Return the words of each of some texts as `plain` does, in one pass over all of them."""
     found = "\0".join(texts).encode("utf-8", "replace").translate(_PLAIN_APART, b"'").split(b"\0")
     return found if len(found) == len(texts) else list(map(plain, texts))
 
 
 def numbers(found: set[bytes]) -> set[bytes]:
-    """Give those of the words that begin with a digit."""
+    """Return those of the words that begin with a digit."""
     return {word for word in found if word < _FIRST_LETTER}
 
 
 def share(part: int, whole: int) -> float:
-    """Give a part of a whole, 0 of nothing, to a thousandth."""
+    """Return a part of a whole, 0 of nothing, to a thousandth."""
     return part * 1000 // whole / 1000 if whole else 0.0
 
 
@@ -81,7 +81,7 @@ class Buckets(dict[bytes, int]):
         return bucket
 
     def marks(self, found: Iterable[bytes]) -> bytes:
-        """Give 1 for each bucket that a word falls into, 0 for the others."""
+        """Return 1 for each bucket that a word falls into, 0 for the others."""
         seen = bytearray([*map(self.__getitem__, found)])
         marks = bytes.maketrans(seen, b"\1" * len(seen)).translate(_ONLY_MARKS)
         return marks if 1 in seen else marks[:1] + b"\0" + marks[2:]  # what is not seen stays itself, and 1 is a mark

@@ -142,7 +142,7 @@ _FEW_LINES = 3
 
 
 def cause_in(text: str) -> str:
-    """Give the line that names the cause, without control characters; "" when the text says nothing."""
+    """Return the line that names the cause, without control characters; "" when the text says nothing."""
     text = _readable(_bounded(text))
     line = _reported(text) or _best_of(text.splitlines())
     line = _message_in(" ".join(line.split())[:_LONGEST_LINE])
@@ -152,7 +152,7 @@ def cause_in(text: str) -> str:
 
 
 def _bounded(text: str) -> str:
-    """Give both ends of a long text, the beginning in whole words: half a secret would not be known as one."""
+    """Return both ends of a long text, the beginning in whole words: half a secret would not be known as one."""
     if len(text) <= 2 * _REACH:
         return text
     end = text[-_REACH:].partition("\n")[2]
@@ -161,7 +161,7 @@ def _bounded(text: str) -> str:
 
 
 def _readable(text: str) -> str:
-    """Take off colours, and the JSON or HTML around a message."""
+    """Return a text without colours, and without the JSON or HTML around a message."""
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     text = text.strip()
@@ -184,14 +184,14 @@ def _character(match: re.Match[str]) -> str:
 
 
 def _message_in(line: str) -> str:
-    """Put the message of a JSON body that stands in a line in the body's place."""
+    """Replace a JSON body that stands in a line by its message."""
     start = line.find("{")
     found = _JSON_MESSAGE.search(line, start) if start >= 0 else None
     return line[:start] + _unescaped(found[found.lastindex or 0]) if found else line
 
 
 def _reported(text: str) -> str:
-    """Give the line that the frame of a report points to: pytest's, a traceback's, a chain of causes'."""
+    """Return the line that the frame of a report points to: pytest's, a traceback's, a chain of causes'."""
     for sign, pattern in _FRAMES:
         found = pattern.search(text) if sign in text else None
         if found:
@@ -203,7 +203,7 @@ def _reported(text: str) -> str:
 
 
 def _raised(lines: list[str]) -> str:
-    """Give the last exception of tracebacks; of one that was raised `from` another, that other one."""
+    """Return the last exception of tracebacks; of one that was raised `from` another, that other one."""
     raised = ""
     margin = -1
     is_consequence = False
@@ -221,7 +221,7 @@ def _raised(lines: list[str]) -> str:
 
 
 def _best_of(lines: list[str]) -> str:
-    """Give the first line of those that say most."""
+    """Return the first line of those that say most."""
     best, lowest = "", _SILENT
     for index, found in _speaking(lines):
         line = _without_lead(found)
@@ -242,7 +242,7 @@ def _only_message(lines: list[str]) -> str:
 
 
 def _speaking(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Give the lines that speak of an error, with their places: most outputs hold few of the words to look for."""
+    """Return the lines that speak of an error, with their places: most outputs hold few of the words to look for."""
     lowered = [line[:_LONGEST_LINE].lower() for line in lines]
     words: Sequence[str] = _SPOKEN
     if len(lines) > _FEW_LINES:

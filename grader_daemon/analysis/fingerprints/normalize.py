@@ -211,7 +211,7 @@ _HAS_DIGIT = re.compile(r"\d")
 
 
 def normalize(line: str) -> str:
-    """Put placeholders for what differs between occurrences of one error message."""
+    """Replace by placeholders what differs between occurrences of one error message."""
     for needle, pattern, replacement in _TEMPLATES:
         if needle in line:
             line = pattern.sub(replacement, line)
@@ -229,7 +229,7 @@ def normalize(line: str) -> str:
 
 
 def shape_of(normal: str) -> str:
-    """Give what two normal lines of one cause have in common though other kinds of things stand in them."""
+    """Return what two normal lines of one cause have in common though other kinds of things stand in them."""
     return _REPEATED.sub(r"\1", _PLACEHOLDER.sub("<>", normal.lower()))
 
 
@@ -262,7 +262,7 @@ def _placeholder(match: re.Match[str]) -> str:
 
 
 def _list_of_any(match: re.Match[str]) -> str:
-    """Give the placeholder of a list, and what was read after its end; without an end it is no list."""
+    """Return the placeholder of a list, and what was read after its end; without an end it is no list."""
     found = match.group()
     end = max(map(found.rfind, "])}")) + 1
     return f"[<text>]{found[end:]}" if end else found

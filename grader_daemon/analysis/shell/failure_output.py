@@ -49,7 +49,7 @@ _PRINTED_CODE = re.compile(r"(?:^|[\s:=(\[])(\d{1,3})[\])\s.]{0,3}$")
 
 
 def masked_failure(output: str, line: Line | None) -> tuple[bool, Meaning | None]:
-    """Say whether the output ends in a program's own failure, and whether that is a check's finding.
+    """Whether the output ends in a program's own failure, and whether that is a check's finding.
 
     Args:
         output: what the call gave, without what is around it.
@@ -71,7 +71,7 @@ def masked_failure(output: str, line: Line | None) -> tuple[bool, Meaning | None
 
 
 def printed_code(output: str) -> int | None:
-    """Give the number that the output ends with, as ``echo "exit: $?"`` prints it."""
+    """Return the number that the output ends with, as ``echo "exit: $?"`` prints it."""
     found = _PRINTED_CODE.search(output[-_LONGEST_LINE:].rstrip().rpartition("\n")[2])
     return int(found.group(1)) if found else None
 

@@ -111,7 +111,7 @@ def _family_in_shell(shell: str, arguments: list[str], depth: int) -> str | None
 
 
 def line_of_shell(shell: str, arguments: list[str]) -> str | None:
-    """Give the command line that a shell is told to run, None when it runs a script."""
+    """Return the command line that a shell is told to run, None when it runs a script."""
     if shell == "eval":
         return " ".join(map(unquoted, arguments))
     for index, argument in enumerate(arguments[:-1]):

@@ -48,7 +48,7 @@ class Run(NamedTuple):
         return {self.name, self.family.partition(" ")[0], self.family, *self.wrappers}
 
     def meaning_of(self, code: int) -> Meaning | Category | None:
-        """Say what an exit code of it means, where that is known."""
+        """Return what an exit code of it means, where that is known."""
         for wrapper in self.wrappers:
             if code in CODES.get(wrapper, ()):
                 return CODES[wrapper][code]
@@ -90,11 +90,11 @@ class Line:
     negates: bool = False
 
     def meaning_of(self, code: int) -> Meaning | Category | None:
-        """Say what the line's exit code means, if it means the same for every command that may have given it."""
+        """Return what the line's exit code means, if it means the same for every command that may have given it."""
         return Meaning.ANSWER if self.negates and code == 1 else _shared_meaning(self.deciders, code)
 
     def meaning_of_printed(self, code: int) -> Meaning | Category | None:
-        """Say what the exit code means that the line prints at its end."""
+        """Return what the exit code means that the line prints at its end."""
         return _shared_meaning(self.printed, code)
 
     @property
@@ -136,7 +136,7 @@ class _Parts:
         self._is_inner = False
 
     def of(self, line: str) -> list[_Part]:
-        """Give the pipelines in their order."""
+        """Return the pipelines in their order."""
         for kind, text in tokens(line):
             if kind == "word":
                 if not self._is_target:
@@ -193,7 +193,7 @@ class _Reader:
         self._first_stage: tuple[Run, ...] = ()
 
     def see(self, part: _Part) -> None:
-        """Take the next pipeline."""
+        """Add the next pipeline."""
         line = self.line
         stages = [_Stage(stage.words, self._depth) for stage in part.stages]
         runs = [run for stage in stages for run in stage.runs]

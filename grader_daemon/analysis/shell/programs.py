@@ -96,7 +96,7 @@ def without_wrappers(words: list[str]) -> list[str]:
 
 
 def wrapped(name: str, arguments: list[str]) -> list[str]:
-    """Give the command that the program `name` is there to run, if it is one of these."""
+    """Return the command that the program `name` is there to run, if it is one of these."""
     if name in WRAPPERS:
         return after_options(arguments, WRAPPERS[name])[_OPERANDS.get(name, 0) :]
     verb = _RUNNERS.get(name)
@@ -119,7 +119,7 @@ def after_options(arguments: list[str], with_value: frozenset[str]) -> list[str]
 
 @lru_cache(maxsize=512)
 def program_name(word: str) -> str:
-    """Give a program's name without its folder and version; words of SQL in lower case."""
+    """Return a program's name without its folder and version; words of SQL in lower case."""
     if _DRIVE.match(word):
         name = word.strip("\"'").rpartition("\\")[2]
     else:

@@ -45,14 +45,14 @@ class Simple:
 
 
 def as_command(given: object) -> str | None:
-    """Give a command as one line; one that is given as its words is joined; None for anything else."""
+    """Return a command as one line; one that is given as its words is joined; None for anything else."""
     if isinstance(given, list):
         return shlex.join(word for word in given[:_MOST_WORDS] if isinstance(word, str))
     return given if isinstance(given, str) else None
 
 
 def broken_command(arguments: str) -> str | None:
-    """Give the shell command in arguments whose JSON is cut or broken, as far as it stands there."""
+    """Return the shell command in arguments whose JSON is cut or broken, as far as it stands there."""
     broken = _BROKEN_COMMAND.search(arguments[: 2 * EXAMINED_CHARACTERS])
     return _JSON_ESCAPE.sub(_json_unescaped, broken.group(1)) if broken else None
 
@@ -80,7 +80,7 @@ def pipelines(line: str) -> Iterator[list[Simple]]:
 
 @lru_cache(maxsize=64)
 def tokens(line: str) -> tuple[tuple[str | None, str], ...]:
-    """Give what commands are made of, without comments and the bodies of here-documents.
+    """Return what commands are made of, without comments and the bodies of here-documents.
 
     A command is asked about several times in a row: for its exit code, its family, what it may have written.
     """
@@ -106,7 +106,7 @@ def _tokens(line: str) -> Iterator[tuple[str | None, str]]:
 
 
 def unquoted(word: str) -> str:
-    """Give a word as its program sees it."""
+    """Return a word as its program sees it."""
     if "'" not in word and '"' not in word and "\\" not in word:
         return word
     return _QUOTING.sub(_content, word)

@@ -154,7 +154,7 @@ class CallView(msgspec.Struct, eq=False, gc=False):
         return next((path for path in named if isinstance(path, str) and path), None)
 
     def operation(self, actor: str) -> Operation:
-        """Tell what is done, by the name that the tool is known by."""
+        """Return what is done, by the name that the tool is known by."""
         path, family = self.path, self.family
         verb = _VERBS.get(self.purpose) if path is not None else None
         if path is None or verb is None:

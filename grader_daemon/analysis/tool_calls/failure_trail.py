@@ -46,7 +46,7 @@ class FailureTrail:
         self._signed: dict[tuple[str | None, str | None, Category, str], ErrorSign] = {}
 
     def see_calls(self, call: CallView, tool: str | None, *, call_id: str | None) -> None:
-        """Take the first call after the agent saw failures, that of `tool`, as its next step for all of them."""
+        """Note the first call after the agent saw failures, that of `tool`, as its next step for all of them."""
         self._step = None
         if self._unanswered and tool:
             self._answered, self._unanswered = self._unanswered, []
@@ -85,7 +85,7 @@ class FailureTrail:
         self.failures.append(Failure(index, tool, category, command, fingerprint))
 
     def _sign(self, tool: str | None, command: str | None, category: Category, output: str) -> ErrorSign:
-        """Give the sign of a failure; an agent that tries the same again is told the same again."""
+        """Return the sign of a failure; an agent that tries the same again is told the same again."""
         key = (tool, command, category, output)
         known = self._signed.get(key)
         if known is None:

@@ -29,7 +29,7 @@ class OpenErrors:
         self._expect(operation, call.text)
 
     def close(self, tool: str | None, call: CallView) -> list[int]:
-        """Give the positions of the errors that a call of `tool` which worked got over, and forget them."""
+        """Return the positions of the errors that a call of `tool` which worked got over, and forget them."""
         if not self._open or not tool or not self._may_concern(tool, call.text):
             return []
         operation = call.operation(tool)
@@ -62,7 +62,7 @@ class OpenErrors:
         return False
 
     def _rewritten(self, call: CallView) -> list[Operation]:
-        """Give the open edits of files that a shell command writes instead."""
+        """Return the open edits of files that a shell command writes instead."""
         if call.path is not None or call.family is None or not call.writes_in_shell:
             return []
         return [
@@ -73,7 +73,7 @@ class OpenErrors:
 
 
 def _others(tool: str, call: CallView) -> list[Operation]:
-    """Give what a command line does beside its main thing: in `git pull && git push`, the push."""
+    """Return what a command line does beside its main thing: in `git pull && git push`, the push."""
     line = call.line
     if line is None:
         return []

@@ -93,7 +93,7 @@ class OutcomeReader:
 
 
 def _broke_down(output: str, line: Line) -> bool:
-    """Say whether the program did not come to its answer. `make` and `cargo clippy` pass on what another one found."""
+    """Whether the program did not come to its answer. `make` and `cargo clippy` pass on what another one found."""
     if "*** [" in output[-_EXAMINED_END:] or (_of_clippy(line) and "error[E" not in output):
         return False
     return masked_failure(output, line) == (True, None)
@@ -111,7 +111,7 @@ def _failed(category: Category, output: str, line: Line, meaning: Meaning | Cate
 
 
 def _may_hide(text: str, written: str) -> bool:
-    """Say whether it is worth to look at a success again: its end has a word of failure, or prints an exit code."""
+    """Whether it is worth to look at a success again: its end has a word of failure, or prints an exit code."""
     if not written or (text.startswith("{") and not _may_mask(written)) or '"path"' in written:
         return False
     end = text[-_EXAMINED_END:]

@@ -96,7 +96,7 @@ class ProbeFinder:
         return False
 
     def _is_first_look(self, index: int, paths: list[str]) -> bool:
-        """Say whether nothing before spoke of these paths: no person, no result, no call that worked, no look."""
+        """Whether nothing before spoke of these paths: no person, no result, no call that worked, no look."""
         self._looks += 1
         if self._looks > MOST_LOOKS or not paths or not self._missed.isdisjoint(paths):
             return False
@@ -109,7 +109,7 @@ class ProbeFinder:
         return True
 
     def _take_in(self, index: int) -> None:
-        """Take in what was said before a message and has not been taken in yet."""
+        """Read what was said before a message and has not been taken in yet."""
         for place in range(self._taken_in_to, index):
             message = self._messages[place]
             if message.role == USER:
@@ -120,7 +120,7 @@ class ProbeFinder:
         self._taken_in_to = index
 
     def _edited_before(self, index: int) -> bool:
-        """Say whether a file that is no test was changed before; what was searched once is not searched again."""
+        """Whether a file that is no test was changed before; what was searched once is not searched again."""
         while self._searched_to < index and not self._has_edited:
             message = self._messages[self._searched_to]
             if message.role == TOOL and self._searched_to not in self._failed:
@@ -140,7 +140,7 @@ def _edits(call: CallView | None) -> bool:
 
 
 def _asks_for_program(line: Line, result: ToolOutcome) -> bool:
-    """Say whether a line only asks whether a program or a module is there."""
+    """Whether a line only asks whether a program or a module is there."""
     said = result.output
     run = next((run for run in reversed(line.programs) if run.family not in PLAIN_SPOKEN), line.programs[-1])
     if run.name == "python" and "-c" in run.words[:-1]:

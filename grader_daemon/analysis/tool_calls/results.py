@@ -94,7 +94,7 @@ class ResultReader:
         self._harmless = tuple(meaning.lower() for meaning in rules.harmless_meanings)
 
     def read(self, tool: str | None, text: str) -> tuple[Outcome, Category | None]:
-        """Give the outcome of one call and, for a failure, its category.
+        """Return the outcome of one call and, for a failure, its category.
 
         The most common results that worked are known by their two ends: a quote inside their text would be escaped, so
         nothing but structure can look like that.
@@ -118,7 +118,7 @@ class ResultReader:
         return (Outcome.FAILURE, category) if category is not None else (Outcome.REFUSED, None)
 
     def classify(self, text: str, code: int | None) -> Category | None:
-        """Give the category of a failure by what it says, else by its exit code; None when a person refused."""
+        """Return the category of a failure by what it says, else by its exit code; None when a person refused."""
         half = max(1, self._rules.examined_characters // 2)
         if len(text) > 2 * half:
             text = f"{text[:half]}\n{text[-half:]}"
@@ -130,7 +130,7 @@ class ResultReader:
         return Category.UNKNOWN
 
     def output_and_code(self, text: str) -> tuple[str, int | None]:
-        """Give what a call says, out of its result: its message and its output, else its exit code; and that code.
+        """Return what a call says, out of its result: its message and its output, else its exit code; and that code.
 
         The code is None where there is none, or where more than the code calls the call failed.
         """
@@ -170,7 +170,7 @@ class ResultReader:
         return isinstance(error, str) and error.startswith(self._rules.guarded_prefixes)
 
     def _tells_error(self, report: _Report) -> bool:
-        """Say whether anything but its exit code and its status calls the call failed, also one layer deeper."""
+        """Whether anything but its exit code and its status calls the call failed, also one layer deeper."""
         if _names_error(report) or _http_error(report):
             return True
         if report.errors is not UNSET and report.data is not UNSET:
@@ -250,7 +250,7 @@ def _unwrapped(body: str) -> str:
 
 
 def _text_of_parts(text: str) -> str:
-    """Give the text of a list of content parts, as tools of other programs return it."""
+    """Return the text of a list of content parts, as tools of other programs return it."""
     try:
         return "\n".join(part.text for part in msgspec.json.decode(text, type=tuple[_TextPart, ...]))
     except (msgspec.MsgspecError, RecursionError):
@@ -291,7 +291,7 @@ def _http_error(report: _Report) -> bool:
 
 
 def _exit_code(report: _Report) -> int | None:
-    """Give the exit code as a number; a flag or a text that is no number is none."""
+    """Return the exit code as a number; a flag or a text that is no number is none."""
     for code in (report.exit_code, report.returncode, _inner_code(report)):
         if isinstance(code, int) and not isinstance(code, bool):
             return code
@@ -303,7 +303,7 @@ def _exit_code(report: _Report) -> int | None:
 
 
 def _inner_code(report: _Report) -> object:
-    """Give the exit code that stands beside other things in "metadata"."""
+    """Return the exit code that stands beside other things in "metadata"."""
     if report.metadata is UNSET or b'"exit_code"' not in bytes(report.metadata):
         return None
     try:
@@ -313,7 +313,7 @@ def _inner_code(report: _Report) -> object:
 
 
 def _failure_text(body: str) -> str:
-    """Give what a failed call says: its message, then its output."""
+    """Return what a failed call says: its message, then its output."""
     try:
         fields = msgspec.json.decode(body)
     except (msgspec.MsgspecError, RecursionError):

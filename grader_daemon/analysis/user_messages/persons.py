@@ -9,12 +9,12 @@ from grader_daemon.domain.rules import PeopleRules
 
 
 def written_by_person(text: str, rules: PeopleRules) -> str | None:
-    """Give what a person says in a message of the user's role: `text` itself, its end, or None if nobody wrote it."""
+    """Return what a person says in a message of the user's role: `text` itself, its end, or None if nobody wrote it."""
     return _after_injected(text, rules) if text.startswith(rules.injected_prefixes) else text
 
 
 def _after_injected(text: str, rules: PeopleRules) -> str | None:
-    """Give what stands below the line that ends a summary."""
+    """Return what stands below the line that ends a summary."""
     for ending in rules.injected_endings:
         start = text.rfind(ending)
         if start >= 0:

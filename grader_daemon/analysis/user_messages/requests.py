@@ -13,7 +13,7 @@ _NORMALISED = 4_000
 
 
 def summarize(request: str | None, rules: PeopleRules, redactor: Redactor) -> str | None:
-    """Give the request as one redacted line without control characters, cut to the length in the rules."""
+    """Return the request as one redacted line without control characters, cut to the length in the rules."""
     if request is None:
         return None
     limit = rules.summary_characters
@@ -24,7 +24,7 @@ def summarize(request: str | None, rules: PeopleRules, redactor: Redactor) -> st
 
 
 def digest_of(request: str, rules: PeopleRules) -> int | None:
-    """Give 63 bits that requests share which differ only in case, white space, punctuation and Markdown.
+    """Return 63 bits that requests share which differ only in case, white space, punctuation and Markdown.
 
     None for one that is too short to mean the same by being the same ("go on").
     """

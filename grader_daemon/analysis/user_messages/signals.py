@@ -88,7 +88,7 @@ class SignalReader:
         self._fillers = re.compile(rf"(?:(?:{fillers})(?!\w)[\s,.!:;\u2013\u2014-]{{0,9}}+){{1,4}}+")
 
     def read(self, messages: Sequence[UserMessage]) -> tuple[PersonSignal, ...]:
-        """Give the signals in the messages of a session's people, one at most for each; the last ones."""
+        """Return the signals in the messages of a session's people, one at most for each; the last ones."""
         if not messages or not messages[-1].answered:
             return ()
         found = []
@@ -108,7 +108,7 @@ class SignalReader:
         return SignalKind.REPEATED if self._is_repeated(message.text, requests) else None
 
     def _kinds_said(self, text: str, *, asked: bool) -> list[SignalKind]:
-        """Give the first kind that a phrase tells, and the one that the first clause tells as a whole."""
+        """Return the first kind that a phrase tells, and the one that the first clause tells as a whole."""
         words = set(words_of(text))
         for pattern, _ in self._not_signals.possible(words):
             text = pattern.sub(" ", text)
@@ -141,7 +141,7 @@ class SignalReader:
         return not self._rules.deniers.isdisjoint(words_of(clause))
 
     def _first_words(self, text: str) -> str:
-        """Give the beginning as a person says it, in lower case; nothing if it is the output of a program."""
+        """Return the beginning as a person says it, in lower case; nothing if it is the output of a program."""
         head = _after(_ADDRESS, text[:_CUT].lstrip())
         if head.startswith(self._rules.output_beginnings):
             return ""

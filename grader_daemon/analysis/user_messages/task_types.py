@@ -30,7 +30,7 @@ class TaskTypes:
                     self._openings.setdefault(first, []).append((tuple(rest), task_type))
 
     def of(self, request: str | None) -> str:
-        """Give the task type with most hits; of equals, the one that stands first in the rules."""
+        """Return the task type with most hits; of equals, the one that stands first in the rules."""
         if not request:
             return GENERAL
         words = words_of(request[: self._rules.examined_characters].lower())
@@ -63,7 +63,7 @@ def _phrase_forms(words: list[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _inflections(word: str) -> set[str]:
-    """Give the regular English forms of a verb or noun, the word itself included."""
+    """Return the regular English forms of a verb or noun, the word itself included."""
     forms = {word, word + "s"}
     if len(word) < _SHORTEST_REGULAR:
         return forms
