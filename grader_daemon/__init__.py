@@ -63,9 +63,7 @@ if TYPE_CHECKING:
     from grader_daemon.settings import Settings
     from grader_daemon.sources.discovery import FoundFile
     from grader_daemon.storage.maintenance.backup import Backup
-    from grader_daemon.storage.sqlite.listing import GradeFilter
-    from grader_daemon.storage.sqlite.rows import StoredGrade
-    from grader_daemon.storage.sqlite.store import Page
+    from grader_daemon.storage.records import GradeFilter, Page, StoredGrade
 
 __all__ = [
     "Alert",
@@ -207,9 +205,11 @@ _HOMES = {
     ),
     "settings": ("Settings",),
     "storage.maintenance.backup": ("Backup",),
-    "storage.sqlite.listing": ("GradeFilter",),
-    "storage.sqlite.rows": ("StoredGrade",),
-    "storage.sqlite.store": ("Page",),
+    "storage.records": (
+        "GradeFilter",
+        "Page",
+        "StoredGrade",
+    ),
 }
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.settings import Settings
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -20,7 +20,7 @@ from grader_daemon.pipeline.commit import Commit
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.rules import load_rules
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import NOW, document
 
 _COMMON = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import apsw
 
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import grade, new_grade
 
 PAGE = 4096

@@ -33,7 +33,7 @@ from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
-from grader_daemon.storage import NewGrade
+from grader_daemon.storage.records import NewGrade
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
 SESSION_ID = "20261121_220000_abcdef"

@@ -13,7 +13,7 @@ from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.session import Session
 from grader_daemon.grading import CATALOG
 from grader_daemon.redaction import Redactor
-from grader_daemon.storage.sqlite.rows import StoredGrade
+from grader_daemon.storage.records import StoredGrade
 
 _TOLD_EFFECTS = 8
 

@@ -40,7 +40,7 @@ from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.rules import load_rules
 from grader_daemon.sources.discovery import FoundFile, Walk, named_files
-from grader_daemon.storage.sqlite.rows import StoredGrade
+from grader_daemon.storage.records import StoredGrade
 
 _CHANGED = "the file changed since it was graded; numbers of messages may mean others now"
 

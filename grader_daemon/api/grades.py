@@ -23,9 +23,9 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import InputError, NoDatabaseError
 from grader_daemon.integrations.scorers import name_of
 from grader_daemon.settings import Settings, load_settings
-from grader_daemon.storage import DaemonStatus, GradeFilter, Page, SortKey, Store
 from grader_daemon.storage.lock import holder_pid, is_running
-from grader_daemon.storage.sqlite.rows import StoredGrade
+from grader_daemon.storage.records import DaemonStatus, GradeFilter, Page, SortKey, StoredGrade
+from grader_daemon.storage.sqlite.store import Store
 
 if TYPE_CHECKING:
     from grader_daemon.domain.check import Check

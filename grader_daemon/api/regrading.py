@@ -12,7 +12,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.grading.comparison import Comparison
 from grader_daemon.pipeline.examine import BusyFile, Examined, Examiner, GradedFile, VanishedFile
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 
 _AT_ONCE = 200
 

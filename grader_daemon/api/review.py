@@ -15,7 +15,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import ASSISTANT, USER, Message, Session
 from grader_daemon.redaction import Redactor, redactor_of
-from grader_daemon.storage.sqlite.rows import StoredGrade
+from grader_daemon.storage.records import StoredGrade
 
 THRESHOLD: Final = 0.5
 """The model is least sure of a session with this probability."""

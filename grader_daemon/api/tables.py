@@ -11,7 +11,7 @@ import msgspec
 
 from grader_daemon.domain.grade import Grade
 from grader_daemon.errors import InputError
-from grader_daemon.storage.sqlite.rows import StoredGrade
+from grader_daemon.storage.records import StoredGrade
 
 
 def as_dict(result: msgspec.Struct) -> dict[str, Any]:

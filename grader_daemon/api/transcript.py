@@ -14,7 +14,7 @@ from grader_daemon.domain.session import TOOL, Message, Session, ToolCall, with_
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import InputError
 from grader_daemon.redaction import Redactor
-from grader_daemon.storage.sqlite.rows import StoredGrade
+from grader_daemon.storage.records import StoredGrade
 
 _SAYS = {Support.VERIFIED: "for", Support.CONTRADICTED: "against", Support.UNSUPPORTED: "nothing of"}
 

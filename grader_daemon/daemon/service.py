@@ -37,8 +37,9 @@ from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.settings import Settings
 from grader_daemon.sources.decoding import recognise
 from grader_daemon.sources.discovery import Walk
-from grader_daemon.storage import DaemonStatus, Store
 from grader_daemon.storage.lock import DaemonLock
+from grader_daemon.storage.records import DaemonStatus
+from grader_daemon.storage.sqlite.store import Store
 
 _CHECK_SECONDS = 2.0
 _STOP_SECONDS = 4.5

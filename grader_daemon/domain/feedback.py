@@ -116,6 +116,16 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
     features: tuple[float, ...]
 
 
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished session that nobody judged; `completed` is its automatic verdict."""
+
+    session_id: str
+    p_completed: float | None
+    rules_completed: bool | None
+    completed: bool
+    request: int | None
+
+
 def standing(said: Iterable[Feedback]) -> Standing:
     """Return what stands of all feedback on one session, in whatever order it comes: for each part the last word.
 

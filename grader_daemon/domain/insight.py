@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.alert import Alert
-from grader_daemon.domain.analysis import Category
+from grader_daemon.domain.analysis import Category, ErrorSign
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.rollup import Dimension
@@ -58,6 +58,45 @@ class StepCount(msgspec.Struct, frozen=True, kw_only=True):
     rate: Estimate
     completed: int
     completion: Estimate
+
+
+class StepRow(msgspec.Struct, frozen=True):
+    """What was tried next after failures of an issue; `command` is None where there is none."""
+
+    tool: str
+    command: str | None
+    tries: int
+    worked: int
+    completed: int
+
+
+class ToolStep(msgspec.Struct, frozen=True):
+    """What was tried next after failures of `tool`; `is_retry` says that it was the same again."""
+
+    tool: str
+    next_tool: str
+    next_command: str | None
+    is_retry: bool
+    tries: int
+    worked: int
+    completed: int
+
+
+class IssueRow(msgspec.Struct, frozen=True, kw_only=True):
+    """An issue and its counts; `days` are those on which it occurred, in order."""
+
+    sign: ErrorSign
+    failures: int
+    sessions: int
+    recovered: int
+    days: tuple[date, ...]
+    first_seen: datetime
+    last_seen: datetime
+    resolved_at: datetime | None
+    ignored_at: datetime | None
+    task_types: dict[str, int]
+    latest: tuple[str, ...]
+    steps: tuple[StepRow, ...]
 
 
 class Alternative(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from grader_daemon.calibration.training import TrainingContext, is_due, policy_r
 from grader_daemon.domain.alert import Metric
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 
 _SECONDS_A_DAY = 86400
 _HISTORY = 2000

@@ -30,8 +30,8 @@ from grader_daemon.errors import (
 from grader_daemon.integrations.scorers import QualityScorer, name_of
 from grader_daemon.log import logger
 from grader_daemon.pipeline.rereading import read_again
-from grader_daemon.storage import Store
-from grader_daemon.storage.sqlite.rows import StoredGrade
+from grader_daemon.storage.records import StoredGrade
+from grader_daemon.storage.sqlite.store import Store
 
 _TRIES: Final = 3
 _LOOKED_AT: Final = 20

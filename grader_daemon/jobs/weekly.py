@@ -20,8 +20,8 @@ from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.issues import to_issue
 from grader_daemon.reports.document import read_report, report_document
 from grader_daemon.reports.suggestions import suggest
-from grader_daemon.storage import Store
-from grader_daemon.storage.sqlite.reports import StoredReport
+from grader_daemon.storage.records import StoredReport
+from grader_daemon.storage.sqlite.store import Store
 
 _LISTED = 5
 _LISTED_ISSUES = 10

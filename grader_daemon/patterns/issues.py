@@ -6,56 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 
-import msgspec
-
 from grader_daemon.domain.analysis import ErrorSign
 from grader_daemon.domain.estimate import proportion
-from grader_daemon.domain.insight import Alternative, ErrorIssue, IssueState, StepCount
+from grader_daemon.domain.insight import Alternative, ErrorIssue, IssueRow, IssueState, StepCount, StepRow, ToolStep
 
 FEWEST_TRIES = 5
 """What helped is not told from fewer cases."""
 _MOST_STEPS = 8
 _NEW = timedelta(days=7)
 _QUIET = timedelta(days=14)
-
-
-class StepRow(msgspec.Struct, frozen=True):
-    """What was tried next after failures of an issue; `command` is None where there is none."""
-
-    tool: str
-    command: str | None
-    tries: int
-    worked: int
-    completed: int
-
-
-class ToolStep(msgspec.Struct, frozen=True):
-    """What was tried next after failures of `tool`; `is_retry` says that it was the same again."""
-
-    tool: str
-    next_tool: str
-    next_command: str | None
-    is_retry: bool
-    tries: int
-    worked: int
-    completed: int
-
-
-class IssueRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An issue and its counts; `days` are those on which it occurred, in order."""
-
-    sign: ErrorSign
-    failures: int
-    sessions: int
-    recovered: int
-    days: tuple[date, ...]
-    first_seen: datetime
-    last_seen: datetime
-    resolved_at: datetime | None
-    ignored_at: datetime | None
-    task_types: dict[str, int]
-    latest: tuple[str, ...]
-    steps: tuple[StepRow, ...]
 
 
 def to_issue(row: IssueRow, now: datetime, *, today: date) -> ErrorIssue:

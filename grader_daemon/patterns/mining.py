@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from grader_daemon.domain.calendar import Span
-from grader_daemon.domain.insight import Patterns
+from grader_daemon.domain.insight import Patterns, ToolStep
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.patterns.groups import GroupSums, group, groups, plain_score
-from grader_daemon.patterns.issues import ToolStep, alternatives
+from grader_daemon.patterns.issues import alternatives
 
 _GROUPED = (Dimension.TASK_TYPE, Dimension.TOOL, Dimension.MODEL, Dimension.PLATFORM, Dimension.CATEGORY)
 

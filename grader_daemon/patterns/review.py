@@ -11,24 +11,12 @@ from collections.abc import Collection, Sequence
 from random import Random
 from typing import Final
 
-import msgspec
-
-from grader_daemon.domain.feedback import Sampling
+from grader_daemon.domain.feedback import Candidate, Sampling
 
 RANDOM_SHARE: Final = 0.3
 """The part of reviews that is drawn by chance."""
 _DISAGREEMENT: Final = 0.5
 """What it adds that two judges disagree; 1 is a probability right at the threshold."""
-
-
-class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished session that nobody judged; `completed` is its automatic verdict."""
-
-    session_id: str
-    p_completed: float | None
-    rules_completed: bool | None
-    completed: bool
-    request: int | None
 
 
 def choose(

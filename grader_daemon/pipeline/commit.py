@@ -25,7 +25,8 @@ from grader_daemon.pipeline.examine import (
     UnchangedFile,
     VanishedFile,
 )
-from grader_daemon.storage import NewGrade, Store
+from grader_daemon.storage.records import NewGrade
+from grader_daemon.storage.sqlite.store import Store
 
 
 class IngestOutcome(StrEnum):

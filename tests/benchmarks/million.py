@@ -24,7 +24,8 @@ from typing import NamedTuple
 from grader_daemon import bootstrap
 from grader_daemon.domain.analysis import Category
 from grader_daemon.settings import Settings, load_settings
-from grader_daemon.storage import GradeFilter, SortKey, Store
+from grader_daemon.storage.records import GradeFilter, SortKey
+from grader_daemon.storage.sqlite.store import Store
 from tests.benchmarks import machine
 from tests.benchmarks.machine import Figure, at_most
 from tests.benchmarks.multiplied import SELDOM, make_database

@@ -14,7 +14,7 @@ from typing import Any
 
 from grader_daemon import SelfGrader, bootstrap
 from grader_daemon.settings import Settings
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.benchmarks.sessions import write_sessions
 
 SELDOM = "seldom-used"

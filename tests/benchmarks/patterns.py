@@ -21,7 +21,8 @@ import msgspec
 
 from grader_daemon import SelfGrader
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step, ToolUse
-from grader_daemon.storage import NewGrade, Store
+from grader_daemon.storage.records import NewGrade
+from grader_daemon.storage.sqlite.store import Store
 from tests.benchmarks import machine
 from tests.benchmarks.targets import PATTERNS_MILLISECONDS
 from tests.strategies import grade, new_grade

@@ -18,8 +18,8 @@ from grader_daemon.analysis import Analyzer
 from grader_daemon.grading import Grader
 from grader_daemon.pipeline import examine
 from grader_daemon.sources.formats import FORMATS
-from grader_daemon.storage import Store
 from grader_daemon.storage.sqlite.rivals import Rivals
+from grader_daemon.storage.sqlite.store import Store
 
 _TRANSACTION = "begin, commit"
 _STAGES: tuple[tuple[str, Any, str], ...] = (

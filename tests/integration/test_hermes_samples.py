@@ -23,7 +23,8 @@ from grader_daemon.pipeline.commit import Commit
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.sources.decoding import companion, parse, recognise
-from grader_daemon.storage import GradeFilter, Store
+from grader_daemon.storage.records import GradeFilter
+from grader_daemon.storage.sqlite.store import Store
 from tests.conftest import MAX_BYTES, Clock
 from tests.strategies import NOW
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from grader_daemon.settings import load_settings
-from grader_daemon.storage import GradeFilter, Store
 from grader_daemon.storage.maintenance.inspection import Inspection
+from grader_daemon.storage.records import GradeFilter
+from grader_daemon.storage.sqlite.store import Store
 from tests.benchmarks.multiplied import SELDOM, make_database
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from grader_daemon.bootstrap import policy_maker
 from grader_daemon.rules.prior import load_prior, prior_text
 from grader_daemon.settings import load_settings
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 
 
 def test_a_prior_is_read_once(store: Store, tmp_path: Path) -> None:

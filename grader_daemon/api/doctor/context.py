@@ -16,9 +16,10 @@ from grader_daemon.errors import GraderError, InputError
 from grader_daemon.integrations.machine import Mount, mounts
 from grader_daemon.settings import Settings
 from grader_daemon.sources.hermes.homes import Survey, survey
-from grader_daemon.storage import DaemonStatus, Store
 from grader_daemon.storage.lock import holder_pid, is_running
 from grader_daemon.storage.maintenance.inspection import Inspection
+from grader_daemon.storage.records import DaemonStatus
+from grader_daemon.storage.sqlite.store import Store
 
 _Opened = TypeVar("_Opened", Inspection, Store)
 

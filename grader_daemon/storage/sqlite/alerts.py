@@ -21,6 +21,7 @@ from grader_daemon.domain.alert import (
 )
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import InputError
+from grader_daemon.storage.records import Position
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text, to_tools
 
@@ -46,13 +47,6 @@ _encode = msgspec.json.Encoder().encode
 _decode_drops = msgspec.json.Decoder(tuple[StreamDrop, ...]).decode
 _decode_changes = msgspec.json.Decoder(tuple[ShareChange, ...]).decode
 _decode_sessions = msgspec.json.Decoder(tuple[str, ...]).decode
-
-
-class Position(msgspec.Struct, frozen=True):
-    """How far the watch has read: the session that it saw last."""
-
-    ended_at: datetime
-    session_id: str
 
 
 class Alerts:

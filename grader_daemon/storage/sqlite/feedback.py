@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label, Said, Sampling, Standing, standing
+from grader_daemon.domain.feedback import Candidate, Feedback, FeedbackSource, Label, Said, Sampling, Standing, standing
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.patterns.review import Candidate
+from grader_daemon.storage.records import StoredGrade
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.features import to_features
-from grader_daemon.storage.sqlite.rows import StoredGrade, known_moment, to_flag, to_text
+from grader_daemon.storage.sqlite.rows import known_moment, to_flag, to_text
 
 _COLUMNS = (
     "session_id",

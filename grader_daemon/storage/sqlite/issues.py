@@ -7,9 +7,9 @@ from datetime import date, datetime
 
 from grader_daemon.domain.analysis import Category, ErrorSign
 from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.insight import IssueRow, StepRow
 from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError
-from grader_daemon.patterns.issues import IssueRow, StepRow
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text
 

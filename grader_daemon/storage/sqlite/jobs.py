@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import msgspec
-
 from grader_daemon.domain.text import clean
+from grader_daemon.storage.records import JobHistory
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import to_moment, to_text
 
 _KEPT = 500
-
-
-class JobHistory(msgspec.Struct, frozen=True):
-    """How a job went last: `failures` in a row, and when it last ended. Times are None when it never ran."""
-
-    ended_at: datetime | None = None
-    failures: int = 0
 
 
 class JobRuns:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry, ledger_path
+from grader_daemon.storage.records import LastGrade, OutdatedFile, UngradedFile
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed, translated
 from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text
 
@@ -42,35 +43,6 @@ _UNGRADED = (
     " WHERE f.state <> 'graded' AND f.state = ? AND (f.mtime_ns, f.rowid) > (?, ?)"
     " ORDER BY f.mtime_ns, f.rowid LIMIT ?"
 )
-
-
-class OutdatedFile(NamedTuple):
-    """A file graded under other rules; the version of these and the number of its row tell its place among such."""
-
-    rules_version: str
-    row: int
-    path: str
-
-
-class UngradedFile(NamedTuple):
-    """A file without a grade; its time and the number of its row tell its place among those of its state.
-
-    `reason`: why it was skipped. `graded_file`: from which file its session is graded, if that is known and it is.
-    """
-
-    mtime_ns: int
-    row: int
-    path: str
-    reason: str | None
-    graded_file: str | None
-
-
-class LastGrade(NamedTuple):
-    """When a file was graded, and how many seconds after it was written last."""
-
-    session_id: str | None
-    graded_at: datetime
-    lag_seconds: float
 
 
 class Ledger(Database):

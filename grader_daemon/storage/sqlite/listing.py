@@ -7,18 +7,14 @@ A row of `session_list` is a function of the rows of its grade, and so are those
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
-from enum import StrEnum
 from typing import Any, Final
 
 import apsw
-import msgspec
 
-from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.claims import Support
-from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.domain.counting import NAME_CHARACTERS
 from grader_daemon.errors import InputError
-from grader_daemon.patterns.rollups import NAME_CHARACTERS
+from grader_daemon.storage.records import GradeFilter, PageKey, SortKey
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.rows import to_text
 
@@ -72,21 +68,6 @@ _WORDS = "SELECT g.id, g.task_summary FROM session_grades AS g WHERE g.task_summ
 _THESE = f"g.session_id IN {LISTED}"
 
 
-PageKey = tuple[float | str, ...]
-"""Where a page ended: what its last session is sorted by, its end and its id."""
-
-
-class SortKey(StrEnum):
-    """By what sessions can be sorted; equals by their end, in the same direction."""
-
-    ENDED = "ended"
-    PROBABILITY = "probability"
-    EFFICIENCY = "efficiency"
-    QUALITY = "quality"
-    ERRORS = "errors"
-    CALLS = "calls"
-
-
 _PLACE: Final = ("l.ended_at", "l.session_id")
 _SORTED_BY: Final = {
     SortKey.PROBABILITY: "l.p_completed",
@@ -103,38 +84,6 @@ _TEXT = "SELECT rowid FROM session_words WHERE session_words MATCH ?"
 _FEW = 1000
 """So many sessions are looked up one by one within 8 ms; a look through a list of a million takes some 60."""
 _LOOKED_UP = f"(l.ended_at, l.session_id) IN (SELECT {_ENDED_AT}, g.session_id FROM {_OF} WHERE g.id IN {LISTED})"
-
-
-class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which grades to list, and in which order.
-
-    `since` and `until` (exclusive) are about the end of sessions. `tool` was used, `error` occurred, `claim` says that
-    there is a claim of this support. `issue` is a whole fingerprint. `unsure` are the sessions of this outcome (see
-    `Outcome`). `text` are words, or beginnings of words, of what was asked for; all of them must be there. What is not
-    known, a filter never finds, and sorting puts it last. `lowest_first` turns the order about. `before` goes on behind
-    a page of the same filter.
-    """
-
-    since: datetime | None = None
-    until: datetime | None = None
-    state: str | None = None
-    task_type: str | None = None
-    model: str | None = None
-    platform: str | None = None
-    project: str | None = None
-    host: str | None = None
-    completed: bool | None = None
-    verdict_by: VerdictBy | None = None
-    unsure: bool | None = None
-    claim: Support | None = None
-    tool: str | None = None
-    error: Category | None = None
-    issue: str | None = None
-    text: str | None = None
-    sort: SortKey = SortKey.ENDED
-    lowest_first: bool = False
-    before: PageKey | None = None
-    limit: int | None = None
 
 
 class SessionList:

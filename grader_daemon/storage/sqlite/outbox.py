@@ -5,26 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-import msgspec
-
 from grader_daemon.domain.text import clean
+from grader_daemon.storage.records import OutboxMessage
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import known_moment, to_text
 
 _MANY_ATTEMPTS = 8
-
-
-class OutboxMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One message to one receiver. `number` stays the same however often it is sent; `payload` is a JSON document.
-
-    It is not to be sent before `next_at`.
-    """
-
-    number: int
-    channel: str
-    payload: str
-    attempts: int
-    next_at: datetime
 
 
 class Outbox:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 
-import msgspec
-
 from grader_daemon.domain.calendar import Span, end_of, start_of
+from grader_daemon.domain.counting import NAME_CHARACTERS
 from grader_daemon.domain.insight import Concern, Coverage, Example, FromPeople
 from grader_daemon.domain.people import OBJECTING
-from grader_daemon.patterns.rollups import NAME_CHARACTERS
+from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import to_moment, to_text
 
@@ -28,13 +27,6 @@ _SHOWN_BY = {
     Concern.TOOL: f"{_OF_FAILURE} substr(coalesce(f.tool, 'unknown'), 1, {NAME_CHARACTERS}) = ?)",
     Concern.ERROR: f"{_OF_FAILURE} f.category = ?)",
 }
-
-
-class StoredReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A report as it was written: its JSON, and the revisions of its days that it was made of."""
-
-    content: str
-    basis: int
 
 
 class Reports:

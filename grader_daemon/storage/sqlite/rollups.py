@@ -7,9 +7,9 @@ from datetime import date
 from typing import Any
 
 from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.counting import Changes, by_month
+from grader_daemon.domain.insight import ToolStep
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
-from grader_daemon.patterns.issues import ToolStep
-from grader_daemon.patterns.rollups import Changes, by_month
 from grader_daemon.storage.sqlite.database import Database
 
 

@@ -15,6 +15,7 @@ from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.storage.records import StoredGrade
 from grader_daemon.storage.sqlite.features import from_features, to_features
 
 GRADE_COLUMNS = (
@@ -110,21 +111,6 @@ _decode_tools = msgspec.json.Decoder(tuple[tuple[str, int, int], ...]).decode
 _decode_claims = msgspec.json.Decoder(tuple[Claim, ...]).decode
 _decode_people = msgspec.json.Decoder(tuple[PersonSignal, ...]).decode
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
-
-
-class StoredGrade(msgspec.Struct, frozen=True, kw_only=True):
-    """A grade with its row id. Rows that the original program wrote have no details (`detailed` is False).
-
-    `digest` is of its file. `loop_told` says that its loop risk was logged while it ran, `watched` that the watch on
-    degradation has seen it.
-    """
-
-    id: int
-    grade: Grade
-    detailed: bool
-    digest: str | None
-    loop_told: bool
-    watched: bool
 
 
 @lru_cache(maxsize=16)

@@ -9,15 +9,14 @@ from typing import Any
 
 import msgspec
 
-from grader_daemon.domain.analysis import ErrorSign, Failure
+from grader_daemon.domain.analysis import Failure
+from grader_daemon.domain.counting import Changes
 from grader_daemon.domain.feedback import NOTHING_SAID, Feedback, Said, apply_override
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.identity import Identity
-from grader_daemon.domain.ledger import BEHIND
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError
-from grader_daemon.patterns.rollups import Changes
+from grader_daemon.storage.records import DaemonStatus, GradeFilter, NewGrade, Page, StoredGrade
 from grader_daemon.storage.sqlite.alerts import Alerts
 from grader_daemon.storage.sqlite.calibrations import Calibrations
 from grader_daemon.storage.sqlite.database import LISTED, listed
@@ -25,7 +24,7 @@ from grader_daemon.storage.sqlite.feedback import Feedbacks
 from grader_daemon.storage.sqlite.issues import Issues
 from grader_daemon.storage.sqlite.jobs import JobRuns
 from grader_daemon.storage.sqlite.ledger import Ledger
-from grader_daemon.storage.sqlite.listing import GradeFilter, PageKey, SessionList
+from grader_daemon.storage.sqlite.listing import SessionList
 from grader_daemon.storage.sqlite.outbox import Outbox
 from grader_daemon.storage.sqlite.quality import QualityChecks
 from grader_daemon.storage.sqlite.repeats import Repeats, places_of
@@ -37,7 +36,6 @@ from grader_daemon.storage.sqlite.rows import (
     FAILURE_COLUMNS,
     GRADE_COLUMNS,
     VERDICT_COLUMNS,
-    StoredGrade,
     detail_row,
     failure_rows,
     grade_row,
@@ -70,46 +68,6 @@ _INSERT_FAILURES = (
     f"INSERT OR REPLACE INTO session_failures ({', '.join(FAILURE_COLUMNS)})"
     f" VALUES ({', '.join('?' * len(FAILURE_COLUMNS))})"
 )
-
-
-class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """Some grades of a list; `next` is `GradeFilter.before` of the page behind it, None on the last."""
-
-    grades: list[StoredGrade]
-    next: PageKey | None
-
-
-class NewGrade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A grade to be saved: with the identity of its session, the digest of its file and the signs of its failures.
-
-    `loop_told` says that its loop risk was told to people when it is saved.
-    """
-
-    grade: Grade
-    identity: Identity
-    digest: str
-    signs: tuple[ErrorSign, ...] = ()
-    loop_told: bool = False
-
-
-class DaemonStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What the daemon said of itself last. `watching` maps each root to "watched" or the reason why not.
-
-    `waiting_since` is since when the file waits that has waited longest to be graded, None when none did.
-    """
-
-    pid: int
-    started_at: datetime
-    said_at: datetime
-    backlog: int
-    watching: dict[str, str]
-    waiting_since: datetime | None = None
-
-    @property
-    def longest_wait(self) -> timedelta | None:
-        """How long the oldest file had waited when this was said, if that is longer than in a daemon that keeps up."""
-        waited = self.said_at - (self.waiting_since or self.said_at)
-        return waited if waited >= BEHIND else None
 
 
 class Store(Ledger):

@@ -26,7 +26,7 @@ from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.rules import load_rules
 from grader_daemon.settings import load_settings
 from grader_daemon.sources.discovery import Walk
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.e2e.daemon_process import BUSY_MILLISECONDS, DaemonProcess, Row, query
 from tests.e2e.session_files import failing, now, turns, write
 from tests.waiting import PATIENCE_SECONDS, wait_until

@@ -9,7 +9,7 @@ from grader_daemon import SelfGrader
 from grader_daemon.analysis.features import FEATURES
 from grader_daemon.domain.verdict import GradeVersion, VerdictBy, VerdictSetting
 from grader_daemon.settings import Settings, load_settings
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.conftest import SessionWriter
 from tests.priors import write_prior
 from tests.strategies import json_answer, json_round, json_user

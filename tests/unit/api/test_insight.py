@@ -11,7 +11,7 @@ import pytest
 from grader_daemon import SelfGrader, bootstrap
 from grader_daemon.cli import patterns
 from grader_daemon.domain.analysis import Category, Failure, SessionState, Step
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import grade, new_grade
 
 

@@ -33,8 +33,8 @@ from grader_daemon import (
     bootstrap,
 )
 from grader_daemon.domain.check import Check
-from grader_daemon.storage import Store
 from grader_daemon.storage.maintenance.backup import Backup
+from grader_daemon.storage.sqlite.store import Store
 from tests.conftest import SessionWriter
 from tests.strategies import grade, json_answer, json_user
 

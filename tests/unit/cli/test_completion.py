@@ -11,7 +11,7 @@ import pytest
 from grader_daemon.cli.completing import answer, completions
 from grader_daemon.cli.words import FILE, written_words
 from grader_daemon.settings import Settings
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import grade, new_grade
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.test_insight import _alert, _seed

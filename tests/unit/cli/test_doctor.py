@@ -25,8 +25,9 @@ from grader_daemon.api.doctor.checks import CHECKS
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.integrations.machine import Inotify, Mount, Space
 from grader_daemon.sources.hermes.homes import Survey
-from grader_daemon.storage import DaemonStatus, Store
 from grader_daemon.storage.lock import DaemonLock
+from grader_daemon.storage.records import DaemonStatus
+from grader_daemon.storage.sqlite.store import Store
 from tests.damage import DAMAGES, leaves_of, make_database, overwrite
 from tests.e2e.session_files import failing, write
 from tests.strategies import SESSION_GRADES, WEEKLY_REPORTS

@@ -10,8 +10,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from grader_daemon.storage import Store
 from grader_daemon.storage.sqlite.schema import applied_version, newest_version
+from grader_daemon.storage.sqlite.store import Store
 from tests.e2e.session_files import turns, write
 from tests.earlier import make_earlier
 from tests.strategies import grade, new_grade

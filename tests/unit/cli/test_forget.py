@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import document, json_answer, json_user
 from tests.unit.cli.conftest import Run
 

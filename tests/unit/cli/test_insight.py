@@ -15,7 +15,7 @@ from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step, To
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import grade, new_grade
 from tests.unit.cli.conftest import Ended, Run
 

@@ -15,11 +15,10 @@ import pytest
 
 from grader_daemon import SelfGrader
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
-from grader_daemon.domain.feedback import Sampling
+from grader_daemon.domain.feedback import Candidate, Sampling
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.errors import InputError
-from grader_daemon.patterns.review import Candidate
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.e2e.session_files import failing, now, turns, write
 from tests.strategies import json_answer, json_round, json_user
 from tests.unit.cli.conftest import Ended, Run

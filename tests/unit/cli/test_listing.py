@@ -17,7 +17,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.grades import grade_table
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.e2e.session_files import failing, now, turns, write, write_ended
 from tests.reports_examples import TRUST
 from tests.strategies import grade

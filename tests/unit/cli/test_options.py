@@ -10,7 +10,7 @@ import pytest
 from grader_daemon import bootstrap
 from grader_daemon.cli import output
 from grader_daemon.cli.times import show_times_in
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import grade, new_grade
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.test_insight import _alert, _seed

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from grader_daemon import SelfGrader
-from grader_daemon.storage import Store
 from grader_daemon.storage.lock import DaemonLock
+from grader_daemon.storage.sqlite.store import Store
 from tests.alert_examples import alert
 from tests.e2e.session_files import failing, now, turns, write, write_ended
 from tests.strategies import json_user

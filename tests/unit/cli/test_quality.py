@@ -17,7 +17,7 @@ from grader_daemon.api.doctor.checks import CHECKS
 from grader_daemon.domain.quality import CheckOutcome
 from grader_daemon.errors import InputError
 from grader_daemon.settings import load_settings
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.e2e.session_files import now, turns, write_ended
 from tests.unit.cli.conftest import Run
 

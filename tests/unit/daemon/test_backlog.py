@@ -9,7 +9,7 @@ import pytest
 from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.conftest import Clock
 
 

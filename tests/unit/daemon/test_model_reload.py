@@ -10,7 +10,7 @@ from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.conftest import Clock, SessionWriter
 from tests.strategies import calibration, json_answer, json_user, model
 

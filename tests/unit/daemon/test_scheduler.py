@@ -14,8 +14,9 @@ from structlog.testing import capture_logs
 from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.scheduler import Scheduler
 from grader_daemon.errors import DeliveryError, GraderError, StoreError
-from grader_daemon.storage import Store
-from grader_daemon.storage.sqlite.jobs import JobHistory, JobRuns
+from grader_daemon.storage.records import JobHistory
+from grader_daemon.storage.sqlite.jobs import JobRuns
+from grader_daemon.storage.sqlite.store import Store
 from tests.conftest import Clock
 from tests.strategies import NOW
 from tests.waiting import PATIENCE_SECONDS, wait_until

@@ -18,7 +18,7 @@ from grader_daemon.daemon.worker import Worker
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import StoreBusyError
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.conftest import Clock, SessionWriter
 from tests.strategies import json_answer, json_user
 from tests.waiting import wait_until

@@ -10,7 +10,7 @@ from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.jobs.calibration import CalibrationJob, Calibrator
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.priors import prior
 from tests.strategies import NOW, calibration, grade, new_grade
 

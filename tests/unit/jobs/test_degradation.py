@@ -32,8 +32,8 @@ from grader_daemon.log.events import sentence
 from grader_daemon.reports.phrasing import alert_cause, alert_title
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.rules import load_rules
-from grader_daemon.storage import Store
-from grader_daemon.storage.sqlite.alerts import Position
+from grader_daemon.storage.records import Position
+from grader_daemon.storage.sqlite.store import Store
 from tests.feedback_examples import said
 from tests.strategies import grade, new_grade
 

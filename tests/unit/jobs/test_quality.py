@@ -19,8 +19,8 @@ from grader_daemon.errors import ScorerBusyError, ScorerError, ScorerUnavailable
 from grader_daemon.integrations.scorers.judge import JudgeScorer
 from grader_daemon.jobs.quality import Checker, QualityJob
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.storage import Store
 from grader_daemon.storage.sqlite.quality import QualityChecks
+from grader_daemon.storage.sqlite.store import Store
 from tests.conftest import Clock, SessionWriter
 from tests.e2e.session_files import turns
 from tests.scripted_model import quality, scripted, status

@@ -30,7 +30,7 @@ from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.jobs.weekly import ReportJob, WeeklyReports
 from grader_daemon.reports.document import read_report
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.feedback_examples import said
 from tests.strategies import grade, new_grade
 

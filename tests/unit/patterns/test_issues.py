@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import Category, ErrorSign
 from grader_daemon.domain.estimate import Estimate, proportion
-from grader_daemon.domain.insight import IssueState
-from grader_daemon.patterns.issues import IssueRow, StepRow, ToolStep, alternatives, to_issue
+from grader_daemon.domain.insight import IssueRow, IssueState, StepRow, ToolStep
+from grader_daemon.patterns.issues import alternatives, to_issue
 from tests.strategies import NOW
 
 TODAY = NOW.date()

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from grader_daemon.domain.calendar import last_days
+from grader_daemon.domain.insight import ToolStep
 from grader_daemon.domain.rollup import Dimension, Sums
-from grader_daemon.patterns.issues import ToolStep
 from grader_daemon.patterns.mining import find_patterns
 from tests.strategies import NOW
 

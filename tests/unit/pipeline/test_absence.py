@@ -8,8 +8,8 @@ from grader_daemon.domain.session import SkipReason
 from grader_daemon.pipeline.absence import absences, compare, is_gone
 from grader_daemon.pipeline.commit import IngestOutcome
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.storage import GradeFilter, Store
-from grader_daemon.storage.sqlite.ledger import UngradedFile
+from grader_daemon.storage.records import GradeFilter, UngradedFile
+from grader_daemon.storage.sqlite.store import Store
 from tests.conftest import SessionWriter
 from tests.strategies import document, json_answer, json_round, json_user
 

@@ -14,7 +14,8 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.storage import GradeFilter, Store
+from grader_daemon.storage.records import GradeFilter
+from grader_daemon.storage.sqlite.store import Store
 from tests.conftest import PAUSES, Clock, SessionWriter
 from tests.priors import any_model
 from tests.strategies import NOW, SESSION_ID, document, json_answer, json_round, json_user

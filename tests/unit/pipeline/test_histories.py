@@ -27,7 +27,8 @@ from grader_daemon.pipeline.commit import Commit
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.rules import load_rules
-from grader_daemon.storage import GradeFilter, Store
+from grader_daemon.storage.records import GradeFilter
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import NOW, document, json_answer, json_round, json_user
 
 SUMMARY = json_user("[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted")

@@ -12,7 +12,7 @@ from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.errors import ParseError
 from grader_daemon.pipeline.helper_process import LARGE_BYTES
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.any_file import broken_files, session_files
 from tests.conftest import SessionWriter
 from tests.fuzz.examine import examine

@@ -20,7 +20,8 @@ from grader_daemon.pipeline.examine import BusyFile, Examiner, GradedFile, Vanis
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.sources.reading import stamp_of
-from grader_daemon.storage import GradeFilter, NewGrade, Store
+from grader_daemon.storage.records import GradeFilter, NewGrade
+from grader_daemon.storage.sqlite.store import Store
 from tests.any_file import broken_files, session_files
 from tests.conftest import PAUSES, Clock, SessionWriter
 from tests.strategies import NOW, file_contents, json_answer, json_user, status

@@ -9,7 +9,7 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ParseError, VanishedFileError
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.rereading import Reread, read_again
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.conftest import SessionWriter
 from tests.e2e.session_files import turns
 from tests.strategies import SESSION_ID, grade

@@ -11,9 +11,9 @@ import apsw
 import pytest
 
 from grader_daemon.errors import StoreBusyError, StoreError
-from grader_daemon.storage import Store
 from grader_daemon.storage.maintenance.atomic_swap import kept_copies, leftovers, swap_in, temporary_beside
 from grader_daemon.storage.maintenance.backup import settle
+from grader_daemon.storage.sqlite.store import Store
 from tests.damage import make_database
 from tests.strategies import NOW, grade, new_grade
 

@@ -8,9 +8,9 @@ import apsw
 import pytest
 
 from grader_daemon.errors import InputError, StoreError
-from grader_daemon.storage import Store
 from grader_daemon.storage.maintenance.backup import BACKUP_MARK, back_up, restore
 from grader_daemon.storage.sqlite.schema import newest_version
+from grader_daemon.storage.sqlite.store import Store
 from tests.damage import DAMAGES, make_database
 from tests.earlier import make_earlier
 from tests.strategies import NOW, grade, new_grade

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 
 from grader_daemon.domain.grade import Grade
 from grader_daemon.errors import StoreDamagedError, StoreError
-from grader_daemon.storage import Store
 from grader_daemon.storage.maintenance.inspection import Inspection, is_wal_reset_fixed, sqlite_version
+from grader_daemon.storage.sqlite.store import Store
 from tests.damage import DAMAGES, make_database
 from tests.strategies import new_grade
 from tests.unit.storage.sqlite.test_rollups import histories

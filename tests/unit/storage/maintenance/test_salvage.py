@@ -12,10 +12,10 @@ from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.errors import StoreError
-from grader_daemon.storage import Store
 from grader_daemon.storage.maintenance.inspection import Inspection
 from grader_daemon.storage.maintenance.salvage import SavedTable, salvage
 from grader_daemon.storage.sqlite.schema import migrations
+from grader_daemon.storage.sqlite.store import Store
 from tests.damage import DAMAGES, PAGE, first_page_of, leaves_of, make_database, overwrite
 from tests.strategies import NOW, SESSION_GRADES, WEEKLY_REPORTS, grade, new_grade
 

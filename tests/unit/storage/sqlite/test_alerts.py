@@ -27,8 +27,8 @@ from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import GraderError, InputError
-from grader_daemon.storage import Store
-from grader_daemon.storage.sqlite.alerts import Position
+from grader_daemon.storage.records import Position
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import NOW, counts, finite, grade, grades, moments, names, new_grade, texts
 
 MOMENT = timedelta(microseconds=1)

@@ -6,7 +6,7 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Agreement, Calibration, LabelCounts, ReliabilityBin, WeightChange
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy, VerdictSetting
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import NOW, calibration, evidence, grade, model, new_grade
 
 SURE = Estimate(value=0.5, low=0.25, high=0.75, sample=60)

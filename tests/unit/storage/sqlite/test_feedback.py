@@ -20,11 +20,12 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
-from grader_daemon.storage import GradeFilter, Store
 from grader_daemon.storage.maintenance.backup import back_up, restore
 from grader_daemon.storage.maintenance.inspection import Inspection
 from grader_daemon.storage.maintenance.salvage import salvage
+from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.rollups import DERIVED
+from grader_daemon.storage.sqlite.store import Store
 from tests.damage import leaves_of, overwrite
 from tests.feedback_examples import said
 from tests.strategies import NOW, SESSION_ID, grade, new_grade, scores

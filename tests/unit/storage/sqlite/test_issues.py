@@ -7,9 +7,9 @@ import pytest
 
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState, Step
 from grader_daemon.domain.calendar import ALWAYS, Span, last_days
+from grader_daemon.domain.insight import IssueRow, StepRow
 from grader_daemon.errors import InputError
-from grader_daemon.patterns.issues import IssueRow, StepRow
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import NOW, grade, new_grade
 
 DAY = timedelta(days=1)

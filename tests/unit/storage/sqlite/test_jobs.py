@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from grader_daemon.storage import Store
-from grader_daemon.storage.sqlite.jobs import JobHistory
+from grader_daemon.storage.records import JobHistory
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import NOW
 
 MINUTE = timedelta(minutes=1)

@@ -19,8 +19,9 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
-from grader_daemon.storage import GradeFilter, SortKey, Store
+from grader_daemon.storage.records import GradeFilter, SortKey
 from grader_daemon.storage.sqlite import listing
+from grader_daemon.storage.sqlite.store import Store
 from tests.earlier import make_earlier
 from tests.strategies import NOW, grade, new_grade
 from tests.unit.storage.sqlite.test_rollups import histories

@@ -4,8 +4,8 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from grader_daemon.errors import GraderError
-from grader_daemon.storage import Store
-from grader_daemon.storage.sqlite.outbox import OutboxMessage
+from grader_daemon.storage.records import OutboxMessage
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import NOW
 
 SECOND = timedelta(seconds=1)

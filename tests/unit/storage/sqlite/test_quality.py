@@ -13,7 +13,8 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import CheckOutcome, QualityCheck
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import GraderError
-from grader_daemon.storage import NewGrade, Store
+from grader_daemon.storage.records import NewGrade
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import NOW, grade, identity
 
 HOUR = timedelta(hours=1)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.patterns.repeats import Asked, asked_again
-from grader_daemon.storage import GradeFilter, Store
+from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.repeats import places_of
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import NOW, grade, new_grade
 
 WITHIN = timedelta(hours=48)

@@ -11,8 +11,8 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import Concern, Coverage, Example
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.people import PersonSignal, SignalKind
-from grader_daemon.storage import Store
-from grader_daemon.storage.sqlite.reports import StoredReport
+from grader_daemon.storage.records import StoredReport
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import NOW, grade, new_grade
 
 SECOND = timedelta(seconds=1)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.identity import Identity, beaten_by
-from grader_daemon.storage import NewGrade, Store
+from grader_daemon.storage.records import NewGrade
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import NOW, grade, identities, identity
 
 SECOND = timedelta(seconds=1)

@@ -16,7 +16,7 @@ from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.storage import Store
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import grade, grades, new_grade
 
 TABLES = (

@@ -11,8 +11,9 @@ import pytest
 from grader_daemon.domain.calendar import ALWAYS
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import StoreError
-from grader_daemon.storage import GradeFilter, Store
+from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.schema import migrations
+from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import NOW, SESSION_GRADES, WEEKLY_REPORTS, grade, new_grade
 
 

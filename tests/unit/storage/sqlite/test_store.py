@@ -23,7 +23,8 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.errors import InputError, StoreBusyError, StoreDamagedError, StoreError, StoreReplacedError
-from grader_daemon.storage import DaemonStatus, GradeFilter, Store
+from grader_daemon.storage.records import DaemonStatus, GradeFilter
+from grader_daemon.storage.sqlite.store import Store
 from tests.earlier import make_earlier
 from tests.strategies import NOW, failures, grade, grades, ledger_entries, new_grade
 

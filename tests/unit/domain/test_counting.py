@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, Step, ToolUse
+from grader_daemon.domain.counting import Changes, GroupKey, IssueKey, StepKey, TaskKey, ToolStepKey, by_month
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.patterns.rollups import Changes, GroupKey, IssueKey, StepKey, TaskKey, ToolStepKey, by_month
 from tests.strategies import grade, grades
 
 DAY = "2026-11-21"

@@ -1,0 +1,180 @@
+"""What the store takes and gives: values that every store knows, whatever it keeps them in."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+from grader_daemon.domain.analysis import Category, ErrorSign
+from grader_daemon.domain.claims import Support
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.identity import Identity
+from grader_daemon.domain.ledger import BEHIND
+from grader_daemon.domain.verdict import VerdictBy
+
+PageKey = tuple[float | str, ...]
+"""Where a page ended: what its last session is sorted by, its end and its id."""
+
+
+class SortKey(StrEnum):
+    """By what sessions can be sorted; equals by their end, in the same direction."""
+
+    ENDED = "ended"
+    PROBABILITY = "probability"
+    EFFICIENCY = "efficiency"
+    QUALITY = "quality"
+    ERRORS = "errors"
+    CALLS = "calls"
+
+
+class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which grades to list, and in which order.
+
+    `since` and `until` (exclusive) are about the end of sessions. `tool` was used, `error` occurred, `claim` says that
+    there is a claim of this support. `issue` is a whole fingerprint. `unsure` are the sessions of this outcome (see
+    `Outcome`). `text` are words, or beginnings of words, of what was asked for; all of them must be there. What is not
+    known, a filter never finds, and sorting puts it last. `lowest_first` turns the order about. `before` goes on behind
+    a page of the same filter.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    state: str | None = None
+    task_type: str | None = None
+    model: str | None = None
+    platform: str | None = None
+    project: str | None = None
+    host: str | None = None
+    completed: bool | None = None
+    verdict_by: VerdictBy | None = None
+    unsure: bool | None = None
+    claim: Support | None = None
+    tool: str | None = None
+    error: Category | None = None
+    issue: str | None = None
+    text: str | None = None
+    sort: SortKey = SortKey.ENDED
+    lowest_first: bool = False
+    before: PageKey | None = None
+    limit: int | None = None
+
+
+class StoredGrade(msgspec.Struct, frozen=True, kw_only=True):
+    """A grade with its row id. Rows that the original program wrote have no details (`detailed` is False).
+
+    `digest` is of its file. `loop_told` says that its loop risk was logged while it ran, `watched` that the watch on
+    degradation has seen it.
+    """
+
+    id: int
+    grade: Grade
+    detailed: bool
+    digest: str | None
+    loop_told: bool
+    watched: bool
+
+
+class NewGrade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A grade to be saved: with the identity of its session, the digest of its file and the signs of its failures.
+
+    `loop_told` says that its loop risk was told to people when it is saved.
+    """
+
+    grade: Grade
+    identity: Identity
+    digest: str
+    signs: tuple[ErrorSign, ...] = ()
+    loop_told: bool = False
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """Some grades of a list; `next` is `GradeFilter.before` of the page behind it, None on the last."""
+
+    grades: list[StoredGrade]
+    next: PageKey | None
+
+
+class DaemonStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What the daemon said of itself last. `watching` maps each root to "watched" or the reason why not.
+
+    `waiting_since` is since when the file waits that has waited longest to be graded, None when none did.
+    """
+
+    pid: int
+    started_at: datetime
+    said_at: datetime
+    backlog: int
+    watching: dict[str, str]
+    waiting_since: datetime | None = None
+
+    @property
+    def longest_wait(self) -> timedelta | None:
+        """How long the oldest file had waited when this was said, if that is longer than in a daemon that keeps up."""
+        waited = self.said_at - (self.waiting_since or self.said_at)
+        return waited if waited >= BEHIND else None
+
+
+class OutdatedFile(NamedTuple):
+    """A file graded under other rules; the version of these and the number of its row tell its place among such."""
+
+    rules_version: str
+    row: int
+    path: str
+
+
+class UngradedFile(NamedTuple):
+    """A file without a grade; its time and the number of its row tell its place among those of its state.
+
+    `reason`: why it was skipped. `graded_file`: from which file its session is graded, if that is known and it is.
+    """
+
+    mtime_ns: int
+    row: int
+    path: str
+    reason: str | None
+    graded_file: str | None
+
+
+class LastGrade(NamedTuple):
+    """When a file was graded, and how many seconds after it was written last."""
+
+    session_id: str | None
+    graded_at: datetime
+    lag_seconds: float
+
+
+class Position(msgspec.Struct, frozen=True):
+    """How far the watch has read: the session that it saw last."""
+
+    ended_at: datetime
+    session_id: str
+
+
+class OutboxMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """One message to one receiver. `number` stays the same however often it is sent; `payload` is a JSON document.
+
+    It is not to be sent before `next_at`.
+    """
+
+    number: int
+    channel: str
+    payload: str
+    attempts: int
+    next_at: datetime
+
+
+class JobHistory(msgspec.Struct, frozen=True):
+    """How a job went last: `failures` in a row, and when it last ended. Times are None when it never ran."""
+
+    ended_at: datetime | None = None
+    failures: int = 0
+
+
+class StoredReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A report as it was written: its JSON, and the revisions of its days that it was made of."""
+
+    content: str
+    basis: int
