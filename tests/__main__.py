@@ -1,4 +1,11 @@
-"""Everything that must hold, in one command: ``python -m tests``. Arguments go to pytest."""
+"""All that must hold, in one command: ``python -m tests``, or with a word before what goes to pytest.
+
+==============================  ======================================================================================
+``python -m tests fast``        while you work: format, lint, types, contracts, and the unit tests with few examples
+``python -m tests``             what CI runs: the same and every other test, with coverage
+``python -m tests thorough``    before a release: the same with many examples and long histories
+==============================  ======================================================================================
+"""
 
 from __future__ import annotations
 
@@ -6,6 +13,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 _ROOT = Path(__file__).parent.parent
 _CORE = ",".join(
@@ -25,9 +33,7 @@ _CORE = ",".join(
         *("daemon/debounce.py", "daemon/lag.py", "daemon/reconcile.py", "daemon/scan_plan.py", "daemon/schedule.py"),
     )
 )
-_SPREAD = ("-n", str(2 + len(os.sched_getaffinity(0))), "--dist", "loadgroup")
-"""Two workers more than cores: tests of real processes wait more than they work, and mind no busy machine."""
-
+_CORES = len(os.sched_getaffinity(0))
 _SECOND_TRY = ("--reruns=1", "--reruns-delay=5", "--max-suite-reruns=5", "--rerun-show-tracebacks")
 """On a machine shared with strangers a process may starve; what passes only then is told at the end, with its trace."""
 
@@ -37,24 +43,57 @@ _CHECKS = (
     ("mypy",),
     ("lint-imports",),
 )
+_FAST = ("tests/unit", "tests/test_architecture.py", "tests/test_docs.py")
+"""What needs no process of its own, and the two that most changes break; a test marked `slow` is left to CI."""
 
 
-def main() -> int:
-    """Run all checks, then the tests under coverage; the first that fails ends the run."""
+class _Run(NamedTuple):
+    """One way to run the tests."""
+
+    pytest: tuple[str, ...]
+    examples: str
+    """The profile of hypothesis; see `tests.examples`."""
+
+    covered: bool
+    places: tuple[str, ...] = ()
+    """What is run where nothing is named; none is everything."""
+
+
+_EVERYTHING = ("-n", str(2 + _CORES), "--dist", "loadgroup", *_SECOND_TRY)
+"""Two workers more than cores: tests of real processes wait more than they work, and mind no busy machine."""
+
+_USUAL = _Run((*_EVERYTHING, "--cov", "--cov-report="), examples="usual", covered=True)
+_BY_WORD = {
+    "fast": _Run(("-n", str(_CORES), "-m", "not slow"), examples="few", covered=False, places=_FAST),
+    "thorough": _Run((*_EVERYTHING, "--timeout=3600"), examples="many", covered=False),
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Run all checks, then the tests; the first that fails ends the run."""
     os.chdir(_ROOT)
+    run = _BY_WORD.get(arguments[0], _USUAL) if arguments else _USUAL
+    given = arguments if run is _USUAL else arguments[1:]
     for check in _CHECKS:
-        if _run(*check):
+        if _call(*check):
             return 1
-    if _run("pytest", *_SPREAD, *_SECOND_TRY, "--cov", "--cov-report=", *sys.argv[1:]):
+    os.environ["HYPOTHESIS_PROFILE"] = run.examples
+    places = () if any(Path(each.partition("::")[0]).exists() for each in given) else run.places
+    if _call("pytest", *run.pytest, *given, *places):
         return 1
-    _run("coverage", "report", "--skip-covered")
-    return _run("coverage", "report", f"--include={_CORE}", "--fail-under=100", "--skip-covered")
+    return _coverage() if run.covered else 0
 
 
-def _run(tool: str, *arguments: str) -> int:
+def _coverage() -> int:
+    """Report it for the shell of the program, and demand all of it of the core."""
+    _call("coverage", "report", "--skip-covered")
+    return _call("coverage", "report", f"--include={_CORE}", "--fail-under=100", "--skip-covered")
+
+
+def _call(tool: str, *arguments: str) -> int:
     print("$", tool, *arguments, flush=True)
     return subprocess.run([Path(sys.executable).parent / tool, *arguments], check=False).returncode
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,9 +1,8 @@
-"""Hypothesis profiles, and the parts of the program put together for a test."""
+"""The parts of the program put together for a test."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -11,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, configuration, settings
 
+import tests.examples  # noqa: F401  loads a profile before a test module is read
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.verdict import CompletionPolicy
@@ -23,11 +22,6 @@ from grader_daemon.rules import load_rules
 from grader_daemon.storage.sqlite.store import Store
 from tests.strategies import NOW, document
 
-_COMMON = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("fast", settings(max_examples=30, **_COMMON))  # type: ignore[arg-type]
-settings.register_profile("thorough", settings(max_examples=500, **_COMMON))  # type: ignore[arg-type]
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
-configuration.set_hypothesis_home_dir(os.path.join(tempfile.gettempdir(), "grader-daemon-hypothesis"))
 os.environ["GRADER_VERDICT"] = "rules"
 """Whose verdicts a reader can follow; tests of the model say so."""
 

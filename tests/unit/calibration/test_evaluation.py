@@ -48,7 +48,7 @@ def test_labels_say_where_a_verdict_is_little_better_than_a_guess(labelled: list
 
 
 def test_a_model_is_named_by_what_it_says() -> None:
-    labelled = samples(200, weights=(0.0, 0.0, 4.0, 0.0))
+    labelled = samples(80, weights=(0.0, 0.0, 4.0, 0.0))
     made = [
         trained(evaluate(PRIOR, some, history=[]), some, history=[]).version
         for some in (labelled, labelled, labelled[1:])

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from grader_daemon.calibration.fit import Gaussian, fit_logistic
 from grader_daemon.domain.completion_model import probability
+from tests.examples import about
 
 ROWS = st.lists(st.tuples(st.tuples(st.floats(-3, 3), st.floats(-3, 3)), st.booleans()), min_size=1, max_size=12)
 
@@ -44,7 +45,7 @@ def test_a_prior_that_is_sure_and_wrong_is_corrected_step_by_step() -> None:
     assert probability(fit.weights[0]) < 0.1
 
 
-@settings(max_examples=50)
+@settings(max_examples=about(50))
 @given(ROWS)
 def test_at_the_weights_labels_and_prior_pull_alike(labels: list[tuple[tuple[float, float], bool]]) -> None:
     prior = Gaussian(means=(0.5, -0.5), variances=(0.5, 2.0), in_doubt=(False, False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -21,18 +22,25 @@ VERSION = 4
 DATABASE = Path(".timmy/uniwizard/session_grades.db")
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def earlier_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with a database of version 4, which holds a grade, and a session that waits to be graded."""
-    with closing(Store(tmp_path / "now.db")) as store, store.transaction():
-        store.save_grades([new_grade(grade(session_id="graded", session_file=str(tmp_path / "gone.json")))])
-    database = tmp_path / "home" / DATABASE
-    database.parent.mkdir(parents=True)
-    make_earlier(database, VERSION, holding=tmp_path / "now.db")
-    write(tmp_path / "home" / ".timmy" / "sessions", "waiting", turns())
-    (tmp_path / "home" / "empty").mkdir()
-    (tmp_path / "home" / "labels.csv").write_text("session_id,completed\ngraded,yes\n")
-    return tmp_path / "home"
+    folder = tmp_path_factory.mktemp("earlier")
+    with closing(Store(folder / "now.db")) as store, store.transaction():
+        store.save_grades([new_grade(grade(session_id="graded", session_file=str(folder / "gone.json")))])
+    home = folder / "home"
+    (home / DATABASE).parent.mkdir(parents=True)
+    make_earlier(home / DATABASE, VERSION, holding=folder / "now.db")
+    write(home / ".timmy" / "sessions", "waiting", turns())
+    (home / "empty").mkdir()
+    (home / "labels.csv").write_text("session_id,completed\ngraded,yes\n")
+    return home
+
+
+@pytest.fixture
+def home(earlier_home: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(earlier_home, tmp_path / "home")
 
 
 def version(home: Path) -> int:

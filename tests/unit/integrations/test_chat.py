@@ -84,7 +84,7 @@ def server(takes: Callable[[str, bytes], bool]) -> Iterator[tuple[str, list[dict
         def log_message(self, *_: Any) -> None: ...
 
     listening = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=listening.serve_forever)
+    thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
         yield f"http://127.0.0.1:{listening.server_port}", taken

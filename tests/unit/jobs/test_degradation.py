@@ -34,6 +34,7 @@ from grader_daemon.reports.safe_text import plain
 from grader_daemon.rules import load_rules
 from grader_daemon.storage.records import Position
 from grader_daemon.storage.sqlite.store import Store
+from tests.examples import about
 from tests.feedback_examples import said
 from tests.strategies import grade, new_grade
 
@@ -493,7 +494,7 @@ def test_the_histories_have_alerts(whole: dict[str, dict[str, list[Any]]]) -> No
 
 
 @pytest.mark.parametrize("history", HISTORIES)
-@settings(max_examples=4)
+@settings(max_examples=about(4))
 @given(
     cuts=st.lists(st.integers(1, 480) | st.sampled_from([239, 240, 241, 255, 299, 300, 301]), max_size=8),
     at_once=st.sampled_from([37, 100, 2000]),

@@ -31,6 +31,7 @@ from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.jobs.weekly import ReportJob, WeeklyReports
 from grader_daemon.reports.document import read_report
 from grader_daemon.storage.sqlite.store import Store
+from tests.examples import about, steps
 from tests.feedback_examples import said
 from tests.strategies import grade, new_grade
 
@@ -888,7 +889,7 @@ class Counted:
 
 
 TestReports = ReportsThroughTime.TestCase
-TestReports.settings = settings(max_examples=50, stateful_step_count=20)
+TestReports.settings = settings(max_examples=about(50), stateful_step_count=steps(20))
 
 
 def test_an_outage_improves_no_figure(world: World) -> None:

@@ -29,6 +29,7 @@ from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.rules import load_rules
 from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.store import Store
+from tests.examples import about, steps
 from tests.strategies import NOW, document, json_answer, json_round, json_user
 
 SUMMARY = json_user("[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted")
@@ -322,4 +323,4 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(TestHistories.settings, max_examples=12, stateful_step_count=20)
+TestHistories.settings = settings(TestHistories.settings, max_examples=about(12), stateful_step_count=steps(20))

@@ -13,11 +13,12 @@ from grader_daemon.errors import StoreDamagedError, StoreError
 from grader_daemon.storage.maintenance.inspection import Inspection, is_wal_reset_fixed, sqlite_version
 from grader_daemon.storage.sqlite.store import Store
 from tests.damage import DAMAGES, make_database
+from tests.examples import about
 from tests.strategies import new_grade
 from tests.unit.storage.sqlite.test_rollups import histories
 
 
-@settings(max_examples=20)
+@settings(max_examples=about(20))
 @given(history=histories())
 def test_what_the_store_counts_is_never_called_miscounted(history: list[list[Grade] | str]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -29,6 +29,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import GraderError, InputError
 from grader_daemon.storage.records import Position
 from grader_daemon.storage.sqlite.store import Store
+from tests.examples import about
 from tests.strategies import NOW, counts, finite, grade, grades, moments, names, new_grade, texts
 
 MOMENT = timedelta(microseconds=1)
@@ -136,7 +137,7 @@ def test_alerts_come_back_as_they_were_kept(shared: Store, made: list[Alert]) ->
         assert store.alerts.find(after.number) == after
 
 
-@settings(max_examples=15)
+@settings(max_examples=about(15))
 @given(first=alerts, second=alerts)
 def test_what_became_of_an_alert_takes_its_place(shared: Store, first: Alert, second: Alert) -> None:
     store = emptied(shared)
@@ -324,7 +325,7 @@ def test_sessions_come_in_the_order_in_which_they_ended(store: Store) -> None:
     assert ids(store.alerts.ended(since=BEGINNING.ended_at, until=EVER, limit=100)) == order
 
 
-@settings(max_examples=25)
+@settings(max_examples=about(25))
 @given(ends=st.lists(moments, min_size=1, max_size=8), limit=st.integers(1, 4))
 def test_page_by_page_each_session_comes_once(shared: Store, ends: list[datetime], limit: int) -> None:
     store = emptied(shared)
@@ -402,7 +403,7 @@ def test_ended_gives_the_newest_of_a_time(
     assert ids(store.alerts.ended(since=since, until=until, limit=limit)) == found
 
 
-@settings(max_examples=25)
+@settings(max_examples=about(25))
 @given(made=grades())
 def test_an_observation_is_what_was_graded(shared: Store, made: Grade) -> None:
     made = msgspec.structs.replace(made, state=SessionState.COMPLETE, scored=True)

@@ -14,6 +14,7 @@ from grader_daemon.patterns.repeats import Asked, asked_again
 from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.repeats import places_of
 from grader_daemon.storage.sqlite.store import Store
+from tests.examples import about
 from tests.strategies import NOW, grade, new_grade
 
 WITHIN = timedelta(hours=48)
@@ -145,7 +146,7 @@ def test_a_session_costs_the_same_however_often_its_request_was_made(store: Stor
     assert steps < 100
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=about(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(

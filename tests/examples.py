@@ -1,0 +1,26 @@
+"""How much hypothesis tries: few examples while somebody works, some in CI, many before a release."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+from hypothesis import HealthCheck, configuration, settings
+
+_USUAL = 30
+_COMMON = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("few", settings(max_examples=5, stateful_step_count=10, **_COMMON))  # type: ignore[arg-type]
+settings.register_profile("usual", settings(max_examples=_USUAL, **_COMMON))  # type: ignore[arg-type]
+settings.register_profile("many", settings(max_examples=500, stateful_step_count=200, **_COMMON))  # type: ignore[arg-type]
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
+configuration.set_hypothesis_home_dir(os.path.join(tempfile.gettempdir(), "grader-daemon-hypothesis"))
+
+
+def about(examples: int) -> int:
+    """Return how many examples stand in this run for so many in the usual one."""
+    return max(1, examples * settings().max_examples // _USUAL)
+
+
+def steps(usual: int) -> int:
+    """Return how long a history of a state machine may be in this run where the usual one has so many steps."""
+    return max(5, usual * settings().stateful_step_count // settings.get_profile("default").stateful_step_count)
