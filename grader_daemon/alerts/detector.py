@@ -79,6 +79,23 @@ class DetectorState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     alarm: Alarm | None = None
 
 
+_decode = msgspec.json.Decoder(DetectorState).decode
+
+
+def read_state(content: bytes, *, today: int, drops: int) -> DetectorState | None:
+    """Read a state that was kept; None for one of another version, or for another number of drops than the rules have.
+
+    One whose last day was that of a clock that was ahead is read as if that had been `today`.
+    """
+    try:
+        state = _decode(content)
+    except msgspec.MsgspecError:
+        return None
+    if not _fits(state, drops):
+        return None
+    return state if state.day <= today else _brought_back(state, today)
+
+
 def begin(day: int) -> DetectorState:
     """Give the state of a stream on the day of its first session."""
     return DetectorState(day=day, began_day=day)
@@ -232,3 +249,22 @@ def _aim(bad: Totals, baseline: Baseline) -> tuple[float, float]:
 def _recover(state: DetectorState, baseline: Baseline) -> DetectorState:
     """Watch afresh, against the same baseline until as many new days have been gathered."""
     return _armed(replace(state, began_day=state.day, alarm=None), replace(baseline, made_on=state.day))
+
+
+def _fits(state: DetectorState, drops: int) -> bool:
+    if state.baseline is None:
+        return True
+    return {len(state.baseline.stakes), len(state.evidence), len(state.climbs), len(state.starts)} == {drops}
+
+
+def _brought_back(state: DetectorState, today: int) -> DetectorState:
+    baseline = state.baseline
+    if baseline is not None:
+        baseline = replace(baseline, made_on=min(baseline.made_on, today))
+    return replace(
+        state,
+        day=today,
+        began_day=min(state.began_day, today),
+        days=tuple([day for day in state.days if day.number <= today]),
+        baseline=baseline,
+    )

@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Metric, Stream, StreamDrop
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.rollup import Sums
 from grader_daemon.domain.rules import ThresholdRule
 
+Group = tuple[ThresholdRule, str, Sums]
+"""A rule, a group that it is about (overall: ""), and the sums of that group over the days of the rule."""
+
+
+def compare(
+    alerts: Iterable[Alert], groups: Iterable[Group], *, rules: Sequence[ThresholdRule], now: datetime
+) -> list[Alert]:
+    """Return the alerts that open or end now; `alerts` are those that are open.
+
+    One whose rule is gone, or is about something else, ends.
+    """
+    standing = {(alert.rule, alert.drops[0].stream): alert for alert in alerts if alert.kind is AlertKind.THRESHOLD}
+    changed = [
+        replace(alert, resolved_at=now)
+        for (name, stream), alert in standing.items()
+        if not any(rule.name == name and _is_about(rule, stream) for rule in rules)
+    ]
+    for rule, group, sums in groups:
+        known = standing.get((rule.name, Stream(rule.metric, rule.dimension, group)))
+        found = found_in(sums, rule.metric)
+        if known is None and opens(rule, found):
+            changed.append(threshold_alert(rule, group, found=found, now=now))
+        elif known is not None and clears(rule, found):
+            changed.append(replace(known, resolved_at=now))
+    return changed
+
 
 def opens(rule: ThresholdRule, found: Estimate) -> bool:
-    """Tell whether the value is beyond the limit."""
+    """Whether the value is beyond the limit."""
     if found.value is None or found.sample < rule.sessions:
         return False
     return found.value < rule.below if rule.below is not None else found.value > rule.limit
 
 
 def clears(rule: ThresholdRule, found: Estimate) -> bool:
-    """Tell whether an alert ends: the value is as far back as `rule.clear`."""
+    """Whether an alert ends: the value is as far back as `rule.clear`."""
     if found.value is None or found.sample < rule.sessions:
         return False
     return found.value >= rule.clear if rule.below is not None else found.value <= rule.clear
@@ -41,7 +70,7 @@ def found_in(sums: Sums, metric: Metric) -> Estimate:
 
 
 def threshold_alert(rule: ThresholdRule, group: str, *, found: Estimate, now: datetime) -> Alert:
-    """Give the alert of a rule for a group (overall: ""). Nothing is said of how it was before."""
+    """Return the alert of a rule for a group (overall: ""). Nothing is said of how it was before."""
     drop = StreamDrop(
         stream=Stream(rule.metric, rule.dimension, group),
         before=Estimate(),
@@ -56,3 +85,7 @@ def threshold_alert(rule: ThresholdRule, group: str, *, found: Estimate, now: da
         began_at=drop.began_at,
         rule=rule.name,
     )
+
+
+def _is_about(rule: ThresholdRule, stream: Stream) -> bool:
+    return (rule.metric, rule.dimension) == (stream.metric, stream.dimension) and rule.group in {None, stream.name}

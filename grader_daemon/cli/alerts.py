@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from grader_daemon.alerts.policy import is_news, silent_until
+from grader_daemon.alerts.settlement import is_news, silent_until
 from grader_daemon.api.insight import InsightReader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, Whole, asks, json_option

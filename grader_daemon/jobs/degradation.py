@@ -14,9 +14,10 @@ from datetime import UTC, datetime, timedelta, tzinfo
 import msgspec
 import structlog
 
-from grader_daemon.alerts import policy, thresholds
-from grader_daemon.alerts.detector import DetectorState
-from grader_daemon.alerts.watch import Alarmed, Event, Lost, watch
+from grader_daemon.alerts import thresholds
+from grader_daemon.alerts.detector import DetectorState, read_state
+from grader_daemon.alerts.settlement import Settled, announced, explained, settle
+from grader_daemon.alerts.watch import watch
 from grader_daemon.domain.alert import Alert, AlertKind, Observation, Stream
 from grader_daemon.domain.calendar import Span, day_of, last_days
 from grader_daemon.domain.rollup import Dimension, Sums
@@ -35,9 +36,6 @@ _LATE = timedelta(days=1)
 """Sessions that come later than that, while the watch looks, are of the past: they were imported."""
 _EVER = datetime.min.replace(tzinfo=UTC)
 _MOMENT = timedelta(microseconds=1)
-_LOST = "It had no sessions for so long that it is watched no more; whether it is back is not known."
-_BEGUN_ANEW = "Its detectors began anew; whether it is back is not known."
-_decode_state = msgspec.json.Decoder(DetectorState).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -118,59 +116,49 @@ class DegradationWatch:
 
     def _take_up(self, seen: Sequence[Observation], position: Position, now: datetime, *, since: datetime) -> None:
         states = self._states(now)
-        outcome = watch(states, seen, since=since, rules=self._rules)
+        watched = watch(states, seen, since=since, rules=self._rules)
         standing = {stream for stream, state in states.items() if state.alarm is not None}
         with self._store.transaction():
-            changed = {stream: _encode(state) for stream, state in outcome.states.items()}
-            self._store.alerts.save_streams(changed, gone=outcome.gone)
+            changed = {stream: _encode(state) for stream, state in watched.states.items()}
+            self._store.alerts.save_streams(changed, gone=watched.gone)
             self._store.alerts.advance(position, seen)
-            settlement = _Settlement(self._store, self._rules, standing)
-            told = self._keep(settlement.settle(outcome.events, now=now), now)
+            settled = settle(watched.events, self._store.alerts.open(), standing=standing, rules=self._rules, now=now)
+            told = self._keep(map(self._explained, settled), now)
         self._tell(told)
 
     def _states(self, now: datetime) -> dict[Stream, DetectorState]:
-        """The detectors; one of another version, or for other drops than the rules have, begins anew."""
-        today = day_of(now, self._zone).toordinal()
-        states = {}
-        for stream, content in self._store.alerts.streams().items():
-            try:
-                state = _decode_state(content)
-            except msgspec.MsgspecError:
-                continue
-            if _fits(state, drops=len(self._rules.drops)):
-                states[stream] = state if state.day <= today else _brought_back(state, today)
-        return states
+        """The detectors; those that cannot be read any more begin anew."""
+        today, drops = day_of(now, self._zone).toordinal(), len(self._rules.drops)
+        read = {
+            stream: read_state(content, today=today, drops=drops)
+            for stream, content in self._store.alerts.streams().items()
+        }
+        return {stream: state for stream, state in read.items() if state is not None}
+
+    def _explained(self, settled: Settled) -> Alert:
+        """The alert, with its cause if it is a new one."""
+        event = settled.alarm
+        if event is None:
+            return settled.alert
+        began_at = event.alarm.began_at
+        before = self._store.alerts.ended(
+            since=began_at - timedelta(days=self._rules.baseline_days), until=began_at, limit=_SAMPLE
+        )
+        since = self._store.alerts.ended(since=began_at, until=event.at + _MOMENT, limit=_SAMPLE)
+        return explained(settled.alert, event, before=before, since=since, rules=self._rules)
 
     # -- thresholds --------------------------------------------------------------------------------------------------
 
     def _check_thresholds(self, now: datetime, *, since: datetime) -> bool:
-        if not self._rules.thresholds and not any(map(_is_threshold, self._store.alerts.open())):
+        rules, alerts = self._rules.thresholds, self._store.alerts.open()
+        if not rules and not any(alert.kind is AlertKind.THRESHOLD for alert in alerts):
             return False
         with self._store.transaction():
-            changed = self._compare_thresholds(now, since=since)
+            groups = [(rule, *group) for rule in rules for group in self._groups_of(rule, now, since=since)]
+            changed = thresholds.compare(self._store.alerts.open(), groups, rules=rules, now=now)
             told = self._keep(changed, now)
         self._tell(told)
         return bool(changed)
-
-    def _compare_thresholds(self, now: datetime, *, since: datetime) -> list[Alert]:
-        """Give the alerts that open or end now. One whose rule is gone, or is about something else, ends."""
-        standing = {
-            (alert.rule, alert.drops[0].stream): alert for alert in self._store.alerts.open() if _is_threshold(alert)
-        }
-        changed = [
-            msgspec.structs.replace(alert, resolved_at=now)
-            for (name, stream), alert in standing.items()
-            if not any(rule.name == name and _is_about(rule, stream) for rule in self._rules.thresholds)
-        ]
-        for rule in self._rules.thresholds:
-            for group, sums in self._groups_of(rule, now, since=since):
-                known = standing.get((rule.name, Stream(rule.metric, rule.dimension, group)))
-                found = thresholds.found_in(sums, rule.metric)
-                if known is None and thresholds.opens(rule, found):
-                    changed.append(thresholds.threshold_alert(rule, group, found=found, now=now))
-                elif known is not None and thresholds.clears(rule, found):
-                    changed.append(msgspec.structs.replace(known, resolved_at=now))
-        return changed
 
     def _groups_of(self, rule: ThresholdRule, now: datetime, *, since: datetime) -> Iterable[tuple[str, Sums]]:
         """Give the groups that a rule is about: all of its dimension unless it names one."""
@@ -185,17 +173,11 @@ class DegradationWatch:
     # -- telling -----------------------------------------------------------------------------------------------------
 
     def _keep(self, alerts: Iterable[Alert], now: datetime) -> list[Alert]:
-        """Write alerts that are new or changed; gives those that people are to be told of.
-
-        An alert is told when it opens, and when it resolves if its opening was told. While all its streams are silenced
-        it is neither; the first that joins it and is not silenced brings it out.
-        """
+        """Write alerts that are new or changed; returns those that people are to be told of."""
         silenced = self._store.alerts.silenced(now)
         told = []
         for alert in alerts:
-            is_silent = policy.silent_until(alert, silenced) is not None
-            is_news = not is_silent and alert.told == (alert.resolved_at is not None)
-            kept = msgspec.structs.replace(alert, told=alert.told or is_news)
+            kept, is_news = announced(alert, silenced)
             if kept.number is None:
                 kept = self._store.alerts.add(kept)
             else:
@@ -243,87 +225,3 @@ class DegradationWatch:
                 self._log.warning("alert.opened", **facts)
             else:
                 self._log.info("alert.resolved", level="notice", **facts)
-
-
-def _is_threshold(alert: Alert) -> bool:
-    return alert.kind is AlertKind.THRESHOLD
-
-
-def _is_about(rule: ThresholdRule, stream: Stream) -> bool:
-    return (rule.metric, rule.dimension) == (stream.metric, stream.dimension) and rule.group in {None, stream.name}
-
-
-def _fits(state: DetectorState, *, drops: int) -> bool:
-    """Does a state that was kept fit itself, and the rules?"""
-    if state.baseline is None:
-        return True
-    return {len(state.baseline.stakes), len(state.evidence), len(state.climbs), len(state.starts)} == {drops}
-
-
-def _brought_back(state: DetectorState, today: int) -> DetectorState:
-    """Give the state of a detector whose last day was one of a clock that was ahead, as if that had been today."""
-    baseline = state.baseline
-    if baseline is not None:
-        baseline = msgspec.structs.replace(baseline, made_on=min(baseline.made_on, today))
-    return msgspec.structs.replace(
-        state,
-        day=today,
-        began_day=min(state.began_day, today),
-        days=tuple(day for day in state.days if day.number <= today),
-        baseline=baseline,
-    )
-
-
-class _Settlement:
-    """Turns what the detectors found into alerts; `standing` are the streams whose alarm stands."""
-
-    def __init__(self, store: Store, rules: AlertRules, standing: set[Stream]) -> None:
-        self._store = store
-        self._rules = rules
-        self._standing = standing
-        self._open = [alert for alert in store.alerts.open() if not _is_threshold(alert)]
-        self._changed: list[Alert] = []
-
-    def settle(self, events: Iterable[Event], *, now: datetime) -> list[Alert]:
-        """Give the alerts that are new or changed; one whose detectors all began anew ends `now`."""
-        for event in events:
-            if isinstance(event, Alarmed):
-                self._standing.add(event.stream)
-                self._raise(event)
-            else:
-                self._standing.discard(event.stream)
-                self._end(event.stream, event.at, note=_LOST if isinstance(event, Lost) else None)
-        for alert in list(self._open):
-            self._end(alert.drops[0].stream, now, note=_BEGUN_ANEW)
-        return self._changed
-
-    def _raise(self, event: Alarmed) -> None:
-        alert = policy.home(event, self._open)
-        if alert is not None:
-            self._put(alert, policy.joined(alert, event, rules=self._rules))
-            return
-        began_at = event.alarm.began_at
-        before = self._store.alerts.ended(
-            since=began_at - timedelta(days=self._rules.baseline_days), until=began_at, limit=_SAMPLE
-        )
-        since = self._store.alerts.ended(since=began_at, until=event.at + _MOMENT, limit=_SAMPLE)
-        opened = policy.opened(event, before=before, since=since, rules=self._rules)
-        self._open.append(opened)
-        self._changed.append(opened)
-
-    def _end(self, stream: Stream, at: datetime, *, note: str | None) -> None:
-        """Resolve the alerts that show in a stream and in no other that stands; `note` says what is not known."""
-        for alert in list(self._open):
-            if any(drop.stream == stream for drop in alert.drops):
-                resolved = policy.resolved(alert, standing=self._standing, at=at)
-                if resolved is not None:
-                    resolved = msgspec.structs.replace(resolved, note=resolved.note or note)
-                    self._put(alert, resolved)
-                    self._open.remove(resolved)
-
-    def _put(self, old: Alert, new: Alert) -> None:
-        self._open[self._open.index(old)] = new
-        if old in self._changed:
-            self._changed[self._changed.index(old)] = new
-        else:
-            self._changed.append(new)

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
-from grader_daemon.alerts.budget import part_of
 from grader_daemon.alerts.detector import DetectorState, begin, observe
-from grader_daemon.alerts.policy import home, opened
-from grader_daemon.alerts.watch import Alarmed, watch
+from grader_daemon.alerts.settlement import home, opened
+from grader_daemon.alerts.watch import Alarmed, part_of, watch
 from grader_daemon.domain.alert import Alert, Metric, Observation, Stream
 from grader_daemon.domain.analysis import ToolUse
 from grader_daemon.domain.rollup import Dimension
@@ -213,7 +212,7 @@ class Product:
             states |= found.states
             for event in found.events:
                 if isinstance(event, Alarmed) and home(event, told) is None:
-                    told.append(opened(event, before=(), since=(), rules=rules()))
+                    told.append(opened(event, rules=rules()))
                     number = round((event.at - _NOW) / _DAY * self.a_day) + 1 - WARM * self.a_day
                     if number > 0:
                         yield number

@@ -6,7 +6,17 @@ from datetime import datetime
 import msgspec
 import pytest
 
-from grader_daemon.alerts.policy import drop_of, home, is_news, joined, level_of, opened, resolved, silent_until
+from grader_daemon.alerts.settlement import (
+    drop_of,
+    explained,
+    home,
+    is_news,
+    joined,
+    level_of,
+    opened,
+    resolved,
+    silent_until,
+)
 from grader_daemon.domain.alert import (
     Alert,
     AlertKind,
@@ -104,7 +114,7 @@ def history() -> tuple[list[Observation], list[Observation]]:
 def test_a_new_alert_says_what_fell_and_why() -> None:
     before, since = history()
     event = alarmed(since=totals(*[0.0] * 40))
-    made = opened(event, before=before, since=since, rules=RULES)
+    made = explained(opened(event, rules=RULES), event, before=before, since=since, rules=RULES)
     assert made.drops == (drop_of(event),)
     assert (made.kind, made.level) == (AlertKind.DEGRADATION, AlertLevel.CRITICAL)
     assert (made.began_at, made.opened_at) == (at(10), at(12))
@@ -123,14 +133,14 @@ def test_a_new_alert_says_what_fell_and_why() -> None:
 def test_sessions_of_other_streams_are_passed_over() -> None:
     before, since = history()
     mine = [bad_observation(11 + number / 20, task_type="coding") for number in range(3)]
-    made = opened(alarmed(CODING), before=before, since=[*since, *mine], rules=RULES)
+    made = explained(alert(), alarmed(CODING), before=before, since=[*since, *mine], rules=RULES)
     assert made.sessions == tuple(one.session_id for one in reversed(mine))
     assert made.changes == ()
     assert made.decomposition is None
 
 
 def test_an_alert_can_be_opened_without_a_sample() -> None:
-    made = opened(alarmed(), before=(), since=(), rules=RULES)
+    made = explained(alert(), alarmed(), before=(), since=(), rules=RULES)
     assert (made.sessions, made.changes, made.decomposition) == ((), (), None)
 
 
