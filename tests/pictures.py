@@ -39,16 +39,16 @@ _DIGEST_KEY = b"words-sha256\0"
 
 
 class SampleHome:
-    """A home folder in which the sample sessions are graded."""
+    """A home folder with sample sessions in that of an agent, after a run of the daemon."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, agent: str = ".timmy") -> None:
         self._folder = folder
-        write_weeks(folder / ".timmy" / "sessions")
-        self._run("run", "--once")
+        write_weeks(folder / agent / "sessions")
+        self.run("run", "--once")
 
     def terminal(self) -> str:
         """Return what a terminal shows, as SVG: the latest sessions, and why one of them was graded so."""
-        [claimed] = self._run("list", "--claim", "contradicted", "-n", "1", "-o", "ndjson").splitlines()
+        [claimed] = self.run("list", "--claim", "contradicted", "-n", "1", "-o", "ndjson").splitlines()
         session_id = re.findall(r'"session_id":"(\w+)"', claimed)[0]
         shown = "\n".join(self._shown(*command) for command in (("list", "-n", "8"), ("why", session_id)))
         console = Console(width=_COLUMNS, record=True, file=io.StringIO(), force_terminal=True)
@@ -57,7 +57,7 @@ class SampleHome:
 
     def weekly_page(self) -> str:
         """Return the weekly page as HTML."""
-        return self._run("report", "--week", WEEK, "--format", "html")
+        return self.run("report", "--week", WEEK, "--format", "html")
 
     def _shown(self, *arguments: str) -> str:
         """Return what a person types and what a terminal then shows."""
@@ -71,7 +71,8 @@ class SampleHome:
         assert process.wait() == 0
         return f"$ grader-daemon {' '.join(arguments)}\n{shown.decode()}".replace("\r\n", "\n")
 
-    def _run(self, *arguments: str) -> str:
+    def run(self, *arguments: str) -> str:
+        """Run a command, which must end well; return what it prints."""
         done = subprocess.run(
             self._command(arguments), env=self._environment(), check=True, capture_output=True, text=True
         )

@@ -1,59 +1,149 @@
-"""What the documents promise is what the code has: commands, settings, rules, log events, the commands to copy."""
+"""What the documents promise is what the code has: commands, settings, rules, log events, files, links."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
+import click
 import pytest
 
+from grader_daemon.cli import program
+from grader_daemon.cli.self_grader import command as self_grader
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.grading import CATALOG
+from grader_daemon.log.events import EVENTS
 from grader_daemon.settings import Settings
+from tests.documents import PAGES, ROOT, Page, page
 
-_ROOT = Path(__file__).parent.parent
-_PAGES = {
-    path: path.read_text("utf-8")
-    for path in sorted([*_ROOT.glob("*.md"), *(_ROOT / "docs").rglob("*.md")])
-    if path.name != "CHANGELOG.md"
-}
-_DOCUMENTS = "\n".join(_PAGES.values())
-_SOURCES = {path: path.read_text("utf-8") for path in (_ROOT / "grader_daemon").rglob("*.py")}
-_SAMPLE_CONFIG = (_ROOT / "config" / "grader.toml").read_text("utf-8")
+_MOST_BYTES_OF_README = 12_000
+_CODE = "\n".join(
+    path.read_text("utf-8")
+    for folder in ("grader_daemon", "tests", "systemd", "config")
+    for path in sorted((ROOT / folder).rglob("*"))
+    if path.suffix in {".py", ".toml", ".json", ".service"}
+)
+_SAMPLE_CONFIG = (ROOT / "config" / "grader.toml").read_text("utf-8")
+_PROGRAMS = {"grader-daemon": program, "self-grader": self_grader}
+_COMMAND_NAMES = frozenset(program.list_commands(click.Context(program)) if isinstance(program, click.Group) else ())
+
+_TABLES_OF_KEYS = ("docs/log-events.md", "docs/json.md")
+"""Their tables also explain keys, of which some have the name of a setting or of a rule."""
+
+_each_page = pytest.mark.parametrize("document", [pytest.param(one, id=one.name) for one in PAGES])
 
 
-def test_documents_name_every_command() -> None:
-    from grader_daemon.cli import _COMMANDS
+@_each_page
+def test_commands_and_their_options_exist(document: Page) -> None:
+    assert [fault for command in _commands(document) for fault in _faults(command)] == []
 
-    missing = [name for name in _COMMANDS if f"`grader-daemon {name}" not in _DOCUMENTS]
 
+@pytest.mark.parametrize(
+    ("command", "fault"),
+    [
+        ("grader-daemon lst", "lst"),
+        ("grader-daemon errors sho ID", "sho"),
+        ("grader-daemon list --claims verified", "--claims"),
+        ("grader-daemon report --format pdf", "pdf"),
+        ("python -m tests.benchmarks.nothing", "tests.benchmarks.nothing"),
+        ("python -m tests.benchmarks.backfill --nothing", "--nothing"),
+    ],
+)
+def test_command_that_does_not_exist_is_noticed(command: str, fault: str) -> None:
+    assert any(fault in told for told in _faults(command))
+
+
+@_each_page
+def test_links_lead_somewhere(document: Page) -> None:
+    assert [link for link in document.links if not _leads_somewhere(document, link)] == []
+
+
+@_each_page
+def test_files_of_the_repository_exist(document: Page) -> None:
+    named = [
+        span for span in document.spans if re.fullmatch(r"(tests|grader_daemon|systemd|config|docs)/[\w./-]+", span)
+    ]
+
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+@_each_page
+def test_names_in_code_stand_in_the_code(document: Page) -> None:
+    named = {span for span in document.spans if re.fullmatch(r"_?[a-z][a-z0-9]*(_[a-z0-9]+)+", span)}
+
+    assert sorted(name for name in named if not re.search(rf"\b{name}\b", _CODE)) == []
+
+
+@_each_page
+def test_settings_in_examples_exist(document: Page) -> None:
+    named = {
+        *re.findall(r"\bsettings? `(\w+)`", document.text),
+        *re.findall(r"config (?:un)?set ([a-z]\w*)", document.text),
+        *(name for block in document.blocks("toml") for name in tomllib.loads(re.sub(r"(?m)^# (?=\w+ =)", "", block))),
+    }
+
+    assert sorted(named - Settings.model_fields.keys() - {"alerts"}) == []
+
+
+@_each_page
+def test_log_events_exist(document: Page) -> None:
+    groups = {event.partition(".")[0] for event in EVENTS}
+    named = {span for span in document.spans if re.fullmatch(r"[a-z]+\.[a-z_]+", span)}
+
+    told = {name for name in named if name.partition(".")[0] in groups and not name.endswith((".md", ".py"))}
+    assert sorted(told - EVENTS.keys() - CATALOG.keys()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "explained"),
+    [
+        pytest.param("docs/settings.md", list(Settings.model_fields), id="settings"),
+        pytest.param("docs/log-events.md", list(EVENTS), id="log-events"),
+        pytest.param("docs/sources.md", [reason.value for reason in SkipReason], id="skip-reasons"),
+        pytest.param("docs/grades.md", list(CATALOG), id="rules"),
+    ],
+)
+def test_one_page_explains_each(name: str, explained: list[str]) -> None:
+    others = [one for one in PAGES if one.name not in _TABLES_OF_KEYS]
+    places = {each: [one.name for one in {*others, page(name)} if each in one.explained] for each in explained}
+
+    assert {each: found for each, found in places.items() if found != [name]} == {}
+
+
+def test_one_page_explains_each_command() -> None:
+    headings = page("docs/commands.md").headings
+
+    assert [name for name in _COMMAND_NAMES if headings.count(f"grader-daemon {name}") != 1] == []
+
+
+def test_index_names_every_page() -> None:
+    index = page("docs/README.md")
+    listed = {(index.path.parent / link).resolve() for link in index.links}
+
+    missing = [one.name for one in PAGES if one.name.startswith("docs/") and one != index and one.path not in listed]
     assert missing == []
 
 
-def test_documents_name_every_setting() -> None:
-    assert [name for name in Settings.model_fields if f"`{name}`" not in _DOCUMENTS] == []
+def test_readme_is_short_and_shows_both_pictures() -> None:
+    readme = page("README.md")
 
-
-def test_documents_list_every_rule_in_the_order_of_the_catalog() -> None:
-    grades = _PAGES[_ROOT / "docs" / "grades.md"]
-    listed = re.findall(r"^\| `((?:completion|efficiency|quality|recovery)\.\w+)` \|", grades, re.MULTILINE)
-
-    assert sorted(listed) == sorted(CATALOG)
+    assert len(readme.text.encode()) <= _MOST_BYTES_OF_README
+    assert {"docs/pictures/terminal.svg", "docs/pictures/weekly.png"} <= set(readme.links)
 
 
 def test_rules_in_the_code_are_the_rules_in_the_catalog() -> None:
     grading = "\n".join(
-        text for path, text in _SOURCES.items() if "grading" in path.parts and path.name != "catalog.py"
+        path.read_text("utf-8")
+        for path in (ROOT / "grader_daemon" / "grading").rglob("*.py")
+        if path.name != "catalog.py"
     )
 
     used = set(re.findall(r'"((?:completion|efficiency|quality|recovery)\.\w+)"', grading))
 
     assert used == set(CATALOG)
-
-
-def test_documents_name_every_skip_reason() -> None:
-    assert [reason.value for reason in SkipReason if f"`{reason.value}`" not in _DOCUMENTS] == []
 
 
 def test_sample_configuration_shows_every_setting_with_its_default() -> None:
@@ -67,30 +157,97 @@ def test_sample_configuration_shows_every_setting_with_its_default() -> None:
         assert f"# {field.description}\n# {name} = " in _SAMPLE_CONFIG
 
 
+def test_ci_runs_the_test_command_of_the_documents() -> None:
+    commands = [line for line in (ROOT / ".ci" / "run").read_text("utf-8").splitlines() if "-m tests" in line]
+
+    assert len(commands) == 1
+    assert f"{commands[0]}\n" in page("CONTRIBUTING.md").blocks("sh")
+
+
+def test_changelog_has_a_place_for_what_comes_next() -> None:
+    assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def _commands(document: Page) -> Iterator[str]:
+    """Yield what a reader may type: the lines of shell blocks, what stands behind a prompt, and spans of code."""
+    lines = [line for block in document.blocks("sh") for line in block.splitlines()]
+    lines += [line[2:] for block in document.blocks("console") for line in block.splitlines() if line.startswith("$ ")]
+    for line in lines:
+        for part in re.split(r";|&&|\|\|?|\s#", line):
+            yield part.strip()
+    for span in document.spans:
+        yield f"grader-daemon {span}" if span.partition(" ")[0] in _COMMAND_NAMES else span
+
+
+def _faults(command: str) -> Iterable[str]:
+    """Return what is wrong with a command; nothing where it is none of ours."""
+    called, *arguments = re.sub(r"[\[\]…'\"()$]", " ", command).split() or [""]
+    name = called.rpartition("/")[2]
+    if name in _PROGRAMS:
+        return _faults_of_call(_PROGRAMS[name], arguments, told=command)
+    if name.startswith("python") and arguments[:1] == ["-m"] and arguments[1].partition(".")[0] == "tests":
+        return _faults_of_module(arguments[1].removesuffix("."), arguments[2:], told=command)
+    return ()
+
+
+def _faults_of_call(command: click.Command, arguments: list[str], *, told: str) -> Iterator[str]:
+    context = click.Context(command)
+    known = _options(command)
+    waiting: click.Parameter | None = None
+    for argument in arguments:
+        if argument.startswith("-") and argument != "-":
+            name, _, value = argument.partition("=")
+            waiting = known.get(name)
+            if waiting is None and name not in {"-h", "--help"}:
+                yield f"no option {name}: {told}"
+            if value:
+                yield from _faults_of_value(waiting, value, told=told)
+            continue
+        if waiting is not None and not getattr(waiting, "is_flag", False):
+            yield from _faults_of_value(waiting, argument, told=told)
+        elif isinstance(command, click.Group) and not argument.isupper():
+            found = command.get_command(context, argument)
+            if found is None:
+                yield f"no command {argument}: {told}"
+                return
+            command, known = found, known | _options(found)
+        waiting = None
+
+
+def _options(command: click.Command) -> dict[str, click.Parameter]:
+    """Return the options of a command by their names, for a group also those of what it does without a command."""
+    own = {name: option for option in command.params for name in (*option.opts, *option.secondary_opts)}
+    usual = command.get_command(click.Context(command), "list") if isinstance(command, click.Group) else None
+    return own if usual is None or command is program else own | _options(usual)
+
+
+def _faults_of_value(option: click.Parameter | None, value: str, *, told: str) -> Iterator[str]:
+    if option is not None and isinstance(option.type, click.Choice) and not value.isupper():
+        for one in value.split("|"):
+            if one not in option.type.choices:
+                yield f"{one} is no choice of {option.name}: {told}"
+
+
+def _faults_of_module(module: str, arguments: list[str], *, told: str) -> Iterator[str]:
+    spec = find_spec(module) if (ROOT / module.replace(".", "/")).with_suffix(".py").exists() else None
+    if module == "tests" or (spec is None and (ROOT / module.replace(".", "/")).is_dir()):
+        return
+    if spec is None or spec.origin is None:
+        yield f"no module {module}: {told}"
+        return
+    source = Path(spec.origin).read_text("utf-8")
+    yield from (f"no option {one}: {told}" for one in arguments if one.startswith("--") and f'"{one}"' not in source)
+
+
+def _leads_somewhere(document: Page, link: str) -> bool:
+    path, _, anchor = link.partition("#")
+    target = (document.path.parent / path).resolve() if path else document.path
+    if not anchor or target.suffix != ".md":
+        return target.exists()
+    return any(one.path == target and anchor in one.anchors for one in PAGES)
+
+
 def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return str(value) if isinstance(value, Path) else value
-
-
-def test_ci_runs_the_test_command_of_the_documents() -> None:
-    commands = [line for line in (_ROOT / ".ci" / "run").read_text("utf-8").splitlines() if "-m tests" in line]
-
-    assert len(commands) == 1
-    assert f"```sh\n{commands[0]}\n```" in _DOCUMENTS
-
-
-@pytest.mark.parametrize(
-    ("page", "link"),
-    [
-        pytest.param(path, link, id=f"{path.relative_to(_ROOT)}-{link}")
-        for path, text in _PAGES.items()
-        for link in re.findall(r"\]\(((?!https?:)[^)#]+)\)", text)
-    ],
-)
-def test_links_of_the_documents_lead_somewhere(page: Path, link: str) -> None:
-    assert (page.parent / link).exists()
-
-
-def test_changelog_has_a_place_for_what_comes_next() -> None:
-    assert "## Unreleased" in (_ROOT / "CHANGELOG.md").read_text("utf-8")

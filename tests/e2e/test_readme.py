@@ -1,0 +1,60 @@
+"""The README's commands work, and its pictures show what is printed: ``python -m tests.pictures`` renews them."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.documents import page
+from tests.pictures import TERMINAL, WEEKLY, SampleHome, digest, kept_digest, words
+
+_DAILY = [name for name in page("README.md").explained if name.startswith("grader-daemon")]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> SampleHome:
+    return SampleHome(tmp_path_factory.mktemp("home"))
+
+
+def test_picture_of_the_terminal_is_fresh(home: SampleHome) -> None:
+    assert words(TERMINAL.read_text("utf-8")) == words(home.terminal())
+
+
+def test_picture_of_the_weekly_page_is_fresh(home: SampleHome) -> None:
+    assert kept_digest(WEEKLY.read_bytes()) == digest(home.weekly_page())
+
+
+@pytest.mark.parametrize("picture", [TERMINAL, WEEKLY], ids=lambda path: Path(path).name)
+def test_picture_is_small_and_asks_nobody_for_anything(picture: Path) -> None:
+    content = picture.read_bytes()
+
+    assert len(content) <= 150_000
+    assert b"url(http" not in content
+
+
+def test_readme_has_ten_commands_for_every_day() -> None:
+    assert len(_DAILY) == 10
+
+
+@pytest.fixture(scope="module")
+def session_id(home: SampleHome) -> str:
+    return home.run("list", "-n", "1", "-o", "csv").splitlines()[1].split(",")[1]
+
+
+@pytest.mark.parametrize("command", _DAILY)
+def test_daily_command_ends_well(home: SampleHome, session_id: str, command: str) -> None:
+    assert home.run(*shlex.split(command.replace("ID", session_id))[1:])
+
+
+def test_sessions_of_hermes_are_graded_once_its_home_is_set(tmp_path: Path) -> None:
+    [command] = [line for block in page("README.md").blocks("sh") for line in block.splitlines() if "~/.hermes" in line]
+    home = SampleHome(tmp_path, agent=".hermes")
+    without = home.run("list", "-o", "ndjson")
+
+    home.run(*shlex.split(command.replace("~", str(tmp_path)))[1:])
+    home.run("run", "--once")
+
+    assert not without
+    assert home.run("list", "-o", "ndjson")
