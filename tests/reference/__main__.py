@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.reference.pages import ROOT, written
+from tests.reference.pages import ROOT, leftover, written
 
 
 def main() -> None:
@@ -14,6 +14,9 @@ def main() -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
             sys.stdout.write(f"{path.relative_to(ROOT)} is written.\n")
+    for path in leftover():
+        path.unlink()
+        sys.stdout.write(f"{path.relative_to(ROOT)} is removed.\n")
 
 
 if __name__ == "__main__":

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.reference import commands, log_events, settings
+from tests.reference import commands, log_events, schemas, settings
 from tests.reference.blocks import renewed
 
 ROOT = Path(__file__).parent.parent.parent
 _DOCS = ROOT / "docs"
+SCHEMAS = _DOCS / "schemas"
 
 _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "commands.md": {"overview": commands.overview, "details": commands.details},
+    "json.md": {"documents": schemas.documents_list, "types": schemas.types_list},
     "log-events.md": {"events": log_events.events_table, "keys": log_events.keys_table},
     "settings.md": {"settings": settings.settings_table},
 }
@@ -20,7 +23,17 @@ _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
 
 def written() -> dict[Path, str]:
     """Return what each file should hold."""
-    return {
+    pages = {
         _DOCS / name: renewed((_DOCS / name).read_text("utf-8"), {block: make() for block, make in blocks.items()})
         for name, blocks in _BLOCKS.items()
     }
+    files = {
+        SCHEMAS / f"{document.name}.json": json.dumps(schemas.schema_of(document), indent=1, ensure_ascii=False) + "\n"
+        for document in schemas.DOCUMENTS
+    }
+    return {**pages, **files}
+
+
+def leftover() -> list[Path]:
+    """Return the schemas of documents that are none any more."""
+    return sorted(set(SCHEMAS.glob("*.json")) - written().keys())

@@ -1,0 +1,118 @@
+"""What commands print with ``--json`` is what docs/schemas says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import demo_home
+from tests.reference.pages import SCHEMAS
+from tests.reference.schemas import DOCUMENTS
+from tests.reference.validation import misfits
+from tests.unit.cli.conftest import Run
+
+PRINTED = {
+    "grade": ["grade", "--json", ".timmy/sessions"],
+    "files": ["regrade", "--all", "--json"],
+    "files-to-grade": ["backfill", "--dry-run", "--json"],
+    "regrade-diff": ["regrade", "--diff", "--json"],
+    "forget": ["forget", "--json", ".timmy/sessions/session_broken.json"],
+    "status": ["status", "--json"],
+    "doctor": ["doctor", "--repair", "--json"],
+    "backup": ["backup", "copy.bak", "--json"],
+    "restore": ["restore", "copy.bak", "--json"],
+    "list": ["list", "--json"],
+    "grade-line": ["export", "-o", "ndjson", "--search", "deploy"],
+    "show": ["show", "demo_01", "--json"],
+    "transcript": ["show", "demo_01", "--transcript", "--json"],
+    "why": ["why", "demo_01", "--json"],
+    "label": ["label", "demo_05", "--completed", "no", "--json"],
+    "label-undo": ["label", "demo_03", "--undo", "--json"],
+    "label-list": ["label", "--list", "--json"],
+    "label-file": ["label", "--csv", "labels.csv", "--json"],
+    "summary": ["summary", "--json"],
+    "patterns": ["patterns", "-d", "30", "--json"],
+    "errors-list": ["errors", "list", "--json"],
+    "errors-show": ["errors", "show", "ISSUE", "--json"],
+    "report": ["report", "--json"],
+    "alerts-list": ["alerts", "--json"],
+    "alerts-show": ["alerts", "show", "1", "--json"],
+    "alerts-ack": ["alerts", "ack", "1", "--json"],
+    "alerts-silence": ["alerts", "silence", "1", "--json"],
+    "alerts-silences": ["alerts", "silences", "--json"],
+    "alerts-test": ["alerts", "test", "--json"],
+    "calibrate": ["calibrate", "--dry-run", "--json"],
+    "calibration-show": ["calibration", "show", "--json"],
+    "config-show": ["config", "show", "--json"],
+    "config-path": ["config", "path", "--json"],
+    "config-check": ["config", "check", "--json"],
+    "config-set": ["config", "set", "quiet_seconds", "3", "--json"],
+}
+"""How each document comes to be printed."""
+
+NOT_HERE = {
+    "alert-told": "no command prints it: tests/unit/jobs/test_degradation.py",
+    "calibration-train": "it takes fifty labelled sessions: tests/e2e/test_calibration.py",
+    "service-install": "it takes systemd: tests/e2e/service",
+    "service-status": "it takes systemd: tests/e2e/service",
+    "service-uninstall": "it takes systemd: tests/e2e/service",
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    demo_home.make(folder)
+    return folder
+
+
+def test_every_document_is_tried() -> None:
+    assert {*PRINTED, *NOT_HERE} == {document.name for document in DOCUMENTS}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_document_is_as_its_schema_says(name: str, made: Path, home: Path, run: Run) -> None:
+    shutil.copytree(made, home, dirs_exist_ok=True)
+    (home / "labels.csv").write_text("session_id,task_completed\ndemo_07,no\n")
+    arguments = PRINTED[name]
+    if name == "restore":
+        run(home, "backup", "copy.bak")
+    if "ISSUE" in arguments:
+        issues = json.loads(run(home, "errors", "list", "-d", "30", "--json").stdout)["issues"]
+        arguments = [issues[0]["fingerprint"] if each == "ISSUE" else each for each in arguments]
+
+    ended = run(home, *arguments)
+
+    documents: list[Any] = [json.loads(line) for line in _documents(ended.stdout, is_lines=name == "grade-line")]
+    schema = json.loads((SCHEMAS / f"{name}.json").read_text("utf-8"))
+    assert documents, ended.stderr
+    assert [place for each in documents for place in misfits(each, schema, root=schema)] == []
+
+
+def _documents(printed: str, *, is_lines: bool) -> list[str]:
+    return printed.splitlines() if is_lines else [printed]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        pytest.param({"path": "a", "exists": True, "schema_version": 1}, [], id="as-it-is-said"),
+        pytest.param({"path": "a", "schema_version": 1}, [".exists is missing"], id="a-key-is-missing"),
+        pytest.param({"path": 1, "exists": True, "schema_version": 1}, [".path: 1 is no string"], id="another-type"),
+        pytest.param(
+            {"path": "a", "exists": 1, "schema_version": 1}, [".exists: 1 is no boolean"], id="one-is-not-true"
+        ),
+        pytest.param({"path": "a", "exists": True, "schema_version": 2}, [".schema_version: 2"], id="another-constant"),
+        pytest.param(
+            {"path": "a", "exists": True, "schema_version": 1, "new": 1}, [".new is not in the schema"], id="a-new-key"
+        ),
+    ],
+)
+def test_what_a_schema_does_not_say_is_found(value: Any, found: list[str]) -> None:
+    schema = json.loads((SCHEMAS / "config-path.json").read_text("utf-8"))
+
+    assert list(misfits(value, schema, root=schema)) == found
