@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from grader_daemon.domain.text import clean
-from grader_daemon.redaction import Redactor
+from grader_daemon.redaction import MARGIN, Redactor
 
 _EXCERPT_CHARACTERS = 160
-_MARGIN = 4
-"""So many times what is shown is redacted: a secret must not be cut in two before it is known as one."""
 
 
 def excerpt(text: str, redactor: Redactor) -> str:
@@ -28,10 +26,10 @@ def _one_line(text: str) -> str:
 def passage(text: str, redactor: Redactor, *, characters: int, lines: int) -> tuple[str, ...]:
     """Give the beginning of a text in its own lines, those that are empty left out; "…" stands for the rest."""
     text = text.strip()
-    whole = redactor.redact(text[: _MARGIN * characters])
+    whole = redactor.redact_beginning(text, characters + 1)
     given = [clean(_plain_spaces(line.rstrip().expandtabs(4))) for line in whole[:characters].splitlines()]
     shown = [line for line in given if line.strip()]
-    was_cut = len(whole) > characters or len(text) > _MARGIN * characters or len(shown) > lines
+    was_cut = len(whole) > characters or len(text) > characters + 1 + MARGIN or len(shown) > lines
     return (*shown[:lines], "…") if was_cut else tuple(shown)
 
 

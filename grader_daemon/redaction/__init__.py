@@ -1,7 +1,7 @@
 """Secrets out of text before anything is stored, logged, exported or shown.
 
 Agents write keys down in requests, arguments and answers. Two things give a secret away: a form that nothing else has
-(`forms`), and what it is called or used for (`names`, `options`, `spoken`). What neither tells stays: a word without a
+(`forms`), and what it is called or used for (`names`, `options`). What neither tells stays: a word without a
 name in front of it, digits alone, a hash, a name in a language whose word for it is not known here. All look at text
 without the escapes in it (`encoded`).
 """
@@ -11,18 +11,16 @@ import hashlib
 from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.rules import RedactionRules
 from grader_daemon.domain.text import clean
-from grader_daemon.redaction.addresses import ADDRESSES
-from grader_daemon.redaction.forms import FORMS
+from grader_daemon.redaction.finders import MARK
+from grader_daemon.redaction.forms import ADDRESSES, FORMS
 from grader_daemon.redaction.names import NAMES
 from grader_daemon.redaction.options import OPTIONS
-from grader_daemon.redaction.redactor import Redactor
-from grader_daemon.redaction.spans import MARK
-from grader_daemon.redaction.spoken import SPOKEN
+from grader_daemon.redaction.redactor import MARGIN, Redactor
 
 _DIGITS = 12
 
-SECRETS = Redactor([*FORMS, *NAMES, *OPTIONS, *SPOKEN])
-SECRETS_AND_ADDRESSES = Redactor([*FORMS, *NAMES, *OPTIONS, *SPOKEN, *ADDRESSES])
+SECRETS = Redactor([*FORMS, *NAMES, *OPTIONS])
+SECRETS_AND_ADDRESSES = Redactor([*FORMS, *NAMES, *OPTIONS, *ADDRESSES])
 
 
 def redactor_of(rules: RedactionRules) -> Redactor:
@@ -43,4 +41,4 @@ def public_id(session_id: str) -> str:
     return f"{shown[: LONGEST_NAME - _DIGITS - 1]}-{digest}"
 
 
-__all__ = ["MARK", "SECRETS", "SECRETS_AND_ADDRESSES", "Redactor", "public_id", "redactor_of"]
+__all__ = ["MARGIN", "MARK", "SECRETS", "SECRETS_AND_ADDRESSES", "Redactor", "public_id", "redactor_of"]

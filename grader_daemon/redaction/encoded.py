@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from html import unescape
 from urllib.parse import unquote
 
-from grader_daemon.redaction.spans import Span
+from grader_daemon.redaction.finders import Span
 
 _SIGNS = ("\\", "%", "\x1b", "&", "'\"'\"'")
 """One of these stands in every text in which something is encoded."""

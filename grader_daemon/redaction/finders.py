@@ -6,9 +6,14 @@ A look must cost a bounded number of steps, or end behind what it has read: then
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from grader_daemon.redaction.spans import Span
+MARK = "[redacted]"
+
+Span = tuple[int, int]
+"""First character of a secret, and the one after its last."""
+
 
 _LONG_WORD = 20
 _REACH = 160
@@ -58,3 +63,14 @@ class Before(NamedTuple):
             return None
         found = self.before.search(text, max(0, position - _REACH), position)
         return found.span(found.lastindex or 0) if found else None
+
+
+def covered(text: str, spans: Iterable[Span]) -> str:
+    """Return `text` with one mark for each of `spans`, and for those that overlap or touch."""
+    pieces: list[str] = []
+    shown = covered = 0
+    for start, end in sorted(spans):
+        if start > covered or not pieces:
+            pieces += (text[shown:start], MARK)
+        covered = shown = max(covered, end)
+    return "".join((*pieces, text[shown:]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from grader_daemon.redaction.finders import LONG_WORD, Before, Finder, Form
+from grader_daemon.redaction.finders import LONG_WORD, Before, Finder, Form, Span
 
 _NO_NAME = r"(?![a-z_~-]++(?!\w)|(?!A[BCKS][IC]A)[A-Z_~-]++(?!\w))"
 """Most long words are names of things in code."""
@@ -132,3 +132,24 @@ FORMS: tuple[Finder, ...] = (
     Form(b"cookie", re.compile(_COOKIES, re.IGNORECASE)),
     Form(b"bearer", re.compile(_BEARER)),
 )
+
+
+_LONGEST_LOCAL_PART = 64
+_LOCAL_PART = re.compile(r"[\w.%+'-]{1,64}\Z")
+_HOST = re.compile(r"@(?:[\w-]{1,63}\.){1,8}[\w-]{2,63}")
+
+
+class _AddressFinder:
+    """Looks to both sides of an "@"."""
+
+    sign = b"@"
+
+    def look(self, text: str, position: int) -> Span | None:
+        """See `Finder.look`."""
+        host = _HOST.match(text, position)
+        name = host and _LOCAL_PART.search(text, max(0, position - _LONGEST_LOCAL_PART), position)
+        return (name.start(), host.end()) if host and name else None
+
+
+ADDRESSES: tuple[Finder, ...] = (_AddressFinder(),)
+"""E-mail addresses, for those who ask for them to be redacted."""

@@ -1,4 +1,4 @@
-"""Secrets that only their name gives away: settings, headers, options, fields, what a sentence calls a password.
+"""Secrets that only their name gives away: settings, headers, options, fields, sentences.
 
 First the name, then what joins it to a value, then the value (`values`).
 """
@@ -8,15 +8,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from grader_daemon.redaction.finders import Finder
-from grader_daemon.redaction.spans import Span
+from grader_daemon.redaction.finders import Before, Finder, Form, Span
 from grader_daemon.redaction.values import (
+    ODD,
     OF_HEADERS,
     OF_PASSWORDS,
     OF_SHORT_NAMES,
     OF_TOKENS,
     OF_UNKNOWN_KEYS,
     QUOTE,
+    SENTENCE,
     Values,
 )
 
@@ -125,6 +126,23 @@ def _name(sign: str, pattern: str, values: Values) -> _Name:
     return _Name(_sign(sign), re.compile(pattern, re.IGNORECASE), values)
 
 
+# -- in sentences -----------------------------------------------------------------------------------------------------
+
+_IS = r"(?:\s{1,3}(?:is|are|ist|sind|lautet|lauten)\b|\s{0,3}[:=])"
+_CREDENTIALS = (
+    rf"(?:cred(?:ential)?s?|log-?in(?: data)?|zugangsdaten){_IS}:?\s{{0,3}}{QUOTE}?[\w.@-]{{1,40}}\s{{0,3}}[/:|]"
+    rf"\s{{0,3}}{QUOTE}?{ODD}"
+)
+_CODE = (
+    r"(?:(?<=verification)|(?<=security)|(?<=confirmation)|(?<=recovery)|(?<=login)|(?<=one-time)|(?<=access)"
+    rf"|(?<=2fa)|(?<=sms)|(?<=auth)) codes?{_IS}:?\s{{0,3}}(\d{{4,8}}|[A-Z\d]{{4,6}}-[A-Z\d]{{4,6}})(?!\w)"
+)
+_PIN = rf"(?:(?<!\w)|(?<=[a-z]-))PIN(?:[ -]?[Cc]ode)?{_IS}\s{{0,3}}{QUOTE}?(\d{{4,8}})(?!\w|[.]\d)"
+_PHRASE_WORDS = r"(?:[a-z]{3,12}[ ,-]{1,2}){3,23}[a-z]{3,12}(?![\w ])"
+_PHRASE = rf"phrase(?:s|_\w{{1,20}})?{QUOTE}?{_IS}\s{{0,3}}{QUOTE}?(?!{SENTENCE})({_PHRASE_WORDS})"
+_SEED = rf"mnemonic(?:\s\w{{1,12}}){{0,3}}?{QUOTE}?{_IS}?\s{{0,3}}{QUOTE}?((?:[a-z]{{3,8}} ){{11,23}}[a-z]{{3,8}})"
+_USED_AS = re.compile(rf"(?:\A|[\s\"'`(]){ODD} al?s (?:[a-z']{{1,12}} ){{0,3}}\Z")
+
 NAMES: tuple[Finder, ...] = (
     _name("pass", _WORDS + _REST, OF_PASSWORDS),
     _name("pw", rf"(?:pwd|(?<![a-z])pw|(?<=[_-])pw)(?![a-z]|=/|: /){_REST}", OF_PASSWORDS),
@@ -147,4 +165,11 @@ NAMES: tuple[Finder, ...] = (
     *(_name(word, rf"{word}(?P<rest>)", OF_PASSWORDS) for word in ("密码", "密碼", "パスワード", "비밀번호")),
     _name("clave", r"(?<!\w)clave(?P<rest>)", OF_SHORT_NAMES),
     _name("lé", r"(?<=c)lés? (?:d['’])?(?:api|acc[èe]s|secr[èe]te|priv[ée]e)(?P<rest>)", OF_TOKENS),
+    *(Form(sign, re.compile(_CREDENTIALS, re.IGNORECASE)) for sign in (b"cred", b"login", b"zugangsdaten")),
+    Form(b" code", re.compile(_CODE, re.IGNORECASE)),
+    Form(b"pin", re.compile(_PIN)),
+    Form(b"phrase", re.compile(_PHRASE, re.IGNORECASE)),
+    Form(b"mnemonic", re.compile(_SEED, re.IGNORECASE)),
+    Before(b"pass", re.compile(r"(?<= )pass(?:wor[dt]|phrase|code)\b", re.IGNORECASE), _USED_AS),
+    Before(b"kennwort", re.compile(r"(?<= )kennwort", re.IGNORECASE), _USED_AS),
 )

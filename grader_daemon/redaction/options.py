@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from grader_daemon.redaction.finders import Before, Finder, Form
-from grader_daemon.redaction.spans import Span
+from grader_daemon.redaction.finders import Before, Finder, Form, Span
 from grader_daemon.redaction.values import ODD
 
 _REACH = 200

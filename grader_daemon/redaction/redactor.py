@@ -11,11 +11,10 @@ from functools import lru_cache
 from typing import AnyStr
 
 from grader_daemon.redaction.encoded import decoded, in_source, is_in_doubt
-from grader_daemon.redaction.finders import LONG_WORD, Finder
-from grader_daemon.redaction.spans import Span, covered
+from grader_daemon.redaction.finders import LONG_WORD, Finder, Span, covered
 
 _NAMES = 1024
-_MARGIN = 512
+MARGIN = 512
 """Characters behind a cut that may have to be read to know what stands before it as a secret."""
 
 _IN_WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-~")
@@ -44,9 +43,9 @@ class Redactor:
 
     def redact_beginning(self, text: str, characters: int) -> str:
         """Return the first `characters` of what `redact` gives; a little more than them is read."""
-        if len(text) <= characters + _MARGIN:
+        if len(text) <= characters + MARGIN:
             return self.redact_name(text)[:characters]
-        return self.redact(text[: characters + _MARGIN])[:-_MARGIN][:characters]
+        return self.redact(text[: characters + MARGIN])[:-MARGIN][:characters]
 
     def _secrets(self, text: str) -> list[Span]:
         image = text.encode("latin-1", "replace")  # one byte for each character, so places are the same

@@ -13,7 +13,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from grader_daemon.redaction.spans import Span
+from grader_daemon.redaction.finders import Span
 
 QUOTE = r"(?:\\{0,7}[\"'`]|&quot;|&\#3[49];|%2[27]|\\{1,4}u002[27])"
 
