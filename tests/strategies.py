@@ -24,8 +24,7 @@ from grader_daemon.domain.analysis import (
 )
 from grader_daemon.domain.calibration import Calibration, Evidence
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
-from grader_daemon.domain.completion_model import CompletionModel
-from grader_daemon.domain.features import MARKS
+from grader_daemon.domain.completion_model import MARKS, CompletionModel
 from grader_daemon.domain.feedback import FeedbackSource, Label
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.identity import Identity

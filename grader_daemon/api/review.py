@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from grader_daemon.analysis.user_messages.persons import written_by_person
+from grader_daemon.analysis.user_messages.requests import written_by_person
 from grader_daemon.api.excerpts import excerpt, passage
 from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.feedback import Sampling

@@ -12,6 +12,9 @@ import msgspec
 CUT_OFF: Final = "cut_off"
 """The feature, 1 or 0, of sessions that were stopped: no weight is needed to tell that they are not completed."""
 
+MARKS: Final = 768
+"""So many features at the end are marks, each 0 or 1; those before them are measures."""
+
 AT_ITS_WORD: Final = (0.4, 0.6)
 """The probabilities at which two in five, and three in five, sessions are completed, if it is right."""
 

@@ -15,9 +15,7 @@ from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session
 from grader_daemon.domain.verdict import CompletionPolicy, Decision, VerdictBy, redecided_version
 from grader_daemon.grading.completion import RuleClassifier
-from grader_daemon.grading.efficiency import grade_efficiency
-from grader_daemon.grading.quality import grade_quality
-from grader_daemon.grading.recovery import grade_recovery
+from grader_daemon.grading.scores import grade_efficiency, grade_quality, grade_recovery
 
 _BY_MODEL = Reason("task_completed", "completion.model", None)
 

@@ -1,4 +1,4 @@
-"""A claim as it was said, and the verbs that claim something."""
+"""A claim as it was said, the verbs that claim something, and the tools that do what they say."""
 
 from __future__ import annotations
 
@@ -40,6 +40,30 @@ STATE_VERBS: Final = FIXING_VERBS | {
     "published",
 }
 """Verbs of which "is done" tells what was done; of the others it tells what is done as a rule."""
+_PLAIN_VERBS: Final = frozenset({"processed", "submitted", "placed", "initiated", "issued", "approved"})
+_ACTIONS: Final = frozenset(
+    {"return", "refund", "exchange", "cancellation", "payment", "booking", "reservation", "transfer", "upgrade"}
+)
+_SYNONYMS: Final[dict[str, frozenset[str]]] = {
+    "refund": frozenset({"cancel", "return", "refund"}),
+    "refunded": frozenset({"cancel", "return", "refund"}),
+    "cancellation": frozenset({"cancel"}),
+    "booking": frozenset({"book", "reserve"}),
+    "reservation": frozenset({"book", "reserve"}),
+    "payment": frozenset({"pay", "payment", "charge"}),
+    "paid": frozenset({"pay", "payment"}),
+    "changed": frozenset({"modify", "update", "set", "edit"}),
+    "updated": frozenset({"modify", "change", "set", "edit"}),
+    "modified": frozenset({"update", "change", "set", "edit"}),
+    "enabled": frozenset({"toggle", "set", "activate"}),
+    "disabled": frozenset({"toggle", "set", "deactivate"}),
+    "restarted": frozenset({"reboot"}),
+    "reinstated": frozenset({"resume"}),
+    "restored": frozenset({"resume", "reset"}),
+}
+_NO_VERBS: Final = frozenset(
+    {"tool", "api", "mcp", "order", "orders", "item", "items", "user", "data", "run", "request"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +88,13 @@ class StatedClaim:
     def is_action(self) -> bool:
         """Is it about something that only a tool can have done?"""
         return bool(self.words) and self.words[0] in ACTING_VERBS
+
+    def is_done_by(self, tool: frozenset[str]) -> bool:
+        """Do the words of a tool's name say what the claim says: its verb, or any action beside a plain verb?"""
+        verb = self.words[0]
+        said = [word for word in self.words if word in _ACTIONS] if verb in _PLAIN_VERBS else [verb]
+        meant = {synonym for word in said for synonym in _SYNONYMS.get(word, ())}
+        for word in tool - _NO_VERBS:
+            if word in meant or any(each.startswith(word.removesuffix("e")) for each in said):
+                return True
+        return False

@@ -8,18 +8,24 @@ is unsupported.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from grader_daemon.analysis.claims.evidence import Evidence, ToolRun, same_file
-from grader_daemon.analysis.claims.read_only_commands import only_looks
+from grader_daemon.analysis.claims.evidence import Evidence, Note, ToolRun, only_looks, same_file
+from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_runs import TestsResult, is_test_run, passed
 from grader_daemon.analysis.tool_calls import Purpose
-from grader_daemon.domain.claims import ClaimKind, Support
+from grader_daemon.domain.claims import Claim, ClaimKind, Support
+from grader_daemon.domain.session import Session
+from grader_daemon.domain.text import clean
+from grader_daemon.redaction import Redactor
+
+LONGEST_SUBJECT = 120
+
 
 Verification = tuple[Support, tuple[int, ...]]
 
@@ -79,30 +85,33 @@ _WRITES_NEXT = re.compile(
 )
 _OPENS_NEXT = re.compile(r"\b(?:open|Path)\([^()]*$")
 _WRITE_MODE = re.compile(r"['\"],\s*(?:mode=)?['\"][wax]|['\"]\)\.w")
-_PLAIN_VERBS: Final = frozenset({"processed", "submitted", "placed", "initiated", "issued", "approved"})
-_ACTIONS: Final = frozenset(
-    {"return", "refund", "exchange", "cancellation", "payment", "booking", "reservation", "transfer", "upgrade"}
-)
-_SYNONYMS: Final[dict[str, frozenset[str]]] = {
-    "refund": frozenset({"cancel", "return", "refund"}),
-    "refunded": frozenset({"cancel", "return", "refund"}),
-    "cancellation": frozenset({"cancel"}),
-    "booking": frozenset({"book", "reserve"}),
-    "reservation": frozenset({"book", "reserve"}),
-    "payment": frozenset({"pay", "payment", "charge"}),
-    "paid": frozenset({"pay", "payment"}),
-    "changed": frozenset({"modify", "update", "set", "edit"}),
-    "updated": frozenset({"modify", "change", "set", "edit"}),
-    "modified": frozenset({"update", "change", "set", "edit"}),
-    "enabled": frozenset({"toggle", "set", "activate"}),
-    "disabled": frozenset({"toggle", "set", "deactivate"}),
-    "restarted": frozenset({"reboot"}),
-    "reinstated": frozenset({"resume"}),
-    "restored": frozenset({"resume", "reset"}),
-}
-_NO_VERBS: Final = frozenset(
-    {"tool", "api", "mcp", "order", "orders", "item", "items", "user", "data", "run", "request"}
-)
+
+
+def verify_claims(
+    session: Session, notes: Sequence[Note], *, final_index: int | None, redactor: Redactor
+) -> tuple[Claim, ...]:
+    """Return the claims of the final answer, in its order, each held against the calls in `notes`.
+
+    Nothing is told from what is absent when earlier messages were replaced by a summary.
+    """
+    stated = find_claims(session.messages[final_index].text) if final_index is not None else ()
+    if not stated or final_index is None:
+        return ()
+    verifier = ClaimVerifier(Evidence(notes, session.messages, is_whole=not session.compacted))
+    verified = [(each, verifier.verify(each)) for each in stated]
+    claims = [
+        Claim(each.kind, verification[0], _shown(each.subject, redactor), final_index, verification[1])
+        for each, verification in verified
+        if verification is not None
+    ]
+    return tuple(dict.fromkeys(claims))
+
+
+def _shown(subject: str | None, redactor: Redactor) -> str | None:
+    """Return what a claim is about as it may be kept: one line without secrets."""
+    if not subject:
+        return None
+    return clean(redactor.redact(subject))[:LONGEST_SUBJECT] or None
 
 
 class ClaimVerifier:
@@ -141,17 +150,20 @@ class ClaimVerifier:
     def _file_written(self, claim: StatedClaim) -> Verification:
         name = basename(claim.subject or "")
         pattern = re.compile(rf"(?<![\w.-]){re.escape(name)}(?!\w)")
-        evidence = self._evidence
-        about = [each for each in evidence.runs if name in each.arguments]
+        about = [each for each in self._evidence.runs if name in each.arguments]
         writes = [each for each in about if _writes(each, name, pattern)]
         done = [each for each in writes if each.worked]
         if done:
             return Support.VERIFIED, _places(done)
-        if not about:
-            return _CONTRADICTED if claim.by_agent and self._never_written(name) else _UNSUPPORTED
-        if not evidence.could_write:
+        if about:
+            return self._left_unwritten(about, writes, pattern)
+        return _CONTRADICTED if claim.by_agent and self._never_written(name) else _UNSUPPORTED
+
+    def _left_unwritten(self, about: list[ToolRun], writes: list[ToolRun], name: re.Pattern[str]) -> Verification:
+        """Verify a file that calls are about, and that none of them wrote as far as is known."""
+        if not self._evidence.could_write:
             return Support.CONTRADICTED, _places(about)
-        if all(each.worked is False for each in about) and (writes or self._is_absent(about[-1], pattern)):
+        if all(each.worked is False for each in about) and (writes or self._is_absent(about[-1], name)):
             return Support.CONTRADICTED, _places(writes or about)
         return _UNSUPPORTED
 
@@ -171,7 +183,7 @@ class ClaimVerifier:
         )
 
     def _tests_passed(self, claim: StatedClaim) -> Verification:
-        """Weigh it by the last run. Who changed nothing and ran nothing may tell of tests that others ran."""
+        """Verify it by the last run. Who changed nothing and ran nothing may tell of tests that others ran."""
         if self._last_test_run is None:
             return _CONTRADICTED if self._has_tried and not self._could_run else _UNSUPPORTED
         index, result = self._last_test_run
@@ -180,7 +192,7 @@ class ClaimVerifier:
         return (Support.VERIFIED, (index,)) if index > self._last_edit else _UNSUPPORTED
 
     def _some_passed(self) -> Verification:
-        """Weigh that some tests pass where the last run was red: another one may have been about these."""
+        """Verify that some tests pass where the last run was red: another one may have been about these."""
         tests = list(self._test_runs_backwards())
         green = [index for index, result in tests if result is TestsResult.PASSED and index > self._last_edit]
         if green:
@@ -189,7 +201,7 @@ class ClaimVerifier:
         return (Support.CONTRADICTED, (tests[0][0],)) if is_all_red else _UNSUPPORTED
 
     def _bug_fixed(self, claim: StatedClaim) -> Verification:
-        """Weigh a fix by the tests after the last edit. Some that fail beside others that pass need not be about it.
+        """Verify a fix by the tests after the last edit. Some that fail beside others that pass need not be about it.
 
         Who changed nothing, and does not name itself, may tell of a fix by others.
         """
@@ -233,23 +245,17 @@ class ClaimVerifier:
         return edits[-1] if edits else -1
 
     def _by_command(self, claim: StatedClaim) -> Verification:
-        """Weigh what is done by a program of its own, or a tool that bears its name."""
+        """Verify what is done by a program of its own, or a tool that bears its name."""
         pattern, words = _PROGRAMS[claim.kind]
-        done = [each for each in self._evidence.runs if _is_called(each, pattern, words)]
-        if claim.kind is ClaimKind.COMMITTED:
-            verb = (claim.command or "").rpartition(" ")[2]
-            done = [each for each in done if not each.command or _is_git(each.command, verb)]
-        if claim.kind is ClaimKind.INSTALLED and claim.subject:
-            done = [each for each in done if claim.subject.lower() in each.arguments.lower()]
+        done = [each for each in self._evidence.runs if _is_called(each, pattern, words) and _is_the_one(each, claim)]
         if not done:
             is_own = claim.by_agent or self._has_tried
             return _CONTRADICTED if is_own and not self._could_run else _UNSUPPORTED
         verification = self._attempted(done)
-        if verification[0] is Support.CONTRADICTED and any(
-            _is_handed_on(each.command, pattern) for each in self._evidence.runs
-        ):
-            return _UNSUPPORTED
-        return verification
+        if verification[0] is not Support.CONTRADICTED:
+            return verification
+        may_be_done = any(_is_handed_on(each.command, pattern) for each in self._evidence.runs)
+        return _UNSUPPORTED if may_be_done else verification
 
     def _sent(self, claim: StatedClaim) -> Verification | None:
         sending = [each for each in self._evidence.runs if not _SENDING.isdisjoint(each.words) or _sends(each.command)]
@@ -260,7 +266,7 @@ class ClaimVerifier:
         return _UNSUPPORTED if self._evidence.could_act else _CONTRADICTED
 
     def _ran(self, command: str, *, well: bool) -> Verification:
-        """Weigh that a command was run, or also that it worked when it was run last."""
+        """Verify that a command was run, or also that it worked when it was run last."""
         program = command.split(maxsplit=1)[0]
         named = basename(program) if well else program
         ran = [
@@ -273,10 +279,10 @@ class ClaimVerifier:
         return Support.CONTRADICTED, _places(ran[-1:])
 
     def _acted(self, claim: StatedClaim) -> Verification | None:
-        """Weigh an action of a tool that is made for it; a shell can do anything under any name."""
+        """Verify an action of a tool that is made for it; a shell can do anything under any name."""
         if self._evidence.has_shell:
             return None
-        acted = [each for each in self._evidence.runs if not each.changes_nothing and _does(each, claim.words)]
+        acted = [each for each in self._evidence.runs if not each.changes_nothing and claim.is_done_by(each.words)]
         if not acted:
             is_made_up = claim.by_agent and claim.is_action and self._evidence.runs and not self._evidence.could_act
             return _CONTRADICTED if is_made_up else None
@@ -285,7 +291,7 @@ class ClaimVerifier:
         return self._attempted(acted)
 
     def _attempted(self, runs: list[ToolRun]) -> Verification:
-        """Weigh what was tried: it was done if one run worked, and was not if each one failed."""
+        """Verify what was tried: it was done if one run worked, and was not if each one failed."""
         done = [each for each in runs if self._worked(each)]
         if done:
             return Support.VERIFIED, _places(done)
@@ -336,21 +342,20 @@ def _is_called(each: ToolRun, pattern: re.Pattern[str], words: frozenset[str]) -
     return not _is_handed_on(each.command, pattern)
 
 
+def _is_the_one(each: ToolRun, claim: StatedClaim) -> bool:
+    """Is it this commit or push, the installation of this package?"""
+    match claim.kind:
+        case ClaimKind.COMMITTED:
+            return not each.command or _is_git(each.command, (claim.command or "").rpartition(" ")[2])
+        case ClaimKind.INSTALLED:
+            return (claim.subject or "").lower() in each.arguments.lower()
+        case _:
+            return True
+
+
 def _is_handed_on(command: str, pattern: re.Pattern[str]) -> bool:
     """Does it stand in what is only written to somewhere, as to a console, where it may be run or not?"""
     return pattern.search(command) is not None and pattern.search(_SPOKEN.sub("", command)) is None
-
-
-def _does(each: ToolRun, words: tuple[str, ...]) -> bool:
-    """Does the tool's name say what the claim says? By its verb; of a plain verb ("processed"), by any of its words."""
-    said = words[:1]
-    if words[0] in _PLAIN_VERBS:
-        said = tuple(word for word in words if word in _ACTIONS)
-    meant = {synonym for word in said for synonym in _SYNONYMS.get(word, ())}
-    for word in each.words - _NO_VERBS:
-        if word in meant or any(verb.startswith(word.removesuffix("e")) for verb in said):
-            return True
-    return False
 
 
 def _places(runs: list[ToolRun]) -> tuple[int, ...]:

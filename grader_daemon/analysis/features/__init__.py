@@ -14,7 +14,6 @@ from grader_daemon.analysis.features import (
     conversation,
     ending,
     errors,
-    evidence,
     grounding,
     hashed_words,
     repetition,
@@ -31,7 +30,7 @@ __all__ = ["DIRECTIONS", "FEATURES", "FEATURES_VERSION", "HIGHEST_VALUES", "WORD
 FEATURES_VERSION: Final = 2
 """Raised by one whenever a feature comes, goes or changes its meaning."""
 
-_GROUPS: Final = (ending, errors, repetition, activity, grounding, answer_style, conversation, evidence, hashed_words)
+_GROUPS: Final = (ending, errors, repetition, activity, grounding, answer_style, conversation, hashed_words)
 _MEASURES: Final = tuple(group.measure for group in _GROUPS)
 _ALL: Final = tuple(feature for group in _GROUPS for feature in group.FEATURES)
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from grader_daemon.analysis.features.feature import Feature, log
+from grader_daemon.analysis.features.feature import Feature, log, share
 from grader_daemon.analysis.features.session_window import RecentCall, SessionWindow
-from grader_daemon.analysis.features.words import share
 from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.phrases import holds_any
 

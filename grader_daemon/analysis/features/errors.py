@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
-from grader_daemon.analysis.features.feature import Feature, log
+from grader_daemon.analysis.features.feature import Feature, log, share
 from grader_daemon.analysis.features.session_window import RecentResult, SessionWindow
-from grader_daemon.analysis.features.words import share
 from grader_daemon.domain.analysis import FailureKind, Outcome, errors_of
 from grader_daemon.domain.phrases import holds_any
 

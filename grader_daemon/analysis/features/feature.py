@@ -1,4 +1,4 @@
-"""What one feature is."""
+"""What one feature is, and how it is measured."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ class Feature:
 def log(count: int) -> float:
     """Return the logarithm of one more than a count, 0 to `HIGHEST`, to a thousandth."""
     return _LOGARITHMS[count] if count < _TABLED else round(min(log1p(count), HIGHEST), 3)
+
+
+def share(part: int, whole: int) -> float:
+    """Return a part of a whole, 0 of nothing, to a thousandth."""
+    return part * 1000 // whole / 1000 if whole else 0.0
 
 
 _TABLED: Final = 4_096

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Final
 
-from grader_daemon.analysis.features.feature import Feature
+from grader_daemon.analysis.features.feature import Feature, share
 from grader_daemon.analysis.features.session_window import SessionWindow
-from grader_daemon.analysis.features.words import share
 
 FEATURES: Final = (
     Feature("repeats", "Share of the last calls, results and texts that had been seen before.", -1),

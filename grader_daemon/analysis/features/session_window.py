@@ -1,7 +1,8 @@
 """What the features look at: the request, the last messages of each kind, and how many there were.
 
 `RecentMessages` notes messages as the analyzer passes them and forgets all but the last ones, so that a session of any
-length costs the same. `SessionWindow` is what they come to: each text is read once here, and only at its ends.
+length costs the same. `SessionWindow` is what they come to: each text is read once here, and only at its ends, as
+bytes: translating and splitting them is one call each, and a session has only microseconds for all its features.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import msgspec
 
-from grader_daemon.analysis.features.words import each_plain, ends, numbers, output
 from grader_daemon.analysis.tool_calls import CallView, Purpose
 from grader_daemon.domain.analysis import Failure, Outcome
 from grader_daemon.domain.claims import Claim
@@ -33,12 +34,25 @@ _ARGUMENTS_REACH = 400
 _SAID_REACH = 200
 _CALL_REACH = 200
 _READ_CALLS = 6
-
-
 _FILE_WORDS = frozenset(
     b"file files directory directories repository repo folder server install script codebase docker".split()
     + b"py json csv txt html yaml yml toml md sql js ts cpp rs jar zip tar gz conf log".split()
 )
+_KEPT = b"0123456789_abcdefghijklmnopqrstuvwxyz"
+_BEYOND_ASCII = bytes(range(128, 256))
+_TO_LOWER = ord("a") - ord("A")
+_PLAIN: Final = bytes(
+    code if code in _KEPT + _BEYOND_ASCII else (code + _TO_LOWER if ord("A") <= code <= ord("Z") else ord(" "))
+    for code in range(256)
+)
+_PLAIN_APART: Final = b"\0" + _PLAIN[1:]
+"""The same, but NUL stays: it stands between texts that are translated together."""
+
+_FIRST_LETTER = b":"
+"""Greater than every digit, less than every letter."""
+
+_OUTPUT = '{"output": "'
+_OUTPUT_END = '", "'
 _PATH = re.compile(r"(?:^|[\s`'\"(])[.~]?/\w")
 
 
@@ -223,3 +237,33 @@ def _beginnings(arguments: list[str]) -> list[str]:
 
 def _call(call: CallView, arguments: str) -> RecentCall:
     return RecentCall(call.tool or "", ends(arguments, _ARGUMENTS_REACH), len(arguments), call.effect)
+
+
+def ends(text: str, reach: int) -> str:
+    """Return a text without its middle: at most `reach` characters from each end."""
+    return text if len(text) <= 2 * reach else f"{text[:reach]} {text[-reach:]}"
+
+
+def output(text: str, reach: int) -> str:
+    """Return the ends of a tool result; of one that is JSON around the output of a command, those of the output."""
+    shown = ends(text, reach)
+    if not shown.startswith(_OUTPUT):
+        return shown
+    shown = shown[len(_OUTPUT) :]
+    return shown.rpartition(_OUTPUT_END)[0] or shown
+
+
+def plain(text: str) -> bytes:
+    """Return the words of a text in lower case with spaces between them; apostrophes are left out ("cant")."""
+    return text.encode("utf-8", "replace").translate(_PLAIN, b"'")
+
+
+def each_plain(texts: Sequence[str]) -> list[bytes]:
+    """Return the words of each of some texts as `plain` does, in one pass over all of them."""
+    found = "\0".join(texts).encode("utf-8", "replace").translate(_PLAIN_APART, b"'").split(b"\0")
+    return found if len(found) == len(texts) else list(map(plain, texts))
+
+
+def numbers(found: set[bytes]) -> set[bytes]:
+    """Return those of the words that begin with a digit."""
+    return {word for word in found if word < _FIRST_LETTER}

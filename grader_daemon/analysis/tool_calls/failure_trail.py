@@ -1,19 +1,20 @@
 """The failures of a session as they come up: what they have in common, what came next, and which were got over.
 
-An error is got over when the same thing works later: the same command of the same tool, the same file written or read,
-the same check green. Until then it is harmful.
+An error is got over when the same thing works later, be it as a part of a longer command line: the same command of the
+same tool, the same file written or read by whatever tool, the same check green, the same tool where no more is known of
+a call. Until then it is harmful.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 import msgspec
 
 from grader_daemon.analysis.fingerprints import sign
-from grader_daemon.analysis.shell import EXAMINED_CHARACTERS
-from grader_daemon.analysis.tool_calls import CallView
-from grader_daemon.analysis.tool_calls.open_errors import OpenErrors
+from grader_daemon.analysis.shell import EXAMINED_CHARACTERS, PLAIN_SPOKEN
+from grader_daemon.analysis.tool_calls import CallView, Operation
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, Outcome, Step
 from grader_daemon.domain.limits import MOST_SIGNS
 from grader_daemon.domain.session import Message
@@ -23,14 +24,13 @@ UNNAMED_TOOL = "unknown"
 """The name of a tool that neither its call nor its result tells."""
 
 _WORKED = {Outcome.SUCCESS: True, Outcome.FAILURE: False}
-
-
+_MOST_NEEDLES = 16
 _NO_SECRET = re.compile(r"[a-z_]{1,16}\d?(?:[ .-][a-z_]{1,16}){0,3}")
 """Nearly all commands; to read the whole line of any other costs a hundred times as much."""
 
 
 class FailureTrail:
-    """Collects failures in the order of the messages."""
+    """The failures so far, in the order of the messages."""
 
     def __init__(self, redactor: Redactor) -> None:
         """`redactor` puts secrets out of what the failures said."""
@@ -113,3 +113,72 @@ def _may_answer(message: Message, step: Step, step_id: str | None) -> bool:
     if message.tool_call_id and step_id:
         return message.tool_call_id == step_id
     return (message.name or message.tool_name or step.tool) == step.tool
+
+
+class OpenErrors:
+    """The errors that nothing has made good yet, by what failed. Positions are the caller's own.
+
+    Most calls have nothing to do with an error before them: a word tells which may have.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[Operation, list[int]] = {}
+        self._needles: dict[str, None] = {}
+        self._bare: set[str] = set()
+
+    def add(self, tool: str, call: CallView, position: int) -> None:
+        """Remember the error at `position`, of a call of `tool`."""
+        operation = call.operation(tool)
+        self._open.setdefault(operation, []).append(position)
+        self._expect(operation, call.text)
+
+    def close(self, tool: str | None, call: CallView) -> list[int]:
+        """Return the positions of the errors that a call of `tool` which worked got over, and forget them."""
+        if not self._open or not tool or not self._may_concern(tool, call.text):
+            return []
+        operation = call.operation(tool)
+        closed = {
+            operation,
+            Operation(tool),
+            Operation(tool, operation.family),
+            *self._rewritten(call),
+            *_others(tool, call),
+        }
+        positions = [position for known in closed for position in self._open.pop(known, ())]
+        if positions and not self._open:
+            self._needles.clear()
+            self._bare.clear()
+        return positions
+
+    def _expect(self, operation: Operation, text: str) -> None:
+        needle = operation.target or (operation.family or "").partition(" ")[0]
+        if not needle or needle not in text:
+            self._bare.add(operation.actor)
+        elif len(self._needles) <= _MOST_NEEDLES:
+            self._needles[needle] = None
+
+    def _may_concern(self, tool: str, text: str) -> bool:
+        if tool in self._bare or len(self._needles) > _MOST_NEEDLES:
+            return True
+        for needle in self._needles:
+            if needle in text:
+                return True
+        return False
+
+    def _rewritten(self, call: CallView) -> list[Operation]:
+        """Return the open edits of files that a shell command writes instead."""
+        if call.path is not None or call.family is None or not call.writes_in_shell:
+            return []
+        return [
+            operation
+            for operation in islice(self._open, _MOST_NEEDLES)
+            if operation.actor == "edit" and operation.target and operation.target in call.text
+        ]
+
+
+def _others(tool: str, call: CallView) -> list[Operation]:
+    """Return what a command line does beside its main thing: in `git pull && git push`, the push."""
+    line = call.line
+    if line is None:
+        return []
+    return [Operation(tool, run.family) for run in line.programs[:_MOST_NEEDLES] if run.family not in PLAIN_SPOKEN]

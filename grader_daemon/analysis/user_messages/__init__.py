@@ -1,7 +1,6 @@
 """What people wrote: who of those in the user's role is one, what they asked for, and what they said of the work."""
 
-from grader_daemon.analysis.user_messages.persons import written_by_person
-from grader_daemon.analysis.user_messages.requests import digest_of, summarize
+from grader_daemon.analysis.user_messages.requests import digest_of, summarize, written_by_person
 from grader_daemon.analysis.user_messages.signals import SignalReader, UserMessage
 from grader_daemon.analysis.user_messages.task_types import TaskTypes
 

@@ -1,4 +1,8 @@
-"""What was asked for: a line of it to be shown, and a digest by which the same request is known again."""
+"""What a person wrote, and what they asked for: a line of it to be shown, and a digest that knows it again.
+
+A message in the user's role may be the agent's own machinery in a person's place. A compaction may put its summary and
+a person's next words into one message; then only the words are the person's.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,22 @@ import xxhash
 from grader_daemon.domain.phrases import words_of
 from grader_daemon.domain.rules import PeopleRules
 from grader_daemon.redaction import Redactor
+
+
+def written_by_person(text: str, rules: PeopleRules) -> str | None:
+    """Return what a person says in a message of the user's role: `text` itself, its end, or None if nobody wrote it."""
+    return _after_injected(text, rules) if text.startswith(rules.injected_prefixes) else text
+
+
+def _after_injected(text: str, rules: PeopleRules) -> str | None:
+    """Return what stands below the line that ends a summary."""
+    for ending in rules.injected_endings:
+        start = text.rfind(ending)
+        if start >= 0:
+            said = text[start:].partition("\n")[2].strip()
+            return None if not said or said.startswith(rules.injected_prefixes) else said
+    return None
+
 
 _NORMALISED = 4_000
 """Of a request, so many characters are normalised; the rest has to be the same to the letter."""

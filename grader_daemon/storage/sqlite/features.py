@@ -10,7 +10,7 @@ from typing import Final, cast
 
 import msgspec
 
-from grader_daemon.domain.features import MARKS
+from grader_daemon.domain.completion_model import MARKS
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(tuple[tuple[float, ...], bytes]).decode

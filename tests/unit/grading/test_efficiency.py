@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.rules import Rules
-from grader_daemon.grading.efficiency import grade_efficiency
+from grader_daemon.grading.scores import grade_efficiency
 from tests.strategies import analysis, failures
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.rules import Rules
-from grader_daemon.grading.quality import grade_quality
+from grader_daemon.grading.scores import grade_quality
 from tests.strategies import analysis, failures, texts
 
 LINK = "See https://example.org/"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from grader_daemon.domain.analysis import Analysis
-from grader_daemon.grading.recovery import grade_recovery
+from grader_daemon.grading.scores import grade_recovery
 from tests.strategies import analysis, failures
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.analysis.claims.read_only_commands import only_looks
+from grader_daemon.analysis.claims.evidence import only_looks
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from grader_daemon.analysis import Analyzer
 from grader_daemon.analysis.features import DIRECTIONS, FEATURES, HIGHEST_VALUES
-from grader_daemon.domain.features import MARKS
+from grader_daemon.domain.completion_model import MARKS
 from grader_daemon.domain.session import Message, Session
 from grader_daemon.rules import load_rules
 from tests.feature_values import calling, values_of

@@ -4,7 +4,9 @@ from zlib import crc32
 
 import pytest
 
-from grader_daemon.analysis.features.words import BUCKETS, Buckets, each_plain, ends, numbers, output, plain, share
+from grader_daemon.analysis.features.feature import share
+from grader_daemon.analysis.features.hashed_words import BUCKETS, Buckets
+from grader_daemon.analysis.features.session_window import each_plain, ends, numbers, output, plain
 
 
 def test_a_long_text_loses_its_middle() -> None:

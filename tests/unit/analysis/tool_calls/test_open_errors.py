@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from grader_daemon.analysis.tool_calls import CallView
-from grader_daemon.analysis.tool_calls.open_errors import OpenErrors
+from grader_daemon.analysis.tool_calls.failure_trail import OpenErrors
 from tests.calls import call
 from tests.timing import is_done_within
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from grader_daemon.domain.features import MARKS
+from grader_daemon.domain.completion_model import MARKS
 from grader_daemon.storage.sqlite.features import from_features, to_features
 from tests import strategies
 

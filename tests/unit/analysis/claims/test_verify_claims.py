@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.analysis import Analyzer
-from grader_daemon.analysis.claims.ledger import LONGEST_SUBJECT
+from grader_daemon.analysis.claims.verify import LONGEST_SUBJECT
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
 from grader_daemon.rules import load_rules
