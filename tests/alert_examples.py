@@ -82,6 +82,19 @@ def member(value: float, days: float = 0.0, **changes: Any) -> Member:
     return Member(observation(days, **changes), value)
 
 
+def of_ten(number: int, good: int) -> bool:
+    """Whether this is one of the `good` in ten sessions that are completed. They are spread evenly."""
+    return number * 7 % 10 < good
+
+
+def phase(first: float, last: float, *, good: int, a_day: int = 20, **changes: Any) -> list[Observation]:
+    """Sessions spread evenly over days, of which so many in ten are completed."""
+    return [
+        observation(first + number / a_day, task_completed=of_ten(number, good), **changes)
+        for number in range(round((last - first) * a_day))
+    ]
+
+
 # -- the detector --------------------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import itertools
+import json
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -8,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.alerts.baseline import Totals
-from grader_daemon.alerts.detector import DetectorState, begin, evidence_of, observe
+from grader_daemon.alerts.detector import DetectorState, begin, evidence_of, observe, read_state
 from tests.alert_examples import (
     HASTY,
     SHIPPED,
@@ -370,3 +373,58 @@ def test_a_restart_forgets_nothing(state: DetectorState) -> None:
     assert kept == state
     rest = (BAD + GOOD) * 5
     assert final(rest, state=kept, first_day=30) == final(rest, state=state, first_day=30)
+
+
+# -- states that were kept -----------------------------------------------------------------------------------------
+
+
+def kept(state: DetectorState, *, today: int = 10_000_000) -> DetectorState | None:
+    return read_state(msgspec.json.encode(state), today=today, drops=len(HASTY.drops))
+
+
+@pytest.mark.parametrize("count", [1, 9, 60, 100], ids=["one-session", "no-baseline-yet", "a-baseline", "an-alarm"])
+def test_a_state_that_was_kept_is_read_as_it_was(count: int) -> None:
+    state = final([*evenly(0.9, 60), *evenly(0.1, 40)][:count], rules=HASTY)
+    assert kept(state) == state
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda _: "", id="empty"),
+        pytest.param(lambda _: "null", id="null"),
+        pytest.param(lambda _: "[]", id="another-shape"),
+        pytest.param(lambda state: json.dumps(state)[:-7], id="cut-short"),
+        pytest.param(lambda _: "{}", id="nothing-in-it"),
+        pytest.param(lambda state: json.dumps({**state, "day": "monday"}), id="a-day-in-words"),
+        pytest.param(lambda state: json.dumps({**state, "evidence": [None]}), id="no-number"),
+        *(
+            pytest.param(
+                lambda state, name=name: json.dumps({key: value for key, value in state.items() if key != name}),
+                id=f"without-{name}",
+            )
+            for name in ("day", "evidence", "climbs", "starts")
+        ),
+    ],
+)
+def test_a_damaged_state_is_none(damage: Callable[[dict[str, Any]], str]) -> None:
+    state = msgspec.to_builtins(final(evenly(0.9, 60), rules=HASTY))
+    assert read_state(damage(state).encode(), today=10_000_000, drops=len(HASTY.drops)) is None
+
+
+@pytest.mark.parametrize("drops", [1, 5])
+def test_a_state_for_another_number_of_drops_is_none(drops: int) -> None:
+    content = msgspec.json.encode(final(evenly(0.9, 60), rules=HASTY))
+    assert read_state(content, today=10_000_000, drops=drops) is None
+
+
+def test_a_state_of_a_clock_that_was_ahead_is_brought_back() -> None:
+    """Else baselines are not renewed until that day, and a drop is found late."""
+    today = at(400).toordinal()
+    state = final(evenly(0.9, 60), rules=HASTY)
+    ahead = final(evenly(0.9, 60), state=state, first_day=at(765).toordinal(), rules=HASTY)
+    found = kept(ahead, today=today)
+    assert found is not None
+    assert (found.day, found.began_day <= today, baseline_of(found).made_on <= today) == (today, True, True)
+    assert all(day.number <= today for day in found.days)
+    assert (found.seen, found.evidence) == (ahead.seen, ahead.evidence)

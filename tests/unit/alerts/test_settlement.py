@@ -1,12 +1,19 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import groupby
 
 import msgspec
 import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from grader_daemon.alerts.detector import DetectorState
 from grader_daemon.alerts.settlement import (
+    BEGUN_ANEW,
+    LOST,
+    announced,
     drop_of,
     explained,
     home,
@@ -15,8 +22,10 @@ from grader_daemon.alerts.settlement import (
     level_of,
     opened,
     resolved,
+    settle,
     silent_until,
 )
+from grader_daemon.alerts.watch import Event, Lost, Recovered, watch
 from grader_daemon.domain.alert import (
     Alert,
     AlertKind,
@@ -37,8 +46,10 @@ from tests.alert_examples import (
     bad_observation,
     evenly,
     observation,
+    phase,
     stream_drop,
     totals,
+    use,
 )
 
 RULES = msgspec.structs.replace(SHIPPED, critical_rate_drop=0.2, critical_score_drop=0.8)
@@ -236,3 +247,311 @@ def test_what_somebody_knows_of_is_no_news(
     changes: dict[str, datetime], silences: dict[Stream, datetime], news: bool
 ) -> None:
     assert is_news(alert(**changes), silences) is news
+
+
+# -- through days and weeks ----------------------------------------------------------------------------------------
+
+
+class Room:
+    """Alerts as they are kept, without a database: sessions in, what people are told out."""
+
+    def __init__(self) -> None:
+        self.states: dict[Stream, DetectorState] = {}
+        self.alerts: list[Alert] = []
+        self.silences: dict[Stream, datetime] = {}
+        self.told: list[tuple[str, int]] = []
+
+    def settle(self, events: Iterable[Event], *, standing: set[Stream], now: datetime) -> None:
+        silenced = {stream: until for stream, until in self.silences.items() if until > now}
+        is_open = [each for each in self.alerts if each.resolved_at is None]
+        for each in settle(events, is_open, standing=standing, rules=RULES, now=now):
+            kept, is_told = announced(each.alert, silenced)
+            if kept.number is None:
+                kept = msgspec.structs.replace(kept, number=len(self.alerts) + 1)
+                self.alerts.append(kept)
+            self.alerts[(kept.number or 0) - 1] = kept
+            if is_told:
+                self.told.append(("opened" if kept.resolved_at is None else "resolved", kept.number or 0))
+
+    def watch(self, *phases: Sequence[Observation], daily: bool = True) -> None:
+        """Take up sessions in the order in which they ended: day by day, or all at once."""
+        seen = sorted((one for each in phases for one in each), key=lambda one: one.ended_at)
+        days = groupby(seen, key=lambda one: one.ended_on) if daily else [("", seen)]
+        for _, batch in days:
+            self._take_up(list(batch))
+
+    def _take_up(self, batch: Sequence[Observation]) -> None:
+        standing = {stream for stream, state in self.states.items() if state.alarm is not None}
+        watched = watch(self.states, batch, since=at(-365), rules=SHIPPED)
+        kept = {stream: state for stream, state in self.states.items() if stream not in watched.gone}
+        self.states = kept | watched.states
+        self.settle(watched.events, standing=standing, now=batch[-1].ended_at)
+
+    def only(self) -> Alert:
+        [found] = self.alerts
+        return found
+
+
+@pytest.fixture
+def room() -> Room:
+    return Room()
+
+
+def fallen() -> list[Observation]:
+    """Fifteen good days and five bad ones."""
+    return [*phase(0, 15, good=9), *phase(15, 20, good=3)]
+
+
+def test_a_quiet_month_opens_nothing(room: Room) -> None:
+    room.watch(phase(0, 40, good=9))
+    assert room.alerts == []
+
+
+def test_one_cause_is_one_alert_that_grows(room: Room) -> None:
+    terminal, browser = (use("terminal", 4, 0),), (use("browser", 4, 0),)
+    room.watch(
+        phase(0, 15, good=9, a_day=10, task_type="a", tools=terminal, tool_calls=4),
+        phase(0.01, 15.01, good=9, a_day=10, task_type="b", tools=browser, tool_calls=4),
+    )
+    sizes = []
+    for day in range(15, 26):
+        room.watch(
+            phase(
+                day + 0.05, day + 1.05, good=3, a_day=10, task_type="a", tools=(use("terminal", 4, 3),), tool_calls=4
+            ),
+            phase(day + 0.06, day + 1.06, good=6, a_day=10, task_type="b", tools=browser, tool_calls=4),
+        )
+        sizes += [len(each.drops) for each in room.alerts]
+    streams = [drop.stream for drop in room.only().drops]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1] == len(set(streams))
+    assert {
+        OVERALL,
+        Stream(Metric.FAILURE_RATE, Dimension.TOOL, "terminal"),
+        Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "a"),
+        Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "b"),
+    } <= set(streams)
+    assert room.told == [("opened", 1)]
+
+
+def test_a_drop_that_begins_later_is_another_alert(room: Room) -> None:
+    room.watch(
+        *(
+            [*phase(0, fine, good=9, task_type=name), *phase(fine, 30, good=2, task_type=name)]
+            for name, fine in (("a", 15), ("b", 25))
+        )
+    )
+    first, second = room.alerts
+    assert room.told == [("opened", 1), ("opened", 2)]
+    assert first.opened_at < at(20) < at(25) < second.opened_at
+    assert Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "a") in {drop.stream for drop in first.drops}
+    assert Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "b") in {drop.stream for drop in second.drops}
+
+
+def test_an_alert_of_the_same_group_after_a_recovery_is_a_new_one(room: Room) -> None:
+    room.watch(fallen(), phase(20, 40, good=9), phase(40, 44, good=3))
+    assert room.told == [("opened", 1), ("resolved", 1), ("opened", 2)]
+
+
+def test_an_alert_that_came_and_went_in_one_batch_is_recorded_only(room: Room) -> None:
+    room.watch(fallen(), phase(20, 30, good=9), daily=False)
+    assert room.only().resolved_at is not None
+    assert room.told == []
+
+
+def test_an_acknowledged_alert_resolves_as_well(room: Room) -> None:
+    room.watch(fallen())
+    room.alerts[0] = msgspec.structs.replace(room.only(), acknowledged_at=at(20), note="I know")
+    room.watch(phase(20, 30, good=9))
+    assert (room.only().acknowledged_at, room.only().note) == (at(20), "I know")
+    assert room.only().resolved_at is not None
+    assert room.told == [("opened", 1), ("resolved", 1)]
+
+
+def test_an_alert_stays_open_while_one_of_its_streams_is_bad(room: Room) -> None:
+    def both(first: float, last: float, *, good_of_b: int) -> None:
+        room.watch(phase(first, last, good=9, task_type="a"), phase(first, last, good=good_of_b, task_type="b"))
+
+    room.watch(*([*phase(0, 15, good=9, task_type=name), *phase(15, 20, good=2, task_type=name)] for name in "ab"))
+    both(20, 30, good_of_b=2)
+    assert room.only().resolved_at is None
+    both(31, 45, good_of_b=9)
+    assert room.only().resolved_at is not None
+
+
+def test_an_alert_survives_some_weeks_without_sessions(room: Room) -> None:
+    room.watch(fallen(), phase(60, 65, good=3))
+    assert room.only().resolved_at is None
+    assert room.told == [("opened", 1)]
+
+
+def test_an_alert_of_a_group_without_sessions_for_long_ends_and_says_that_nobody_knows(room: Room) -> None:
+    room.watch(fallen(), phase(120, 121, good=9))
+    assert room.only().resolved_at is not None
+    assert room.only().note == LOST
+
+
+def test_an_alert_does_not_stay_open_for_ever_when_its_detectors_begin_anew(room: Room) -> None:
+    room.watch(fallen())
+    room.states = {}
+    room.watch(phase(20, 21, good=9))
+    assert (room.only().resolved_at, room.only().note) == (at(20.95), BEGUN_ANEW)
+
+
+def test_an_alert_of_a_threshold_is_none_of_its_concern(room: Room) -> None:
+    room.alerts = [alert(kind=AlertKind.THRESHOLD)]
+    room.settle([alarmed(began=11)], standing=set(), now=at(12))
+    assert room.alerts[0] == alert(kind=AlertKind.THRESHOLD)
+    assert [each.kind for each in room.alerts[1:]] == [AlertKind.DEGRADATION]
+
+
+# -- silences ------------------------------------------------------------------------------------------------------
+
+
+def test_of_silenced_streams_an_alert_is_recorded_and_not_told(room: Room) -> None:
+    room.watch(phase(0, 15, good=9))
+    room.silences = dict.fromkeys(room.states, at(30))
+    room.watch(phase(15, 20, good=3))
+    assert room.only().resolved_at is None
+    room.watch(phase(20, 28, good=9))
+    assert room.only().resolved_at is not None
+    assert room.told == []
+
+
+def test_the_end_of_an_alert_that_was_silenced_meanwhile_is_not_told(room: Room) -> None:
+    room.watch(fallen())
+    room.silences = {drop.stream: at(40) for drop in room.only().drops}
+    room.watch(phase(20, 30, good=9))
+    assert room.only().resolved_at is not None
+    assert room.told == [("opened", 1)]
+
+
+def test_after_a_silence_new_alerts_are_told(room: Room) -> None:
+    room.watch(phase(0, 15, good=9))
+    room.silences = dict.fromkeys(room.states, at(30))
+    room.watch(phase(15, 19, good=3), phase(19, 40, good=9))
+    assert room.told == []
+    room.watch(phase(40, 45, good=3))
+    assert room.told == [("opened", 2)]
+
+
+def test_the_end_of_an_alert_that_nobody_was_told_of_is_not_told(room: Room) -> None:
+    room.watch(phase(0, 15, good=9))
+    room.silences = dict.fromkeys(room.states, at(20))
+    room.watch(phase(15, 20, good=3), phase(20, 28, good=9))
+    assert room.only().resolved_at is not None
+    assert room.told == []
+
+
+def test_an_alert_that_shows_in_one_stream_more_than_is_silenced_is_told(room: Room) -> None:
+    room.watch(phase(0, 15, good=9))
+    room.silences = {OVERALL: at(30)}
+    room.watch(phase(15, 20, good=3), daily=False)
+    assert room.told == [("opened", 1)]
+
+
+@pytest.mark.parametrize("daily", [False, True], ids=["in-one-run", "in-many-runs"])
+def test_what_joins_a_silenced_alert_is_told_if_it_is_not_silenced(room: Room, daily: bool) -> None:
+    """However the sessions were cut, a metric that nobody silenced has fallen, and somebody must hear of it."""
+    room.watch(*(phase(0, 30, good=9, a_day=a_day, task_type=name) for name, a_day in (("a", 5), ("b", 15))))
+    room.silences = {stream: at(90) for stream in room.states if stream.name == "a"}
+    room.watch(
+        phase(30, 50, good=0, a_day=5, task_type="a"), phase(30, 50, good=9, a_day=15, task_type="b"), daily=daily
+    )
+    streams = [drop.stream for drop in room.only().drops]
+    assert (streams[0].name, streams[-1]) == ("a", OVERALL)
+    assert room.told == [("opened", 1)]
+
+
+# -- whatever happens, in any order ----------------------------------------------------------------------------------
+
+STREAMS = [OVERALL, CODING, Stream(Metric.QUALITY, Dimension.OVERALL, "")]
+
+
+class AlertsAgainstTheirPromises(RuleBasedStateMachine):
+    """Events in batches, beside the same events one by one; steps stop where an alarm joins or opens another alert."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 100.0
+        self.batched, self.single = Room(), Room()
+        self.standing: set[Stream] = set()
+        self.standing_before: set[Stream] = set()
+        self.waiting: list[Event] = []
+        self.ended: dict[int, Alert] = {}
+
+    def _happens(self, event: Event) -> None:
+        self.single.settle([event], standing=set(self.standing), now=at(self.now))
+        self.waiting.append(event)
+
+    @rule(step=st.sampled_from([0.0, 0.5, 1.0, 10.0]))
+    def wait(self, step: float) -> None:
+        self.now += step
+
+    @rule(stream=st.sampled_from(STREAMS), age=st.sampled_from([0.0, 0.5, 1.0, 10.0, 50.0]))
+    def alarm(self, stream: Stream, age: float) -> None:
+        if stream in self.standing:
+            return
+        began = self.now - age
+        known = [each for each in self.single.alerts if each.resolved_at is None and each.opened_at >= at(began)]
+        count = len(self.single.alerts)
+        self._happens(alarmed(stream, began=began, raised=self.now))
+        self.standing.add(stream)
+        assert (len(self.single.alerts) > count) is not bool(known)
+
+    @rule(stream=st.sampled_from(STREAMS), kind=st.sampled_from([Recovered, Lost]))
+    def end(self, stream: Stream, kind: type[Recovered | Lost]) -> None:
+        if stream in self.standing:
+            self._happens(kind(stream=stream, at=at(self.now)))
+            self.standing.discard(stream)
+
+    @rule()
+    def settle_the_batch(self) -> None:
+        self.batched.settle(self.waiting, standing=self.standing_before, now=at(self.now))
+        self.waiting, self.standing_before = [], set(self.standing)
+
+    @rule(stream=st.sampled_from(STREAMS))
+    def begin_anew(self, stream: Stream) -> None:
+        self.settle_the_batch()
+        self.standing.discard(stream)
+        self.standing_before.discard(stream)
+        for each in (self.batched, self.single):
+            each.settle([], standing=set(self.standing), now=at(self.now))
+
+    @rule(stream=st.sampled_from(STREAMS), days=st.sampled_from([0.5, 10.0]))
+    def silence(self, stream: Stream, days: float) -> None:
+        self.settle_the_batch()
+        for each in (self.batched, self.single):
+            each.silences[stream] = at(self.now + days)
+
+    @invariant()
+    def every_alarm_that_stands_is_in_an_open_alert_and_every_open_alert_has_one(self) -> None:
+        is_open = [each for each in self.single.alerts if each.resolved_at is None]
+        assert self.standing <= {drop.stream for each in is_open for drop in each.drops}
+        assert all(self.standing & {drop.stream for drop in each.drops} for each in is_open)
+
+    @invariant()
+    def what_ended_stays_as_it_was(self) -> None:
+        ended = {each.number or 0: each for each in self.single.alerts if each.resolved_at is not None}
+        assert {number: ended[number] for number in self.ended} == self.ended
+        self.ended = ended
+
+    @invariant()
+    def an_alert_is_told_once_and_its_end_after_it(self) -> None:
+        for room in (self.batched, self.single):
+            for number in range(1, len(room.alerts) + 1):
+                of_it = [event for event, of in room.told if of == number]
+                assert of_it in ([], ["opened"], ["opened", "resolved"])
+                assert room.alerts[number - 1].told is bool(of_it)
+
+    @invariant()
+    def batches_make_no_difference_but_to_what_is_told(self) -> None:
+        if not self.waiting:
+            batched, single = (
+                [msgspec.structs.replace(each, told=False) for each in room.alerts]
+                for room in (self.batched, self.single)
+            )
+            assert batched == single
+
+
+TestAlertsAgainstTheirPromises = AlertsAgainstTheirPromises.TestCase

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.alerts.thresholds import clears, found_in, opens, threshold_alert
-from grader_daemon.domain.alert import AlertKind, AlertLevel, Metric, Stream
+from grader_daemon.alerts.thresholds import clears, compare, found_in, opens, threshold_alert
+from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Metric, Stream
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.rules import ThresholdRule
@@ -117,3 +118,58 @@ def test_an_alert_says_what_was_found_and_nothing_of_before() -> None:
     assert (alert.kind, alert.level, alert.rule) == (AlertKind.THRESHOLD, AlertLevel.WARNING, "shell")
     assert alert.number is None
     assert alert.resolved_at is None
+
+
+# -- which open and end --------------------------------------------------------------------------------------------
+
+BAD, FINE, BETWEEN, FEW = (Sums(sessions=n, completed=c) for n, c in ((10, 4), (10, 9), (100, 55), (9, 9)))
+OPEN = msgspec.structs.replace(threshold_alert(BELOW, "", found=found(0.4), now=at(1)), number=1)
+MOST_FAIL = threshold(name="most fail", below=0.2, clear=0.3)
+
+
+def told(changed: list[Alert]) -> list[tuple[str | None, bool]]:
+    """The rules whose alerts changed, and whether they ended."""
+    return [(each.rule, each.resolved_at is not None) for each in changed]
+
+
+@pytest.mark.parametrize(
+    ("alerts", "sums", "expected"),
+    [
+        pytest.param([], BAD, [("half fails", False)], id="it-opens"),
+        pytest.param([OPEN], BAD, [], id="it-stands-and-does-not-open-again"),
+        pytest.param([OPEN], BETWEEN, [], id="between-the-limits-it-stands"),
+        pytest.param([OPEN], FEW, [], id="too-few-sessions-do-not-end-it"),
+        pytest.param([OPEN], FINE, [("half fails", True)], id="it-ends"),
+        pytest.param([], FINE, [], id="nothing-is-wrong"),
+        pytest.param([], BETWEEN, [], id="between-the-limits-nothing-opens"),
+        pytest.param([msgspec.structs.replace(OPEN, kind=AlertKind.DEGRADATION)], FINE, [], id="a-drop-is-not-its-own"),
+    ],
+)
+def test_an_alert_of_a_rule_opens_once_and_ends_once(
+    alerts: list[Alert], sums: Sums, expected: list[tuple[str | None, bool]]
+) -> None:
+    changed = compare(alerts, [(BELOW, "", sums)], rules=[BELOW], now=at(2))
+    assert told(changed) == expected
+    assert {each.resolved_at for each in changed} <= {None, at(2)}
+
+
+def test_two_rules_about_one_stream_have_an_alert_each() -> None:
+    rules = [BELOW, MOST_FAIL]
+    opened = compare([], [(rule, "", Sums(sessions=10, completed=1)) for rule in rules], rules=rules, now=at(1))
+    assert told(opened) == [("half fails", False), ("most fail", False)]
+    after = compare(opened, [(rule, "", Sums(sessions=20, completed=7)) for rule in rules], rules=rules, now=at(2))
+    assert told(after) == [("most fail", True)]
+
+
+@pytest.mark.parametrize(
+    ("rules", "ends"),
+    [
+        pytest.param([], True, id="removed"),
+        pytest.param([threshold(name="renamed")], True, id="another-name"),
+        pytest.param([threshold(metric=Metric.QUALITY, below=2.0, clear=3.0)], True, id="another-metric"),
+        pytest.param([threshold(dimension=Dimension.TOOL, group="browser")], True, id="another-group"),
+        pytest.param([threshold(below=0.3, clear=0.5), ABOVE], False, id="other-limits"),
+    ],
+)
+def test_a_rule_that_is_gone_ends_its_alert(rules: list[ThresholdRule], ends: bool) -> None:
+    assert told(compare([OPEN], [], rules=rules, now=at(2))) == [("half fails", True)] * ends

@@ -4,7 +4,7 @@ import io
 import itertools
 import json
 import tempfile
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,6 +19,7 @@ from structlog.testing import capture_logs
 
 from grader_daemon import log
 from grader_daemon.alerts.detector import DetectorState
+from grader_daemon.alerts.settlement import BEGUN_ANEW
 from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, DropCause, Metric, Stream
 from grader_daemon.domain.analysis import SessionState, ToolUse
 from grader_daemon.domain.calendar import Span
@@ -227,13 +228,6 @@ def test_nothing_happens_without_sessions(world: World, logs: Logs) -> None:
     assert logs == []
 
 
-def test_a_quiet_month_opens_nothing(world: World, logs: Logs) -> None:
-    world.phase(0, 40, good=9)
-    world.run_daily(1, 41)
-    assert world.alerts() == []
-    assert logs == []
-
-
 def test_a_drop_opens_one_alert_that_is_told_once(world: World, logs: Logs) -> None:
     world.drop()
     world.run_daily(1, 21)
@@ -360,16 +354,6 @@ def test_an_archive_that_is_graded_for_the_first_time_opens_nothing(new_world: W
     assert new_world.counted() == 400
 
 
-def test_what_the_archive_taught_is_what_a_drop_is_measured_by(new_world: World, logs: Logs) -> None:
-    new_world.phase(0, 15, good=9)
-    new_world.run(at(15))
-    new_world.phase(15, 20, good=3)
-    new_world.run_daily(16, 20)
-    assert new_world.alert().drops[0].before.value == pytest.approx(0.9, abs=0.02)
-    assert new_world.alert().began_at >= at(15)
-    assert told(logs) == [("alert.opened", 1)]
-
-
 def test_the_first_start_counts_and_not_the_end_of_the_first_grading(new_world: World) -> None:
     new_world.phase(0, 15, good=9)
     new_world.settled = False
@@ -378,15 +362,6 @@ def test_the_first_start_counts_and_not_the_end_of_the_first_grading(new_world: 
     new_world.settled = True
     new_world.run(at(20))
     assert len(new_world.alerts()) == 1
-
-
-def test_folders_that_come_one_after_the_other_open_nothing(new_world: World) -> None:
-    good = [new_world.made(at(number / 20), task_completed=of_ten(number, 9)) for number in range(200)]
-    bad = [new_world.made(at(10 + number / 20), task_completed=of_ten(number, 2)) for number in range(200)]
-    for number, part in enumerate((good[100:], bad, good[:100])):
-        new_world.save(*part)
-        new_world.run(at(20) + number * MINUTE)
-    assert new_world.alerts() == []
 
 
 def test_an_archive_that_comes_after_the_start_is_history(new_world: World) -> None:
@@ -656,56 +631,6 @@ def test_a_session_does_not_count_again_however_late_it_is_resumed(world: World,
     assert world.counted() == 1
 
 
-# -- one cause, one alert --------------------------------------------------------------------------------------------
-
-
-def test_one_cause_is_one_alert_that_grows(world: World, logs: Logs) -> None:
-    world.phase(0, 15, good=9, a_day=10, task_type="a", tools=(ToolUse("terminal", 4, 0),))
-    world.phase(0.01, 15.01, good=9, a_day=10, task_type="b", tools=(ToolUse("browser", 4, 0),))
-    world.run(at(15.02))
-    world.phase(15.05, 25.05, good=3, a_day=10, task_type="a", tools=(ToolUse("terminal", 4, 3),), total_errors=3)
-    world.phase(15.06, 25.06, good=6, a_day=10, task_type="b", tools=(ToolUse("browser", 4, 0),))
-    sizes = []
-    for number in range(15, 27):
-        world.run(at(number))
-        sizes += [len(alert.drops) for alert in world.alerts()]
-    alert = world.alert()
-    assert sizes == sorted(sizes)
-    assert sizes[0] < sizes[-1]
-    streams = [drop.stream for drop in alert.drops]
-    assert len(streams) == len(set(streams))
-    assert {
-        OVERALL,
-        Stream(Metric.FAILURE_RATE, Dimension.TOOL, "terminal"),
-        Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "a"),
-        Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "b"),
-    } <= set(streams)
-    assert told(logs) == [("alert.opened", 1)]
-    assert len(world.letters()) == len(CHANNELS)
-
-
-def test_a_drop_that_begins_later_is_another_alert(world: World, logs: Logs) -> None:
-    for task_type, fine in (("a", 15), ("b", 25)):
-        tools = (ToolUse(f"tool-{task_type}", 1, 0),)
-        world.phase(0, fine, good=9, task_type=task_type, model=None, tools=tools)
-        world.phase(fine, 30, good=2, task_type=task_type, model=None, tools=tools)
-    world.run_daily(1, 31)
-    first, second = world.alerts()
-    assert told(logs) == [("alert.opened", 1), ("alert.opened", 2)]
-    assert first.opened_at < at(20)
-    assert second.opened_at > at(25)
-    assert Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "a") in {drop.stream for drop in first.drops}
-    assert Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "b") in {drop.stream for drop in second.drops}
-    assert (first.resolved_at, second.resolved_at) == (None, None)
-
-
-def test_an_alert_of_the_same_group_after_a_recovery_is_a_new_one(world: World, logs: Logs) -> None:
-    for first, last, good in ((0, 15, 9), (15, 19, 3), (19, 40, 9), (40, 44, 3)):
-        world.phase(first, last, good=good)
-    world.run_daily(1, 45)
-    assert told(logs) == [("alert.opened", 1), ("alert.resolved", 1), ("alert.opened", 2)]
-
-
 # -- the end of an alert ---------------------------------------------------------------------------------------------
 
 
@@ -725,42 +650,6 @@ def test_an_alert_resolves_by_itself_and_is_told_once(world: World, logs: Logs) 
     assert world.store.alerts.open() == []
 
 
-def test_an_alert_that_came_and_went_in_one_batch_is_recorded_only(world: World, logs: Logs) -> None:
-    world.drop()
-    world.phase(20, 30, good=9)
-    assert world.run(at(31))
-    assert world.alert().resolved_at is not None
-    assert logs == []
-    assert world.letters() == []
-
-
-def test_an_acknowledged_alert_resolves_as_well(world: World, logs: Logs) -> None:
-    world.drop()
-    world.run(at(20))
-    with world.store.transaction():
-        known = msgspec.structs.replace(world.alert(), acknowledged_at=at(20), note="I know")
-        world.store.alerts.replace(known)
-    world.phase(20, 30, good=9)
-    world.run_daily(21, 31)
-    alert = world.alert()
-    assert (alert.acknowledged_at, alert.note) == (at(20), "I know")
-    assert alert.resolved_at is not None
-    assert told(logs) == [("alert.opened", 1), ("alert.resolved", 1)]
-
-
-def test_an_alert_stays_open_while_one_of_its_streams_is_bad(world: World, logs: Logs) -> None:
-    for task_type, back in (("a", 20), ("b", 30)):
-        for first, last, good in ((0, 15, 9), (15, back, 2), (back, 30, 9)):
-            world.phase(first, last, good=good, task_type=task_type, model=None)
-    world.run_daily(1, 31)
-    assert world.alert().resolved_at is None
-    assert told(logs) == [("alert.opened", 1)]
-    for task_type in ("a", "b"):
-        world.phase(31, 45, good=9, task_type=task_type, model=None)
-    world.run_daily(31, 46)
-    assert world.alert().resolved_at is not None
-
-
 @pytest.mark.parametrize("drops", [False, True], ids=["fine-before", "bad-before"])
 def test_weeks_without_sessions_say_nothing(world: World, logs: Logs, drops: bool) -> None:
     world.phase(0, 15, good=9)
@@ -776,72 +665,11 @@ def test_weeks_without_sessions_say_nothing(world: World, logs: Logs, drops: boo
     assert logs == []
 
 
-def test_an_alert_survives_some_weeks_without_sessions(world: World, logs: Logs) -> None:
-    world.drop()
-    world.run(at(20))
-    world.phase(60, 65, good=3)
-    world.run_daily(60, 66)
-    assert world.alert().resolved_at is None
-    assert told(logs) == [("alert.opened", 1)]
-
-
 # -- silences --------------------------------------------------------------------------------------------------------
 
 
 def _all_streams(world: World) -> list[Stream]:
     return list(world.store.alerts.streams())
-
-
-def test_of_silenced_streams_an_alert_is_recorded_and_not_told(world: World, logs: Logs) -> None:
-    world.phase(0, 15, good=9)
-    world.run(at(15))
-    world.silence(_all_streams(world), at(30))
-    world.phase(15, 20, good=3)
-    world.run_daily(16, 20)
-    assert world.alert().resolved_at is None
-    world.phase(20, 28, good=9)
-    world.run_daily(21, 29)
-    assert world.alert().resolved_at is not None
-    assert logs == []
-    assert world.letters() == []
-
-
-def test_the_end_of_an_alert_that_was_silenced_meanwhile_is_not_told(world: World, logs: Logs) -> None:
-    world.drop()
-    world.run(at(20))
-    world.silence([drop.stream for drop in world.alert().drops], at(40))
-    world.phase(20, 30, good=9)
-    world.run_daily(21, 31)
-    assert world.alert().resolved_at is not None
-    assert told(logs) == [("alert.opened", 1)]
-    assert {event for _, event, _ in world.letters()} == {"opened"}
-
-
-def test_after_a_silence_new_alerts_are_told(world: World, logs: Logs) -> None:
-    world.phase(0, 15, good=9)
-    world.run(at(15))
-    world.silence(_all_streams(world), at(30))
-    world.phase(15, 19, good=3)
-    world.phase(19, 40, good=9)
-    world.run_daily(16, 29)
-    assert logs == []
-    world.run_daily(30, 40)
-    world.phase(40, 45, good=3)
-    world.run_daily(41, 45)
-    assert told(logs) == [("alert.opened", 2)]
-
-
-def test_the_end_of_an_alert_that_nobody_was_told_of_is_not_told(world: World, logs: Logs) -> None:
-    world.phase(0, 15, good=9)
-    world.run(at(15))
-    world.silence(_all_streams(world), at(20))
-    world.phase(15, 20, good=3)
-    world.run_daily(16, 19)
-    world.phase(20, 28, good=9)
-    world.run_daily(20, 29)
-    assert world.alert().resolved_at is not None
-    assert logs == []
-    assert world.letters() == []
 
 
 @pytest.mark.parametrize(
@@ -854,34 +682,6 @@ def test_a_silence_ends_in_time(world: World, logs: Logs, late: timedelta, is_to
     world.phase(15, 20, good=3)
     world.run(at(20))
     assert bool(logs) is is_told
-
-
-def test_an_alert_that_shows_in_one_stream_more_than_is_silenced_is_told(world: World, logs: Logs) -> None:
-    world.phase(0, 15, good=9)
-    world.run(at(15))
-    world.silence([OVERALL], at(30))
-    world.phase(15, 20, good=3)
-    world.run(at(20))
-    assert told(logs) == [("alert.opened", 1)]
-
-
-@pytest.mark.parametrize("in_runs", [False, True], ids=["in-one-run", "in-many-runs"])
-def test_what_joins_a_silenced_alert_is_told_if_it_is_not_silenced(world: World, logs: Logs, in_runs: bool) -> None:
-    """However the sessions were cut, a metric that nobody silenced has fallen, and somebody must hear of it."""
-    for task_type, per_day in (("a", 5), ("b", 15)):
-        world.phase(0, 30, good=9, a_day=per_day, task_type=task_type, model=None, tools=())
-    world.run(at(30))
-    of_a = [stream for stream in world.store.alerts.streams() if stream.name == "a"]
-    world.silence(of_a, at(90))
-    world.phase(30, 50, good=0, a_day=5, task_type="a", model=None, tools=())
-    world.phase(30, 50, good=9, a_day=15, task_type="b", model=None, tools=())
-    if in_runs:
-        world.run_daily(31, 50)
-    world.run(at(51))
-    streams = [drop.stream for drop in world.alert().drops]
-    assert (streams[0].name, streams[-1]) == ("a", OVERALL)
-    assert told(logs) == [("alert.opened", 1)]
-    assert len(world.letters()) == len(CHANNELS)
 
 
 # -- clocks ----------------------------------------------------------------------------------------------------------
@@ -956,17 +756,6 @@ def test_after_a_clock_was_ahead_a_drop_is_found(world: World, logs: Logs) -> No
     assert told(logs) == [("alert.opened", 1)]
 
 
-def test_after_a_clock_was_ahead_days_count_again(world: World) -> None:
-    """Else baselines are not renewed for a year, and a drop is found late."""
-    world.phase(0, 10, good=9)
-    world.run(at(10))
-    world.session(at(10) + YEAR)
-    world.run(at(10) + YEAR + HOUR)
-    world.phase(10.1, 25.1, good=9)
-    world.run_daily(11, 26)
-    assert world.detector().day == at(25).toordinal()
-
-
 @pytest.mark.parametrize("back", [HOUR, 2 * DAY, 40 * DAY, YEAR], ids=["an-hour", "days", "weeks", "a-year"])
 def test_a_clock_that_is_behind_takes_nothing_up_twice(world: World, logs: Logs, back: timedelta) -> None:
     world.drop()
@@ -991,53 +780,17 @@ def test_a_clock_that_is_a_year_ahead_resolves_nothing_by_itself(world: World, l
 # -- states that cannot be used --------------------------------------------------------------------------------------
 
 
-def _overwrite(world: World, change: Callable[[dict[str, Any]], object], *, of: str = "1") -> None:
-    """Change the kept states of detectors by hand."""
-    rows = world.store.rows(f"SELECT metric, dimension, name, state FROM alert_streams WHERE {of}")
-    for *key, content in rows:
-        state = json.loads(content)
-        changed = change(state)
-        text = changed if isinstance(changed, str) else json.dumps(state)
-        world.store.connection.execute(
-            "UPDATE alert_streams SET state = ? WHERE metric = ? AND dimension = ? AND name = ?", (text, *key)
-        )
-
-
-def _empty(state: dict[str, Any]) -> None:
-    state.clear()
-
-
-def _cut_short(state: dict[str, Any]) -> str:
-    return json.dumps(state)[:-7]
-
-
-DAMAGES = [
-    pytest.param(lambda _: "", id="empty"),
-    pytest.param(lambda _: "null", id="null"),
-    pytest.param(lambda _: "[]", id="another-shape"),
-    pytest.param(_cut_short, id="cut-short"),
-    pytest.param(_empty, id="nothing-in-it"),
-    pytest.param(lambda state: state.pop("day"), id="without-a-day"),
-    pytest.param(lambda state: state.update(day="monday"), id="a-day-in-words"),
-    pytest.param(lambda state: state.update(evidence=[None]), id="no-number"),
-    pytest.param(lambda state: state.pop("evidence", None), id="an-older-version-without-evidence"),
-    pytest.param(lambda state: state.pop("climbs", None), id="an-older-version-without-climbs"),
-    pytest.param(lambda state: state.pop("starts", None), id="an-older-version-without-starts"),
-    pytest.param(lambda state: state.update(days=[]), id="without-days"),
-]
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_detector_begins_anew(world: World, logs: Logs, damage: Callable[[dict[str, Any]], object]) -> None:
-    world.phase(0, 15, good=9)
-    world.run(at(15))
-    _overwrite(world, damage)
-    world.phase(15, 30, good=9)
-    world.run_daily(16, 30)
-    assert logs == []
-    world.phase(30, 36, good=3)
-    world.run_daily(31, 36)
-    assert told(logs) == [("alert.opened", 1)]
+def test_an_alert_ends_when_its_detectors_are_damaged_and_begin_anew(world: World, logs: Logs) -> None:
+    world.drop()
+    world.run(at(20))
+    world.store.connection.execute("UPDATE alert_streams SET state = ''")
+    world.phase(20, 35, good=9)
+    world.run_daily(21, 35)
+    assert world.store.alerts.open() == []
+    assert world.alert().note == BEGUN_ANEW
+    world.phase(35, 40, good=3)
+    world.run_daily(36, 40)
+    assert told(logs) == [("alert.opened", 1), ("alert.resolved", 1), ("alert.opened", 2)]
 
 
 def test_a_detector_of_an_unknown_metric_is_passed_over(world: World, logs: Logs) -> None:
@@ -1049,57 +802,9 @@ def test_a_detector_of_an_unknown_metric_is_passed_over(world: World, logs: Logs
     assert told(logs) == [("alert.opened", 1)]
 
 
-@pytest.mark.parametrize("drops", [(0.1,), (0.05, 0.1, 0.15, 0.2, 0.25)], ids=["fewer", "more"])
-def test_rules_for_another_number_of_drops_begin_anew(world: World, logs: Logs, drops: tuple[float, ...]) -> None:
-    world.phase(0, 15, good=9)
-    world.run(at(15))
-    world.restart(msgspec.structs.replace(SHIPPED, drops=drops))
-    world.phase(15, 16, good=9)
-    world.run(at(16))
-    assert world.counted() == 20
-    world.phase(16, 30, good=9)
-    world.phase(30, 36, good=3)
-    world.run_daily(17, 36)
-    assert told(logs) == [("alert.opened", 1)]
-
-
-@pytest.mark.parametrize("cause", ["damaged", "other-drops"])
-def test_an_alert_does_not_stay_open_for_ever_when_its_detectors_begin_anew(world: World, cause: str) -> None:
-    world.drop()
-    world.run(at(20))
-    assert world.alert().resolved_at is None
-    if cause == "damaged":
-        _overwrite(world, lambda _: "")
-    else:
-        world.restart(msgspec.structs.replace(SHIPPED, drops=(0.1, 0.2)))
-    world.phase(20, 60, good=9)
-    world.run_daily(21, 61)
-    assert world.store.alerts.open() == []
-    assert world.alert().note == "Its detectors began anew; whether it is back is not known."
-
-
-def test_an_alert_of_a_group_without_sessions_for_long_ends_and_says_that_nobody_knows(world: World) -> None:
-    world.drop()
-    world.run(at(20))
-    world.phase(120, 121, good=9)
-    world.run(at(122))
-    assert world.alert().resolved_at is not None
-    assert "whether it is back is not known" in (world.alert().note or "")
-
-
 # -- thresholds ------------------------------------------------------------------------------------------------------
 
 HALF_FAILS = ThresholdRule(name="half fails", metric=Metric.COMPLETION_RATE, below=0.5, clear=0.6, days=7, sessions=10)
-SHELL = ThresholdRule(
-    name="shell",
-    metric=Metric.FAILURE_RATE,
-    dimension=Dimension.TOOL,
-    group="terminal",
-    above=0.3,
-    clear=0.2,
-    days=3,
-    sessions=10,
-)
 EACH_TYPE = ThresholdRule(
     name="each type",
     metric=Metric.QUALITY,
@@ -1125,40 +830,31 @@ def _completed(world: World, day: float, *, completed: int, failed: int, **chang
     )
 
 
-def _shell(world: World, day: float, *, calls: int, failures: int, sessions: int = 10) -> None:
-    """Sessions that share some calls of the terminal."""
-    world.save(
-        *(
-            world.made(
-                at(day) + number * SECOND,
-                tool_calls=calls // sessions,
-                tools=(ToolUse("terminal", calls // sessions, failures // sessions),),
-            )
-            for number in range(sessions)
-        )
-    )
-
-
-@pytest.mark.parametrize(
-    ("completed", "failed", "opens"),
-    [
-        pytest.param(4, 6, True, id="below"),
-        pytest.param(5, 5, False, id="just-at-the-limit"),
-        pytest.param(0, 9, False, id="one-session-too-few"),
-        pytest.param(0, 10, True, id="just-sessions-enough"),
-        pytest.param(10, 0, False, id="fine"),
-        pytest.param(0, 0, False, id="no-sessions"),
-    ],
-)
-def test_a_threshold_opens_below_its_limit(store: Store, logs: Logs, completed: int, failed: int, opens: bool) -> None:
+def test_a_threshold_opens_once_and_ends_where_it_clears(store: Store, logs: Logs) -> None:
     world = World(store, with_thresholds(HALF_FAILS))
-    _completed(world, 0, completed=completed, failed=failed)
+    _completed(world, 0, completed=4, failed=6)
+    for minutes in range(3):
+        world.run(at(0.5) + minutes * MINUTE)
+    assert world.alert().opened_at == at(0.5)
+    _completed(world, 1, completed=5, failed=0)
+    for minutes in range(3):
+        world.run(at(1.5) + minutes * MINUTE)
+    assert world.alert().resolved_at == at(1.5)
+    assert told(logs) == [("alert.opened", 1), ("alert.resolved", 1)]
+    assert world.letters() == [(1, event, channel) for event in ("opened", "resolved") for channel in CHANNELS]
+
+
+@pytest.mark.parametrize(("failures", "opens"), [pytest.param(4, True, id="above"), pytest.param(0, False, id="fine")])
+def test_a_threshold_looks_at_the_group_that_it_names(store: Store, failures: int, opens: bool) -> None:
+    shell = ThresholdRule(
+        name="shell", metric=Metric.FAILURE_RATE, dimension=Dimension.TOOL, group="terminal", above=0.3, clear=0.2,
+        days=3, sessions=10,
+    )  # fmt: skip
+    world = World(store, with_thresholds(shell))
+    tools = (ToolUse("terminal", 10, failures), ToolUse("browser", 10, 10 - failures))
+    _completed(world, 0, completed=10, failed=0, tool_calls=20, tools=tools)
     world.run(at(0.5))
-    for number in range(1, 4):
-        world.run(at(0.5) + number * MINUTE)
     assert len(world.alerts()) == opens
-    assert told(logs) == [("alert.opened", 1)] * opens
-    assert world.letters() == [(1, "opened", channel) for channel in CHANNELS if opens]
 
 
 @pytest.mark.parametrize(
@@ -1175,59 +871,6 @@ def test_a_threshold_looks_at_no_day_before_the_first_start(store: Store, first_
     assert len(world.alerts()) == opens
 
 
-def test_an_alert_of_a_threshold_names_its_rule(store: Store) -> None:
-    world = World(store, with_thresholds(HALF_FAILS))
-    _completed(world, 0, completed=4, failed=6)
-    world.run(at(0.5))
-    alert = world.alert()
-    assert (alert.kind, alert.level, alert.rule) == (AlertKind.THRESHOLD, AlertLevel.WARNING, "half fails")
-    assert (alert.opened_at, alert.began_at) == (at(0.5), at(-6.5))
-    assert [(drop.stream, drop.since.value, drop.since.sample) for drop in alert.drops] == [(OVERALL, 0.4, 10)]
-
-
-@pytest.mark.parametrize(
-    ("more", "clears"),
-    [
-        pytest.param((0, 0), False, id="nothing-new"),
-        pytest.param((2, 0), False, id="just-back-at-the-limit"),
-        pytest.param((4, 0), False, id="between"),
-        pytest.param((5, 0), True, id="just-at-clear"),
-        pytest.param((50, 0), True, id="far-above"),
-        pytest.param((0, 50), False, id="worse"),
-    ],
-)
-def test_a_threshold_clears_where_it_says(store: Store, logs: Logs, more: tuple[int, int], clears: bool) -> None:
-    world = World(store, with_thresholds(HALF_FAILS))
-    _completed(world, 0, completed=4, failed=6)
-    world.run(at(0.5))
-    _completed(world, 1, completed=more[0], failed=more[1])
-    for number in range(3):
-        world.run(at(1.5) + number * MINUTE)
-    alert = world.alert()
-    assert alert.resolved_at == (at(1.5) if clears else None)
-    assert told(logs) == [("alert.opened", 1), *([("alert.resolved", 1)] * clears)]
-
-
-def test_between_clear_and_limit_nothing_opens(store: Store, logs: Logs) -> None:
-    world = World(store, with_thresholds(HALF_FAILS))
-    _completed(world, 0, completed=55, failed=45)
-    world.run(at(0.5))
-    assert world.alerts() == []
-    assert logs == []
-
-
-def test_too_few_sessions_do_not_end_an_alert(store: Store) -> None:
-    world = World(store, with_thresholds(HALF_FAILS))
-    _completed(world, 0, completed=4, failed=6)
-    world.run(at(0.5))
-    _completed(world, 10, completed=9, failed=0)
-    world.run(at(10.5))
-    assert world.alert().resolved_at is None
-    _completed(world, 10.6, completed=1, failed=0)
-    world.run(at(10.7))
-    assert world.alert().resolved_at == at(10.7)
-
-
 def test_only_the_last_days_count(store: Store) -> None:
     world = World(store, with_thresholds(HALF_FAILS))
     _completed(world, 0, completed=0, failed=10)
@@ -1235,38 +878,6 @@ def test_only_the_last_days_count(store: Store) -> None:
     assert world.alerts() == []
     world.run(at(6.9))
     assert len(world.alerts()) == 1
-
-
-@pytest.mark.parametrize(
-    ("failures", "opens"),
-    [
-        pytest.param(40, True, id="above"),
-        pytest.param(30, False, id="just-at-the-limit"),
-        pytest.param(0, False, id="fine"),
-    ],
-)
-def test_a_threshold_opens_above_its_limit(store: Store, failures: int, opens: bool) -> None:
-    world = World(store, with_thresholds(SHELL))
-    _shell(world, 0, calls=100, failures=failures)
-    world.run(at(0.5))
-    assert len(world.alerts()) == opens
-
-
-@pytest.mark.parametrize(
-    ("calls", "resolved"),
-    [
-        pytest.param(50, False, id="between"),
-        pytest.param(100, True, id="at-clear"),
-        pytest.param(500, True, id="below"),
-    ],
-)
-def test_a_threshold_above_clears_below(store: Store, calls: int, resolved: bool) -> None:
-    world = World(store, with_thresholds(SHELL))
-    _shell(world, 0, calls=100, failures=40)
-    world.run(at(0.5))
-    _shell(world, 0.6, calls=calls, failures=0)
-    world.run(at(0.7))
-    assert (world.alert().resolved_at is not None) is resolved
 
 
 def test_a_threshold_looks_at_every_group(store: Store, logs: Logs) -> None:
@@ -1285,18 +896,6 @@ def test_a_threshold_looks_at_every_group(store: Store, logs: Logs) -> None:
     assert [event for event, _ in told(logs)] == ["alert.opened", "alert.opened", "alert.resolved"]
 
 
-def test_two_rules_about_one_stream_have_an_alert_each(store: Store) -> None:
-    worse = msgspec.structs.replace(HALF_FAILS, name="most fails", below=0.2, clear=0.3)
-    world = World(store, with_thresholds(HALF_FAILS, worse))
-    _completed(world, 0, completed=1, failed=9)
-    for number in range(3):
-        world.run(at(0.5) + number * MINUTE)
-    assert sorted(alert.rule or "" for alert in world.alerts()) == ["half fails", "most fails"]
-    _completed(world, 0.6, completed=5, failed=0)
-    world.run(at(0.7))
-    assert [alert.rule for alert in world.store.alerts.open()] == ["half fails"]
-
-
 def test_rules_of_one_name_do_not_open_alert_after_alert(store: Store, tmp_path: Path) -> None:
     one = '{ name = "x", metric = "completion_rate", below = 0.5, clear = 0.6, days = 7, sessions = 10 }'
     path = tmp_path / "rules.toml"
@@ -1307,50 +906,6 @@ def test_rules_of_one_name_do_not_open_alert_after_alert(store: Store, tmp_path:
         for number in range(5):
             world.run(at(0.5) + number * MINUTE)
         assert len(world.alerts()) <= 2
-
-
-@pytest.mark.parametrize(
-    "rules",
-    [
-        pytest.param((), id="removed"),
-        pytest.param((msgspec.structs.replace(HALF_FAILS, name="renamed", below=0.1),), id="another-name"),
-        pytest.param(
-            (msgspec.structs.replace(HALF_FAILS, metric=Metric.QUALITY, below=2.0, clear=3.0),), id="another-metric"
-        ),
-        pytest.param(
-            (msgspec.structs.replace(HALF_FAILS, dimension=Dimension.TOOL, group="browser"),), id="another-group"
-        ),
-    ],
-)
-def test_a_rule_that_is_gone_ends_its_alert(store: Store, logs: Logs, rules: tuple[ThresholdRule, ...]) -> None:
-    world = World(store, with_thresholds(HALF_FAILS))
-    _completed(world, 0, completed=4, failed=6)
-    world.run(at(0.5))
-    world.restart(with_thresholds(*rules))
-    world.run(at(0.6))
-    assert world.alert().resolved_at == at(0.6)
-    assert told(logs) == [("alert.opened", 1), ("alert.resolved", 1)]
-    assert not world.run(at(0.7))
-
-
-def test_a_rule_that_is_kept_keeps_its_alert(store: Store, logs: Logs) -> None:
-    world = World(store, with_thresholds(HALF_FAILS))
-    _completed(world, 0, completed=4, failed=6)
-    world.run(at(0.5))
-    world.restart(with_thresholds(msgspec.structs.replace(HALF_FAILS, below=0.3, clear=0.5), SHELL))
-    world.run(at(0.6))
-    assert world.alert().resolved_at is None
-    assert told(logs) == [("alert.opened", 1)]
-
-
-def test_a_silenced_threshold_is_recorded_only(store: Store, logs: Logs) -> None:
-    world = World(store, with_thresholds(HALF_FAILS))
-    world.silence([OVERALL], at(1))
-    _completed(world, 0, completed=4, failed=6)
-    world.run(at(0.5))
-    assert world.alert().resolved_at is None
-    assert logs == []
-    assert world.letters() == []
 
 
 def test_a_threshold_that_breaks_is_kept_whole_or_not_at_all(store: Store, logs: Logs) -> None:
