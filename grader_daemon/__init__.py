@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from grader_daemon.api.explanation import Explanation
     from grader_daemon.api.forget import Fate, Forgotten
     from grader_daemon.api.grader import SelfGrader
-    from grader_daemon.api.grades import Status
     from grader_daemon.api.grading import GradingResult
     from grader_daemon.api.insight import Summary
     from grader_daemon.api.labels import LabelledFile
     from grader_daemon.api.overview import Overview
     from grader_daemon.api.review import ReviewItem
+    from grader_daemon.api.status import Status
     from grader_daemon.api.tables import as_dict, as_frame
     from grader_daemon.api.transcript import Transcript
     from grader_daemon.domain.alert import Alert, Stream
@@ -137,8 +137,8 @@ _HOMES = {
     "api.insight": ("Summary",),
     "api.labels": ("LabelledFile",),
     "api.overview": ("Overview",),
-    "api.grades": ("Status",),
     "api.review": ("ReviewItem",),
+    "api.status": ("Status",),
     "api.tables": (
         "as_dict",
         "as_frame",

@@ -6,6 +6,7 @@ What only grading needs is imported where it is made: it costs as much time as e
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,8 +16,6 @@ from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from grader_daemon.calibration.prior import ShippedPrior
     from grader_daemon.calibration.training import TrainingContext
     from grader_daemon.domain.calibration import Trust
@@ -33,6 +32,10 @@ if TYPE_CHECKING:
 
 _GRADING_MARGIN = timedelta(minutes=2)
 """So long at most after it went idle is a session graded as cut short; the watch must not have passed it by then."""
+
+
+Clock = Callable[[], datetime]
+"""What returns the time, aware, in UTC."""
 
 
 def utc_now() -> datetime:
@@ -154,6 +157,7 @@ def make_ingest(
     settings: Settings,
     store: Store,
     *,
+    clock: Clock = utc_now,
     on_file: Callable[[str], None] = lambda _: None,
     on_bug: Callable[[str, Exception], None] = lambda _, __: None,
     may_wait: Callable[[], bool] | None = None,
@@ -178,7 +182,7 @@ def make_ingest(
             asked_again_within=timedelta(hours=examiner.rules.people.asked_again_hours),
         ),
         store=store,
-        clock=utc_now,
+        clock=clock,
         on_file=on_file,
         on_bug=on_bug,
         helper=None if may_wait is None else HelperProcess(may_wait=may_wait),
@@ -245,7 +249,7 @@ def make_scorer(settings: Settings) -> QualityScorer | None:
     return None
 
 
-def make_checker(settings: Settings, store: Store, scorer: QualityScorer) -> Checker:
+def make_checker(settings: Settings, store: Store, scorer: QualityScorer, *, clock: Clock = utc_now) -> Checker:
     """Everything between a grade and what a scorer says of it."""
     from grader_daemon.jobs.quality import Checker
 
@@ -257,7 +261,7 @@ def make_checker(settings: Settings, store: Store, scorer: QualityScorer) -> Che
         limits=settings.limits,
         roots=[str(root) for root in settings.watch_roots],
         settled_after=timedelta(minutes=settings.idle_minutes) + _GRADING_MARGIN,
-        clock=utc_now,
+        clock=clock,
     )
 
 

@@ -33,9 +33,9 @@ def make(home: Path) -> Path:
         _write(home, f"demo_{number:02d}", days=13 - number, task=task, model=model, results=results, said=said)
     (home / SESSIONS / "session_broken.json").write_text('{"session_id": "broken", "messages": 7}')
     with SelfGrader(db_path=home / DATABASE, watch_roots=[home / SESSIONS]) as grader:
-        grader.grade_paths([home / SESSIONS])
-        grader.label("demo_01", completed=False, note="it never went out")
-        grader.label("demo_03", completed=True, quality=4)
+        grader.grading.grade_paths([home / SESSIONS])
+        grader.labels.add("demo_01", completed=False, note="it never went out")
+        grader.labels.add("demo_03", completed=True, quality=4)
         grader.generate_weekly_report()
     store = Store(home / DATABASE)
     with store.transaction():

@@ -1,6 +1,6 @@
 """What other programs and the command line call.
 
-`reader.GradeReader` answers questions about grades, `insight.InsightReader` also about many of them together;
-`grader.SelfGrader` is one that also grades. `doctor` checks and repairs the set-up, `backups` makes and restores
-backups.
+`grader.SelfGrader` is put together of parts, each of which is given settings, clock and database by `context`:
+`grading` and `grades`, `insight`, `labels`, `review`, `calibration`. `doctor` checks and repairs the set-up, `backups`
+makes and restores backups, `service` has systemd run the daemon.
 """

@@ -28,7 +28,7 @@ def back_up(settings: Settings, target: str | os.PathLike[str]) -> Backup:
     return copy_database(settings.db_path, Path(os.path.abspath(target)))
 
 
-def back_up_into(settings: Settings, folder: str | os.PathLike[str], *, keep: int) -> Backup:
+def back_up_into(settings: Settings, folder: str | os.PathLike[str], *, keep: int, clock: bootstrap.Clock) -> Backup:
     """Make a backup in `folder` that is named by its time, then remove the older ones of that kind but for `keep` - 1.
 
     Raises:
@@ -38,13 +38,13 @@ def back_up_into(settings: Settings, folder: str | os.PathLike[str], *, keep: in
     into = Path(os.path.abspath(folder))
     if not into.is_dir():
         raise InputError(f"{into}: no such folder")
-    made = back_up(settings, into / f"grades-{bootstrap.utc_now():%Y%m%dT%H%M%SZ}.db")
+    made = back_up(settings, into / f"grades-{clock():%Y%m%dT%H%M%SZ}.db")
     for old in sorted(into.glob(_DATED))[:-keep]:
         old.unlink(missing_ok=True)
     return made
 
 
-def restore(settings: Settings, backup: str | os.PathLike[str]) -> Restored:
+def restore(settings: Settings, backup: str | os.PathLike[str], *, clock: bootstrap.Clock) -> Restored:
     """Put a copy of `backup` in the place of the database, which is kept beside it.
 
     Raises:
@@ -54,7 +54,7 @@ def restore(settings: Settings, backup: str | os.PathLike[str]) -> Restored:
     """
     try:
         with DaemonLock(settings.db_path):
-            return put_back(Path(os.path.abspath(backup)), settings.db_path, now=bootstrap.utc_now())
+            return put_back(Path(os.path.abspath(backup)), settings.db_path, now=clock())
     except AlreadyRunningError as error:
         raise AlreadyRunningError(f"{error}; stop it first") from error
     except StoreBusyError as error:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.api.labels import LabelKeeper
+from grader_daemon.api.context import GraderContext
 from grader_daemon.calibration.prior import Provenance, Validity, is_free
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.completion_model import CompletionModel
@@ -48,27 +48,30 @@ class CalibrationState(msgspec.Struct, frozen=True, kw_only=True):
     history: tuple[Calibration, ...]
 
 
-class CalibrationKeeper(LabelKeeper):
-    """Learns from labels, and says how far verdicts can be trusted."""
+class Calibrations:
+    """Learns from labels, and knows how far verdicts can be trusted."""
 
-    def calibrate(self) -> Calibration:
+    def __init__(self, context: GraderContext) -> None:
+        self._context = context
+
+    def learn(self) -> Calibration:
         """Learn from all labels that stand, and adopt what cross-validation shows to be better.
 
         A daemon that runs takes it up within a minute, and grades everything again. `adopted` says whether anything
         changed, `evidence.why` why, `evidence.weights` and `evidence.shift` what and by how much; `number` is None if
         another calibration was adopted at the same time, and this one given up.
         """
-        return bootstrap.make_calibrator(self.settings, self._writable).calibrate(bootstrap.utc_now())
+        return bootstrap.make_calibrator(self._context.settings, self._context.writable).calibrate(self._context.now())
 
-    def try_calibration(self) -> Calibration:
-        """Say what `calibrate` would do; nothing is written."""
-        return bootstrap.make_calibrator(self.settings, self._store).try_out(bootstrap.utc_now())
+    def try_out(self) -> Calibration:
+        """Return what `learn` would come to; nothing is written."""
+        return bootstrap.make_calibrator(self._context.settings, self._context.store).try_out(self._context.now())
 
-    def calibration(self) -> CalibrationState:
-        """Say who gives automatic verdicts, why, and how far they can be trusted."""
-        calibrations = self._store.calibrations
-        shipped = bootstrap.read_prior(self.settings)
-        context = bootstrap.make_context(self.settings, shipped)
+    def state(self) -> CalibrationState:
+        """Return who gives automatic verdicts, why, and how far they can be trusted."""
+        calibrations = self._context.store.calibrations
+        shipped = bootstrap.read_prior(self._context.settings)
+        context = bootstrap.make_context(self._context.settings, shipped)
         adopted, look = calibrations.adopted(), calibrations.last_look()
         policy = context.policy(adopted)
         model = policy.model or context.prior.model
@@ -81,28 +84,28 @@ class CalibrationKeeper(LabelKeeper):
             provenance=shipped.provenance,
             validity=shipped.validity,
             look=look,
-            new_labels=self._store.feedback.newest_number() > (0 if look is None else look.evidence.seen),
+            new_labels=self._context.store.feedback.newest_number() > (0 if look is None else look.evidence.seen),
             weights=_weights(model, context.prior.scaling.scales),
             history=tuple(calibrations.latest(_HISTORY)),
         )
 
-    def model_of(self, version: str | None) -> CompletionModel | None:
-        """Give the model of a version, if it is the prior or was ever in force here."""
-        prior = bootstrap.read_prior(self.settings).prior.model
+    def model(self, version: str | None) -> CompletionModel | None:
+        """Return the model of a version, if it is the prior or was ever in force here."""
+        prior = bootstrap.read_prior(self._context.settings).prior.model
         if version is None or version == prior.version:
             return prior if version is not None else None
-        return self._store.calibrations.model(version)
+        return self._context.store.calibrations.model(version)
 
 
 def meaning_of(feature: str) -> str | None:
-    """Say what a feature is, or all words of a place; None for one of another version."""
+    """Return what a feature is, or all words of a place; None for one of another version."""
     from grader_daemon.analysis.features import FEATURES, WORDS  # which only those who ask for models need
 
     return FEATURES.get(feature) or WORDS.get(feature)
 
 
 def display_name(feature: str) -> str:
-    """Give the name under which people are told of a feature: a single bucket of words is one of all of its place."""
+    """Return the name under which people are told of a feature: a single bucket of words is one of all of its place."""
     return feature.rpartition(":")[0] if is_free(feature) else feature
 
 

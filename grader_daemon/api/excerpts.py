@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from grader_daemon.domain.text import clean
-from grader_daemon.redaction import MARGIN, Redactor
+
+if TYPE_CHECKING:
+    from grader_daemon.redaction import Redactor
 
 _EXCERPT_CHARACTERS = 160
 
 
 def excerpt(text: str, redactor: Redactor) -> str:
-    """Give the beginning of a text as one line."""
+    """Return the beginning of a text as one line."""
     line = _one_line(redactor.redact_beginning(text, 10 * _EXCERPT_CHARACTERS))
     return line if len(line) <= _EXCERPT_CHARACTERS else line[: _EXCERPT_CHARACTERS - 1] + "…"
 
 
 def one_line(text: str, redactor: Redactor) -> str:
-    """Give a whole text as one line."""
+    """Return a whole text as one line."""
     return _one_line(redactor.redact(text))
 
 
@@ -24,7 +28,9 @@ def _one_line(text: str) -> str:
 
 
 def passage(text: str, redactor: Redactor, *, characters: int, lines: int) -> tuple[str, ...]:
-    """Give the beginning of a text in its own lines, those that are empty left out; "…" stands for the rest."""
+    """Return the beginning of a text in its own lines, those that are empty left out; "…" stands for the rest."""
+    from grader_daemon.redaction import MARGIN  # who only keeps a note need not wait for it
+
     text = text.strip()
     whole = redactor.redact_beginning(text, characters + 1)
     given = [clean(_plain_spaces(line.rstrip().expandtabs(4))) for line in whole[:characters].splitlines()]
@@ -34,5 +40,5 @@ def passage(text: str, redactor: Redactor, *, characters: int, lines: int) -> tu
 
 
 def _plain_spaces(line: str) -> str:
-    """Give a line without the spaces that only typesetters tell apart."""
+    """Return a line without the spaces that only typesetters tell apart."""
     return "".join(" " if character.isspace() else character for character in line)

@@ -1,11 +1,46 @@
-"""What grading some files came to."""
+"""Grading: files and folders now, what waits, and again what other rules graded."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
 import msgspec
 
+from grader_daemon import bootstrap
+from grader_daemon.api.context import GraderContext, paths_of
+from grader_daemon.api.forget import Forgotten, forget, leave_no_trace
+from grader_daemon.api.grades import Grades
+from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.difference import RegradeDiff
+from grader_daemon.domain.feedback import keep_override
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.ledger import LedgerEntry, ledger_path
+from grader_daemon.domain.verdict import CompletionPolicy
+from grader_daemon.errors import InputError, NoDatabaseError, StoreError, UngradableError
+from grader_daemon.grading.comparison import Comparison
+from grader_daemon.pipeline.absence import stamps
+from grader_daemon.pipeline.backfill import backfill, backfill_in_processes, regrade
+from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
+from grader_daemon.pipeline.examine import (
+    BusyFile,
+    Examined,
+    Examiner,
+    GradedFile,
+    SkippedFile,
+    TroubledFile,
+    VanishedFile,
+)
+from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.sources.discovery import FoundFile, Walk, named_files
+from grader_daemon.storage.sqlite.store import Store
+
+_AT_ONCE = 200
+"""Files that are compared in one go."""
 
 
 class GradingResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,3 +53,286 @@ class GradingResult(msgspec.Struct, frozen=True, kw_only=True):
     skipped: list[tuple[str, str]]
     errors: list[tuple[str, str]]
     trust: Trust
+
+
+class Grading:
+    """From session files to stored grades; safe beside a running daemon."""
+
+    def __init__(self, context: GraderContext) -> None:
+        self._context = context
+        self._settings = context.settings
+        self._made: Ingest | None = None  # by the calibration of this number; both under the lock of the context
+        self._calibrated = 0
+
+    def grade_file(self, path: str | os.PathLike[str]) -> Grade:
+        """Grade one file and store the grade.
+
+        Raises:
+            InputError: there is no such file, or it is a folder.
+            UngradableError: it is no session, or not one to grade on its own; the text says why.
+        """
+        if os.path.isdir(path):
+            raise InputError(f"{os.fspath(path)}: a folder; grade_paths grades all files in it")
+        outcomes = self.grade_paths([path])
+        if outcomes.grades:
+            return outcomes.grades[0][1]
+        if outcomes.errors:
+            raise UngradableError(": ".join(outcomes.errors[0]))
+        file, why = outcomes.skipped[0]
+        entry = self._context.store.ledger_entry(ledger_path(file))
+        of = "" if entry is None or entry.session_id is None else f" of session {entry.session_id}"
+        raise UngradableError(f"{file}: has no grade of its own: {why.replace('_', ' ')}{of}")
+
+    def grade_latest(self, n: int = 10) -> list[Grade]:
+        """Grade up to `n` sessions that are not graded yet, the one that was written last first."""
+        store = self._context.make_store()  # before anything is read: another program may be making it at this moment
+        grades: list[Grade] = []
+        for file in self.ungraded_files():
+            if len(grades) >= n:
+                break
+            graded = [recorded.grade.session_id for recorded in self._ingest_all([file.path]) if recorded.grade]
+            grades += [stored.grade for stored in store.stored(graded).values()]
+        return grades
+
+    def grade_paths(
+        self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, dry_run: bool = False
+    ) -> GradingResult:
+        """Grade files, and all session files in folders; a single text is one path.
+
+        Of a named file that is no session, and not watched, nothing is kept. `dry_run` stores nothing, and needs no
+        database. A folder without session files is among the errors.
+
+        Raises:
+            InputError: a path does not exist.
+        """
+        named = paths_of(paths)
+        files, empty = named_files(named)
+        if dry_run:
+            outcomes = self._try_out(files)
+        else:
+            store = self._context.make_store()
+            outcomes = self._grade_files(files)
+            leave_no_trace(store, [os.path.abspath(path) for path in named], self._settings.watch_roots)
+        return msgspec.structs.replace(outcomes, errors=outcomes.errors + empty)
+
+    def forget(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Forgotten]:
+        """Remove what is remembered of files without a grade of their own; a single text is one path."""
+        return forget(self._context.writable, paths_of(paths), self._settings.watch_roots)
+
+    def ungraded_files(self, *, since: datetime | None = None) -> list[FoundFile]:
+        """Files below the roots that are not graded as they are now, the one that was written last first.
+
+        `since`: that were written from then on. Roots that are no folders are passed over; see `missing_roots`. A
+        database of an older version says nothing until `migrate`.
+
+        Raises:
+            InputError: none of the roots is a folder.
+        """
+        missing = self.missing_roots()
+        if len(missing) == len(self._settings.watch_roots):
+            raise InputError(f"{', '.join(map(str, missing))}: no such folder; nothing was looked for")
+        earliest = since.timestamp() * 1e9 if since is not None else float("-inf")
+        seen = stamps(self._context.store, self._settings.watch_roots) if self._context.has_database else lambda _: None
+        found = [
+            file
+            for root in self._settings.watch_roots
+            for file in Walk(str(root))
+            if file.stamp.mtime_ns >= earliest and seen(file.path) != file.stamp
+        ]
+        return sorted(found, key=lambda file: file.stamp.mtime_ns, reverse=True)
+
+    def missing_roots(self) -> list[Path]:
+        """Give the watched folders that are none."""
+        return [root for root in self._settings.watch_roots if not root.is_dir()]
+
+    def graded_files(self, *, since: datetime | None = None) -> list[str]:
+        """Files with a grade; `since`: of sessions that ended from then on. Of an older database: see `migrate`."""
+        return self._context.store.graded_paths(since=since)
+
+    def outdated_files(self, *, since: datetime | None = None) -> list[str]:
+        """Those of `graded_files` whose grade was made by other rules, another model, or under another verdict."""
+        return self._context.writable.graded_paths(but_of=self._ingest.examiner.rules_version, since=since)
+
+    def regrade_diff(
+        self,
+        *,
+        since: datetime | None = None,
+        rules_file: str | os.PathLike[str] | None = None,
+        advance: Callable[[int], None] = lambda _: None,
+    ) -> RegradeDiff:
+        """Say what grading everything again would change, without writing anything.
+
+        `since`: of sessions that ended from then on. `rules_file`: under these rules of your own instead of those that
+        are set. `advance` is told how many files are done.
+
+        Raises:
+            ConfigurationError: the rules are wrong.
+        """
+        settings = self._settings
+        if rules_file is not None:
+            settings = settings.model_copy(update={"rules_file": Path(rules_file)})
+        return _compare_all(
+            self._context.store.graded_paths(since=since),
+            store=self._context.store,
+            examiner=bootstrap.make_examiner(settings, bootstrap.make_policy(settings, self._context.store)),
+            clock=self._context.now,
+            advance=advance,
+        )
+
+    def regrade(self, paths: str | Iterable[str], *, jobs: int = 1) -> Iterator[list[IngestResult]]:
+        """Grade files again, whatever made their grades; yields what came of each batch when it is saved.
+
+        For `jobs` above 1 see `backfill`. Nothing is done that is not asked for: go through what it yields.
+        """
+        again = paths_of(paths)
+        if jobs <= 1:
+            return regrade(again, self._ingest, batch=self._settings.batch_sessions, clock=self._context.now)
+        return backfill_in_processes(
+            again,
+            self._ingest,
+            jobs=jobs,
+            make_examiner=self._examiner_maker(),
+            clock=self._context.now,
+        )
+
+    def backfill(self, files: Sequence[FoundFile], *, jobs: int = 1) -> Iterator[list[IngestResult]]:
+        """Grade many files in `jobs` processes; yields what came of each batch when it is saved.
+
+        Further processes import the program that starts them: for `jobs` above 1 it must be guarded, as for
+        `multiprocessing`, by ``if __name__ == "__main__":``. Nothing is done that is not asked for: go through what it
+        yields.
+
+        Raises:
+            UngradableError: a process died.
+        """
+        paths = [file.path for file in files]
+        if jobs <= 1:
+            return backfill(paths, self._ingest, batch=self._settings.batch_sessions)
+        return backfill_in_processes(
+            paths,
+            self._ingest,
+            jobs=jobs,
+            make_examiner=self._examiner_maker(),
+            clock=self._context.now,
+        )
+
+    @property
+    def _ingest(self) -> Ingest:
+        """From path to row, by the policy that is in force now."""
+        with self._context.lock:
+            store = self._context.make_store()
+            newest = store.calibrations.newest_number()
+            if self._made is None or self._calibrated != newest:
+                self._made = bootstrap.make_ingest(self._settings, store, clock=self._context.now)
+                self._calibrated = newest
+            return self._made
+
+    def _examiner_maker(self) -> Callable[[], Examiner]:
+        """For helper processes: they get the policy as a value."""
+        return partial(
+            bootstrap.make_examiner,
+            self._settings,
+            bootstrap.make_policy(self._settings, self._context.store),
+        )
+
+    def _ingest_all(self, paths: list[str]) -> list[IngestResult]:
+        recorded: list[IngestResult] = []
+        with self._context.lock:
+            while paths:
+                some, done = self._ingest.ingest(paths, within_seconds=float("inf"))
+                recorded += some
+                paths = paths[done:]
+        return recorded
+
+    def _grade_files(self, files: list[str]) -> GradingResult:
+        grades: list[tuple[int | None, Grade]] = []
+        skipped: list[tuple[str, str]] = []
+        errors: list[tuple[str, str]] = []
+        for recorded in self._ingest_all(files):
+            match recorded.outcome:
+                case IngestOutcome.GRADED | IngestOutcome.UNCHANGED:
+                    self._collect_stored(recorded, grades, skipped)
+                case IngestOutcome.SKIPPED:
+                    skipped.append((recorded.path, recorded.reason or "skipped"))
+                case IngestOutcome.BUSY:
+                    errors.append((recorded.path, "the file is being written to; try again when it is quiet"))
+                case _:
+                    errors.append((recorded.path, recorded.reason or "the file is gone"))
+        return GradingResult(grades=grades, skipped=skipped, errors=errors, trust=Grades(self._context).trust())
+
+    def _collect_stored(
+        self, recorded: IngestResult, grades: list[tuple[int | None, Grade]], skipped: list[tuple[str, str]]
+    ) -> None:
+        """Give what the database has now: an unchanged file keeps the grade, or the skip, that it had."""
+        entry = self._context.store.ledger_entry(ledger_path(recorded.path))
+        if entry is None or entry.session_id is None or entry.state != "graded":
+            skipped.append((recorded.path, (entry.reason if entry is not None else None) or "skipped"))
+            return
+        stored = self._context.store.find_grade(entry.session_id)
+        grades.append((stored.id, stored.grade))
+
+    def _try_out(self, files: list[str]) -> GradingResult:
+        policy, trust = self._policy_to_try()
+        examiner = bootstrap.make_examiner(self._settings, policy)
+        grades: list[tuple[int | None, Grade]] = []
+        skipped: list[tuple[str, str]] = []
+        errors: list[tuple[str, str]] = []
+        for file in files:
+            match examiner.examine(file, now=self._context.now()):
+                case GradedFile(grade=grade):
+                    grades.append((None, grade))
+                case SkippedFile(skipped=why):
+                    skipped.append((file, why.reason))
+                case TroubledFile(error=error):
+                    errors.append((file, error))
+                case _:
+                    errors.append((file, "the file is gone or being written to"))
+        return GradingResult(grades=grades, skipped=skipped, errors=errors, trust=trust)
+
+    def _policy_to_try(self) -> tuple[CompletionPolicy, Trust]:
+        """The policy in force if there is a database to tell; none is made, nor changed, for a try."""
+        try:
+            store = self._context.store
+            return bootstrap.make_policy(self._settings, store), bootstrap.read_trust(self._settings, store)
+        except (NoDatabaseError, StoreError):
+            return bootstrap.make_policy(self._settings, None), bootstrap.read_trust(self._settings, None)
+
+
+def _compare_all(
+    paths: Sequence[str],
+    *,
+    store: Store,
+    examiner: Examiner,
+    clock: Callable[[], datetime],
+    advance: Callable[[int], None],
+) -> RegradeDiff:
+    """Compare the grades of `paths` with those that `examiner` gives now; nothing is written."""
+    comparison = Comparison()
+    for start in range(0, len(paths), _AT_ONCE):
+        some = paths[start : start + _AT_ONCE]
+        stored = {grade.session_file: grade for grade in store.grades_of_files(some)}
+        entries = store.ledger_entries(some)
+        for path in some:
+            if path in stored and path in entries:
+                examined = examiner.examine(path, now=clock())
+                _compare(comparison, stored[path], entries[path], examined, examiner)
+        advance(len(some))
+    return comparison.diff()
+
+
+def _compare(comparison: Comparison, before: Grade, entry: LedgerEntry, examined: Examined, examiner: Examiner) -> None:
+    """Sessions that are open, or that went on since, are not compared: there time would show, not rules."""
+    match examined:
+        case GradedFile(grade=after, digest=digest):
+            if SessionState.OPEN in {before.state, after.state}:
+                comparison.pass_over("still open")
+            elif digest != entry.digest or after.session_id != before.session_id:
+                comparison.pass_over("changed since it was graded")
+            else:
+                comparison.add(before, keep_override(after, before))
+        case VanishedFile():
+            comparison.add(before, examiner.redecide(before))
+        case BusyFile():
+            comparison.pass_over("being written to")
+        case _:
+            comparison.pass_over("cannot be graded any more")

@@ -1,18 +1,18 @@
-"""What many grades say together: `InsightReader`, which `SelfGrader` is."""
+"""What many grades say together: patterns, error issues, weekly reports, alerts."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
-from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.api.grades import GradeReader, check_days
+from grader_daemon.api.context import GraderContext
+from grader_daemon.api.excerpts import one_line
+from grader_daemon.api.grades import Grades, check_days
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.calendar import ALWAYS, Span, day_of, last_days, read_week, week_of
 from grader_daemon.domain.estimate import Estimate
@@ -27,9 +27,6 @@ from grader_daemon.patterns.issues import to_issue
 from grader_daemon.patterns.mining import find_patterns
 from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, QUALITY, RECOVERY, count, estimate_words
 from grader_daemon.reports.verdicts import trust_words
-
-if TYPE_CHECKING:
-    from grader_daemon.redaction import Redactor
 
 _LONGEST_SILENCE = timedelta(days=366)
 
@@ -52,16 +49,19 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     checked: Estimate
 
 
-class InsightReader(GradeReader):
-    """Answers questions about many grades: patterns, error issues, weekly reports, alerts.
+class Insight:
+    """Answers questions about many grades.
 
     Spans of days end today and begin at midnight where the person lives (setting `timezone`).
     """
 
+    def __init__(self, context: GraderContext) -> None:
+        self._context = context
+
     def summary(self, *, days: float | None = 7) -> Summary:
         """Count and average the finished sessions that ended in the last `days` days (None: ever)."""
         span = self._span(days)
-        sums = self._store.rollups.group(Dimension.OVERALL, "", span)
+        sums = self._context.store.rollups.group(Dimension.OVERALL, "", span)
         return Summary(
             sessions=sums.sessions,
             completed=sums.completed,
@@ -71,19 +71,19 @@ class InsightReader(GradeReader):
             recovered=sums.recovered,
             open_sessions=sums.open_sessions,
             unanswered=sums.unanswered,
-            checked=estimate_completion(sums, self._store.feedback.labels(), span),
+            checked=estimate_completion(sums, self._context.store.feedback.labels(), span),
         )
 
-    def get_grades_summary(self, days: float = 7) -> str:
-        """Give the last days at a glance, as text for people."""
+    def summary_text(self, days: float = 7) -> str:
+        """Return the last days at a glance, as text for people."""
         summary = self.summary(days=days)
-        patterns = self.identify_patterns(days)
+        patterns = self.patterns(days)
         span = "day" if days == 1 else f"{days:g} days"
         others = f"{summary.open_sessions} open, {summary.unanswered} without an answer"
         lines = [f"Sessions of the last {span}: {summary.sessions} finished, {others}"]
         if summary.sessions:
             lines += [*_figures(summary, patterns.overall), *_checked(summary.checked)]
-            trust = self.trust()
+            trust = Grades(self._context).trust()
             lines.append(f"  verdicts          by the {trust.by}: {trust_words(trust)}")
         for title, counts in (("tools", patterns.tool_errors), ("errors", patterns.error_types)):
             most = ", ".join(f"{clean(name)} {count}" for name, count in list(counts.items())[:3])
@@ -94,41 +94,49 @@ class InsightReader(GradeReader):
             lines.append(f"  {clean(task_type):<17} {score:.2f} of 5 ({behind})")
         return "\n".join(lines)
 
-    def identify_patterns(self, days: float = 7) -> Patterns:
+    def patterns(self, days: float = 7) -> Patterns:
         """Gather what the finished sessions of the last `days` days have in common, beside the days before."""
         span = self._span(days)
-        sums, before = (self._store.rollups.groups(each) for each in (span, span.before()))
-        return find_patterns(sums, before, self._store.rollups.tool_steps(span), span=span)
+        sums, before = (self._context.store.rollups.groups(each) for each in (span, span.before()))
+        return find_patterns(sums, before, self._context.store.rollups.tool_steps(span), span=span)
 
-    def get_task_score(self, task_type: str, *, days: float | None = None) -> float | None:
+    def task_score(self, task_type: str, *, days: float | None = None) -> float | None:
         """Mean session score (1-5) of a task type, over the last `days` days or ever; None without sessions."""
-        return plain_score(self._store.rollups.group(Dimension.TASK_TYPE, task_type, self._span(days)))
+        return plain_score(self._context.store.rollups.group(Dimension.TASK_TYPE, task_type, self._span(days)))
 
     # -- error issues ----------------------------------------------------------------------------------------------
 
     def error_issues(
         self, *, days: float | None = 30, states: frozenset[IssueState] | None = None, limit: int | None = None
     ) -> list[ErrorIssue]:
-        """List the error issues that occurred in the last `days` days (None: ever), most failures first.
+        """Return the error issues that occurred in the last `days` days (None: ever), most failures first.
 
         `states` keeps those that stand in one of them; without it the ignored ones are left out. At most `limit`.
         """
         wanted = states if states is not None else frozenset(IssueState) - {IssueState.IGNORED}
-        span, now = self._span(days), bootstrap.utc_now()
-        found = (self._issue(fingerprint, span, now) for fingerprint in self._store.issues.seen(span))
+        span, now = self._span(days), self._context.now()
+        found = (self._issue(fingerprint, span, now) for fingerprint in self._context.store.issues.seen(span))
         return list(islice((issue for issue in found if issue is not None and issue.state in wanted), limit))
 
     def error_issue(self, prefix: str) -> ErrorIssue:
-        """Give the error issue whose id begins with `prefix`, with its counts over all time.
+        """Return the error issue whose id begins with `prefix`, with its counts over all time.
 
         Raises:
             InputError: there is none, or there are several.
         """
-        fingerprint = self._store.issues.find(prefix)
-        issue = self._issue(fingerprint, ALWAYS, bootstrap.utc_now())
+        fingerprint = self._context.store.issues.find(prefix)
+        issue = self._issue(fingerprint, ALWAYS, self._context.now())
         if issue is None:
             raise InputError(f"error issue {fingerprint} does not occur in any finished session any more")
         return issue
+
+    def find_issue(self, prefix: str) -> str:
+        """Return the whole fingerprint of the one error issue whose id begins with `prefix`.
+
+        Raises:
+            InputError: none or several do.
+        """
+        return self._context.store.issues.find(prefix)
 
     def resolve_error(self, prefix: str) -> ErrorIssue:
         """Note that the cause of an error issue is gone; it is `regressed` when it comes back.
@@ -136,7 +144,7 @@ class InsightReader(GradeReader):
         Raises:
             InputError: see `error_issue`.
         """
-        return self._mark(prefix, resolved_at=bootstrap.utc_now(), ignored_at=None)
+        return self._mark(prefix, resolved_at=self._context.now(), ignored_at=None)
 
     def ignore_error(self, prefix: str) -> ErrorIssue:
         """Leave an error issue out of lists from now on.
@@ -144,7 +152,7 @@ class InsightReader(GradeReader):
         Raises:
             InputError: see `error_issue`.
         """
-        return self._mark(prefix, resolved_at=None, ignored_at=bootstrap.utc_now())
+        return self._mark(prefix, resolved_at=None, ignored_at=self._context.now())
 
     def reopen_error(self, prefix: str) -> ErrorIssue:
         """Take back what was noted of an error issue.
@@ -156,8 +164,8 @@ class InsightReader(GradeReader):
 
     # -- reports ---------------------------------------------------------------------------------------------------
 
-    def generate_weekly_report(self, week: str | date | None = None) -> WeeklyReport:
-        """Give the report of an ISO week ("2026-W47", or any day of it); without one, of the last that is over.
+    def weekly_report(self, week: str | date | None = None) -> WeeklyReport:
+        """Return the report of an ISO week ("2026-W47", or any day of it); without one, of the last that is over.
 
         The daemon keeps the reports of weeks that are over, until their sessions change; such a report is given as it
         was kept. Another one is made as the daemon would make it, and not kept; that of a week that goes on is
@@ -166,8 +174,8 @@ class InsightReader(GradeReader):
         Raises:
             InputError: there is no such week, or it has not begun.
         """
-        now = bootstrap.utc_now()
-        today = day_of(now, self.settings.zone)
+        now = self._context.now()
+        today = day_of(now, self._context.settings.zone)
         try:
             day = read_week(week) if isinstance(week, str) else week
         except ValueError as error:
@@ -175,22 +183,22 @@ class InsightReader(GradeReader):
         wanted = week_of(today).before() if day is None else week_of(day)
         if wanted.first > today or wanted.first < FIRST_WEEK:
             raise InputError(f"there is no report of week {week}: it has not begun, or is before {FIRST_WEEK.year}")
-        return bootstrap.make_reports(self.settings, self._store).report(wanted, now)
+        return bootstrap.make_reports(self._context.settings, self._context.store).report(wanted, now)
 
     # -- alerts ----------------------------------------------------------------------------------------------------
 
     def alerts(self, *, limit: int = 50) -> list[Alert]:
-        """List the alerts that are open, then the newest of the others."""
-        current = self._store.alerts.open()
-        return (current + [alert for alert in self._store.alerts.latest(limit) if alert.resolved_at])[:limit]
+        """Return the alerts that are open, then the newest of the others."""
+        current = self._context.store.alerts.open()
+        return (current + [alert for alert in self._context.store.alerts.latest(limit) if alert.resolved_at])[:limit]
 
     def alert(self, number: int) -> Alert:
-        """Give one alert.
+        """Return one alert.
 
         Raises:
             InputError: there is none of this number.
         """
-        return self._store.alerts.find(number)
+        return self._context.store.alerts.find(number)
 
     def acknowledge_alert(self, number: int, note: str | None = None) -> Alert:
         """Note that a person knows of an alert; without a `note`, what was noted before stays.
@@ -198,25 +206,25 @@ class InsightReader(GradeReader):
         Raises:
             InputError: there is none of this number.
         """
-        with self._writable.transaction():
-            known = self._store.alerts.find(number)
-            said = known.note if note is None else self._as_kept(note)
-            alert = msgspec.structs.replace(known, acknowledged_at=bootstrap.utc_now(), note=said)
-            self._store.alerts.replace(alert)
+        with self._context.writable.transaction():
+            known = self._context.store.alerts.find(number)
+            said = known.note if note is None else one_line(storable(note), self._context.redactor)
+            alert = msgspec.structs.replace(known, acknowledged_at=self._context.now(), note=said)
+            self._context.store.alerts.replace(alert)
         return alert
 
     def silence_alert(self, number: int, span: timedelta) -> datetime:
-        """Tell nothing of the streams of an alert for a time; gives its end.
+        """Tell nothing of the streams of an alert for a time; returns its end.
 
         Raises:
             InputError: there is no such alert, or the time is not between a minute and a year.
         """
         if not timedelta(minutes=1) <= span <= _LONGEST_SILENCE:
             raise InputError("an alert can be silenced for a minute to a year")
-        until = bootstrap.utc_now() + span
-        with self._writable.transaction():
-            alert = self._store.alerts.find(number)
-            self._store.alerts.silence([drop.stream for drop in alert.drops], until)
+        until = self._context.now() + span
+        with self._context.writable.transaction():
+            alert = self._context.store.alerts.find(number)
+            self._context.store.alerts.silence([drop.stream for drop in alert.drops], until)
         return until
 
     def unacknowledge_alert(self, number: int) -> Alert:
@@ -225,9 +233,9 @@ class InsightReader(GradeReader):
         Raises:
             InputError: there is none of this number.
         """
-        with self._writable.transaction():
-            alert = msgspec.structs.replace(self._store.alerts.find(number), acknowledged_at=None)
-            self._store.alerts.replace(alert)
+        with self._context.writable.transaction():
+            alert = msgspec.structs.replace(self._context.store.alerts.find(number), acknowledged_at=None)
+            self._context.store.alerts.replace(alert)
         return alert
 
     def unsilence_alert(self, number: int) -> Alert:
@@ -236,46 +244,33 @@ class InsightReader(GradeReader):
         Raises:
             InputError: there is none of this number.
         """
-        with self._writable.transaction():
-            alert = self._store.alerts.find(number)
-            self._store.alerts.unsilence([drop.stream for drop in alert.drops])
+        with self._context.writable.transaction():
+            alert = self._context.store.alerts.find(number)
+            self._context.store.alerts.unsilence([drop.stream for drop in alert.drops])
         return alert
 
     def test_alerts(self) -> dict[str, str | None]:
-        """Send a test in every way in which alerts are told; gives what went wrong, None where it arrived."""
+        """Send a test in every way in which alerts are told; returns what went wrong, None where it arrived."""
         from grader_daemon.integrations.trial import try_receivers  # which loads what posts
 
-        return try_receivers(bootstrap.make_receivers(self.settings), now=bootstrap.utc_now())
+        return try_receivers(bootstrap.make_receivers(self._context.settings), now=self._context.now())
 
     def silences(self) -> dict[Stream, datetime]:
         """The streams of which nothing is told now, and until when."""
-        return self._store.alerts.silenced(bootstrap.utc_now())
-
-    @cached_property
-    def _redactor(self) -> Redactor:
-        from grader_daemon.redaction import redactor_of  # which most questions do not need
-        from grader_daemon.rules import load_rules
-
-        return redactor_of(load_rules(self.settings.rules_file).redaction)
-
-    def _as_kept(self, note: str) -> str:
-        """Give what a person wrote as it is kept: one line, without secrets."""
-        from grader_daemon.api.excerpts import one_line  # which loads all that secrets are known by
-
-        return one_line(storable(note), self._redactor)
+        return self._context.store.alerts.silenced(self._context.now())
 
     def _span(self, days: float | None) -> Span:
-        today = day_of(bootstrap.utc_now(), self.settings.zone)
+        today = self._context.today
         return ALWAYS if days is None else last_days(math.ceil(check_days(days)), today)
 
     def _issue(self, fingerprint: str, span: Span, now: datetime) -> ErrorIssue | None:
-        row = self._store.issues.issue(fingerprint, span, until=datetime.max.replace(tzinfo=now.tzinfo))
-        return None if row is None else to_issue(row, now, today=day_of(now, self.settings.zone))
+        row = self._context.store.issues.issue(fingerprint, span, until=datetime.max.replace(tzinfo=now.tzinfo))
+        return None if row is None else to_issue(row, now, today=day_of(now, self._context.settings.zone))
 
     def _mark(self, prefix: str, *, resolved_at: datetime | None, ignored_at: datetime | None) -> ErrorIssue:
-        with self._writable.transaction():
-            fingerprint = self._store.issues.find(prefix)
-            self._store.issues.mark(fingerprint, resolved_at=resolved_at, ignored_at=ignored_at)
+        with self._context.writable.transaction():
+            fingerprint = self._context.store.issues.find(prefix)
+            self._context.store.issues.mark(fingerprint, resolved_at=resolved_at, ignored_at=ignored_at)
         return self.error_issue(fingerprint)
 
 
@@ -286,7 +281,7 @@ def _checked(checked: Estimate) -> list[str]:
 
 
 def _figures(summary: Summary, whole: Group) -> Iterator[str]:
-    """Give the rates and means with their intervals, a line each."""
+    """Yield the rates and means with their intervals, a line each."""
     completion = whole.completion.now
     yield f"  completed         {summary.completed} of {completion.sample}: {estimate_words(completion, COMPLETION)}"
     yield f"  tool efficiency   {estimate_words(whole.efficiency.now, EFFICIENCY)}"

@@ -1,4 +1,4 @@
-"""What people say of grades: `LabelKeeper`, which `SelfGrader` is."""
+"""What people say of grades: it stands above every automatic verdict, and can be taken back."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from grader_daemon import bootstrap
-from grader_daemon.api.insight import InsightReader
-from grader_daemon.domain.calendar import day_of, start_of, week_of
+from grader_daemon.api.context import GraderContext
+from grader_daemon.api.excerpts import one_line
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label, Said, Sampling, Standing
 from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError
@@ -37,10 +36,13 @@ class LabelledFile(msgspec.Struct, frozen=True, kw_only=True):
     wrong: tuple[str, ...]
 
 
-class LabelKeeper(InsightReader):
-    """Keeps what people say of grades, lets it stand above every automatic verdict, and takes it back."""
+class Labels:
+    """Keeps what people say of grades, and takes it back."""
 
-    def label(
+    def __init__(self, context: GraderContext) -> None:
+        self._context = context
+
+    def add(
         self,
         session_id: str,
         *,
@@ -50,9 +52,9 @@ class LabelKeeper(InsightReader):
         source: FeedbackSource = FeedbackSource.API,
         sampled: Sampling | None = None,
     ) -> Feedback:
-        """Say whether a session completed its task, and how good its answer was (1 to 5); its id may be shortened.
+        """Add whether a session completed its task, and how good its answer was (1 to 5); its id may be shortened.
 
-        `sampled` says how `next_for_review` came to ask for it.
+        `sampled` says how `Reviews.next_item` came to ask for it.
 
         Raises:
             InputError: no session id, or several, begin with it; or neither is said, or one is out of bounds.
@@ -60,35 +62,35 @@ class LabelKeeper(InsightReader):
         wrong = check_label(completed=completed, quality=quality, note=note)
         if wrong is not None:
             raise InputError(wrong)
-        with self._writable.transaction():
+        with self._context.writable.transaction():
             said = Said(
-                session_id=self._store.find_grade(session_id).grade.session_id,
+                session_id=self._context.store.find_grade(session_id).grade.session_id,
                 by=_user(),
                 source=source,
                 completed=completed,
                 quality=quality,
-                note=None if note is None else self._as_kept(note),
+                note=None if note is None else one_line(storable(note), self._context.redactor),
                 sampled=sampled,
             )
-            return self._store.add_feedback([said], now=bootstrap.utc_now())[0]
+            return self._context.store.add_feedback([said], now=self._context.now())[0]
 
-    def undo_label(self, session_id: str, *, source: FeedbackSource = FeedbackSource.API) -> Feedback:
-        """Take back what was said last of a session, and is not taken back yet; gives what that was.
+    def undo(self, session_id: str, *, source: FeedbackSource = FeedbackSource.API) -> Feedback:
+        """Take back what was said last of a session, and is not taken back yet; returns what that was.
 
         Raises:
             InputError: no session id, or several, begin with it; or nothing is said of the session.
         """
-        with self._writable.transaction():
-            known = self._store.find_grade(session_id).grade.session_id
-            last = self.said_of(known).last
+        with self._context.writable.transaction():
+            known = self._context.store.find_grade(session_id).grade.session_id
+            last = self.of(known).last
             if last is None:
                 raise InputError(f"nothing was said of session {known!r} that could be taken back")
             undone = Said(session_id=known, by=_user(), source=source, withdraws=last.id)
-            self._store.add_feedback([undone], now=bootstrap.utc_now())
+            self._context.store.add_feedback([undone], now=self._context.now())
         return last
 
-    def label_file(self, path: str | os.PathLike[str]) -> LabelledFile:
-        """Take the labels of a CSV file: all of them, or none if a line is wrong; what stands already is not added.
+    def add_file(self, path: str | os.PathLike[str]) -> LabelledFile:
+        """Add the labels of a CSV file: all of them, or none if a line is wrong; what stands already is not added.
 
         Its columns are session_id (whole ids), completed or success (yes or no, true or false, 1 or 0), and perhaps
         quality (1 to 5) and note; others are passed over.
@@ -101,38 +103,32 @@ class LabelKeeper(InsightReader):
             return LabelledFile(added=0, same=0, unknown=(), wrong=read.wrong)
         added = same = 0
         unknown: list[str] = []
-        now, lines = bootstrap.utc_now(), iter(read.lines)
-        with self._writable.transaction():
+        now, lines = self._context.now(), iter(read.lines)
+        with self._context.writable.transaction():
             while some := list(islice(lines, _AT_ONCE)):
                 new, missing = self._give_lines(some, now)
                 added, same = added + new, same + len(some) - new - len(missing)
                 unknown += missing
         return LabelledFile(added=added, same=same, unknown=tuple(unknown), wrong=())
 
-    def labels(self) -> list[Label]:
-        """List the labels that stand, in the order in which they were given."""
-        return self._store.feedback.labels()
+    def standing(self) -> list[Label]:
+        """Return the labels that stand, in the order in which they were given."""
+        return self._context.store.feedback.labels()
 
-    def said_of(self, session_id: str) -> Standing:
-        """Give what people say of the session with this id, whole."""
-        return self._store.feedback.standing([session_id]).get(session_id, Standing())
-
-    def reviewed_this_week(self) -> int:
-        """Count the sessions that were judged in reviews since Monday."""
-        zone = self.settings.zone
-        monday = week_of(day_of(bootstrap.utc_now(), zone)).first
-        return self._store.feedback.reviewed_since(start_of(monday, zone))
+    def of(self, session_id: str) -> Standing:
+        """Return what people say of the session with this id, whole."""
+        return self._context.store.feedback.standing([session_id]).get(session_id, Standing())
 
     def _give_lines(self, lines: Sequence[LabelLine], now: datetime) -> tuple[int, list[str]]:
-        """Keep what is new in some lines; gives how many those are, and the sessions that have no grade of ours."""
-        stored = self._store.stored([line.session_id for line in lines])
+        """Keep what is new in some lines; returns how many those are, and the sessions that have no grade of ours."""
+        stored = self._context.store.stored([line.session_id for line in lines])
         known = {session_id: each for session_id, each in stored.items() if each.detailed}
         told = [
-            line if line.note is None else replace(line, note=self._as_kept(line.note))
+            line if line.note is None else replace(line, note=one_line(storable(line.note), self._context.redactor))
             for line in lines
             if line.session_id in known
         ]
-        standing = self._store.feedback.standing(list(known))
+        standing = self._context.store.feedback.standing(list(known))
         by = _user()
         new = [
             Said(
@@ -146,12 +142,12 @@ class LabelKeeper(InsightReader):
             for line in told
             if not _stands(line, standing.get(line.session_id, Standing()), known[line.session_id].digest)
         ]
-        self._store.add_feedback(new, now=now)
+        self._context.store.add_feedback(new, now=now)
         return len(new), [line.session_id for line in lines if line.session_id not in known]
 
 
 def _stands(line: LabelLine, said: Standing, digest: str | None) -> bool:
-    """Is all that a line says said already, of the session as it is now?"""
+    """Whether all that a line says said already, of the session as it is now?"""
     completed, quality = said.completed, said.quality
     parts = [
         (line.completed, None if completed is None else (completed.completed, completed.digest)),
@@ -162,7 +158,7 @@ def _stands(line: LabelLine, said: Standing, digest: str | None) -> bool:
 
 
 def _user() -> str:
-    """Name the person at this terminal, as the system knows them."""
+    """Return the name of the person at this terminal, as the system knows them."""
     try:
         return storable(getpass.getuser())[:_LONGEST_NAME]
     except (KeyError, OSError):

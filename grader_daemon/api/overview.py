@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from grader_daemon import bootstrap
-from grader_daemon.api.grades import GradeFilter, Status
-from grader_daemon.api.insight import InsightReader
+from grader_daemon.api.grades import GradeFilter, Grades
+from grader_daemon.api.status import Status
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns
 from grader_daemon.integrations.machine import has_systemd
+
+if TYPE_CHECKING:
+    from grader_daemon.api.grader import SelfGrader
 
 _NEWS: Final = frozenset((IssueState.NEW, IssueState.REGRESSED))
 _OPEN_SHOWN: Final = 200
@@ -42,52 +44,40 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     status: Status
-    patterns: Patterns | None
-    trust: Trust | None
-    checked: Estimate | None
-    alerts: tuple[Alert, ...]
-    worst_error: ErrorIssue | None
-    open_sessions: OpenSessions | None
+    patterns: Patterns | None = None
+    trust: Trust | None = None
+    checked: Estimate | None = None
+    alerts: tuple[Alert, ...] = ()
+    worst_error: ErrorIssue | None = None
+    open_sessions: OpenSessions | None = None
     has_systemd: bool
     at: datetime
 
 
-def overview(reader: InsightReader, *, days: int = 7) -> Overview:
-    """Gather the first look. Nothing is made for it, not even a database.
+def overview(grader: SelfGrader, *, days: int = 7) -> Overview:
+    """Return the first look. Nothing is made for it, not even a database.
 
     Raises:
         StoreError: there is a database, and it cannot be read.
     """
-    status, now = reader.status(), bootstrap.utc_now()
-    if not reader.settings.db_path.exists():
-        return Overview(
-            status=status,
-            patterns=None,
-            trust=None,
-            checked=None,
-            alerts=(),
-            worst_error=None,
-            open_sessions=None,
-            has_systemd=has_systemd(),
-            at=now,
-        )
-    news = reader.error_issues(days=days, states=_NEWS, limit=1)
-    return Overview(
-        status=status,
-        patterns=reader.identify_patterns(days),
-        trust=reader.trust(),
-        checked=reader.summary(days=days).checked,
-        alerts=tuple(alert for alert in reader.alerts() if alert.resolved_at is None),
-        worst_error=next(iter(news), None),
-        open_sessions=_open_sessions(reader, days),
-        has_systemd=has_systemd(),
-        at=now,
+    bare = Overview(status=grader.status(), has_systemd=has_systemd(), at=grader.context.now())
+    if not grader.context.has_database:
+        return bare
+    insight = grader.insight
+    return msgspec.structs.replace(
+        bare,
+        patterns=insight.patterns(days),
+        trust=grader.grades.trust(),
+        checked=insight.summary(days=days).checked,
+        alerts=tuple(alert for alert in insight.alerts() if alert.resolved_at is None),
+        worst_error=next(iter(insight.error_issues(days=days, states=_NEWS, limit=1)), None),
+        open_sessions=_open_sessions(grader.grades, days),
     )
 
 
-def _open_sessions(reader: InsightReader, days: int) -> OpenSessions:
-    which = GradeFilter(state=SessionState.OPEN, since=reader.begin_of(days), limit=_OPEN_SHOWN)
-    grades = [stored.grade for stored in reader.page(which).grades]
+def _open_sessions(stored: Grades, days: int) -> OpenSessions:
+    which = GradeFilter(state=SessionState.OPEN, since=stored.begin_of(days), limit=_OPEN_SHOWN)
+    grades = [each.grade for each in stored.page(which).grades]
     return OpenSessions(
         sessions=len(grades),
         since=min((grade.session_start for grade in grades if grade.session_start is not None), default=None),

@@ -1,25 +1,36 @@
-"""What a person needs to see to judge a session, and nothing of what the grader thinks of it."""
+"""Reviews: which session a person should judge, with what they need to see and nothing of what the grader thinks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
+from datetime import timedelta
+from random import Random
 from typing import Final
 
 import msgspec
 
+from grader_daemon import bootstrap
 from grader_daemon.analysis.user_messages.requests import written_by_person
+from grader_daemon.api.context import GraderContext
 from grader_daemon.api.excerpts import excerpt, passage
+from grader_daemon.api.explanation import sentences_of
+from grader_daemon.api.grades import read_graded
 from grader_daemon.domain.analysis import FailureKind
+from grader_daemon.domain.calendar import start_of, week_of
 from grader_daemon.domain.feedback import Sampling
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import ASSISTANT, USER, Message, Session
-from grader_daemon.redaction import Redactor, redactor_of
+from grader_daemon.errors import InputError
+from grader_daemon.integrations.scorers import QualityScorer, as_scorer
+from grader_daemon.patterns.review import choose
+from grader_daemon.redaction import Redactor
 from grader_daemon.storage.records import StoredGrade
 
-THRESHOLD: Final = 0.5
+_THRESHOLD: Final = 0.5
 """The model is least sure of a session with this probability."""
-SPANS_DAYS: Final = (7, 28, 366, None)
+_SPANS_DAYS: Final = (7, 28, 366, None)
 """A review asks for a session of the first of these spans that has one to ask for."""
 _REQUEST = {"characters": 1200, "lines": 16}
 _ANSWER = {"characters": 2400, "lines": 30}
@@ -47,6 +58,80 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None
 
 
+class Reviews:
+    """What people, or a scorer, should judge next, and how far they are."""
+
+    def __init__(self, context: GraderContext) -> None:
+        self._context = context
+
+    def next_item(self, *, seed: int | None = None, passed: Collection[str] = ()) -> ReviewItem | None:
+        """Return the session that a person should judge next, with its evidence; None when there is none.
+
+        Seven of ten are those that teach most, the others are drawn by chance from the finished sessions of the last
+        days that nobody judged: hand `sampled` back to `Labels.add`. `passed` are sessions to leave out. The same
+        `seed` gives the same session while nothing changes.
+        """
+        chance, now = Random(seed), self._context.now()  # noqa: S311  a draw, no secret
+        store = self._context.store
+        disputed = frozenset(store.quality.disagreeing(by=self._context.settings.quality_discrepancy))
+        threshold, known_requests = self._threshold(), store.feedback.judged_requests()
+        for days in _SPANS_DAYS:
+            found = store.feedback.candidates(since=None if days is None else now - timedelta(days=days))
+            chosen = choose(
+                [candidate for candidate in found if candidate.session_id not in passed],
+                threshold=threshold,
+                disputed=disputed,
+                known_requests=known_requests,
+                chance=chance,
+            )
+            if chosen is not None:
+                candidate, sampled = chosen
+                return self._item(candidate.session_id, sampled)
+        return None
+
+    def done_this_week(self) -> int:
+        """Return how many sessions were judged in reviews since Monday."""
+        monday = week_of(self._context.today).first
+        return self._context.store.feedback.reviewed_since(start_of(monday, self._context.settings.zone))
+
+    def check_quality(
+        self, scorer: QualityScorer | Callable[[Session, Grade], float] | None = None, *, n: int = 10
+    ) -> list[QualityCheck]:
+        """Have up to `n` finished sessions of the last four weeks judged, drawn at random among those not judged yet.
+
+        Without a `scorer`, the one that is set is asked; a function is one that gives 1 to 5 for session and grade. Its
+        answers are kept beside the grades, under its name, and change none.
+
+        Raises:
+            InputError: no scorer is given or set, or what is given is none.
+            ScorerUnavailableError: the scorer cannot be asked now; what it said before is kept.
+        """
+        asked = as_scorer(scorer) if scorer is not None else bootstrap.make_scorer(self._context.settings)
+        if asked is None:
+            raise InputError("no scorer is given, and neither quality_command nor quality_judge_url is set")
+        checker = bootstrap.make_checker(self._context.settings, self._context.writable, asked, clock=self._context.now)
+        drawn = checker.draw(self._context.now(), count=n)
+        return [checker.check(one, budgeted=scorer is None) for one in drawn]
+
+    def _threshold(self) -> float:
+        """Return the probability from which on the model in force says completed."""
+        model = bootstrap.make_policy(self._context.settings, self._context.store).model
+        return _THRESHOLD if model is None else model.threshold
+
+    def _item(self, session_id: str, sampled: Sampling) -> ReviewItem:
+        stored = self._context.store.find_grade(session_id)
+        session, note = read_graded(self._context, stored)
+        return review_item(
+            stored,
+            sampled,
+            session=session,
+            note=note,
+            rules=self._context.rules,
+            redactor=self._context.redactor,
+            sentences=sentences_of(stored.grade.reasons),
+        )
+
+
 def review_item(
     stored: StoredGrade,
     sampled: Sampling,
@@ -54,10 +139,11 @@ def review_item(
     session: Session | None,
     note: str | None,
     rules: Rules,
+    redactor: Redactor,
     sentences: dict[str, str],
 ) -> ReviewItem:
     """Gather the evidence; `session` is None when its messages cannot be read, `note` says why."""
-    grade, redactor = stored.grade, redactor_of(rules.redaction)
+    grade = stored.grade
     messages = () if session is None else session.messages
     told = (written_by_person(message.text, rules.people) for message in messages if message.role == USER)
     asked = [text for text in told if text]

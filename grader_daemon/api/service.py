@@ -81,13 +81,14 @@ class ServiceStatus(msgspec.Struct, frozen=True, kw_only=True):
 class UserService:
     """The service, in the hands of the user's own systemd."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, clock: bootstrap.Clock) -> None:
         """Find systemd.
 
         Raises:
             ServiceError: there is none for this user.
         """
         self._manager = UserManager()
+        self._clock = clock
         self._path = self._manager.units / UNIT
 
     def install(self, settings: Settings, *, force: bool = False) -> Installation:
@@ -226,7 +227,7 @@ class UserService:
         return state.started_at is not None and state.started_at.timestamp() < int(self._path.stat().st_mtime)
 
     def _start(self) -> None:
-        began = bootstrap.utc_now()
+        began = self._clock()
         try:
             self._manager.restart(UNIT)
         except ServiceError as error:

@@ -34,7 +34,12 @@ class Trained(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def train(
-    settings: Settings, folder: str | os.PathLike[str], labels: str | os.PathLike[str], *, data: str | None = None
+    settings: Settings,
+    folder: str | os.PathLike[str],
+    labels: str | os.PathLike[str],
+    *,
+    data: str | None = None,
+    clock: bootstrap.Clock,
 ) -> Trained:
     """Train a prior on the sessions below `folder` that the table `labels` names; `data` says what they are.
 
@@ -52,7 +57,7 @@ def train(
         provenance=Provenance(
             data=data or Path(os.path.abspath(folder)).name,
             sessions={source: len(each) for source, each in by_source(samples).items()},
-            made_on=bootstrap.utc_now().date().isoformat(),
+            made_on=clock().date().isoformat(),
             code_version=__version__,
         ),
         validity=validity(predicted),

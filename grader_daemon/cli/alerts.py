@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from grader_daemon.alerts.settlement import is_news, silent_until
-from grader_daemon.api.insight import InsightReader
+from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, Whole, asks, json_option
 from grader_daemon.cli.times import shown_zone
@@ -37,12 +37,12 @@ def command() -> None:
 
 
 @command.command("list")
-@asks(InsightReader)
+@asks
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if an alert is open that nobody acknowledged or silenced.")
 @json_option
-def list_alerts(*, grader: InsightReader, exit_code: bool, as_json: bool) -> int:
+def list_alerts(*, grader: SelfGrader, exit_code: bool, as_json: bool) -> int:
     """List alerts, the open ones first."""
-    alerts, silences = grader.alerts(), grader.silences()
+    alerts, silences = grader.insight.alerts(), grader.insight.silences()
     if as_json:
         listed = [_fields(alert, silences) for alert in alerts]
         output.document({"schema_version": SCHEMA_VERSION, "alerts": listed})
@@ -54,12 +54,12 @@ def list_alerts(*, grader: InsightReader, exit_code: bool, as_json: bool) -> int
 
 
 @command.command("show")
-@asks(InsightReader)
+@asks
 @click.argument("number", type=Whole(), metavar="NUMBER")
 @json_option
-def show(*, grader: InsightReader, number: int, as_json: bool) -> None:
+def show(*, grader: SelfGrader, number: int, as_json: bool) -> None:
     """Show one alert with its evidence."""
-    alert, silences = grader.alert(number), grader.silences()
+    alert, silences = grader.insight.alert(number), grader.insight.silences()
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, "alert": _fields(alert, silences)})
         return
@@ -71,14 +71,14 @@ def show(*, grader: InsightReader, number: int, as_json: bool) -> None:
 
 
 @command.command("test")
-@asks(InsightReader)
+@asks
 @json_option
-def test(*, grader: InsightReader, as_json: bool) -> int:
+def test(*, grader: SelfGrader, as_json: bool) -> int:
     """Send a test in every way in which alerts are told, and say what came back.
 
     Exit code 1 if it did not arrive somewhere.
     """
-    troubles = grader.test_alerts()
+    troubles = grader.insight.test_alerts()
     if as_json:
         tried = [{"channel": channel, "arrived": said is None, "error": said} for channel, said in troubles.items()]
         output.document({"schema_version": SCHEMA_VERSION, "receivers": tried})
@@ -91,11 +91,11 @@ def test(*, grader: InsightReader, as_json: bool) -> int:
 
 
 @command.command("silences")
-@asks(InsightReader)
+@asks
 @json_option
-def list_silences(*, grader: InsightReader, as_json: bool) -> None:
+def list_silences(*, grader: SelfGrader, as_json: bool) -> None:
     """List what nothing is told of, and until when."""
-    silences = grader.silences()
+    silences = grader.insight.silences()
     if as_json:
         listed = [{"stream": msgspec.to_builtins(stream), "until": until} for stream, until in silences.items()]
         output.document({"schema_version": SCHEMA_VERSION, "silences": listed})
@@ -107,13 +107,13 @@ def list_silences(*, grader: InsightReader, as_json: bool) -> None:
 
 
 @command.command("ack")
-@asks(InsightReader)
+@asks
 @click.argument("number", type=Whole(), metavar="NUMBER")
 @click.option("--note", help="What you know of it.")
 @json_option
-def acknowledge(*, grader: InsightReader, number: int, note: str | None, as_json: bool) -> None:
+def acknowledge(*, grader: SelfGrader, number: int, note: str | None, as_json: bool) -> None:
     """Note that you know of an alert."""
-    alert = grader.acknowledge_alert(number, note)
+    alert = grader.insight.acknowledge_alert(number, note)
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, "alert": msgspec.to_builtins(alert)})
         return
@@ -125,13 +125,13 @@ def acknowledge(*, grader: InsightReader, number: int, note: str | None, as_json
 
 
 @command.command("silence")
-@asks(InsightReader)
+@asks
 @click.argument("number", type=Whole(), metavar="NUMBER")
 @click.option("--for", "span", callback=_read_span, default="7d", show_default=True, help="30m, 12h, 7d or 2w.")
 @json_option
-def silence(*, grader: InsightReader, number: int, span: timedelta, as_json: bool) -> None:
+def silence(*, grader: SelfGrader, number: int, span: timedelta, as_json: bool) -> None:
     """Be told nothing of what this alert is about, for a time. It is still watched and recorded."""
-    until = grader.silence_alert(number, span)
+    until = grader.insight.silence_alert(number, span)
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, "number": number, "silent_until": until})
     else:
@@ -139,12 +139,12 @@ def silence(*, grader: InsightReader, number: int, span: timedelta, as_json: boo
 
 
 @command.command("unack")
-@asks(InsightReader)
+@asks
 @click.argument("number", type=Whole(), metavar="NUMBER")
 @json_option
-def unacknowledge(*, grader: InsightReader, number: int, as_json: bool) -> None:
+def unacknowledge(*, grader: SelfGrader, number: int, as_json: bool) -> None:
     """Take an acknowledgement back."""
-    alert = grader.unacknowledge_alert(number)
+    alert = grader.insight.unacknowledge_alert(number)
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, "alert": msgspec.to_builtins(alert)})
     else:
@@ -152,12 +152,12 @@ def unacknowledge(*, grader: InsightReader, number: int, as_json: bool) -> None:
 
 
 @command.command("unsilence")
-@asks(InsightReader)
+@asks
 @click.argument("number", type=Whole(), metavar="NUMBER")
 @json_option
-def unsilence(*, grader: InsightReader, number: int, as_json: bool) -> None:
+def unsilence(*, grader: SelfGrader, number: int, as_json: bool) -> None:
     """Be told again of what this alert is about."""
-    alert = grader.unsilence_alert(number)
+    alert = grader.insight.unsilence_alert(number)
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, "alert": msgspec.to_builtins(alert)})
     else:

@@ -20,7 +20,7 @@ _TROUBLE = (IngestOutcome.QUARANTINED, IngestOutcome.RETRY_SCHEDULED, IngestOutc
 
 
 @click.command("backfill")
-@asks(SelfGrader)
+@asks
 @since_options
 @click.option("--jobs", type=Whole(1, 64), default=1, show_default=True, help="Processes that examine files.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be graded.")
@@ -29,14 +29,14 @@ def command(*, grader: SelfGrader, since: datetime | None, jobs: int, dry_run: b
     """Grade everything that is not graded yet. It may be stopped at any time and started again."""
     if not dry_run:
         grader.migrate()
-    files = grader.ungraded_files(since=since)
-    missing = grader.missing_roots()
+    files = grader.grading.ungraded_files(since=since)
+    missing = grader.grading.missing_roots()
     for root in missing:
         output.error(f"grader-daemon: {root}: no such folder; the others are looked through")
     if dry_run:
         _list_files([file.path for file in files], as_json=as_json)
         return 1 if missing else 0
-    outcomes = graded_with_progress("Grading", len(files), grader.backfill(files, jobs=jobs))
+    outcomes = graded_with_progress("Grading", len(files), grader.grading.backfill(files, jobs=jobs))
     tell_outcomes(outcomes, as_json=as_json)
     return 1 if missing or is_trouble(outcomes) else 0
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from grader_daemon import bootstrap
 from grader_daemon.api.backups import back_up, back_up_into
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, json_option, read_settings, settings_options
@@ -25,7 +26,7 @@ def command(*, file: Path, keep: int | None, as_json: bool) -> None:
     With --keep, FILE is a folder: the copy is named by its time, and only the newest N of them stay.
     """
     settings = read_settings()
-    made = back_up(settings, file) if keep is None else back_up_into(settings, file, keep=keep)
+    made = back_up(settings, file) if keep is None else back_up_into(settings, file, keep=keep, clock=bootstrap.utc_now)
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(made)})
         return

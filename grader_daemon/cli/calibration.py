@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from grader_daemon.api.calibration import CalibrationKeeper, CalibrationState, Weight
+from grader_daemon import bootstrap
+from grader_daemon.api.calibration import CalibrationState, Weight
 from grader_daemon.api.documents import calibration_document
+from grader_daemon.api.grader import SelfGrader
 from grader_daemon.calibration.prior import Provenance, Validity
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, asks, json_option, read_settings, settings_options
@@ -32,11 +34,11 @@ def command() -> None:
 
 
 @command.command("show")
-@asks(CalibrationKeeper)
+@asks
 @json_option
-def show(*, grader: CalibrationKeeper, as_json: bool) -> None:
+def show(*, grader: SelfGrader, as_json: bool) -> None:
     """Show who decides and why, and how far verdicts agree with people, on sessions that were not learned from."""
-    state = grader.calibration()
+    state = grader.calibration.state()
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, **_document(state)})
     else:
@@ -134,7 +136,7 @@ def train(*, folder: Path, labels: Path, out: Path | None, data: str | None, as_
     from grader_daemon.api.training import train as learn  # the other commands must not wait for it
 
     with output.busy("Reading sessions, and learning from them …"):
-        trained = learn(read_settings(), folder, labels, data=data)
+        trained = learn(read_settings(), folder, labels, data=data, clock=bootstrap.utc_now)
     if out is not None:
         output.file(out, trained.text)
     if as_json:

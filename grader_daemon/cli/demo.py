@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from grader_daemon import bootstrap, log
-from grader_daemon.api.grades import GradeReader
+from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import grade_table
 from grader_daemon.daemon.notify import Notifier
@@ -61,20 +61,20 @@ def _show(root: Path, settings: Settings) -> int:
     agent = threading.Thread(target=_work_as_agent, args=(root, titles, began), name="agent")
     agent.start()
     try:
-        with GradeReader(settings=settings) as reader:
+        with SelfGrader(settings=settings) as reader:
             return _tell(reader, agent, titles, began)
     finally:
         agent.join()  # it still writes into a folder that is deleted next
 
 
-def _tell(reader: GradeReader, agent: threading.Thread, titles: dict[str, str], began: float) -> int:
+def _tell(reader: SelfGrader, agent: threading.Thread, titles: dict[str, str], began: float) -> int:
     for grade in _as_they_come(reader, agent, titles, until=began + _PATIENCE_SECONDS):
         output.line(
             f"  {monotonic() - began:4.1f} s  graded  {titles[grade.session_id]}: {brief_verdict(grade)},"
             f" tools {grade.efficiency}/5, quality {grade.quality}/5, {grade.state}"
         )
     agent.join()
-    grades, trust = [stored.grade for stored in reader.grades()], reader.trust()
+    grades, trust = [stored.grade for stored in reader.grades.select()], reader.grades.trust()
     output.line()
     grade_table(grades, trust)
     output.line()
@@ -93,13 +93,13 @@ def _work_as_agent(root: Path, titles: dict[str, str], began: float) -> None:
 
 
 def _as_they_come(
-    reader: GradeReader, agent: threading.Thread, titles: dict[str, str], *, until: float
+    reader: SelfGrader, agent: threading.Thread, titles: dict[str, str], *, until: float
 ) -> Iterator[Grade]:
     """Yield each sample's grade when it appears."""
     pause = threading.Event()
     seen: set[str] = set()
     while monotonic() < until and (agent.is_alive() or seen != set(titles)):
-        for stored in reversed(reader.grades()):
+        for stored in reversed(reader.grades.select()):
             if stored.grade.session_id not in seen:
                 seen.add(stored.grade.session_id)
                 yield stored.grade

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 import msgspec
 
+from grader_daemon import bootstrap
 from grader_daemon.api.doctor import Repair, examine, repair
 from grader_daemon.cli import output
 from grader_daemon.cli.options import json_option, quietly_read_settings, settings_options
@@ -24,8 +25,8 @@ _FINDINGS = 1
 @json_option
 def command(*, repairs_wanted: bool, as_json: bool) -> int:
     """Check the machine and the set-up. Exit code 1 if something is a problem; warnings are none."""
-    repairs = repair(quietly_read_settings) if repairs_wanted else []
-    checks = examine(quietly_read_settings)
+    repairs = repair(quietly_read_settings, clock=bootstrap.utc_now) if repairs_wanted else []
+    checks = examine(quietly_read_settings, clock=bootstrap.utc_now)
     if as_json:
         done = {"repairs": msgspec.to_builtins(repairs)} if repairs_wanted else {}
         output.document({"schema_version": SCHEMA_VERSION, **done, "checks": msgspec.to_builtins(checks)})

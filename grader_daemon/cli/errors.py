@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from grader_daemon.api.insight import InsightReader
+from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, Whole, asks, days_option, json_option
 from grader_daemon.cli.times import here, shown_zone
@@ -21,7 +21,7 @@ def command() -> None:
 
 
 @command.command("list")
-@asks(InsightReader)
+@asks
 @days_option(30)
 @click.option("-n", "--limit", type=Whole(min=1), default=50, show_default=True, help="At most so many.")
 @click.option("--all", "every", is_flag=True, help="Of all time.")
@@ -31,7 +31,7 @@ def command() -> None:
 @json_option
 def list_issues(
     *,
-    grader: InsightReader,
+    grader: SelfGrader,
     days: int,
     limit: int,
     every: bool,
@@ -40,7 +40,7 @@ def list_issues(
 ) -> None:
     """List error issues, most failures first; ignored ones only when asked for."""
     wanted = frozenset(IssueState(state) for state in states) or None
-    issues = grader.error_issues(days=None if every else days, states=wanted, limit=limit)
+    issues = grader.insight.error_issues(days=None if every else days, states=wanted, limit=limit)
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, "issues": msgspec.to_builtins(issues)})
     elif issues:
@@ -50,12 +50,12 @@ def list_issues(
 
 
 @command.command("show")
-@asks(InsightReader)
+@asks
 @click.argument("issue_id")
 @json_option
-def show(*, grader: InsightReader, issue_id: str, as_json: bool) -> None:
+def show(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
     """Show one error issue; the beginning of its id is enough."""
-    issue = grader.error_issue(issue_id)
+    issue = grader.insight.error_issue(issue_id)
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, "issue": msgspec.to_builtins(issue)})
     else:
@@ -63,30 +63,30 @@ def show(*, grader: InsightReader, issue_id: str, as_json: bool) -> None:
 
 
 @command.command("resolve")
-@asks(InsightReader)
+@asks
 @click.argument("issue_id")
 @json_option
-def resolve(*, grader: InsightReader, issue_id: str, as_json: bool) -> None:
+def resolve(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
     """Note that the cause is gone; the issue counts as regressed when it comes back."""
-    _tell_state(grader.resolve_error(issue_id), as_json=as_json)
+    _tell_state(grader.insight.resolve_error(issue_id), as_json=as_json)
 
 
 @command.command("ignore")
-@asks(InsightReader)
+@asks
 @click.argument("issue_id")
 @json_option
-def ignore(*, grader: InsightReader, issue_id: str, as_json: bool) -> None:
+def ignore(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
     """Leave the issue out of lists from now on."""
-    _tell_state(grader.ignore_error(issue_id), as_json=as_json)
+    _tell_state(grader.insight.ignore_error(issue_id), as_json=as_json)
 
 
 @command.command("reopen")
-@asks(InsightReader)
+@asks
 @click.argument("issue_id")
 @json_option
-def reopen(*, grader: InsightReader, issue_id: str, as_json: bool) -> None:
+def reopen(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
     """Take back `resolve` or `ignore`."""
-    _tell_state(grader.reopen_error(issue_id), as_json=as_json)
+    _tell_state(grader.insight.reopen_error(issue_id), as_json=as_json)
 
 
 def _tell_state(issue: ErrorIssue, *, as_json: bool) -> None:

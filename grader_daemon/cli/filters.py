@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from grader_daemon.api.grades import GradeFilter, GradeReader, SortKey
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.api.grades import GradeFilter, SortKey
 from grader_daemon.cli.options import since_of, since_options
 from grader_daemon.domain.analysis import Category, SessionState
 from grader_daemon.domain.claims import Support
@@ -58,7 +59,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @since_options
     @wraps(command)
-    def filtered(*, grader: GradeReader, since: datetime | None, **given: Any) -> Any:
+    def filtered(*, grader: SelfGrader, since: datetime | None, **given: Any) -> Any:
         which, others = _taken(grader, since, given)
         return command(grader=grader, which=which, **others)
 
@@ -67,7 +68,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return filtered
 
 
-def _taken(grader: GradeReader, since: datetime | None, given: dict[str, Any]) -> tuple[GradeFilter, dict[str, Any]]:
+def _taken(grader: SelfGrader, since: datetime | None, given: dict[str, Any]) -> tuple[GradeFilter, dict[str, Any]]:
     """Give the filter that the options make, and what was given beside them."""
     until: timedelta | datetime | None = given.pop("until")
     issue: str | None = given.pop("issue")
@@ -76,8 +77,8 @@ def _taken(grader: GradeReader, since: datetime | None, given: dict[str, Any]) -
         raise click.UsageError("give --completed or --not-completed, not both")
     which = GradeFilter(
         since=since,
-        until=None if until is None else grader.begin_of(until),
-        issue=None if issue is None else grader.find_issue(issue),
+        until=None if until is None else grader.grades.begin_of(until),
+        issue=None if issue is None else grader.insight.find_issue(issue),
         completed=completed if completed or not_completed else None,
         unsure=given.pop("unsure") or None,
         verdict_by=VerdictBy.PERSON if given.pop("person") else None,

@@ -10,7 +10,7 @@ import msgspec
 from grader_daemon.api.forget import Fate, Forgotten
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import json_option, read_settings, settings_options
+from grader_daemon.cli.options import asks, json_option
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 
@@ -22,13 +22,12 @@ _SAID = {
 
 
 @click.command("forget")
-@settings_options
+@asks
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
 @json_option
-def command(*, paths: tuple[Path, ...], as_json: bool) -> int:
+def command(*, grader: SelfGrader, paths: tuple[Path, ...], as_json: bool) -> int:
     """Forget files that could not be graded or were skipped. Exit code 1 if one is not known, or graded."""
-    with SelfGrader(settings=read_settings()) as grader:
-        told = grader.forget(paths)
+    told = grader.grading.forget(paths)
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, "files": [msgspec.to_builtins(each) for each in told]})
     else:

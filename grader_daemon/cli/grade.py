@@ -11,19 +11,18 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grading import GradingResult
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import grade_table
-from grader_daemon.cli.options import json_option, read_settings, settings_options
+from grader_daemon.cli.options import asks, json_option
 from grader_daemon.domain.schema import SCHEMA_VERSION
 
 
 @click.command("grade")
-@settings_options
+@asks
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
 @json_option
 @click.option("--dry-run", is_flag=True, help="Store nothing.")
-def command(*, paths: tuple[Path, ...], as_json: bool, dry_run: bool) -> int:
+def command(*, grader: SelfGrader, paths: tuple[Path, ...], as_json: bool, dry_run: bool) -> int:
     """Grade session files, or all of those in folders. Exit code 1 if one cannot be graded."""
-    with SelfGrader(settings=read_settings()) as grader:
-        result = grader.grade_paths(paths, dry_run=dry_run)
+    result = grader.grading.grade_paths(paths, dry_run=dry_run)
     if as_json:
         output.document(_document(result))
     else:

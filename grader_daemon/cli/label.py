@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from grader_daemon.api.labels import LabelKeeper
+from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, asks, json_option
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label
@@ -19,7 +19,7 @@ _NOTE_CHARACTERS = 60
 
 
 @click.command("label")
-@asks(LabelKeeper)
+@asks
 @click.argument("session_id", required=False)
 @click.option("--completed", type=click.Choice(["yes", "no"]), help="Was the task completed?")
 @click.option("--quality", type=Whole(1, 5), help="How good was the answer, 1 to 5?")
@@ -30,7 +30,7 @@ _NOTE_CHARACTERS = 60
 @json_option
 def command(
     *,
-    grader: LabelKeeper,
+    grader: SelfGrader,
     session_id: str | None,
     completed: str | None,
     quality: int | None,
@@ -55,11 +55,11 @@ def command(
     if file is not None:
         return _take_file(grader, file, as_json=as_json)
     if listed:
-        _list(grader.labels(), as_json=as_json)
+        _list(grader.labels.standing(), as_json=as_json)
     elif undo:
-        _tell_undone(grader.undo_label(session_id or "", source=FeedbackSource.LABEL), as_json=as_json)
+        _tell_undone(grader.labels.undo(session_id or "", source=FeedbackSource.LABEL), as_json=as_json)
     else:
-        given = grader.label(
+        given = grader.labels.add(
             session_id or "",
             completed=None if completed is None else completed == "yes",
             quality=quality,
@@ -70,9 +70,9 @@ def command(
     return 0
 
 
-def _take_file(grader: LabelKeeper, file: Path, *, as_json: bool) -> int:
+def _take_file(grader: SelfGrader, file: Path, *, as_json: bool) -> int:
     """Take the labels of a file; exit code 1 if some are of unknown sessions, 2 if a line is wrong."""
-    taken = grader.label_file(file)
+    taken = grader.labels.add_file(file)
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(taken)})
     else:

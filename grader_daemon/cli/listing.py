@@ -6,7 +6,8 @@ import click
 import msgspec
 
 from grader_daemon.api.documents import grade_document
-from grader_daemon.api.grades import GradeFilter, GradeReader
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.api.grades import GradeFilter
 from grader_daemon.cli import output
 from grader_daemon.cli.filters import filter_options
 from grader_daemon.cli.grades import MAY_DROP, grade_table, write_grades
@@ -18,7 +19,7 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
     "list",
     epilog=f"On a narrow terminal columns are left out, in this order: {', '.join(MAY_DROP)}. Piped, all are there.",
 )
-@asks(GradeReader)
+@asks
 @click.option("-n", "--limit", type=Whole(min=1), default=20, show_default=True, help="At most so many.")
 @filter_options
 @click.option(
@@ -31,11 +32,11 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
     help="How to print them.",
 )
 @json_option
-def command(*, grader: GradeReader, limit: int, which: GradeFilter, form: str, as_json: bool) -> None:
+def command(*, grader: SelfGrader, limit: int, which: GradeFilter, form: str, as_json: bool) -> None:
     """List grades, the session that ended last first."""
     if as_json and form in ("csv", "ndjson"):
         raise click.UsageError(f"give --json or -o {form}, not both")
-    page, trust = grader.page(msgspec.structs.replace(which, limit=limit)), grader.trust()
+    page, trust = grader.grades.page(msgspec.structs.replace(which, limit=limit)), grader.grades.trust()
     grades = page.grades
     if as_json or form == "json":
         documents = [grade_document(stored.grade, stored.id, trust=trust) for stored in grades]

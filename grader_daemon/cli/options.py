@@ -13,7 +13,7 @@ from grader_daemon.cli import output
 from grader_daemon.setting_sources import meant, unknown_zone
 
 if TYPE_CHECKING:
-    from grader_daemon.api.grades import GradeReader
+    from grader_daemon.api.grader import SelfGrader
     from grader_daemon.settings import Settings
 
 _FLAGS = "grader_daemon.flags"
@@ -52,19 +52,19 @@ def config_flag() -> str | None:
     return named
 
 
-def asks(reader: type[GradeReader]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command a reader of the database as its argument `grader`, and the options that say which."""
+def asks(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Hand a command what answers about the database as its argument `grader`, and add the options that say which."""
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @settings_options
-        @wraps(command)
-        def ask(**arguments: Any) -> Any:
-            with reader(settings=read_settings()) as grader:
-                return command(grader=grader, **arguments)
+    @settings_options
+    @wraps(command)
+    def ask(**arguments: Any) -> Any:
+        from grader_daemon import bootstrap  # `--help` must not wait for it
+        from grader_daemon.api.grader import SelfGrader
 
-        return ask
+        with SelfGrader(settings=read_settings(), clock=bootstrap.utc_now) as grader:
+            return command(grader=grader, **arguments)
 
-    return decorate
+    return ask
 
 
 def read_settings(**flags: Any) -> Settings:
@@ -144,7 +144,7 @@ DAYS = Whole(min=1)
 
 
 def since_of(ctx: click.Context, param: click.Parameter, value: str | None) -> timedelta | datetime | None:
-    """Read what ``--since`` says; `GradeReader.begin_of` makes a moment of it. A callback of an option."""
+    """Read what ``--since`` says; `Grades.begin_of` makes a moment of it. A callback of an option."""
     from grader_daemon.domain.calendar import read_since  # `--help` must not wait for it
 
     try:
@@ -166,11 +166,11 @@ def since_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("-d", "--days", type=DAYS, metavar="DAYS", help="Only of the last days, up to and with today.")
     @click.option("--since", "given", callback=since_of, metavar="SINCE", help="Only since: 12h, 7d, 2w or 2026-11-01.")
     @wraps(command)
-    def resolved(*, grader: GradeReader, days: int | None, given: timedelta | datetime | None, **arguments: Any) -> Any:
+    def resolved(*, grader: SelfGrader, days: int | None, given: timedelta | datetime | None, **arguments: Any) -> Any:
         if days is not None and given is not None:
             raise click.UsageError("give -d or --since, not both")
         span = days if days is not None else given
-        return command(grader=grader, since=None if span is None else grader.begin_of(span), **arguments)
+        return command(grader=grader, since=None if span is None else grader.grades.begin_of(span), **arguments)
 
     return resolved
 

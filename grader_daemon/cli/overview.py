@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from grader_daemon.api.grades import Status
 from grader_daemon.api.overview import OpenSessions, Overview
+from grader_daemon.api.status import Status
 from grader_daemon.cli import output
 from grader_daemon.cli.status import HOW_TO_RUN, silence_words, unwatched_words, waiting_words
 from grader_daemon.domain.insight import ErrorIssue, Patterns

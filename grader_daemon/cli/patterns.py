@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from grader_daemon.api.insight import InsightReader
+from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, days_option, json_option
 from grader_daemon.domain.insight import Group, Patterns
@@ -25,10 +25,10 @@ _TITLES = {
 
 
 @click.command("patterns")
-@asks(InsightReader)
+@asks
 @days_option(7)
 @json_option
-def command(*, grader: InsightReader, days: int, as_json: bool) -> None:
+def command(*, grader: SelfGrader, days: int, as_json: bool) -> None:
     """Show what sessions of the last days have in common, with 95 % intervals, beside the days before."""
     patterns = grader.identify_patterns(days)
     if as_json:

@@ -27,7 +27,7 @@ _TASK_CHARACTERS = 60
 
 
 @click.command("regrade")
-@asks(SelfGrader)
+@asks
 @since_options
 @click.option("--all", "everything", is_flag=True, help="Also what this version graded.")
 @click.option("--diff", is_flag=True, help="Write nothing; say what would change.")
@@ -59,19 +59,19 @@ def command(
     if rules is not None:
         raise click.UsageError("--rules only goes with --diff; to grade by rules of your own, set rules_file")
     grader.migrate()
-    paths = grader.graded_files(since=since) if everything else grader.outdated_files(since=since)
+    paths = grader.grading.graded_files(since=since) if everything else grader.grading.outdated_files(since=since)
     return _regrade(grader, paths, jobs=jobs, as_json=as_json)
 
 
 def _regrade(grader: SelfGrader, paths: list[str], *, jobs: int, as_json: bool) -> int:
-    outcomes = graded_with_progress("Grading again", len(paths), grader.regrade(paths, jobs=jobs))
+    outcomes = graded_with_progress("Grading again", len(paths), grader.grading.regrade(paths, jobs=jobs))
     tell_outcomes(outcomes, as_json=as_json)
     return 1 if is_trouble(outcomes) else 0
 
 
 def _show_diff(grader: SelfGrader, since: datetime | None, rules: Path | None, *, as_json: bool) -> None:
-    with output.progress("Comparing", len(grader.graded_files(since=since))) as advance:
-        found = grader.regrade_diff(since=since, rules_file=rules, advance=advance)
+    with output.progress("Comparing", len(grader.grading.graded_files(since=since))) as advance:
+        found = grader.grading.regrade_diff(since=since, rules_file=rules, advance=advance)
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(found)})
     else:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from grader_daemon.api.insight import InsightReader
+from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks
 from grader_daemon.domain.text import clean
@@ -15,12 +15,12 @@ from grader_daemon.reports.text import render_text
 
 
 @click.command("report")
-@asks(InsightReader)
+@asks
 @click.option("--week", metavar="WEEK", help="An ISO week as in 2026-W47; default: the last that is over.")
 @click.option("--format", "form", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file.")
-def command(*, grader: InsightReader, week: str | None, form: str, out: Path | None) -> None:
+def command(*, grader: SelfGrader, week: str | None, form: str, out: Path | None) -> None:
     """Show the report of a week: what was done, what failed, what changed, what to do."""
     report = grader.generate_weekly_report(week)
     if out is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from grader_daemon import bootstrap
 from grader_daemon.api.backups import restore
 from grader_daemon.cli import output
 from grader_daemon.cli.options import json_option, read_settings, settings_options
@@ -20,7 +21,7 @@ from grader_daemon.domain.text import clean
 @json_option
 def command(*, file: Path, as_json: bool) -> None:
     """Put the backup FILE in the place of the database; the daemon must not run."""
-    done = restore(read_settings(), file)
+    done = restore(read_settings(), file, clock=bootstrap.utc_now)
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(done)})
         return

@@ -25,7 +25,7 @@ _QUALITIES = frozenset("12345")
 
 
 @click.command("review")
-@asks(SelfGrader)
+@asks
 @click.option("-n", "--limit", type=Whole(min=1), default=5, show_default=True, help="At most so many.")
 def command(*, grader: SelfGrader, limit: int) -> None:
     """Judge the sessions that teach most, and some drawn by chance; one key each.
@@ -33,11 +33,11 @@ def command(*, grader: SelfGrader, limit: int) -> None:
     Without a terminal, keys are read from the lines of the standard input.
     """
     grader.migrate()
-    output.line(f"5 a week is enough; {grader.reviewed_this_week()} done this week.")
+    output.line(f"5 a week is enough; {grader.review.done_this_week()} done this week.")
     with keys() as read_key:
         review = _Review(grader, limit, read_key)
         review.run()
-    output.line(f"{review.done} judged; {grader.reviewed_this_week()} done this week.")
+    output.line(f"{review.done} judged; {grader.review.done_this_week()} done this week.")
     if review.last is not None:
         output.line(f"To take the last one back: grader-daemon label {output.cell(review.last)} --undo")
 
@@ -72,7 +72,7 @@ class _Review:
     def _next(self) -> ReviewItem | None:
         if self.done >= self._limit:
             return None
-        item = self._grader.next_for_review(passed=self._passed)
+        item = self._grader.review.next_item(passed=self._passed)
         if item is None:
             output.line("There is no other finished session to judge.")
         return item
@@ -101,7 +101,7 @@ class _Review:
             output.line(f"Quality {key} of 5. And was it completed, y or n?")
             return int(key)
         if key == "t":
-            told = self._grader.transcript(item.stored.grade.session_id, around=None)
+            told = self._grader.grades.transcript(item.stored.grade.session_id, around=None)
             output.pages(transcript_lines(told, unfolded=None))
         elif key == "o":
             output.line(output.cell(item.stored.grade.session_file))
@@ -112,7 +112,7 @@ class _Review:
         return quality
 
     def _keep(self, item: ReviewItem, *, completed: bool, quality: int | None) -> None:
-        given = self._grader.label(
+        given = self._grader.labels.add(
             item.stored.grade.session_id,
             completed=completed,
             quality=quality,
@@ -121,11 +121,11 @@ class _Review:
         )
         self._judged.append(item)
         output.line(f"Kept: {output.said(given)}.")
-        _show_verdict(item, self._grader.trust())
+        _show_verdict(item, self._grader.grades.trust())
 
     def _undo(self) -> ReviewItem:
         item = self._judged.pop()
-        taken_back = self._grader.undo_label(item.stored.grade.session_id, source=FeedbackSource.REVIEW)
+        taken_back = self._grader.labels.undo(item.stored.grade.session_id, source=FeedbackSource.REVIEW)
         output.line(f"Taken back: {output.said(taken_back)}.")
         return item
 

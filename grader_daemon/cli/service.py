@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
+from grader_daemon import bootstrap
 from grader_daemon.api.service import Installation, ServiceStatus, UserService
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, Whole, json_option, read_settings, settings_options
@@ -30,7 +31,7 @@ def install(*, force: bool, as_json: bool) -> None:
 
     Settings that are given here, and GRADER_… variables, are passed on to the daemon.
     """
-    done = UserService().install(read_settings(), force=force)
+    done = UserService(clock=bootstrap.utc_now).install(read_settings(), force=force)
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(done, enc_hook=str)})
     else:
@@ -41,7 +42,7 @@ def install(*, force: bool, as_json: bool) -> None:
 @json_option
 def uninstall(*, as_json: bool) -> None:
     """Stop the daemon and remove the unit; grades and settings stay."""
-    kept = UserService().uninstall()
+    kept = UserService(clock=bootstrap.utc_now).uninstall()
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, "removed": kept is not None, "writable": kept})
         return
@@ -57,7 +58,7 @@ def uninstall(*, as_json: bool) -> None:
 @json_option
 def status(*, as_json: bool) -> int:
     """Show how the service is. Exit code 3 if it does not run."""
-    service = UserService().status(read_settings())
+    service = UserService(clock=bootstrap.utc_now).status(read_settings())
     if as_json:
         output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(service)})
     else:
@@ -73,7 +74,7 @@ def status(*, as_json: bool) -> int:
 def logs(*, follow: bool, lines: int, priority: str | None) -> None:
     """Show the service's log: `-p warning` is the alerts and the troubles."""
     read_settings()  # for the zone of its times
-    for entry in UserService().log(lines=lines, priority=priority, follow=follow):
+    for entry in UserService(clock=bootstrap.utc_now).log(lines=lines, priority=priority, follow=follow):
         output.log_line(entry.at, _PRIORITIES[entry.priority], entry.message)
         output.flush()
 

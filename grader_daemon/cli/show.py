@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from grader_daemon.api.documents import grade_document
-from grader_daemon.api.labels import LabelKeeper
+from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, asks, json_option
 from grader_daemon.cli.people import people_words
@@ -19,37 +19,35 @@ from grader_daemon.domain.verdict import GradeVersion
 
 
 @click.command("show")
-@asks(LabelKeeper)
+@asks
 @click.argument("session_id")
 @click.option("--transcript", is_flag=True, help="The session itself as text, with what was found in each message.")
 @click.option("--around", type=Whole(min=0), help="Of the transcript, this message and those next to it.")
 @json_option
-def command(*, session_id: str, grader: LabelKeeper, transcript: bool, around: int | None, as_json: bool) -> None:
+def command(*, session_id: str, grader: SelfGrader, transcript: bool, around: int | None, as_json: bool) -> None:
     """Show the grade of a session; the beginning of its id is enough."""
     if transcript or around is not None:
         _show_transcript(grader, session_id, around, as_json=as_json)
         return
-    stored = grader.find_grade(session_id)
-    check = grader.quality_check(stored.grade.session_id)
+    stored = grader.grades.find(session_id)
+    check = grader.grades.quality_check(stored.grade.session_id)
     if as_json:
         output.document(
             {
                 "schema_version": SCHEMA_VERSION,
-                "grade": grade_document(stored.grade, stored.id, trust=grader.trust()),
+                "grade": grade_document(stored.grade, stored.id, trust=grader.grades.trust()),
                 "quality_check": msgspec.to_builtins(check),
             }
         )
     else:
-        said = grader.said_of(stored.grade.session_id)
-        _print(stored.grade, said, digest=stored.digest, trust=grader.trust(), check=check)
+        said = grader.labels.of(stored.grade.session_id)
+        _print(stored.grade, said, digest=stored.digest, trust=grader.grades.trust(), check=check)
 
 
-def _show_transcript(grader: LabelKeeper, session_id: str, around: int | None, *, as_json: bool) -> None:
-    from grader_daemon.api.grader import SelfGrader  # reads sessions, which a grade alone need not wait for
-    from grader_daemon.cli.transcript import transcript_lines
+def _show_transcript(grader: SelfGrader, session_id: str, around: int | None, *, as_json: bool) -> None:
+    from grader_daemon.cli.transcript import transcript_lines  # which a grade alone need not wait for
 
-    with SelfGrader(settings=grader.settings) as reader:
-        told = reader.transcript(session_id, around=around)
+    told = grader.grades.transcript(session_id, around=around)
     if as_json:
         content = {
             "session_id": told.stored.grade.session_id,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 import msgspec
 
-from grader_daemon.api.grades import GradeReader, QualityStatus, Status
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.api.status import QualityStatus, Status
 from grader_daemon.api.unwatched import UnwatchedAgent
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
@@ -17,9 +18,9 @@ HOW_TO_RUN = "not running: grader-daemon run, or grader-daemon service install"
 
 
 @click.command("status")
-@asks(GradeReader)
+@asks
 @json_option
-def command(*, grader: GradeReader, as_json: bool) -> int:
+def command(*, grader: SelfGrader, as_json: bool) -> int:
     """Show the daemon, its folders, its backlog and what it could not grade. Exit code 3 if it does not run."""
     status = grader.status()
     if as_json:

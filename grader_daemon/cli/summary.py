@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from grader_daemon.api.insight import InsightReader
+from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.overview import overview
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, days_option, json_option
@@ -14,14 +14,14 @@ from grader_daemon.domain.schema import SCHEMA_VERSION
 
 
 @click.command("summary")
-@asks(InsightReader)
+@asks
 @days_option(7)
 @json_option
-def command(*, grader: InsightReader, days: int, as_json: bool) -> None:
+def command(*, grader: SelfGrader, days: int, as_json: bool) -> None:
     """Show on one screen whether it runs, how good the last days were, and what to look at."""
     seen = overview(grader, days=days)
     if as_json:
-        summary = None if seen.patterns is None else msgspec.to_builtins(grader.summary(days=days))
+        summary = None if seen.patterns is None else msgspec.to_builtins(grader.insight.summary(days=days))
         output.document({"schema_version": SCHEMA_VERSION, "summary": summary, **msgspec.to_builtins(seen)})
     else:
         print_overview(seen)

@@ -24,17 +24,17 @@ _SHOWN_INDEXES = 6
 
 
 @click.command("why")
-@asks(SelfGrader)
+@asks
 @click.argument("session_id")
 @json_option
 def command(*, session_id: str, grader: SelfGrader, as_json: bool) -> None:
     """Show why a session has its grade; the beginning of its id is enough."""
-    explanation = grader.explain(session_id)
+    explanation = grader.grades.explain(session_id)
     if as_json:
-        output.document(_document(explanation, grader.trust()))
+        output.document(_document(explanation, grader.grades.trust()))
     else:
         grade = explanation.stored.grade
-        _print(explanation, grader.said_of(grade.session_id), grader.trust())
+        _print(explanation, grader.labels.of(grade.session_id), grader.grades.trust())
 
 
 def _document(explanation: Explanation, trust: Trust) -> dict[str, object]:

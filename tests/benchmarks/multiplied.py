@@ -84,7 +84,7 @@ def _grade(settings: Settings, root: Path, count: int) -> None:
     for path in write_sessions([root] * count, size=_BYTES):
         os.utime(path, (written.timestamp(), written.timestamp()))
     with SelfGrader(settings=settings) as grader:
-        for _ in grader.backfill(grader.ungraded_files()):
+        for _ in grader.grading.backfill(grader.grading.ungraded_files()):
             pass
 
 

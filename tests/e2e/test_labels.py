@@ -77,7 +77,7 @@ def test_labels_of_many_beside_a_working_daemon_are_all_kept(
 
     def label(name: str) -> int:
         with SelfGrader(db_path=home / DATABASE, watch_roots=[home / ".timmy"]) as grader:
-            return grader.label(name, completed=False).id
+            return grader.labels.add(name, completed=False).id
 
     with ThreadPoolExecutor(4) as threads:
         written = threads.map(grade_again, range(50))

@@ -32,9 +32,9 @@ def test_several_threads_may_use_one_grader_beside_a_daemon(
     daemon.wait_for_event("service.started")
 
     def ask(number: int) -> float | None:
-        grader.summary(days=1)
+        grader.insight.summary(days=1)
         grader.identify_patterns(days=1)
-        grader.grades(limit=5)
+        grader.grades.select(limit=5)
         grader.status()
         grader.grade_session_file(own[number])
         return grader.get_task_score("debugging")
@@ -55,7 +55,7 @@ def test_several_graders_at_once_agree(home: Path, sessions: Path) -> None:
     def grade_all(_: int) -> int:
         with SelfGrader(db_path=home / DATABASE, watch_roots=[home / ".timmy"]) as own:
             own.grade_latest_sessions(n=100)
-            return len(own.grades())
+            return len(own.grades.select())
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(grade_all, range(4))) == [100] * 4
@@ -106,7 +106,7 @@ def test_a_single_file_is_graded_and_stored(grader: SelfGrader, tmp_path: Path) 
     grade = grader.grade_session_file(write(tmp_path / "elsewhere", "single"))
 
     assert isinstance(grade, Grade)
-    assert grader.find_grade("sing").grade == grade
+    assert grader.grades.find("sing").grade == grade
 
 
 @pytest.mark.parametrize("whole", [None, b"", b"\xef\xbb\xbf{}", b"{}"], ids=["missing", "empty", "mark", "no-session"])
@@ -124,12 +124,12 @@ def test_a_file_without_a_grade_is_an_error_of_ours(grader: SelfGrader, tmp_path
 def test_what_the_daemon_grades_is_seen_at_once(start_daemon: StartDaemon, grader: SelfGrader, sessions: Path) -> None:
     daemon = start_daemon()
     daemon.wait_for_event("service.started")
-    assert grader.grades() == []
+    assert grader.grades.select() == []
 
     write(sessions, "seen")
     daemon.wait_for_grade("seen")
 
-    assert [stored.grade.session_id for stored in grader.grades()] == ["seen"]
+    assert [stored.grade.session_id for stored in grader.grades.select()] == ["seen"]
     assert grader.status().running
     assert grader.status().pid == daemon.pid
     assert "1 finished" in grader.get_grades_summary(days=1)

@@ -21,11 +21,11 @@ from grader_daemon.api.doctor.repairs import Repair
 from grader_daemon.api.documents import GRADE_NAMES
 from grader_daemon.api.explanation import FeatureEffect
 from grader_daemon.api.forget import Forgotten
-from grader_daemon.api.grades import Status
 from grader_daemon.api.insight import Summary
 from grader_daemon.api.labels import LabelledFile
 from grader_daemon.api.overview import Overview
 from grader_daemon.api.service import Installation, ServiceStatus
+from grader_daemon.api.status import Status
 from grader_daemon.api.transcript import TranscriptMessage
 from grader_daemon.calibration.prior import Validity
 from grader_daemon.domain.alert import Alert, Stream

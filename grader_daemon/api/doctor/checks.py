@@ -45,9 +45,9 @@ CHECKS: Mapping[str, Callable[[DoctorContext], Finding]] = MappingProxyType(
 """What is checked, by name; names are part of the JSON document."""
 
 
-def examine(read_settings: Callable[[], Settings]) -> list[Check]:
+def examine(read_settings: Callable[[], Settings], *, clock: bootstrap.Clock) -> list[Check]:
     """Make all checks of the set-up that these settings describe. Changes nothing and raises nothing of ours."""
-    with DoctorContext(read_settings, now=bootstrap.utc_now()) as context:
+    with DoctorContext(read_settings, now=clock()) as context:
         return [_named(name, _made(check, context)) for name, check in CHECKS.items()]
 
 

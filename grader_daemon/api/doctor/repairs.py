@@ -36,11 +36,11 @@ class Repair(msgspec.Struct, frozen=True):
     what: str
 
 
-def repair(read_settings: Callable[[], Settings]) -> list[Repair]:
+def repair(read_settings: Callable[[], Settings], *, clock: bootstrap.Clock) -> list[Repair]:
     """Repair what needs no judgement. Deletes nothing but temporary files of this program."""
     repairs: list[Repair] = []
     for step in (_delete_leftovers, _close_to_others, _mend_file, _mend_rows):
-        with DoctorContext(read_settings, now=bootstrap.utc_now()) as context:
+        with DoctorContext(read_settings, now=clock()) as context:
             repairs += [made for made in _done(step, context) if made not in repairs]
     return repairs
 

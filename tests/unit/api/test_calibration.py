@@ -41,7 +41,7 @@ def test_grades_are_given_by_the_policy_in_force(grader: SelfGrader, write_sessi
 def test_a_try_is_judged_like_grades_though_there_is_no_database(
     grader: SelfGrader, settings: Settings, write_session: SessionWriter
 ) -> None:
-    [(_, tried)] = grader.grade_paths([write_session(TURN)], dry_run=True).grades
+    [(_, tried)] = grader.grading.grade_paths([write_session(TURN)], dry_run=True).grades
     assert tried.verdict_by is VerdictBy.MODEL
     assert not settings.db_path.exists()
 
@@ -51,11 +51,11 @@ def test_a_try_is_judged_by_what_was_learned(grader: SelfGrader, write_session: 
         write_session([json_user(f"Task {n}"), *TURN[1:]], session_id=f"s{n}", session_start=f"2026-11-21T21:{n:02}:00")
         for n in range(55)
     ]
-    grader.grade_paths(paths)
+    grader.grading.grade_paths(paths)
     for number in range(55):
-        grader.label(f"s{number}", completed=True)
+        grader.labels.add(f"s{number}", completed=True)
     made = grader.calibrate()
-    [(_, tried)] = grader.grade_paths(paths[:1], dry_run=True).grades
+    [(_, tried)] = grader.grading.grade_paths(paths[:1], dry_run=True).grades
     assert made.adopted
     assert GradeVersion.read(tried.rules_version).model == made.model.version
     assert tried.task_completed
@@ -63,7 +63,7 @@ def test_a_try_is_judged_by_what_was_learned(grader: SelfGrader, write_session: 
 
 def test_the_state_says_who_decides_and_why(grader: SelfGrader) -> None:
     Store(grader.settings.db_path).close()
-    state = grader.calibration()
+    state = grader.calibration.state()
     assert (state.policy, state.verdict_by, state.why) == (
         VerdictSetting.MODEL,
         VerdictBy.MODEL,
@@ -77,7 +77,7 @@ def test_the_largest_weights_come_first_with_their_meaning(tmp_path: Path, setti
     prior = write_prior(tmp_path / "p.json", weights=weights)
     Store(settings.db_path).close()
     with SelfGrader(settings=settings.model_copy(update={"calibration_prior": prior})) as grader:
-        first, second, *_ = grader.calibration().weights
+        first, second, *_ = grader.calibration.state().weights
     names = list(FEATURES)
     assert (first.name, first.weight, first.meaning) == (names[1], -2.0, FEATURES[names[1]])
     assert second.name == names[0]
@@ -87,7 +87,7 @@ def test_why_tells_what_moved_the_probability(tmp_path: Path, settings: Settings
     prior = write_prior(tmp_path / "p.json", weights=tuple(2.0 * (name == "answered") for name in FEATURES))
     with SelfGrader(settings=settings.model_copy(update={"calibration_prior": prior})) as grader:
         graded = grader.grade_session_file(write_session(TURN))
-        [effect] = grader.explain(graded.session_id).effects
+        [effect] = grader.grades.explain(graded.session_id).effects
     assert (effect.name, effect.value, effect.log_odds) == ("answered", 1.0, 2.0)
     assert effect.meaning == FEATURES["answered"]
 
@@ -96,8 +96,8 @@ def test_words_are_told_together(tmp_path: Path, settings: Settings, write_sessi
     prior = write_prior(tmp_path / "p.json", weights=tuple(0.5 * name.startswith("hash:answer:") for name in FEATURES))
     with SelfGrader(settings=settings.model_copy(update={"calibration_prior": prior})) as grader:
         graded = grader.grade_session_file(write_session([*TURN[:-1], json_answer("alpha beta gamma")]))
-        [effect] = grader.explain(graded.session_id).effects
-        weights = grader.calibration().weights
+        [effect] = grader.grades.explain(graded.session_id).effects
+        weights = grader.calibration.state().weights
     assert (effect.name, effect.value, effect.log_odds) == ("hash:answer", 3.0, 1.5)
     assert effect.meaning == "Words of the answer."
     assert not [each.name for each in weights if each.name.startswith("hash:")]
@@ -106,12 +106,12 @@ def test_words_are_told_together(tmp_path: Path, settings: Settings, write_sessi
 @pytest.mark.parametrize(("version", "known"), [("p1", True), ("p0", False), (None, False)])
 def test_a_model_is_found_by_its_version(grader: SelfGrader, version: str | None, known: bool) -> None:
     Store(grader.settings.db_path).close()
-    assert (grader.model_of(version) is not None) == known
+    assert (grader.calibration.model(version) is not None) == known
 
 
 def test_why_tells_the_probability(grader: SelfGrader, write_session: SessionWriter) -> None:
     graded = grader.grade_session_file(write_session(TURN))
-    explained = grader.explain(graded.session_id)
+    explained = grader.grades.explain(graded.session_id)
     assert explained.sentences["completion.model"].startswith("the model decides")
     assert explained.stored.grade.p_completed == pytest.approx(0.269, abs=0.001)
     assert explained.effects == ()
@@ -124,30 +124,30 @@ def test_only_files_of_another_version_are_outdated(
     grader: SelfGrader, settings: Settings, write_session: SessionWriter
 ) -> None:
     path = write_session(TURN)
-    grader.grade_paths([path])
-    assert (grader.outdated_files(), grader.graded_files()) == ([], [path])
+    grader.grading.grade_paths([path])
+    assert (grader.grading.outdated_files(), grader.grading.graded_files()) == ([], [path])
     with SelfGrader(settings=settings.model_copy(update={"verdict": "rules"})) as other:
-        assert other.outdated_files() == [path]
+        assert other.grading.outdated_files() == [path]
 
 
 def test_a_difference_is_shown_and_nothing_is_written(
     grader: SelfGrader, settings: Settings, write_session: SessionWriter
 ) -> None:
-    grader.grade_paths([write_session(TURN)])
-    before = grader.grades()
+    grader.grading.grade_paths([write_session(TURN)])
+    before = grader.grades.select()
     done: list[int] = []
     with SelfGrader(settings=settings.model_copy(update={"verdict": "rules"})) as other:
-        diff = other.regrade_diff(advance=done.append)
+        diff = other.grading.regrade_diff(advance=done.append)
     assert (diff.sessions, diff.changed, done) == (1, 1, [1])
     assert [reason.rule for reason in diff.largest[0].silent] == ["completion.model"]
-    assert grader.grades() == before
+    assert grader.grades.select() == before
 
 
 def test_a_persons_word_is_no_difference(grader: SelfGrader, settings: Settings, write_session: SessionWriter) -> None:
-    grader.grade_paths([write_session(TURN)])
-    grader.label(grader.grades()[0].grade.session_id, completed=False)
+    grader.grading.grade_paths([write_session(TURN)])
+    grader.labels.add(grader.grades.select()[0].grade.session_id, completed=False)
     with SelfGrader(settings=settings.model_copy(update={"verdict": "rules"})) as other:
-        assert other.regrade_diff().changed == 0
+        assert other.grading.regrade_diff().changed == 0
 
 
 @pytest.mark.parametrize(
@@ -161,11 +161,11 @@ def test_a_persons_word_is_no_difference(grader: SelfGrader, settings: Settings,
 def test_what_cannot_be_compared_is_counted(
     grader: SelfGrader, write_session: SessionWriter, content: list[dict[str, object]] | None, reason: str
 ) -> None:
-    grader.grade_paths([write_session(TURN)])
+    grader.grading.grade_paths([write_session(TURN)])
     path = write_session(content) if content is not None else write_session(content=b"{")
     if reason == "still open":
         Path(path).touch()
-    diff = grader.regrade_diff()
+    diff = grader.grading.regrade_diff()
     assert (diff.sessions, diff.unread) == (0, {reason: 1})
 
 
@@ -173,7 +173,7 @@ def test_a_session_whose_file_is_gone_is_compared_by_what_is_kept_of_it(
     grader: SelfGrader, settings: Settings, write_session: SessionWriter
 ) -> None:
     path = write_session(TURN)
-    grader.grade_paths([path])
+    grader.grading.grade_paths([path])
     Path(path).unlink()
     with SelfGrader(settings=settings.model_copy(update={"verdict": "rules"})) as other:
-        assert other.regrade_diff().changed == 1
+        assert other.grading.regrade_diff().changed == 1

@@ -32,8 +32,12 @@ from grader_daemon import (
     as_frame,
     bootstrap,
 )
-from grader_daemon.domain.check import Check
-from grader_daemon.storage.maintenance.backup import Backup
+from grader_daemon.api.calibration import Calibrations
+from grader_daemon.api.grades import Grades
+from grader_daemon.api.grading import Grading
+from grader_daemon.api.insight import Insight
+from grader_daemon.api.labels import Labels
+from grader_daemon.api.review import Reviews
 from grader_daemon.storage.sqlite.store import Store
 from tests.conftest import SessionWriter
 from tests.strategies import grade, json_answer, json_user
@@ -60,16 +64,23 @@ def names_of(hint: object) -> Iterator[str]:
         yield hint.__name__
 
 
+PARTS = (SelfGrader, Grades, Grading, Insight, Labels, Reviews, Calibrations)
+
+
 def methods() -> dict[str, types.FunctionType]:
-    found = inspect.getmembers(SelfGrader, inspect.isfunction)
-    return {name: method for name, method in found if not name.startswith("_")}
+    return {
+        f"{part.__name__}.{name}": method
+        for part in PARTS
+        for name, method in inspect.getmembers(part, inspect.isfunction)
+        if not name.startswith("_")
+    }
 
 
 @pytest.mark.parametrize("name", methods())
 def test_what_a_method_takes_and_gives_is_public(name: str) -> None:
     method = methods()[name]
-    known = {**vars(sys.modules[method.__module__]), "Check": Check, "Backup": Backup}
-    hints = typing.get_type_hints(method, globalns=known)
+    public = {each: getattr(grader_daemon, each) for each in grader_daemon.__all__}
+    hints = typing.get_type_hints(method, globalns={**vars(sys.modules[method.__module__]), **public})
     private = {each for hint in hints.values() for each in names_of(hint)} - set(grader_daemon.__all__)
     assert private == set()
 
@@ -89,8 +100,8 @@ def test_a_single_text_is_one_folder(tmp_path: Path) -> None:
 
 def test_a_single_text_is_one_path(grader: SelfGrader, write_session: SessionWriter) -> None:
     path = write_session(MESSAGES)
-    assert len(grader.grade_paths(path).grades) == 1
-    assert [each.outcome for batch in grader.regrade(path) for each in batch] == [IngestOutcome.GRADED]
+    assert len(grader.grading.grade_paths(path).grades) == 1
+    assert [each.outcome for batch in grader.grading.regrade(path) for each in batch] == [IngestOutcome.GRADED]
 
 
 def test_a_folder_is_no_session_file(grader: SelfGrader, write_session: SessionWriter) -> None:
@@ -112,17 +123,17 @@ def test_a_file_without_a_grade_of_its_own_says_of_what_it_is_a_copy(
 
 def test_a_folder_without_sessions_is_an_error(grader: SelfGrader, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    outcomes = grader.grade_paths(tmp_path / "empty", dry_run=True)
+    outcomes = grader.grading.grade_paths(tmp_path / "empty", dry_run=True)
     assert outcomes.errors == [(str(tmp_path / "empty"), "no session files are below it")]
 
 
 def test_roots_that_are_no_folders_are_told(tmp_path: Path, grader: SelfGrader, write_session: SessionWriter) -> None:
     with pytest.raises(InputError, match="sessions: no such folder"):
-        grader.ungraded_files()
+        grader.grading.ungraded_files()
     write_session(MESSAGES)
     with SelfGrader(db_path=tmp_path / "g.db", watch_roots=[tmp_path / "sessions", tmp_path / "nope"]) as both:
-        assert len(both.ungraded_files()) == 1
-        assert both.missing_roots() == [tmp_path / "nope"]
+        assert len(both.grading.ungraded_files()) == 1
+        assert both.grading.missing_roots() == [tmp_path / "nope"]
 
 
 # -- questions -----------------------------------------------------------------------------------------------------
@@ -144,21 +155,21 @@ def test_a_wrong_filter_is_told_with_what_is_known(
 ) -> None:
     grader.grade_session_file(write_session(MESSAGES, model="m"))
     with pytest.raises(InputError, match=words):
-        grader.grades(**wrong)
+        grader.grades.select(**wrong)
 
 
 def test_a_right_filter_may_find_nothing(grader: SelfGrader, write_session: SessionWriter) -> None:
     grader.grade_session_file(write_session(MESSAGES))
-    assert grader.grades(task_type="debugging", state="open") == []
+    assert grader.grades.select(task_type="debugging", state="open") == []
 
 
 def test_a_closed_grader_says_so(grader: SelfGrader) -> None:
     Store(grader.settings.db_path).close()
-    grader.grades()
+    grader.grades.select()
     grader.close()
     grader.close()
     with pytest.raises(InputError, match="this SelfGrader is closed"):
-        grader.grades()
+        grader.grades.select()
 
 
 def test_a_function_is_a_scorer(grader: SelfGrader, write_session: SessionWriter) -> None:
@@ -166,7 +177,7 @@ def test_a_function_is_a_scorer(grader: SelfGrader, write_session: SessionWriter
         return made.response_quality / 2
 
     made = grader.grade_session_file(write_session(MESSAGES, **lately()))
-    (check,) = grader.check_quality(half)
+    (check,) = grader.review.check_quality(half)
     assert (check.session_id, check.quality) == (made.session_id, made.response_quality / 2)
     assert check.scorer.endswith("half")
 
@@ -174,11 +185,12 @@ def test_a_function_is_a_scorer(grader: SelfGrader, write_session: SessionWriter
 @pytest.mark.parametrize("wrong", [5, "half", object()])
 def test_what_is_no_scorer_is_refused(grader: SelfGrader, wrong: typing.Any) -> None:
     with pytest.raises(InputError, match="is no scorer"):
-        grader.check_quality(wrong)
+        grader.review.check_quality(wrong)
 
 
 def test_errors_of_the_library_name_no_commands(grader: SelfGrader) -> None:
-    for ask in (lambda: grader.alert(1), lambda: grader.find_grade("x"), lambda: grader.error_issue("abc")):
+    insight = grader.insight
+    for ask in (lambda: insight.alert(1), lambda: grader.grades.find("x"), lambda: insight.error_issue("abc")):
         with pytest.raises(GraderError) as caught:
             ask()
         assert "grader-daemon" not in str(caught.value)
@@ -219,10 +231,10 @@ import sys
 from grader_daemon import SelfGrader
 print("begins", flush=True)
 with SelfGrader(db_path=sys.argv[1] + "/grades.db", watch_roots=sys.argv[1] + "/sessions") as grader:
-    for batch in grader.backfill(grader.ungraded_files()):
+    for batch in grader.grading.backfill(grader.grading.ungraded_files()):
         pass
-    print([each.outcome.value for batch in grader.regrade(grader.graded_files()) for each in batch])
-    print(len(grader.check_quality(lambda session, grade: 1.0)))
+    print([each.outcome.value for batch in grader.grading.regrade(grader.grading.graded_files()) for each in batch])
+    print(len(grader.review.check_quality(lambda session, grade: 1.0)))
 """
 
 
@@ -249,7 +261,7 @@ def test_what_is_logged_goes_where_the_program_wants_it(
     structlog.reset_defaults()
     grader.grade_session_file(write_session(MESSAGES, **lately()))
     with caplog.at_level(logging.INFO, "grader_daemon"):
-        checks = grader.check_quality(lambda _, __: 1.0)
+        checks = grader.review.check_quality(lambda _, __: 1.0)
     assert len(checks) == 1
     assert "quality." in caplog.text
     assert capsys.readouterr().out == ""
@@ -263,6 +275,6 @@ def test_no_session_is_read_through_a_link_in_the_place_of_a_folder(
     path.parent.rename(tmp_path / "outside")
     path.parent.symlink_to(tmp_path / "outside")
 
-    assert grader.transcript(session_id).note == "the messages cannot be shown: the file is gone"
-    assert grader.explain(session_id).note == "the messages cannot be shown: the file is gone"
-    assert grader.check_quality(lambda _, __: 3.0) == []
+    assert grader.grades.transcript(session_id).note == "the messages cannot be shown: the file is gone"
+    assert grader.grades.explain(session_id).note == "the messages cannot be shown: the file is gone"
+    assert grader.review.check_quality(lambda _, __: 3.0) == []

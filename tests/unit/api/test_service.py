@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from grader_daemon import bootstrap
 from grader_daemon.api.service import UserService
 from grader_daemon.errors import ServiceError
 from grader_daemon.integrations.unit import UNIT
@@ -40,7 +41,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 @pytest.fixture
 def unit(tmp_path: Path, settings: Settings) -> Path:
     """The unit as it was installed."""
-    done = UserService().install(settings)
+    done = UserService(clock=bootstrap.utc_now).install(settings)
     assert (done.written, done.kept) == (True, None)
     return tmp_path / ".config" / "systemd" / "user" / UNIT
 
@@ -50,7 +51,7 @@ def test_an_edited_unit_is_left_alone_and_it_is_said_what_differs(unit: Path, se
     unit.write_text(edited)
 
     with pytest.raises(ServiceError) as refused:
-        UserService().install(settings)
+        UserService(clock=bootstrap.utc_now).install(settings)
 
     assert all(told in str(refused.value) for told in (str(unit), "+Restart=no", "+Environment=HTTP_PROXY", "--force"))
     assert "\n" not in str(refused.value)
@@ -62,7 +63,7 @@ def test_force_replaces_an_edited_unit_and_keeps_each(unit: Path, settings: Sett
     kept = []
     for edit in ("# one\n", "# two\n"):
         unit.write_text(written + edit)
-        done = UserService().install(settings, force=True)
+        done = UserService(clock=bootstrap.utc_now).install(settings, force=True)
         assert done.kept is not None
         kept.append((done.kept.name, done.kept.read_text()))
 
@@ -76,7 +77,7 @@ def test_force_replaces_an_edited_unit_and_keeps_each(unit: Path, settings: Sett
 def test_status_tells_an_edited_unit(unit: Path, settings: Settings, edit: str, edited: bool) -> None:
     unit.write_text(unit.read_text() + edit)
 
-    status = UserService().status(settings)
+    status = UserService(clock=bootstrap.utc_now).status(settings)
 
     assert (status.edited, status.outdated) == (edited, False)
 
@@ -86,6 +87,6 @@ def test_what_another_version_wrote_is_replaced_without_a_word(unit: Path, setti
     first, rest = written.split("\n", 1)
     unit.write_text(f"{first.partition(', version')[0]}, version 0.0.9.\n{rest}")
 
-    done = UserService().install(settings)
+    done = UserService(clock=bootstrap.utc_now).install(settings)
 
     assert (done.written, done.kept, unit.read_text()) == (True, None, written)

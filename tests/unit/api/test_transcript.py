@@ -20,7 +20,7 @@ def transcript(home: Path, messages: list[dict[str, object]], *, around: int | N
     write(home / "sessions", "told", messages)
     with SelfGrader(db_path=home / "grades.db", watch_roots=[home / "sessions"]) as grader:
         grader.grade_latest_sessions()
-        return grader.transcript("told", around=around)
+        return grader.grades.transcript("told", around=around)
 
 
 def test_every_message_bears_what_was_found_in_it(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_file_that_changed_since_is_told(tmp_path: Path) -> None:
     replace(path, path.read_bytes().replace(b"the date parser works", b"the date parser is fine"))
 
     with SelfGrader(db_path=tmp_path / "grades.db", watch_roots=[tmp_path / "sessions"]) as grader:
-        told = grader.transcript("told")
+        told = grader.grades.transcript("told")
 
     assert "changed since it was graded" in (told.note or "")
     assert told.total == 4
@@ -113,7 +113,7 @@ def test_a_file_that_is_gone_is_told(tmp_path: Path) -> None:
     (tmp_path / "sessions" / "session_told.json").unlink()
 
     with SelfGrader(db_path=tmp_path / "grades.db", watch_roots=[tmp_path / "sessions"]) as grader:
-        told = grader.transcript("told", around=3)
+        told = grader.grades.transcript("told", around=3)
 
     assert (told.total, told.messages) == (0, ())
     assert "cannot be shown" in (told.note or "")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon import IngestOutcome, IngestResult, SelfGrader
+from grader_daemon import IngestOutcome, IngestResult
+from grader_daemon.api.grading import Grading
 from tests.conftest import SessionWriter
 from tests.strategies import json_answer, json_user
 from tests.unit.cli.conftest import Run
@@ -61,7 +62,7 @@ def test_whoever_stops_it_is_told_how_far_it_came(
         yield [IngestResult(path="a", outcome=IngestOutcome.GRADED)]
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(SelfGrader, command[0], interrupted)
+    monkeypatch.setattr(Grading, command[0], interrupted)
     ended = run(home, *command, "--watch-root", "sessions")
     assert (ended.returncode, ended.stdout) == (130, "")
     assert ended.stderr.rstrip() == "Stopped: 1 of 2 files are done and saved. Start it again for the rest."

@@ -26,7 +26,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 def _graded(home: Path, folder: Path) -> Path:
     with SelfGrader(db_path=home / DATABASE, watch_roots=[home / ".timmy"]) as grader:
-        grader.grade_paths([folder])
+        grader.grading.grade_paths([folder])
     return home
 
 

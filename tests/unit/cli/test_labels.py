@@ -104,7 +104,7 @@ def test_a_label_is_kept_and_shown_wherever_the_verdict_is(run: Run, home: Path)
 
 
 def test_a_verdict_on_which_no_rule_spoke_is_shown_by_why(run: Run, home: Path, grader: SelfGrader) -> None:
-    store = grader._writable
+    store = grader.context.writable
     with store.transaction():
         store.connection.execute("UPDATE session_details SET reasons = '[]'")
     run(home, "label", FINE, "--quality", "1")
@@ -214,7 +214,7 @@ def test_a_session_that_went_on_is_labelled_again(run: Run, home: Path, grader: 
     grader.grade_session_file(write(home / ".timmy" / "hermes" / "sessions", FINE, turns(5, task="Fix the parser")))
 
     assert run(home, "label", "--csv", "labels.csv").stdout.startswith("1 added")
-    assert not grader.labels()[0].went_on
+    assert not grader.labels.standing()[0].went_on
 
 
 def test_of_a_wrong_file_nothing_is_taken(run: Run, home: Path) -> None:
@@ -253,7 +253,7 @@ def test_random_reviews_check_the_rate_of_the_summary(run: Run, home: Path, grad
     for number in range(12):
         name = f"20261121_110000_{number:06x}"
         grader.grade_session_file(write(sessions, name))
-        grader.label(name, completed=number % 2 == 0, sampled=Sampling.RANDOM)
+        grader.labels.add(name, completed=number % 2 == 0, sampled=Sampling.RANDOM)
 
     text = run(home, "summary").stdout
     checked = document(run(home, "summary", "--json"))["summary"]["checked"]
@@ -265,7 +265,7 @@ def test_random_reviews_check_the_rate_of_the_summary(run: Run, home: Path, grad
 
 
 def test_without_reviews_the_summary_is_as_it_was(run: Run, home: Path, grader: SelfGrader) -> None:
-    grader.label(FINE, completed=False, sampled=Sampling.RANDOM)
+    grader.labels.add(FINE, completed=False, sampled=Sampling.RANDOM)
 
     assert "checked" not in run(home, "summary").stdout
     assert document(run(home, "summary", "--json"))["summary"]["checked"] == {
@@ -292,7 +292,7 @@ def test_without_reviews_the_summary_is_as_it_was(run: Run, home: Path, grader: 
 )
 def test_a_label_that_says_nothing_sensible_is_refused(grader: SelfGrader, said: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        grader.label(FINE, **said)
+        grader.labels.add(FINE, **said)
 
 
 def test_who_has_no_name_has_a_number(grader: SelfGrader, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,11 +301,11 @@ def test_who_has_no_name_has_a_number(grader: SelfGrader, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("getpass.getuser", nobody)
 
-    assert grader.label(FINE, completed=True).given_by.startswith("user ")
+    assert grader.labels.add(FINE, completed=True).given_by.startswith("user ")
 
 
 def test_the_grade_that_is_made_again_is_given_with_the_word_above_it(grader: SelfGrader, home: Path) -> None:
-    grader.label(FINE, completed=False)
+    grader.labels.add(FINE, completed=False)
     write(home / ".timmy" / "hermes" / "sessions", FINE, turns(5, task="Fix the parser"))
 
     [grade] = grader.grade_latest_sessions()
@@ -315,7 +315,7 @@ def test_the_grade_that_is_made_again_is_given_with_the_word_above_it(grader: Se
 
 def test_the_same_seed_asks_for_the_same_session(grader: SelfGrader) -> None:
     def asked(seed: int) -> str:
-        item = grader.next_for_review(seed=seed)
+        item = grader.review.next_item(seed=seed)
         assert item is not None
         return item.stored.grade.session_id
 
@@ -324,14 +324,14 @@ def test_the_same_seed_asks_for_the_same_session(grader: SelfGrader) -> None:
 
 
 def test_a_session_on_which_a_scorer_disagrees_is_asked_for(grader: SelfGrader) -> None:
-    stored = grader.find_grade(SECOND)
-    with grader._writable.transaction():
-        checks = grader._writable.quality
+    stored = grader.grades.find(SECOND)
+    with grader.context.writable.transaction():
+        checks = grader.context.writable.quality
         number = checks.begin(SECOND, scorer="severe", digest=stored.digest, ours=4, now=now(), budgeted=False)
         checks.answered(number, 1.0)
-        grader._writable.connection.execute("UPDATE session_details SET p_completed = NULL")
+        grader.context.writable.connection.execute("UPDATE session_details SET p_completed = NULL")
 
-    items = [grader.next_for_review(seed=seed) for seed in range(20)]
+    items = [grader.review.next_item(seed=seed) for seed in range(20)]
 
     uncertain = {item.stored.grade.session_id for item in items if item and item.sampled is Sampling.UNCERTAIN}
     assert uncertain == {SECOND}
@@ -342,11 +342,11 @@ def test_sessions_of_longer_ago_are_asked_for_when_there_are_no_others(grader: S
     file = write(home / ".timmy" / "hermes" / "sessions", old, age=40 * 86_400)
     grader.grade_session_file(file)
 
-    assert {grader.next_for_review(seed=seed).stored.grade.session_id for seed in range(9)} == {FINE, FAILED, SECOND}  # type: ignore[union-attr]
-    item = grader.next_for_review(passed={FINE, FAILED, SECOND})
+    assert {grader.review.next_item(seed=seed).stored.grade.session_id for seed in range(9)} == {FINE, FAILED, SECOND}  # type: ignore[union-attr]
+    item = grader.review.next_item(passed={FINE, FAILED, SECOND})
     assert item is not None
     assert item.stored.grade.session_id == old
-    assert grader.next_for_review(passed={FINE, FAILED, SECOND, old}) is None
+    assert grader.review.next_item(passed={FINE, FAILED, SECOND, old}) is None
 
 
 # -- review ------------------------------------------------------------------------------------------------------------
@@ -365,7 +365,7 @@ def review(run: Run, monkeypatch: pytest.MonkeyPatch) -> Review:
         return None if first is None else (first, Sampling.RANDOM)
 
     def reviewed(home: Path, keys: Iterable[str], *arguments: str) -> Ended:
-        monkeypatch.setattr("grader_daemon.api.grader.choose", in_order)
+        monkeypatch.setattr("grader_daemon.api.review.choose", in_order)
         monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{key}\n" for key in keys)))
         return run(home, "review", *arguments)
 
@@ -418,8 +418,8 @@ def test_what_the_grader_thinks_is_not_shown_before_a_person_has_judged(review: 
 
 
 def test_claims_and_what_people_said_are_evidence(review: Review, home: Path, grader: SelfGrader) -> None:
-    with grader._writable.transaction():
-        grader._writable.connection.execute(
+    with grader.context.writable.transaction():
+        grader.context.writable.connection.execute(
             "UPDATE session_details SET claims = ?, people = ? WHERE session_id = ?",
             (
                 _encoded(Claim(ClaimKind.TESTS_PASSED, Support.CONTRADICTED, HOSTILE, 5, (2, 4))),

@@ -37,7 +37,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_ended(sessions, NEW, at - timedelta(hours=1), turns(1, task="=cmd|' /C calc'!A0 and the parser"))
     with SelfGrader(db_path=home / DATABASE, watch_roots=[home / ".timmy"]) as grader:
         grader.grade_latest_sessions()
-        grader.label(OLD, completed=True)
+        grader.labels.add(OLD, completed=True)
     return home
 
 

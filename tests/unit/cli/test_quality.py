@@ -128,7 +128,7 @@ def test_status_says_nothing_of_a_scorer_that_is_not_asked(run: Run, home: Path)
 def test_status_says_how_many_calls_were_made_and_who_disagrees(run: Run, home: Path, graded: SelfGrader) -> None:
     with_judge(home)
     assert f"0 of 20 today by {SCORER}\n" in run(home, "status").stdout
-    ours = graded.find_grade("s1").grade.response_quality
+    ours = graded.grades.find("s1").grade.response_quality
     note(home, "s1", CheckOutcome.ANSWERED, quality=5.0 if ours < 4 else 1.0)
     note(home, "s2", CheckOutcome.ANSWERED, quality=float(ours))
 
@@ -194,16 +194,16 @@ def test_what_the_scorer_said_last_tells_how_it_is(
 def test_a_scorer_of_ones_own_is_asked_about_sessions_drawn_at_random(graded: SelfGrader) -> None:
     scorer: QualityScorer = Friend(4.0)
 
-    first = graded.check_quality(scorer, n=2)
-    rest = graded.check_quality(scorer)
+    first = graded.review.check_quality(scorer, n=2)
+    rest = graded.review.check_quality(scorer)
 
     assert [(check.scorer, check.quality) for check in first + rest] == [("Friend", 4.0)] * 3
     assert {check.session_id for check in first + rest} == {"s0", "s1", "s2"}
-    assert graded.quality_check("s1") in first + rest
+    assert graded.grades.quality_check("s1") in first + rest
 
 
 def test_one_without_an_answer_stops_no_other(graded: SelfGrader) -> None:
-    checks = graded.check_quality(Friend(ScorerError("it is about poetry"), 3.0))
+    checks = graded.review.check_quality(Friend(ScorerError("it is about poetry"), 3.0))
 
     assert sorted(check.quality or 0 for check in checks) == [0, 3.0, 3.0]
     assert [check.error for check in checks if check.quality is None] == ["it is about poetry"]
@@ -211,19 +211,19 @@ def test_one_without_an_answer_stops_no_other(graded: SelfGrader) -> None:
 
 def test_one_that_is_down_is_told(graded: SelfGrader) -> None:
     with pytest.raises(ScorerUnavailableError, match="gone fishing"):
-        graded.check_quality(Friend(3.0, ScorerUnavailableError("gone fishing")))
+        graded.review.check_quality(Friend(3.0, ScorerUnavailableError("gone fishing")))
 
-    assert len([check for check in map(graded.quality_check, ("s0", "s1", "s2")) if check is not None]) == 2
+    assert len([check for check in map(graded.grades.quality_check, ("s0", "s1", "s2")) if check is not None]) == 2
 
 
 def test_a_bug_of_a_scorer_is_its_owners(graded: SelfGrader) -> None:
     with pytest.raises(ZeroDivisionError):
-        graded.check_quality(Friend(ZeroDivisionError()))
+        graded.review.check_quality(Friend(ZeroDivisionError()))
 
 
 def test_without_a_scorer_there_is_nobody_to_ask(graded: SelfGrader) -> None:
     with pytest.raises(InputError, match="quality_command"):
-        graded.check_quality()
+        graded.review.check_quality()
 
 
 @pytest.mark.usefixtures("graded")
@@ -233,7 +233,7 @@ def test_the_scorer_that_is_set_can_be_asked_at_once(home: Path) -> None:
         db_path=home / DATABASE, watch_roots=(home / ".timmy",), quality_command=command, quality_checks_per_day=1
     )
     with SelfGrader(settings=settings) as grader:
-        checks = grader.check_quality(n=2)
+        checks = grader.review.check_quality(n=2)
         status = grader.status().quality
 
     assert [check.quality for check in checks] == [2.0, 2.0]

@@ -193,8 +193,8 @@ def test_no_secret_is_shown_with_an_error(ways: dict[str, str], run: Run) -> Non
 
 def test_every_session_is_found_by_the_id_that_is_shown(ways: dict[str, str]) -> None:
     with SelfGrader(db_path=Path(ways["home"]) / DATABASE) as grader:
-        shown = [stored.grade.session_id for stored in grader.grades()]
-        found = [grader.find_grade(session_id).grade.session_id for session_id in shown]
+        shown = [stored.grade.session_id for stored in grader.grades.select()]
+        found = [grader.grades.find(session_id).grade.session_id for session_id in shown]
 
     assert len(set(shown)) == len(FOUND) + len(CARRIERS)
     assert found == shown

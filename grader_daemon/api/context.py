@@ -1,0 +1,121 @@
+"""What the parts of a grader share: settings, clock, and the database, which is opened when it is first asked for."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable
+from datetime import date
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from grader_daemon import bootstrap
+from grader_daemon.domain.calendar import day_of
+from grader_daemon.errors import InputError, NoDatabaseError
+from grader_daemon.settings import Settings
+from grader_daemon.storage.sqlite.store import Store
+
+if TYPE_CHECKING:
+    from grader_daemon.domain.rules import Rules
+    from grader_daemon.redaction import Redactor
+
+
+class GraderContext:
+    """Settings, clock and database of one grader; safe among threads.
+
+    What only reads opens the database read-only and migrates nothing; what writes opens it once more, and from then on
+    all is read there.
+    """
+
+    def __init__(
+        self, settings: Settings, *, clock: bootstrap.Clock = bootstrap.utc_now, store: Store | None = None
+    ) -> None:
+        """`store` is one that is open, in place of the database at the path of the settings."""
+        self.settings = settings
+        self.now = clock
+        self.lock = threading.RLock()
+        self._reading: Store | None = None
+        self._writing = store
+        self._closed = False
+
+    def close(self) -> None:
+        """Close the database; from then on nothing can be asked."""
+        with self.lock:
+            self._closed = True
+            for store in (self._reading, self._writing):
+                if store is not None:
+                    store.close()
+            self._reading = self._writing = None
+
+    @property
+    def has_database(self) -> bool:
+        """Is there a database to read?"""
+        return self._writing is not None or self.settings.db_path.exists()
+
+    @property
+    def store(self) -> Store:
+        """The database to read.
+
+        Raises:
+            NoDatabaseError: there is none.
+        """
+        with self.lock:
+            self._check_open()
+            if self._writing is not None:
+                return self._writing
+            if self._reading is None:
+                self._check_there()
+                self._reading = bootstrap.open_store(self.settings, read_only=True)
+            return self._reading
+
+    @property
+    def writable(self) -> Store:
+        """The database to write to, of this version.
+
+        Raises:
+            NoDatabaseError: there is none.
+        """
+        with self.lock:
+            if self._writing is None:
+                self._check_there()
+            return self.make_store()
+
+    def make_store(self) -> Store:
+        """Return the database to write to, which is made if there is none."""
+        with self.lock:
+            self._check_open()
+            if self._writing is None:
+                self._writing = bootstrap.open_store(self.settings)
+            return self._writing
+
+    @property
+    def today(self) -> date:
+        """The day where the person lives."""
+        return day_of(self.now(), self.settings.zone)
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The rules that are set, read once."""
+        from grader_daemon.rules import load_rules  # which most questions do not need
+
+        return load_rules(self.settings.rules_file)
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        """What takes secrets out of texts, by those rules."""
+        from grader_daemon.redaction import redactor_of  # which loads all that secrets are known by
+
+        return redactor_of(self.rules.redaction)
+
+    def _check_there(self) -> None:
+        if not self.has_database:
+            raise NoDatabaseError(f"no database at {self.settings.db_path}: nothing was graded yet")
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InputError("this SelfGrader is closed; make another one")
+
+
+def paths_of(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Return several paths; a single text is one of them, never its characters."""
+    return tuple(os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths))

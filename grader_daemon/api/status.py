@@ -1,0 +1,113 @@
+"""Is the daemon up, and how far is it? Loads nothing that grading needs, so that it answers at once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from grader_daemon import bootstrap
+from grader_daemon.api.context import GraderContext
+from grader_daemon.api.unwatched import UnwatchedAgent, unwatched_agent
+from grader_daemon.domain.calendar import day_of, end_of, start_of
+from grader_daemon.domain.ledger import LedgerEntry
+from grader_daemon.integrations.scorers import name_of
+from grader_daemon.storage.lock import holder_pid, is_running
+from grader_daemon.storage.records import DaemonStatus
+from grader_daemon.storage.sqlite.store import Store
+
+_LISTED_TROUBLES = 20
+
+
+class QualityStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How the scorer of quality does: `calls` today of `calls_per_day`; `error` says why the last call had no answer.
+
+    `disagreeing` counts the sessions for which people are asked to look.
+    """
+
+    scorer: str
+    calls: int
+    calls_per_day: int
+    disagreeing: int
+    last_at: datetime | None
+    error: str | None
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """Is the daemon up, and how far is it? `files` counts the ledger by state.
+
+    `lag_seconds` is how long after its last write that session was graded which was the last to be written, and then
+    graded for the first time, while the daemon ran: history that is graded later, or again, says nothing of it.
+    `last_ended_at` is the end of the newest session, `silent_days` how many whole days ago that was. `open_alerts`
+    counts alerts that are not resolved, `undelivered` messages about alerts that no receiver has got yet. `quality` is
+    None unless the daemon asks a scorer. `elsewhere` is an agent at work outside of the `roots`.
+    """
+
+    running: bool
+    pid: int | None
+    roots: tuple[str, ...]
+    elsewhere: UnwatchedAgent | None
+    database: str
+    daemon: DaemonStatus | None = None
+    files: dict[str, int] = {}
+    skipped: dict[str, int] = {}
+    last_session_id: str | None = None
+    last_graded_at: datetime | None = None
+    lag_seconds: float | None = None
+    last_ended_at: datetime | None = None
+    silent_days: int | None = None
+    open_alerts: int = 0
+    undelivered: int = 0
+    quality: QualityStatus | None = None
+    troubled: list[LedgerEntry] = []
+
+
+def read_status(context: GraderContext) -> Status:
+    """Return how the daemon on this database is, and what it has done. Never creates a database."""
+    settings = context.settings
+    running = is_running(settings.db_path)
+    about_daemon = Status(
+        running=running,
+        pid=holder_pid(settings.db_path) if running else None,
+        roots=tuple(str(root) for root in settings.watch_roots),
+        elsewhere=unwatched_agent(settings),
+        database=str(settings.db_path),
+    )
+    return _with_grades(about_daemon, context, context.store) if context.has_database else about_daemon
+
+
+def _with_grades(status: Status, context: GraderContext, store: Store) -> Status:
+    last, live, ended = store.last_grade(live=False), store.last_grade(live=True), store.last_ended_at()
+    return msgspec.structs.replace(
+        status,
+        daemon=store.status(),
+        files=store.file_counts(),
+        skipped=store.skip_counts(),
+        last_session_id=last.session_id if last else None,
+        last_graded_at=last.graded_at if last else None,
+        lag_seconds=live.lag_seconds if live else None,
+        last_ended_at=ended,
+        silent_days=None if ended is None else max(0, (context.now() - ended).days),
+        open_alerts=len(store.alerts.open()),
+        undelivered=store.outbox.waiting(context.settings.channels),
+        quality=_quality(context, store),
+        troubled=store.troubled_entries(limit=_LISTED_TROUBLES),
+    )
+
+
+def _quality(context: GraderContext, store: Store) -> QualityStatus | None:
+    """Return how the scorer does that the daemon asks; None when it asks nobody."""
+    settings = context.settings
+    scorer = bootstrap.make_scorer(settings) if settings.scorer_setting is not None else None
+    if scorer is None:
+        return None
+    name, day = name_of(scorer), day_of(context.now(), settings.zone)
+    last = next(iter(store.quality.latest(name, 1)), None)
+    return QualityStatus(
+        scorer=name,
+        calls=store.quality.calls(start_of(day, settings.zone), end_of(day, settings.zone)),
+        calls_per_day=settings.quality_checks_per_day,
+        disagreeing=len(store.quality.disagreeing(by=settings.quality_discrepancy)),
+        last_at=None if last is None else last.checked_at,
+        error=None if last is None else last.error,
+    )
