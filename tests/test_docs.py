@@ -236,7 +236,11 @@ def _faults_of_module(module: str, arguments: list[str], *, told: str) -> Iterat
         yield f"no module {module}: {told}"
         return
     source = Path(spec.origin).read_text("utf-8")
-    yield from (f"no option {one}: {told}" for one in arguments if one.startswith("--") and one != "--help" and f'"{one}"' not in source)
+    yield from (
+        f"no option {one}: {told}"
+        for one in arguments
+        if one.startswith("--") and one != "--help" and f'"{one}"' not in source
+    )
 
 
 def _leads_somewhere(document: Page, link: str) -> bool:
