@@ -22,9 +22,8 @@ from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import InputError
 from grader_daemon.jobs.weekly import FIRST_WEEK
 from grader_daemon.patterns.completion_estimate import estimate_completion
-from grader_daemon.patterns.groups import plain_score
+from grader_daemon.patterns.groups import find_patterns, plain_score
 from grader_daemon.patterns.issues import to_issue
-from grader_daemon.patterns.mining import find_patterns
 from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, QUALITY, RECOVERY, count, estimate_words
 from grader_daemon.reports.verdicts import trust_words
 
@@ -251,7 +250,7 @@ class Insight:
 
     def test_alerts(self) -> dict[str, str | None]:
         """Send a test in every way in which alerts are told; returns what went wrong, None where it arrived."""
-        from grader_daemon.integrations.trial import try_receivers  # which loads what posts
+        from grader_daemon.integrations.receivers import try_receivers  # which loads what posts
 
         return try_receivers(bootstrap.make_receivers(self._context.settings), now=self._context.now())
 

@@ -5,8 +5,6 @@ Sources that share tasks are relatives and are left out together. The same task 
 
 from __future__ import annotations
 
-import math
-import random
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
@@ -15,33 +13,11 @@ from grader_daemon.calibration.agreement import matthews, ranking
 from grader_daemon.calibration.doubt import doubtful
 from grader_daemon.calibration.prior import Prior, Validity, train_prior
 from grader_daemon.calibration.samples import Sample, by_source
-from grader_daemon.calibration.update import update
-from grader_daemon.domain.completion_model import CompletionModel
-from grader_daemon.domain.estimate import Estimate
 
 _FOLDS = 5
-_RESAMPLES = 200
-_SEED = 1
-_Z = 1.959963984540054
 
 Split = tuple[list[Sample], list[Sample]]
 """Samples to train on, and those to test on."""
-
-
-class CrossValidation(msgspec.Struct, frozen=True, kw_only=True):
-    """A new model beside the one that is in use and beside the rules, on labels that it was not fitted to.
-
-    `probabilities` are the new model's, one for each label. `brier_gain` is by how much its squared error is smaller
-    than that of the model in use, `matthews_gain` by how much its verdicts agree better than those of the rules. A gain
-    counts when it is greater than its own standard error.
-    """
-
-    probabilities: tuple[float, ...]
-    verdicts: tuple[bool, ...]
-    brier_gain: Estimate
-    matthews_gain: Estimate
-    is_better_model: bool
-    is_better_than_rules: bool
 
 
 def folds(samples: Sequence[Sample], count: int = _FOLDS) -> list[list[int]]:
@@ -128,34 +104,6 @@ def doubtful_elsewhere(predicted: Mapping[str, Sequence[Prediction]], prior: Pri
     )
 
 
-def cross_validate(
-    prior: Prior, labelled: Sequence[Sample], *, history: Sequence[tuple[float, ...]], current: CompletionModel
-) -> CrossValidation:
-    """Say whether learning from these labels is better than the model in use, and than the rules.
-
-    The model in use may have seen some of the labels, which speaks for it and not for the new one.
-    """
-    likely, verdicts = [0.0] * len(labelled), [False] * len(labelled)
-    for part in folds(labelled):
-        inside = set(part)
-        training = [sample for index, sample in enumerate(labelled) if index not in inside]
-        model = update(prior, training, history=history, version="")
-        for index in part:
-            likely[index] = model.predict(labelled[index].features) or 0.0
-            verdicts[index] = likely[index] >= model.threshold
-    old = [current.predict(sample.features) or 0.0 for sample in labelled]
-    brier, brier_error = _brier_gain(labelled, likely, old)
-    gain, gain_error = matthews_gain(labelled, verdicts)
-    return CrossValidation(
-        probabilities=tuple(likely),
-        verdicts=tuple(verdicts),
-        brier_gain=_with_margin(brier, brier_error, len(labelled)),
-        matthews_gain=_with_margin(gain, gain_error, len(labelled)),
-        is_better_model=brier > brier_error,
-        is_better_than_rules=gain > gain_error,
-    )
-
-
 def has_both(samples: Sequence[Sample]) -> bool:
     """Is there a source in which some tasks were completed and others were not?"""
     return any(0 < sum([sample.completed for sample in each]) < len(each) for each in by_source(samples).values())
@@ -177,42 +125,3 @@ def _families(samples: Sequence[Sample]) -> list[set[str]]:
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
-
-
-def _brier_gain(labelled: Sequence[Sample], new: Sequence[float], old: Sequence[float]) -> tuple[float, float]:
-    """Give the gain and its standard error; sessions of one task are one piece of evidence."""
-    gains: dict[str, float] = {}
-    for sample, ours, theirs in zip(labelled, new, old, strict=True):
-        gain = (theirs - sample.completed) ** 2 - (ours - sample.completed) ** 2
-        gains[sample.task] = gains.get(sample.task, 0.0) + gain
-    total = sum(gains.values())
-    centre = total / len(gains)
-    spread = sum([(gain - centre) ** 2 for gain in gains.values()])
-    few = len(gains) / max(1, len(gains) - 1)
-    return total / len(labelled), math.sqrt(spread * few) / len(labelled)
-
-
-def matthews_gain(labelled: Sequence[Sample], verdicts: Sequence[bool]) -> tuple[float, float]:
-    """Give the gain over the rules and its standard error, by drawing tasks again and again."""
-    tasks: dict[str, list[int]] = {}
-    for index, sample in enumerate(labelled):
-        tasks.setdefault(sample.task, []).append(index)
-    groups = list(tasks.values())
-    chance = random.Random(_SEED)  # noqa: S311  a bootstrap keeps no secrets
-    drawn = []
-    for _ in range(_RESAMPLES):
-        places = [index for group in chance.choices(groups, k=len(groups)) for index in group]
-        drawn.append(_gain(labelled, verdicts, places))
-    centre = sum(drawn) / _RESAMPLES
-    error = math.sqrt(sum([(gain - centre) ** 2 for gain in drawn]) / (_RESAMPLES - 1))
-    return _gain(labelled, verdicts, range(len(labelled))), error
-
-
-def _gain(labelled: Sequence[Sample], verdicts: Sequence[bool], places: Sequence[int]) -> float:
-    outcomes = [labelled[index].completed for index in places]
-    by_rules = [labelled[index].by_rules for index in places]
-    return matthews(outcomes, [verdicts[index] for index in places]) - matthews(outcomes, by_rules)
-
-
-def _with_margin(value: float, error: float, sample: int) -> Estimate:
-    return Estimate(value=value, low=value - _Z * error, high=value + _Z * error, sample=sample)

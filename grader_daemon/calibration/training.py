@@ -17,8 +17,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.calibration.agreement import bins, score_probabilities, score_verdicts
-from grader_daemon.calibration.crossvalidation import matthews_gain
-from grader_daemon.calibration.evaluation import Evaluation, evaluate, predict, trained
+from grader_daemon.calibration.evaluation import Evaluation, evaluate, matthews_gain, predict, trained
 from grader_daemon.calibration.in_force import is_of, policy_in_force
 from grader_daemon.calibration.prior import Prior, is_free
 from grader_daemon.calibration.samples import Sample

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+import msgspec
+
+from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.errors import CallError, DeliveryError
 from grader_daemon.integrations.chat import WebhookFormat, in_format
 from grader_daemon.integrations.posting import Poster
 from grader_daemon.integrations.programs import environment_without_secrets, tell_program
+
+_TRIAL = 0
+"""Number of the delivery of a test; those of alerts begin at 1."""
 
 
 class Receiver(Protocol):
@@ -81,3 +87,24 @@ def sign(body: bytes, timestamp: str, secret: str) -> str:
     """Give the value of ``X-Grader-Signature``."""
     digest = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
     return f"sha256={digest}"
+
+
+def try_receivers(receivers: Mapping[str, Receiver], *, now: datetime) -> dict[str, str | None]:
+    """Send what is marked as a test to each receiver; return what went wrong, by channel, None where it arrived."""
+    return {channel: _trouble(receiver, now) for channel, receiver in receivers.items()}
+
+
+def _trouble(receiver: Receiver, now: datetime) -> str | None:
+    content = {
+        "schema_version": SCHEMA_VERSION,
+        "event": "test",
+        "title": "Test: grader-daemon tells of alerts in this way",
+        "cause": "",
+        "command": "grader-daemon alerts",
+        "alert": None,
+    }
+    try:
+        receiver.send(msgspec.json.encode(content).decode(), delivery=_TRIAL, now=now)
+    except DeliveryError as error:
+        return str(error)
+    return None

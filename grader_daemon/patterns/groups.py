@@ -1,12 +1,14 @@
-"""Sums of sessions as rates and means, each with its interval and the span before."""
+"""Sums of sessions as rates and means, each with its interval and the span before; and the patterns of a span."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.estimate import Estimate, Figure, figure, proportion
-from grader_daemon.domain.insight import Group
+from grader_daemon.domain.insight import Group, Patterns, ToolStep
 from grader_daemon.domain.rollup import Dimension, Sums
+from grader_daemon.patterns.issues import alternatives
 
 FEWEST_SESSIONS = 3
 """A group with fewer sessions has no rates and means: "too few"."""
@@ -15,6 +17,7 @@ GroupSums = Mapping[tuple[Dimension, str], Sums]
 """The sums of every group of a span."""
 
 _NONE = Sums()
+_GROUPED = (Dimension.TASK_TYPE, Dimension.TOOL, Dimension.MODEL, Dimension.PLATFORM, Dimension.CATEGORY)
 
 
 def completion(sums: Sums) -> Estimate:
@@ -84,6 +87,30 @@ def groups(now: GroupSums, before: GroupSums, dimension: Dimension) -> tuple[Gro
     return tuple(sorted(found, key=lambda g: (-g.failures if by_failures else 0, -g.sessions, g.name)))
 
 
+def find_patterns(now: GroupSums, before: GroupSums, steps: Iterable[ToolStep], *, span: Span) -> Patterns:
+    """Gather what the finished sessions of `span` have in common, beside those of the span before."""
+    whole = now.get((Dimension.OVERALL, ""), _NONE)
+    found = {dimension: groups(now, before, dimension) for dimension in _GROUPED}
+    tasks = sorted(
+        ((score, name, sums.sessions) for name, sums in _of(now, Dimension.TASK_TYPE) if (score := plain_score(sums))),
+    )
+    return Patterns(
+        days=span.days,
+        first_day=span.first,
+        last_day=span.last,
+        sessions=whole.sessions,
+        open_sessions=whole.open_sessions,
+        unanswered=whole.unanswered,
+        task_scores={name: score for score, name, _ in tasks},
+        task_sessions={name: sessions for _, name, sessions in tasks},
+        tool_errors={each.name: each.failures for each in found[Dimension.TOOL] if each.failures},
+        error_types={each.name: each.failures for each in found[Dimension.CATEGORY]},
+        overall=group(now, before, Dimension.OVERALL, ""),
+        groups=found,
+        alternatives=alternatives(steps, failures={each.name: each.failures for each in found[Dimension.TOOL]}),
+    )
+
+
 def _failure_figure(now: GroupSums, before: GroupSums, dimension: Dimension, name: str) -> Figure:
     """Failures of a category are counted against the calls of all sessions."""
     wholes = [
@@ -97,3 +124,7 @@ def _failure_figure(now: GroupSums, before: GroupSums, dimension: Dimension, nam
 
 def _thrice_score(sums: Sums) -> int:
     return sums.efficiency + sums.quality + sums.sessions + 4 * sums.completed
+
+
+def _of(sums: GroupSums, dimension: Dimension) -> list[tuple[str, Sums]]:
+    return [(name, each) for (of, name), each in sums.items() if of is dimension and each.sessions]

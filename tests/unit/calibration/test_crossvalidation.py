@@ -5,7 +5,6 @@ import pytest
 
 from grader_daemon.calibration.crossvalidation import (
     Prediction,
-    cross_validate,
     doubtful_elsewhere,
     folds,
     has_both,
@@ -13,11 +12,9 @@ from grader_daemon.calibration.crossvalidation import (
     predictions,
     validity,
 )
-from grader_daemon.calibration.update import update
 from tests.calibration_examples import DIRECTIONS, prior, sample, samples
 
 PRIOR = prior()
-OTHER = (0.0, 0.0, 3.0, 0.0)
 
 
 def test_parts_are_about_equally_large_and_never_share_a_task() -> None:
@@ -77,31 +74,6 @@ def test_sessions_that_were_cut_off_say_nothing_of_where_verdicts_are_doubtful()
     predicted = {"a": [Prediction(sample(0.0, 0.0, 0.0, 1.0, completed=False), 0.9, completed=True)] * 90}
     assert doubtful_elsewhere(predicted, PRIOR)[1] > 0.9
     assert doubtful_elsewhere(predicted, cut_off) == doubtful_elsewhere({}, cut_off)
-
-
-def test_learning_where_all_is_different_is_better_than_the_prior_and_better_than_rules_that_guess() -> None:
-    labelled = [
-        msgspec.structs.replace(each, by_rules=number % 2 == 0)
-        for number, each in enumerate(samples(150, weights=OTHER))
-    ]
-    found = cross_validate(PRIOR, labelled, history=[], current=PRIOR.model)
-    assert found.is_better_model
-    assert found.is_better_than_rules
-    assert found.brier_gain.low is not None
-    assert found.brier_gain.low > 0
-    assert len(found.probabilities) == len(found.verdicts) == 150
-
-
-def test_rules_that_are_always_right_are_not_beaten() -> None:
-    labelled = [msgspec.structs.replace(each, by_rules=each.completed) for each in samples(60)]
-    assert not cross_validate(PRIOR, labelled, history=[], current=PRIOR.model).is_better_than_rules
-
-
-def test_a_model_that_was_learned_from_the_same_labels_is_not_beaten() -> None:
-    labelled = samples(80)
-    assert not cross_validate(
-        PRIOR, labelled, history=[], current=update(PRIOR, labelled, history=[], version="v")
-    ).is_better_model
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from grader_daemon.calibration.doubt import doubtful
-from grader_daemon.calibration.evaluation import evaluate, predict, trained
+from grader_daemon.calibration.evaluation import cross_validate, evaluate, matthews_gain, predict, trained
 from grader_daemon.calibration.samples import Sample
+from grader_daemon.calibration.update import update
 from tests.calibration_examples import prior, samples
 
 PRIOR = prior()
+OTHER = (0.0, 0.0, 3.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +63,31 @@ def test_a_model_is_named_by_what_it_says() -> None:
 def test_a_model_without_an_idea_guesses_that_a_session_failed() -> None:
     [unknown] = [Sample(features=(), completed=True, task="t")]
     assert predict(PRIOR.model, unknown) == (0.0, False)
+
+
+def test_learning_where_all_is_different_is_better_than_the_prior_and_better_than_rules_that_guess() -> None:
+    labelled = [
+        msgspec.structs.replace(each, by_rules=number % 2 == 0)
+        for number, each in enumerate(samples(150, weights=OTHER))
+    ]
+    found = cross_validate(PRIOR, labelled, history=[], current=PRIOR.model)
+    assert found.is_better
+    gain, error = matthews_gain(labelled, found.verdicts)
+    assert gain > error
+    assert found.brier_gain.low is not None
+    assert found.brier_gain.low > 0
+    assert len(found.probabilities) == len(found.verdicts) == 150
+
+
+def test_rules_that_are_always_right_are_not_beaten() -> None:
+    labelled = [msgspec.structs.replace(each, by_rules=each.completed) for each in samples(60)]
+    found = cross_validate(PRIOR, labelled, history=[], current=PRIOR.model)
+    gain, error = matthews_gain(labelled, found.verdicts)
+    assert gain <= error
+
+
+def test_a_model_that_was_learned_from_the_same_labels_is_not_beaten() -> None:
+    labelled = samples(80)
+    assert not cross_validate(
+        PRIOR, labelled, history=[], current=update(PRIOR, labelled, history=[], version="v")
+    ).is_better

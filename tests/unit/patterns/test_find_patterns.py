@@ -5,7 +5,7 @@ import pytest
 from grader_daemon.domain.calendar import last_days
 from grader_daemon.domain.insight import ToolStep
 from grader_daemon.domain.rollup import Dimension, Sums
-from grader_daemon.patterns.mining import find_patterns
+from grader_daemon.patterns.groups import find_patterns
 from tests.strategies import NOW
 
 SPAN = last_days(7, NOW.date())
