@@ -25,6 +25,7 @@ from grader_daemon._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from grader_daemon.api.calibration import CalibrationState
+    from grader_daemon.api.documents import as_dict, as_frame
     from grader_daemon.api.explanation import Explanation
     from grader_daemon.api.forget import Fate, Forgotten
     from grader_daemon.api.grader import SelfGrader
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from grader_daemon.api.overview import Overview
     from grader_daemon.api.review import ReviewItem
     from grader_daemon.api.status import Status
-    from grader_daemon.api.tables import as_dict, as_frame
     from grader_daemon.api.transcript import Transcript
     from grader_daemon.domain.alert import Alert, Stream
     from grader_daemon.domain.analysis import Category, Failure, SessionState
@@ -139,7 +139,7 @@ _HOMES = {
     "api.overview": ("Overview",),
     "api.review": ("ReviewItem",),
     "api.status": ("Status",),
-    "api.tables": (
+    "api.documents": (
         "as_dict",
         "as_frame",
     ),

@@ -32,9 +32,9 @@ _COMMANDS = {
     "status": ("status", "Is the daemon up, and how far is it?"),
     "doctor": ("doctor", "Check the machine and the set-up; repair what is safe."),
     "backup": ("backup", "Copy the database while the daemon goes on."),
-    "restore": ("restore", "Put a backup in the place of the database."),
+    "restore": ("backup:restore_command", "Put a backup in the place of the database."),
     "list": ("listing", "List grades, the newest session first."),
-    "export": ("export", "Write grades as CSV or as JSON lines, for other programs."),
+    "export": ("listing:export_command", "Write grades as CSV or as JSON lines, for other programs."),
     "show": ("show", "Show one grade."),
     "why": ("why", "Show the reasons of a grade and the messages that prove them."),
     "label": ("label", "Say whether a session completed its task, or take that back."),
@@ -44,15 +44,17 @@ _COMMANDS = {
     "errors": ("errors", "Failures of one cause, and what helped."),
     "report": ("report", "The weekly report."),
     "alerts": ("alerts", "What degraded, since when, and why."),
-    "calibrate": ("calibrate", "Learn from labels how sure grades are."),
+    "calibrate": ("calibration:calibrate_command", "Learn from labels how sure grades are."),
     "calibration": ("calibration", "Who decides whether a task was completed, and how far that can be trusted."),
     "service": ("service", "Have systemd run the daemon, and restart it when it must."),
     "config": ("config", "The settings: what they are, where they come from, and changing them."),
     "completion": ("completion", "Have bash, zsh or fish complete commands, options, ids and names."),
     "help": ("help", "Show how a command is used."),
-    "version": ("version", "Show the version."),
+    "version": ("help:version_command", "Show the version."),
     "demo": ("demo", "See the daemon grade a few sample sessions, in ten seconds."),
 }
+
+"""Where each command is, `command` of that module unless it is named, and its line of help."""
 
 
 class _Commands(Group):
@@ -64,7 +66,8 @@ class _Commands(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        command = import_module(f"grader_daemon.cli.{_COMMANDS[cmd_name][0]}").command
+        module, _, name = _COMMANDS[cmd_name][0].partition(":")
+        command = getattr(import_module(f"grader_daemon.cli.{module}"), name or "command")
         assert isinstance(command, click.Command)
         return command
 
@@ -130,7 +133,7 @@ def call(command: click.Command, name: str) -> None:
 
 def _complete(instruction: str) -> None:
     """Answer a shell; whether it still listens is its own affair."""
-    from grader_daemon.cli.completing import answer
+    from grader_daemon.cli.completion import answer
 
     output.prepare()
     with suppress(click.exceptions.Exit, OutputError):

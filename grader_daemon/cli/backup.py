@@ -1,4 +1,4 @@
-"""``backup``: a checked copy of the database."""
+"""``backup`` and ``restore``: a checked copy of the database, and the way back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.api.backups import back_up, back_up_into
+from grader_daemon.api.backups import back_up, back_up_into, restore
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, json_option, read_settings, settings_options
 from grader_daemon.domain.schema import SCHEMA_VERSION
@@ -31,3 +31,19 @@ def command(*, file: Path, keep: int | None, as_json: bool) -> None:
         output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(made)})
         return
     output.line(clean(f"{made.path}: {made.grades:,} grades, {made.bytes:,} bytes, checked."))
+
+
+@click.command("restore")
+@settings_options
+@click.argument("file", type=click.Path(path_type=Path))
+@json_option
+def restore_command(*, file: Path, as_json: bool) -> None:
+    """Put the backup FILE in the place of the database; the daemon must not run."""
+    done = restore(read_settings(), file, clock=bootstrap.utc_now)
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(done)})
+        return
+    output.line(clean(f"{done.path}: {done.grades:,} grades again."))
+    if done.kept is not None:
+        output.line(clean(f"The database that was there is kept as {done.kept}"))
+    output.line("Sessions since the backup are graded by the next run of the daemon.")

@@ -1,4 +1,4 @@
-"""``calibration``: how sure grades are, and why."""
+"""``calibration`` and ``calibrate``: how sure grades are and why, and learning from labels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ from grader_daemon.domain.calibration import Calibration, LabelCounts
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import MINUS
-from grader_daemon.reports.reliability import agreement_table, label_words, number_words, reliability_lines, sentence
+from grader_daemon.reports.reliability import (
+    agreement_table,
+    calibration_lines,
+    label_words,
+    number_words,
+    reliability_lines,
+    sentence,
+)
 
 if TYPE_CHECKING:
     from grader_daemon.api.training import Trained
@@ -176,3 +183,24 @@ def _print_trained(trained: Trained, out: Path | None) -> None:
 
 def _number(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.3f}"
+
+
+@click.command("calibrate")
+@asks
+@click.option("--dry-run", is_flag=True, help="Write nothing; say what would be adopted.")
+@json_option
+def calibrate_command(*, grader: SelfGrader, dry_run: bool, as_json: bool) -> None:
+    """Learn from labels; adopt what is shown to be better, and grade by it from then on."""
+    with output.busy("Learning from labels …"):
+        made = grader.calibration.try_out() if dry_run else grader.calibrate()
+    if as_json:
+        output.document({"schema_version": SCHEMA_VERSION, "dry_run": dry_run, **calibration_document(made)})
+        return
+    for line in calibration_lines(made):
+        output.line(line)
+    if dry_run:
+        output.line("Nothing was written.")
+    elif made.number is None:
+        output.line("Another calibration was adopted at the same time; this one was given up.")
+    elif made.completion_policy.version != made.evidence.before:
+        output.line("A daemon that runs grades everything again within a minute; without one: grader-daemon regrade.")

@@ -1,12 +1,25 @@
-"""``completion``: have a shell complete commands, options, ids, weeks and names."""
+"""``completion``, and what a Tab is answered with: click's way of talking to shells, and words that need no commands.
+
+Nothing heavy is imported: 120 ms of processor time is what a person bears. Nothing is ever written, and no error told.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from typing import Any
+
 import click
+from click.shell_completion import CompletionItem, get_completion_class
 
+from grader_daemon.api.completions import known
 from grader_daemon.cli import output
-from grader_daemon.cli.completing import SHELLS, script
+from grader_daemon.cli.words import FILE
 
+_PROGRAM = "grader-daemon"
+_VARIABLE = "_GRADER_DAEMON_COMPLETE"
+SHELLS = ("bash", "zsh", "fish")
+_SETTINGS_FLAGS = {"--db-path": "db_path", "--config": "config"}
 _WHERE = """\b
 bash: eval "$(grader-daemon completion bash)"    in ~/.bashrc
 zsh:  eval "$(grader-daemon completion zsh)"     in ~/.zshrc
@@ -19,3 +32,72 @@ fish: grader-daemon completion fish > ~/.config/fish/completions/grader-daemon.f
 def command(*, shell: str) -> None:
     """Print what a shell has to read so that Tab completes the words of this program."""
     output.line(script(shell))
+
+
+def script(shell: str) -> str:
+    """Give what a shell has to read so that Tab asks this program."""
+    source: str = _talk(shell).source()
+    return source
+
+
+def answer(instruction: str) -> str:
+    """Answer what a shell asks, by the variable and those that go with it; "" if it is none that is known."""
+    shell, _, wanted = instruction.partition("_")
+    if shell not in SHELLS or wanted not in ("complete", "source"):
+        return ""
+    if wanted == "source":
+        return script(shell)
+    talk = _talk(shell)
+    try:
+        before, begun = talk.get_completion_args()
+    except (KeyError, ValueError):  # the variables that go with it are missing, or are no shell's
+        return ""
+    return "\n".join(talk.format_completion(item) for item in completions(before, begun))
+
+
+def completions(before: Sequence[str], begun: str) -> list[CompletionItem]:
+    """Give what may stand where `begun` stands, after the words `before`."""
+    node, flags, place, awaited = _walk(before)
+    if awaited is None and begun.startswith("-"):
+        return [CompletionItem(name) for name in node["options"] if name.startswith(begun)]
+    if awaited is None and "commands" in node:
+        return [
+            CompletionItem(name, help=each["help"]) for name, each in node["commands"].items() if name.startswith(begun)
+        ]
+    arguments = node["arguments"]
+    kind = awaited if awaited is not None else arguments[min(place, len(arguments) - 1)] if arguments else ""
+    if kind == "file":
+        return [CompletionItem(begun, type="file")]
+    if kind == "commands":
+        kind = list(_read_words()["commands"])
+    words = kind if isinstance(kind, list) else known(kind, begun, **flags)
+    return [CompletionItem(word) for word in words if word.startswith(begun)]
+
+
+def _walk(before: Sequence[str]) -> tuple[dict[str, Any], dict[str, str], int, Any]:
+    """Follow the words: to the command, the flags that say where settings are, how many arguments, what is awaited."""
+    node, flags, place = _read_words(), dict[str, str](), 0
+    awaited, option = None, ""
+    for word in before:
+        if awaited is not None:
+            if option in _SETTINGS_FLAGS:
+                flags[_SETTINGS_FLAGS[option]] = word
+            awaited = None
+        elif word.startswith("-"):
+            option, awaited = word, node["options"].get(word)
+        elif word in node.get("commands", {}):
+            node, place = node["commands"][word], 0
+        else:
+            place += 1
+    return node, flags, place, awaited
+
+
+def _read_words() -> dict[str, Any]:
+    words: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
+    return words
+
+
+def _talk(shell: str) -> Any:
+    found = get_completion_class(shell)
+    assert found is not None
+    return found(click.Group(), {}, _PROGRAM, _VARIABLE)

@@ -29,8 +29,8 @@ MAY_DROP: Final = (
 _BEGINS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Spreadsheets take a cell that begins so for a formula, and what stands in a session is not ours."""
 
-
 _TOLD_SUPPORTS = (("verified", "ok"), ("contradicted", "contradicted"))
+_SHOWN_SIGNALS = 8
 
 
 def grade_table(grades: Iterable[Grade], trust: Trust) -> None:
@@ -95,3 +95,12 @@ def _csv_cell(value: Any) -> str:
 
 def _encoded(value: Any) -> str:
     return escaped(msgspec.json.encode(value).decode("utf-8", "backslashreplace"))
+
+
+def people_words(grade: Grade) -> list[str]:
+    """Name the signals with their messages, and the session in which the same was asked for again."""
+    signals = grade.signals_from_people
+    words = [f"{signal.kind.replace('_', ' ')} [{signal.index}]" for signal in signals[:_SHOWN_SIGNALS]]
+    if len(signals) > _SHOWN_SIGNALS:
+        words.append(f"{len(signals) - _SHOWN_SIGNALS} more")
+    return words if grade.asked_again is None else [*words, f"asked again in {grade.asked_again}"]

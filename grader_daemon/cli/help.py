@@ -1,9 +1,10 @@
-"""``help``: the same as ``--help`` behind a command."""
+"""``help`` and ``version``: what ``--help`` and ``--version`` show, as commands."""
 
 from __future__ import annotations
 
 import click
 
+from grader_daemon._version import __version__
 from grader_daemon.cli import output
 
 
@@ -21,3 +22,9 @@ def command(ctx: click.Context, *, names: tuple[str, ...]) -> None:
         assert found is not None
         asked = click.Context(found, parent=asked, info_name=name)
     output.line(asked.get_help())
+
+
+@click.command("version")
+def version_command() -> None:
+    """Show the version."""
+    output.line(f"grader-daemon, version {__version__}")

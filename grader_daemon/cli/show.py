@@ -8,8 +8,8 @@ import msgspec
 from grader_daemon.api.documents import grade_document
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
+from grader_daemon.cli.grades import people_words
 from grader_daemon.cli.options import Whole, asks, json_option
-from grader_daemon.cli.people import people_words
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade

@@ -1,16 +1,28 @@
-"""``summary``: the first look, on one screen."""
+"""``summary``: the first look, on one screen; what ``grader-daemon`` alone shows too."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import click
 import msgspec
 
 from grader_daemon.api.grader import SelfGrader
-from grader_daemon.api.overview import overview
+from grader_daemon.api.overview import OpenSessions, Overview, overview
+from grader_daemon.api.status import Status
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, days_option, json_option
-from grader_daemon.cli.overview import print_overview
+from grader_daemon.cli.status import HOW_TO_RUN, silence_words, unwatched_words, waiting_words
+from grader_daemon.domain.insight import ErrorIssue, Patterns
 from grader_daemon.domain.schema import SCHEMA_VERSION
+from grader_daemon.domain.text import clean
+from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, FAILURES, QUALITY, count, estimate_words, figure_words
+from grader_daemon.reports.phrasing import alert_title, helped, issue_title
+from grader_daemon.reports.safe_text import plain
+from grader_daemon.reports.verdicts import trust_words
+
+_SHOWN_ALERTS = 3
+_SHOWN_SESSIONS = 3
 
 
 @click.command("summary")
@@ -24,4 +36,106 @@ def command(*, grader: SelfGrader, days: int, as_json: bool) -> None:
         summary = None if seen.patterns is None else msgspec.to_builtins(grader.insight.summary(days=days))
         output.document({"schema_version": SCHEMA_VERSION, "summary": summary, **msgspec.to_builtins(seen)})
     else:
-        print_overview(seen)
+        _print(seen)
+
+
+def _print(seen: Overview) -> None:
+    """Print the first look: state, coverage, figures beside the days before, what to look at, and what to type next."""
+    output.facts(list(_facts(seen)))
+    output.line()
+    output.line(f"Next: {_next(seen)}")
+
+
+def _facts(seen: Overview) -> Iterator[tuple[str, str | None]]:
+    yield "daemon", _state(seen.status)
+    if seen.status.elsewhere is not None:
+        yield "elsewhere", unwatched_words(seen.status.elsewhere)
+    if seen.patterns is None:
+        yield "sessions", "none are graded yet"
+        return
+    yield f"last {count(seen.patterns.days, 'day')}", _coverage(seen.patterns, seen.status)
+    if seen.patterns.sessions:
+        yield from _figures(seen.patterns, seen)
+    if not seen.alerts:
+        yield "alerts", "none are open"
+    for alert in seen.alerts[:_SHOWN_ALERTS]:
+        yield "alert", plain(alert_title(alert))
+    if len(seen.alerts) > _SHOWN_ALERTS:
+        yield "", f"and {len(seen.alerts) - _SHOWN_ALERTS} more"
+    yield "new error", "none" if seen.worst_error is None else _error(seen.worst_error)
+    if seen.open_sessions is not None and seen.open_sessions.sessions:
+        yield "open", _open(seen.open_sessions)
+
+
+def _state(status: Status) -> str:
+    if not status.running:
+        return HOW_TO_RUN
+    waiting = waiting_words(status)
+    watched = ", ".join(status.roots)
+    return f"running, pid {status.pid}, on {watched}; {waiting} waiting; last session: {silence_words(status)}"
+
+
+def _coverage(patterns: Patterns, status: Status) -> str:
+    """Say what the figures rest on, and what they leave out."""
+    left = (
+        (patterns.open_sessions, "still open"),
+        (patterns.unanswered, "without an answer"),
+        (status.files.get("retry", 0), "to be tried again"),
+        (status.files.get("dead", 0), "given up"),
+    )
+    said = [f"{number:,} {words}" for number, words in left if number]
+    counted = f"{count(patterns.sessions, 'session')} counted"
+    return f"{counted}; not counted: {', '.join(said)}" if said else counted
+
+
+def _figures(patterns: Patterns, seen: Overview) -> Iterator[tuple[str, str]]:
+    overall, before = patterns.overall, f"the {count(patterns.days, 'day')} before"
+    for measure, figure in (
+        (COMPLETION, overall.completion),
+        (EFFICIENCY, overall.efficiency),
+        (QUALITY, overall.quality),
+        (FAILURES, overall.failure_rate),
+    ):
+        yield f"  {measure.name.lower()}", figure_words(figure, measure, before=before)
+        if measure is COMPLETION:
+            yield from _reliability(seen)
+
+
+def _reliability(seen: Overview) -> Iterator[tuple[str, str]]:
+    """Say how far the completion rate can be trusted: its verdicts, and the check by people."""
+    if seen.trust is not None:
+        yield "  verdicts", f"by the {seen.trust.by}: {trust_words(seen.trust)}"
+    if seen.checked is not None and seen.checked.value is not None:
+        yield (
+            "  checked",
+            f"{estimate_words(seen.checked, COMPLETION)} by {count(seen.checked.sample, 'random review')}",
+        )
+
+
+def _error(issue: ErrorIssue) -> str:
+    return f"{plain(issue_title(issue))}; {plain(helped(issue.steps)).lower()}"
+
+
+def _open(found: OpenSessions) -> str:
+    since = "" if found.since is None else f", the oldest began {output.cell(found.since)}"
+    circling = found.in_circles
+    shown = ", ".join(clean(each) for each in circling[:_SHOWN_SESSIONS])
+    more = f" and {len(circling) - _SHOWN_SESSIONS} more" if len(circling) > _SHOWN_SESSIONS else ""
+    stuck = f"; {count(len(circling), 'session')} may go in circles: {shown}{more}" if circling else ""
+    return f"{count(found.sessions, 'session')}{since}{stuck}"
+
+
+def _next(seen: Overview) -> str:
+    """Give the command that helps most now."""
+    status = seen.status
+    if seen.patterns is None and status.elsewhere is not None:
+        return status.elsewhere.fix
+    if not status.running:
+        return "grader-daemon service install" if seen.has_systemd else "grader-daemon run"
+    if seen.alerts:
+        return f"grader-daemon alerts show {seen.alerts[0].number}"
+    if status.files.get("dead"):
+        return "grader-daemon doctor"
+    if seen.worst_error is not None:
+        return f"grader-daemon errors show {seen.worst_error.fingerprint}"
+    return "grader-daemon list"

@@ -11,8 +11,8 @@ from grader_daemon.api.documents import failure_documents
 from grader_daemon.api.explanation import Explanation
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
+from grader_daemon.cli.grades import people_words
 from grader_daemon.cli.options import asks, json_option
-from grader_daemon.cli.people import people_words
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade, Reason

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from grader_daemon import bootstrap
-from grader_daemon.api.doctor import daemon, database, quality, sessions, setup
+from grader_daemon.api.doctor import daemon, database, sessions, setup
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import reason
 from grader_daemon.domain.check import Check, Finding, unknown
@@ -39,7 +39,7 @@ CHECKS: Mapping[str, Callable[[DoctorContext], Finding]] = MappingProxyType(
         "dead files": sessions.dead_files,
         "daemon": daemon.daemon,
         "service": daemon.service,
-        "quality scorer": quality.scorer,
+        "quality scorer": daemon.scorer,
     }
 )
 """What is checked, by name; names are part of the JSON document."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.cli.completing import answer, completions
+from grader_daemon.cli.completion import answer, completions
 from grader_daemon.cli.words import FILE, written_words
 from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.store import Store
