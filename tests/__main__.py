@@ -43,7 +43,13 @@ _CHECKS = (
     ("mypy",),
     ("lint-imports",),
 )
-_FAST = ("tests/unit", "tests/test_architecture.py", "tests/test_docs.py")
+_FAST = (
+    "tests/unit",
+    "tests/test_architecture.py",
+    "tests/test_docs.py",
+    "tests/test_reference.py",
+    "tests/test_sql.py",
+)
 """What needs no process of its own, and the two that most changes break; a test marked `slow` is left to CI."""
 
 

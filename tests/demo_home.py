@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from grader_daemon import SelfGrader
+from grader_daemon.bootstrap import make_reports
+from grader_daemon.settings import load_settings
 from grader_daemon.storage.sqlite.store import Store
 from tests.alert_examples import alert
 from tests.e2e.session_files import content, now, replace
@@ -30,21 +32,24 @@ def make(home: Path) -> Path:
     """Fill a home with sessions and grade them; return its database."""
     for number in range(12):
         task, model, results, said = _WORK[number % len(_WORK)]
-        _write(home, f"demo_{number:02d}", days=13 - number, task=task, model=model, results=results, said=said)
+        _write(home, f"demo_{number:02d}", days=12 - number, task=task, model=model, results=results, said=said)
+    _write(home, "demo_again", days=0.2, task=_WORK[3][0], model="kimi-k2.5", results=(WORKED,), said="It is 4.2.")
     (home / SESSIONS / "session_broken.json").write_text('{"session_id": "broken", "messages": 7}')
     with SelfGrader(db_path=home / DATABASE, watch_roots=[home / SESSIONS]) as grader:
         grader.grading.grade_paths([home / SESSIONS])
         grader.labels.add("demo_01", completed=False, note="it never went out")
         grader.labels.add("demo_03", completed=True, quality=4)
-        grader.generate_weekly_report()
     store = Store(home / DATABASE)
+    reports = make_reports(load_settings(db_path=home / DATABASE), store)
+    for week in reports.missing(now()):
+        reports.write(week, now())
     with store.transaction():
         store.alerts.add(alert(opened_at=now() - timedelta(hours=2)))
     store.close()
     return home / DATABASE
 
 
-def _write(home: Path, name: str, *, days: int, task: str, model: str, results: tuple[str, ...], said: str) -> None:
+def _write(home: Path, name: str, *, days: float, task: str, model: str, results: tuple[str, ...], said: str) -> None:
     ended = now() - timedelta(days=days)
     rounds: list[dict[str, Any]] = [
         turn

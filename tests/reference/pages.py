@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.reference import commands, log_events, schemas, settings
+from tests.reference import commands, database, log_events, schemas, settings
 from tests.reference.blocks import renewed
 
 ROOT = Path(__file__).parent.parent.parent
@@ -18,6 +18,7 @@ _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "json.md": {"documents": schemas.documents_list, "types": schemas.types_list},
     "log-events.md": {"events": log_events.events_table, "keys": log_events.keys_table},
     "settings.md": {"settings": settings.settings_table},
+    "sql.md": {"tables": database.tables},
 }
 
 
