@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
+from operator import attrgetter
+from typing import Final
 
 import msgspec
 
@@ -18,6 +20,16 @@ from grader_daemon.grading.completion import RuleClassifier
 from grader_daemon.grading.scores import grade_efficiency, grade_quality, grade_recovery
 
 _BY_MODEL = Reason("task_completed", "completion.model", None)
+_JUDGED: Final = frozenset({"errors_recovered", "features"})
+"""What an analysis and a grade both have, and grading decides."""
+
+_OF_SESSION: Final = tuple(name for name in Grade.__struct_fields__ if hasattr(Session, name))
+_OF_ANALYSIS: Final = tuple(name for name in Grade.__struct_fields__ if hasattr(Analysis, name) and name not in _JUDGED)
+"""What a grade takes over as it is, by its name: who adds a fact to both need not touch this room."""
+
+_CARRIED: Final = (*_OF_SESSION, *_OF_ANALYSIS)
+_of_session: Final = attrgetter(*_OF_SESSION)
+_of_analysis: Final = attrgetter(*_OF_ANALYSIS)
 
 
 class Grader:
@@ -50,46 +62,23 @@ class Grader:
         errors = analysis.errors
         ended_at = session.updated_at or written_at
         return Grade(
-            session_id=session.session_id,
+            **dict(zip(_CARRIED, (*_of_session(session), *_of_analysis(analysis)), strict=True)),
             session_file=session.file,
             graded_at=now,
             task_completed=decision.completed,
             tool_calls_efficient=efficiency,
             response_quality=quality,
             errors_recovered=recovered,
-            total_api_calls=analysis.total_api_calls,
-            model=session.model,
-            platform=session.platform,
-            project=session.project,
             session_start=session.started_at,
-            duration_seconds=analysis.duration_seconds,
-            task_summary=analysis.task_summary,
-            total_errors=len(errors),
             error_types=tuple(dict.fromkeys([error.category for error in errors])),
             tools_with_errors=tuple(dict.fromkeys([error.tool for error in errors if error.tool])),
-            had_repeated_errors=analysis.had_repeated_errors,
-            had_infinite_loop_risk=analysis.had_infinite_loop_risk,
-            had_user_clarification=analysis.had_user_clarification,
-            state=analysis.state,
-            state_reason=analysis.state_reason,
-            task_type=analysis.task_type,
-            format=session.format,
-            tool_calls=analysis.tool_calls,
-            error_rate=analysis.error_rate,
-            had_user_refusal=analysis.had_user_refusal,
-            had_user_interruption=analysis.had_user_interruption,
             ended_at=ended_at,
             ended_on=day_of(ended_at, self._zone).isoformat(),
-            tools=analysis.tools,
-            failures=analysis.failures,
             reasons=(*_with_model(completion_reasons, decision), efficiency_reason, *quality_reasons, recovery_reason),
             rules_version=self.version,
             p_completed=decision.likely,
             verdict_by=decision.by,
             rules_completed=by_rules,
-            claims=analysis.claims,
-            signals_from_people=analysis.signals_from_people,
-            request=analysis.request,
             features=features,
             scored=scored,
             unsure=decision.unsure,

@@ -2,17 +2,19 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, timedelta
+from typing import get_type_hints
 
 import msgspec
 import pytest
 from hypothesis import given
 
 from grader_daemon.analysis import Analyzer
-from grader_daemon.domain.analysis import Category
+from grader_daemon.domain.analysis import Analysis, Category
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import Message, Session
 from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy
 from grader_daemon.grading import Grader
+from grader_daemon.grading.grader import _OF_ANALYSIS, _OF_SESSION
 from grader_daemon.rules import load_rules
 from tests.priors import any_model
 from tests.strategies import (
@@ -49,6 +51,20 @@ class Bench:
 @pytest.fixture(scope="module")
 def bench() -> Bench:
     return Bench()
+
+
+def test_what_a_grade_takes_over_by_its_name_means_the_same_in_both() -> None:
+    fact = {"state", "tool_calls", "total_errors", "error_rate", "claims", "had_user_refusal"}
+    assert fact <= set(_OF_ANALYSIS)
+    assert set(_OF_SESSION) == {"session_id", "model", "platform", "format", "project"}
+    types = get_type_hints(Grade)
+    for names, source in ((_OF_SESSION, Session), (_OF_ANALYSIS, Analysis)):
+        known = get_type_hints(source) | {
+            name: get_type_hints(value.fget)["return"]
+            for name, value in vars(source).items()
+            if isinstance(value, property)
+        }
+        assert {name: known[name] for name in names} == {name: types[name] for name in names}
 
 
 def scores(grade: Grade) -> tuple[int, int, bool, bool]:
