@@ -1,15 +1,21 @@
-"""The house keeps its shape: the import contracts hold, and each of them notices when it is broken."""
+"""The house keeps its shape: the import contracts hold, and each of them notices when it is broken.
+
+So do the rules that no contract can say: who may read what stands in messages, names, sizes.
+"""
 
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 _ROOT = Path(__file__).parent.parent
+_PACKAGE = _ROOT / "grader_daemon"
 _LINTER = Path(sys.executable).parent / "lint-imports"
 
 _VIOLATIONS = [
@@ -29,6 +35,8 @@ _VIOLATIONS = [
     pytest.param("alerts/detector.py", "import time", id="the-detector-imports-a-clock"),
     pytest.param("jobs/weekly.py", "import grader_daemon.daemon.queue", id="a-job-imports-the-daemon"),
     pytest.param("patterns/groups.py", "import apsw", id="patterns-speak-sql"),
+    pytest.param("api/excerpts.py", "import grader_daemon.redaction.forms", id="a-side-door-into-redaction"),
+    pytest.param("redaction/forms.py", "import grader_daemon.analysis", id="redaction-imports-a-stage"),
     pytest.param("stray.py", "", id="a-file-that-no-layer-names"),
 ]
 
@@ -63,3 +71,83 @@ def _lint(folder: Path) -> int:
     command = [sys.executable, "-P", str(_LINTER), "--no-cache"]
     environment = {"PYTHONPATH": str(folder), "PATH": ""}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False).returncode
+
+
+# -- what a session says leaves through one door -----------------------------------------------------------------------
+
+_READING_ROOMS = frozenset({"sources", "analysis", "grading", "pipeline", "domain", "redaction"})
+"""They work on whole sessions; what they keep of one is redacted by the analysis."""
+
+_CONTENT = frozenset({"Session", "Message", "ToolCall", "FunctionCall", "Part"})
+_READS = frozenset({"messages", "arguments"})
+
+
+def _may_let_slip(source: str) -> bool:
+    """Does a module read what stands in messages, and know no redactor?"""
+    tree = ast.parse(source)
+    imported = {
+        (node.module, name.name) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for name in node.names
+    }
+    knows_content = any(module == "grader_daemon.domain.session" and name in _CONTENT for module, name in imported)
+    knows_redaction = any(module == "grader_daemon.redaction" for module, _ in imported)
+    reads = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & _READS
+    return knows_content and bool(reads) and not knows_redaction
+
+
+def test_who_reads_messages_outside_of_the_core_imports_redaction() -> None:
+    others = [path for path in _modules() if path.relative_to(_PACKAGE).parts[0] not in _READING_ROOMS]
+    assert [path for path in others if _may_let_slip(path.read_text("utf-8"))] == []
+
+
+@pytest.mark.parametrize(
+    ("imports", "slips"),
+    [
+        pytest.param("from grader_daemon.domain.session import Session", True, id="no-redactor"),
+        pytest.param(
+            "from grader_daemon.domain.session import Session\nfrom grader_daemon.redaction import SECRETS",
+            False,
+            id="a-redactor",
+        ),
+        pytest.param("from grader_daemon.domain.grade import Reason", False, id="messages-of-something-else"),
+    ],
+)
+def test_a_module_that_shows_messages_as_they_are_is_noticed(imports: str, slips: bool) -> None:
+    assert _may_let_slip(f"{imports}\n\ndef show(each):\n    return each.messages[0]\n") is slips
+
+
+@pytest.mark.parametrize(
+    "room", ["alerts", "calibration", "cli", "daemon", "log", "patterns", "reports", "routing", "rules", "storage"]
+)
+def test_rooms_that_tell_of_sessions_never_hold_one(room: str) -> None:
+    holding = [
+        f"{path.name}: {name.name}"
+        for path in (_PACKAGE / room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == "grader_daemon.domain.session"
+        for name in node.names
+        if name.name in _CONTENT
+    ]
+    assert holding == []
+
+
+# -- names and sizes ---------------------------------------------------------------------------------------------------
+
+_MIRRORS = frozenset({"api", "cli", "storage"})
+"""A command, its use case and its table may bear the name of the one thing that all of them are about."""
+
+_TOLD_BY_FOLDER = frozenset({"calibration", "errors", "prior", "programs", "quality", "text"})
+"""Names of two modules elsewhere: `errors` are ours, and those in a session that are counted as features; `programs`
+are started by us, and by agents in shells; the others are a value in `domain` and what is done with it."""
+
+
+def test_no_two_modules_share_a_name() -> None:
+    names = Counter(
+        path.stem
+        for path in _modules()
+        if path.name not in {"__init__.py", "__main__.py"} and path.relative_to(_PACKAGE).parts[0] not in _MIRRORS
+    )
+    assert {name for name, count in names.items() if count > 1} == _TOLD_BY_FOLDER
+
+
+def _modules() -> list[Path]:
+    return sorted(_PACKAGE.rglob("*.py"))

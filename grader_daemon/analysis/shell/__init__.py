@@ -8,7 +8,7 @@ from grader_daemon.analysis.shell.failure_output import masked_failure, printed_
 from grader_daemon.analysis.shell.families import command_family
 from grader_daemon.analysis.shell.lines import Line, read_line
 from grader_daemon.analysis.shell.programs import program_name
-from grader_daemon.analysis.shell.words import EXAMINED_CHARACTERS, as_command, broken_command, unquoted
+from grader_daemon.analysis.shell.tokens import EXAMINED_CHARACTERS, as_command, broken_command, unquoted
 
 __all__ = [
     "EXAMINED_CHARACTERS",

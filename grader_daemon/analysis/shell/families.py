@@ -22,7 +22,7 @@ from grader_daemon.analysis.shell.programs import (
     program_name,
     without_wrappers,
 )
-from grader_daemon.analysis.shell.words import EXAMINED_CHARACTERS, Simple, pipelines, unquoted
+from grader_daemon.analysis.shell.tokens import EXAMINED_CHARACTERS, Simple, pipelines, unquoted
 from grader_daemon.domain.text import clean
 
 _LONGEST_FAMILY = 40

@@ -21,7 +21,7 @@ from grader_daemon.analysis.shell.exit_codes import (
 )
 from grader_daemon.analysis.shell.families import DEEPEST_NESTING, family_of_words, line_of_shell
 from grader_daemon.analysis.shell.programs import ASSIGNMENT, KEYWORDS, LOOP_HEADS, SHELLS, program_name, wrapped
-from grader_daemon.analysis.shell.words import Simple, tokens, unquoted
+from grader_daemon.analysis.shell.tokens import Simple, tokens, unquoted
 from grader_daemon.domain.analysis import Category
 
 LONGEST_LINE = 8_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from grader_daemon.analysis.shell.words import unquoted
+from grader_daemon.analysis.shell.tokens import unquoted
 
 _DRIVE = re.compile(r"[\"']?[A-Za-z]:\\")
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*+(?:\[[^\]]{0,40}+\])?\+?=")
