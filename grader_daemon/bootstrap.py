@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.settings import Settings
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from grader_daemon.calibration.prior import ShippedPrior
@@ -145,12 +146,21 @@ def make_examiner(settings: Settings, policy: CompletionPolicy) -> Examiner:
 
 
 def open_store(settings: Settings, *, read_only: bool = False) -> Store:
-    """Open the database that the settings name.
+    """Open the store that the settings name.
 
     Raises:
         StoreError: it cannot be used.
     """
-    return Store(settings.db_path, host=socket.gethostname(), read_only=read_only)
+    return open_database(settings, read_only=read_only)
+
+
+def open_database(settings: Settings, *, read_only: bool = False) -> SqliteStore:
+    """Open it as the file that it is, to mend it.
+
+    Raises:
+        StoreError: it cannot be used.
+    """
+    return SqliteStore(settings.db_path, host=socket.gethostname(), read_only=read_only)
 
 
 def make_ingest(

@@ -19,7 +19,7 @@ from grader_daemon.pipeline.commit import Commit
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.rules import load_rules
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, document
 
 os.environ["GRADER_VERDICT"] = "rules"
@@ -51,9 +51,9 @@ def rules() -> Rules:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
     """An empty database."""
-    opened = Store(tmp_path / "database" / "session_grades.db", host="here")
+    opened = SqliteStore(tmp_path / "database" / "session_grades.db", host="here")
     yield opened
     opened.close()
 
@@ -77,7 +77,7 @@ def bugs() -> list[tuple[str, Exception]]:
 
 
 @pytest.fixture
-def ingest(examiner: Examiner, store: Store, clock: Clock, bugs: list[tuple[str, Exception]]) -> Ingest:
+def ingest(examiner: Examiner, store: SqliteStore, clock: Clock, bugs: list[tuple[str, Exception]]) -> Ingest:
     """From path to row."""
     return Ingest(
         examiner=examiner,

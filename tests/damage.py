@@ -10,7 +10,8 @@ from pathlib import Path
 
 import apsw
 
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, new_grade
 
 PAGE = 4096
@@ -18,11 +19,11 @@ PAGE = 4096
 
 def make_database(path: Path, *, sessions: int) -> None:
     """A closed database with so many grades."""
-    with closing(Store(path)) as store, store.transaction():
+    with closing(SqliteStore(path)) as store, store.transaction():
         made = [
             grade(session_id=f"s{number:05}", session_file=f"/s/session_{number}.json") for number in range(sessions)
         ]
-        store.save_grades([new_grade(one) for one in made])
+        save_grades(store, [new_grade(one) for one in made])
 
 
 def leaves_of(path: Path, table: str) -> list[int]:

@@ -10,7 +10,7 @@ from typing import Any
 from grader_daemon import SelfGrader
 from grader_daemon.bootstrap import make_reports
 from grader_daemon.settings import load_settings
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.alert_examples import alert
 from tests.e2e.session_files import content, now, replace
 from tests.strategies import WORKED, json_answer, json_round, json_user
@@ -39,7 +39,7 @@ def make(home: Path) -> Path:
         grader.grading.grade_paths([home / SESSIONS])
         grader.labels.add("demo_01", completed=False, note="it never went out")
         grader.labels.add("demo_03", completed=True, quality=4)
-    store = Store(home / DATABASE)
+    store = SqliteStore(home / DATABASE)
     reports = make_reports(load_settings(db_path=home / DATABASE), store)
     for week in reports.missing(now()):
         reports.write(week, now())

@@ -12,7 +12,7 @@ import msgspec
 from grader_daemon.domain.ledger import FileState, LedgerEntry, ledger_path
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.sources.decoding import recognise
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.protocol import Store
 
 _SESSIONS = frozenset({SkipReason.COPY, SkipReason.SUPERSEDED, SkipReason.REVIEW_FORK})
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.grade import Grade
     from grader_daemon.domain.insight import Patterns, WeeklyReport
     from grader_daemon.storage.maintenance.backup import Backup
-    from grader_daemon.storage.sqlite.store import Store
+    from grader_daemon.storage.protocol import Store
 
 
 class SelfGrader:

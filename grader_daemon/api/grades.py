@@ -85,7 +85,7 @@ class Grades:
         Raises:
             InputError: its text has no word to search for, or a name in it is one that no session has.
         """
-        page = self._context.store.page(which)
+        page = self._context.store.grades.page(which)
         if not page.grades and which.before is None:
             self._check_names(which)
         return page
@@ -110,7 +110,7 @@ class Grades:
         Raises:
             InputError: none or several do.
         """
-        return self._context.store.find_grade(prefix)
+        return self._context.store.grades.find(prefix)
 
     def names(self, dimension: Dimension) -> list[str]:
         """Return the models (or tools, task types, …) of finished sessions, the commonest first."""

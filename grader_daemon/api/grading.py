@@ -36,8 +36,9 @@ from grader_daemon.pipeline.examine import (
     VanishedFile,
 )
 from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.saving import grades_of_files
 from grader_daemon.sources.discovery import FoundFile, Walk, named_files
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.protocol import Store
 
 _AT_ONCE = 200
 """Files that are compared in one go."""
@@ -91,7 +92,7 @@ class Grading:
             if len(grades) >= n:
                 break
             graded = [recorded.grade.session_id for recorded in self._ingest_all([file.path]) if recorded.grade]
-            grades += [stored.grade for stored in store.stored(graded).values()]
+            grades += [stored.grade for stored in store.grades.stored(graded).values()]
         return grades
 
     def grade_paths(
@@ -268,7 +269,7 @@ class Grading:
         if entry is None or entry.session_id is None or entry.state != "graded":
             skipped.append((recorded.path, (entry.reason if entry is not None else None) or "skipped"))
             return
-        stored = self._context.store.find_grade(entry.session_id)
+        stored = self._context.store.grades.find(entry.session_id)
         grades.append((stored.id, stored.grade))
 
     def _try_out(self, files: list[str]) -> GradingResult:
@@ -310,7 +311,7 @@ def _compare_all(
     comparison = Comparison()
     for start in range(0, len(paths), _AT_ONCE):
         some = paths[start : start + _AT_ONCE]
-        stored = {grade.session_file: grade for grade in store.grades_of_files(some)}
+        stored = {grade.session_file: grade for grade in grades_of_files(store, some)}
         entries = store.ledger_entries(some)
         for path in some:
             if path in stored and path in entries:

@@ -17,6 +17,7 @@ from grader_daemon.api.excerpts import one_line
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label, Said, Sampling, Standing
 from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError
+from grader_daemon.pipeline.feedback import add_feedback, labels, standing_of
 from grader_daemon.pipeline.label_file import LabelLine, check_label, read_label_file
 
 _AT_ONCE = 1000
@@ -64,7 +65,7 @@ class Labels:
             raise InputError(wrong)
         with self._context.writable.transaction():
             said = Said(
-                session_id=self._context.store.find_grade(session_id).grade.session_id,
+                session_id=self._context.store.grades.find(session_id).grade.session_id,
                 by=_user(),
                 source=source,
                 completed=completed,
@@ -72,7 +73,7 @@ class Labels:
                 note=None if note is None else one_line(storable(note), self._context.redactor),
                 sampled=sampled,
             )
-            return self._context.store.add_feedback([said], now=self._context.now())[0]
+            return add_feedback(self._context.store, [said], now=self._context.now())[0]
 
     def undo(self, session_id: str, *, source: FeedbackSource = FeedbackSource.API) -> Feedback:
         """Take back what was said last of a session, and is not taken back yet; returns what that was.
@@ -81,12 +82,12 @@ class Labels:
             InputError: no session id, or several, begin with it; or nothing is said of the session.
         """
         with self._context.writable.transaction():
-            known = self._context.store.find_grade(session_id).grade.session_id
+            known = self._context.store.grades.find(session_id).grade.session_id
             last = self.of(known).last
             if last is None:
                 raise InputError(f"nothing was said of session {known!r} that could be taken back")
             undone = Said(session_id=known, by=_user(), source=source, withdraws=last.id)
-            self._context.store.add_feedback([undone], now=self._context.now())
+            add_feedback(self._context.store, [undone], now=self._context.now())
         return last
 
     def add_file(self, path: str | os.PathLike[str]) -> LabelledFile:
@@ -113,22 +114,22 @@ class Labels:
 
     def standing(self) -> list[Label]:
         """Return the labels that stand, in the order in which they were given."""
-        return self._context.store.feedback.labels()
+        return labels(self._context.store)
 
     def of(self, session_id: str) -> Standing:
         """Return what people say of the session with this id, whole."""
-        return self._context.store.feedback.standing([session_id]).get(session_id, Standing())
+        return standing_of(self._context.store, [session_id]).get(session_id, Standing())
 
     def _give_lines(self, lines: Sequence[LabelLine], now: datetime) -> tuple[int, list[str]]:
         """Keep what is new in some lines; returns how many those are, and the sessions that have no grade of ours."""
-        stored = self._context.store.stored([line.session_id for line in lines])
+        stored = self._context.store.grades.stored([line.session_id for line in lines])
         known = {session_id: each for session_id, each in stored.items() if each.detailed}
         told = [
             line if line.note is None else replace(line, note=one_line(storable(line.note), self._context.redactor))
             for line in lines
             if line.session_id in known
         ]
-        standing = self._context.store.feedback.standing(list(known))
+        standing = standing_of(self._context.store, list(known))
         by = _user()
         new = [
             Said(
@@ -142,7 +143,7 @@ class Labels:
             for line in told
             if not _stands(line, standing.get(line.session_id, Standing()), known[line.session_id].digest)
         ]
-        self._context.store.add_feedback(new, now=now)
+        add_feedback(self._context.store, new, now=now)
         return len(new), [line.session_id for line in lines if line.session_id not in known]
 
 

@@ -25,6 +25,7 @@ from grader_daemon.domain.session import ASSISTANT, USER, Message, Session
 from grader_daemon.errors import InputError
 from grader_daemon.integrations.scorers import QualityScorer, as_scorer
 from grader_daemon.patterns.review import choose
+from grader_daemon.pipeline.feedback import candidates, reviewed_since
 from grader_daemon.redaction import Redactor
 from grader_daemon.storage.records import StoredGrade
 
@@ -76,7 +77,7 @@ class Reviews:
         disputed = frozenset(store.quality.disagreeing(by=self._context.settings.quality_discrepancy))
         threshold, known_requests = self._threshold(), store.feedback.judged_requests()
         for days in _SPANS_DAYS:
-            found = store.feedback.candidates(since=None if days is None else now - timedelta(days=days))
+            found = candidates(store, since=None if days is None else now - timedelta(days=days))
             chosen = choose(
                 [candidate for candidate in found if candidate.session_id not in passed],
                 threshold=threshold,
@@ -92,7 +93,7 @@ class Reviews:
     def done_this_week(self) -> int:
         """Return how many sessions were judged in reviews since Monday."""
         monday = week_of(self._context.today).first
-        return self._context.store.feedback.reviewed_since(start_of(monday, self._context.settings.zone))
+        return reviewed_since(self._context.store, start_of(monday, self._context.settings.zone))
 
     def check_quality(
         self, scorer: QualityScorer | Callable[[Session, Grade], float] | None = None, *, n: int = 10
@@ -119,7 +120,7 @@ class Reviews:
         return _THRESHOLD if model is None else model.threshold
 
     def _item(self, session_id: str, sampled: Sampling) -> ReviewItem:
-        stored = self._context.store.find_grade(session_id)
+        stored = self._context.store.grades.find(session_id)
         session, note = read_graded(self._context, stored)
         return review_item(
             stored,

@@ -13,8 +13,8 @@ from grader_daemon.domain.calendar import day_of, end_of, start_of
 from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.integrations.scorers import name_of
 from grader_daemon.storage.lock import holder_pid, is_running
+from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import DaemonStatus
-from grader_daemon.storage.sqlite.store import Store
 
 _LISTED_TROUBLES = 20
 
@@ -77,10 +77,10 @@ def read_status(context: GraderContext) -> Status:
 
 
 def _with_grades(status: Status, context: GraderContext, store: Store) -> Status:
-    last, live, ended = store.last_grade(live=False), store.last_grade(live=True), store.last_ended_at()
+    last, live, ended = store.last_grade(live=False), store.last_grade(live=True), store.grades.last_ended_at()
     return msgspec.structs.replace(
         status,
-        daemon=store.status(),
+        daemon=store.daemon.status(),
         files=store.file_counts(),
         skipped=store.skip_counts(),
         last_session_id=last.session_id if last else None,

@@ -14,8 +14,8 @@ from time import monotonic
 from grader_daemon.daemon.scanner import Scanner, ScanReport
 from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.pipeline.absence import absences
+from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import OutdatedFile
-from grader_daemon.storage.sqlite.store import Store
 
 _SCAN_STEP_SECONDS = 0.02
 _LOOK_SECONDS = 2.0

@@ -15,7 +15,7 @@ from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.protocol import Store
 
 _LOOK_SECONDS = 10.0
 

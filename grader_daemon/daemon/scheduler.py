@@ -12,7 +12,7 @@ from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.schedule import may_run, pause_after
 from grader_daemon.errors import GraderError, StoreError, StoreReplacedError
 from grader_daemon.jobs import Job
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.protocol import Store
 
 _LONGEST_JOB_SECONDS = 900.0
 """The watch on degradation may have a year of sessions to look at."""

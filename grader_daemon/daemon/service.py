@@ -38,8 +38,8 @@ from grader_daemon.settings import Settings
 from grader_daemon.sources.decoding import recognise
 from grader_daemon.sources.discovery import Walk
 from grader_daemon.storage.lock import DaemonLock
+from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import DaemonStatus
-from grader_daemon.storage.sqlite.store import Store
 
 _CHECK_SECONDS = 2.0
 _STOP_SECONDS = 4.5
@@ -216,7 +216,7 @@ class Service:
         status, self._status = self._status, None
         if status is not None and not self._worker.paused:
             with suppress(StoreError), self._store.transaction():  # the worker tells what is wrong
-                self._store.save_status(status)
+                self._store.daemon.save(status)
         with self._noticed:
             self._noticed.notify()
 

@@ -116,6 +116,21 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
     features: tuple[float, ...]
 
 
+class JudgedSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session of which people ever said something, as it is graded now without their word; see `Label`."""
+
+    session_id: str
+    digest: str | None
+    is_finished: bool
+    ended_on: str
+    automatic_completed: bool
+    automatic_quality: int
+    rules_completed: bool | None
+    p_completed: float | None
+    request: int | None
+    features: tuple[float, ...]
+
+
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A finished session that nobody judged; `completed` is its automatic verdict."""
 
@@ -124,6 +139,52 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     rules_completed: bool | None
     completed: bool
     request: int | None
+
+
+def feedback_on(grade: Grade, said: Said, *, digest: str | None, now: datetime) -> Feedback:
+    """Return what a person says of a grade, with what stood before; it has no number yet."""
+    return Feedback(
+        id=0,
+        session_id=grade.session_id,
+        given_at=now,
+        given_by=said.by,
+        completed=said.completed,
+        quality=said.quality,
+        note=said.note,
+        source=said.source,
+        sampled=said.sampled,
+        digest=digest,
+        completed_before=grade.task_completed,
+        quality_before=grade.response_quality,
+        verdict_before=grade.verdict_by,
+        p_completed=grade.p_completed,
+        withdraws=said.withdraws,
+    )
+
+
+def standing_by_session(said: Iterable[Feedback]) -> dict[str, Standing]:
+    """Return what stands of all feedback on each session of which anything was said."""
+    by_session: dict[str, list[Feedback]] = {}
+    for feedback in said:
+        by_session.setdefault(feedback.session_id, []).append(feedback)
+    return {session_id: standing(words) for session_id, words in by_session.items()}
+
+
+def to_label(said: Standing, last: Feedback, session: JudgedSession) -> Label:
+    """Return what stands of a session, beside what it is graded as; `last` is what was said of it last."""
+    judged = said.completed or last
+    return Label(
+        completed=None if said.completed is None else said.completed.completed,
+        quality=None if said.quality is None else said.quality.quality,
+        given_at=last.given_at,
+        given_by=last.given_by,
+        source=last.source,
+        note=last.note,
+        sampled=judged.sampled,
+        drawn_at_random=said.drawn_at_random,
+        went_on=judged.digest != session.digest,
+        **{name: getattr(session, name) for name in session.__struct_fields__ if name != "digest"},
+    )
 
 
 def standing(said: Iterable[Feedback]) -> Standing:

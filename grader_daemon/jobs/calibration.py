@@ -16,7 +16,8 @@ from grader_daemon.calibration.training import TrainingContext, is_due, policy_r
 from grader_daemon.domain.alert import Metric
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.pipeline.feedback import labels
+from grader_daemon.storage.protocol import Store
 
 _SECONDS_A_DAY = 86400
 _HISTORY = 2000
@@ -98,7 +99,7 @@ class Calibrator:
         standing = self._store.calibrations.adopted()
         seen = self._store.feedback.newest_number()
         found = train(
-            self._store.feedback.labels(),
+            labels(self._store),
             standing,
             self._context,
             history=self._store.calibrations.history(_HISTORY),

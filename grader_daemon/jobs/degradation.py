@@ -25,8 +25,8 @@ from grader_daemon.domain.rules import AlertRules, ThresholdRule
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.phrasing import alert_cause, alert_title
 from grader_daemon.reports.safe_text import plain
+from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import Position
-from grader_daemon.storage.sqlite.store import Store
 
 _AT_ONCE = 2000
 _SAMPLE = 2000

@@ -11,8 +11,8 @@ import tenacity
 
 from grader_daemon.errors import DeliveryError
 from grader_daemon.integrations.receivers import Receiver
+from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import OutboxMessage
-from grader_daemon.storage.sqlite.store import Store
 
 _AT_ONCE = 10
 _TRIES = 3

@@ -30,8 +30,8 @@ from grader_daemon.errors import (
 from grader_daemon.integrations.scorers import QualityScorer, name_of
 from grader_daemon.log import logger
 from grader_daemon.pipeline.rereading import read_again
+from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import StoredGrade
-from grader_daemon.storage.sqlite.store import Store
 
 _TRIES: Final = 3
 _LOOKED_AT: Final = 20
@@ -115,7 +115,7 @@ class Checker:
         drawn = self._store.quality.sample(
             self._name, since=now - _RECENT, until=now - self._settled_after, limit=count + _LOOKED_AT
         )
-        grades = self._store.stored(list(drawn))
+        grades = self._store.grades.stored(list(drawn))
         readable = (
             self._read(grades[session_id], digest) for session_id, digest in drawn.items() if session_id in grades
         )

@@ -18,10 +18,11 @@ from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.patterns import groups
 from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.issues import to_issue
+from grader_daemon.pipeline.feedback import labels
 from grader_daemon.reports.document import read_report, report_document
 from grader_daemon.reports.suggestions import suggest
+from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import StoredReport
-from grader_daemon.storage.sqlite.store import Store
 
 _LISTED = 5
 _LISTED_ISSUES = 10
@@ -166,7 +167,7 @@ class WeeklyReports:
             returned_issues=tuple(i for i in issues if i.state is IssueState.REGRESSED)[:_LISTED_ISSUES],
             alerts=tuple(_as_of(alert, until) for alert in self._store.alerts.between(since, until)),
             trend=tuple(self._trend(week)),
-            checked_completion=estimate_completion(overall_now, self._store.feedback.labels(), week),
+            checked_completion=estimate_completion(overall_now, labels(self._store), week),
             people=self._store.reports.from_people(week),
         )
 

@@ -15,8 +15,8 @@ from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.errors import ReadError, VanishedFileError
 from grader_daemon.sources.reading import look_at
+from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import UngradedFile
-from grader_daemon.storage.sqlite.store import Store
 
 _PASSED_OVER = frozenset({SkipReason.COPY, SkipReason.SUPERSEDED})
 _UNGRADED = (FileState.SKIPPED, FileState.RETRY, FileState.DEAD)

@@ -25,8 +25,9 @@ from grader_daemon.pipeline.examine import (
     UnchangedFile,
     VanishedFile,
 )
+from grader_daemon.pipeline.saving import grades_of_files, retract, save_grades, save_verdicts
+from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import NewGrade
-from grader_daemon.storage.sqlite.store import Store
 
 
 class IngestOutcome(StrEnum):
@@ -131,7 +132,7 @@ class _Batch:
 
     def _flush(self) -> None:
         """Write what was gathered; those that follow may be related to it."""
-        self._store.save_grades(list(self._grades.values()), asked_again_within=self._asked_again_within)
+        save_grades(self._store, list(self._grades.values()), asked_again_within=self._asked_again_within)
         self._store.save_entries(list(self._entries.values()), now=self._now)
         self._gathered, self._grades, self._entries = Identities(), {}, {}
         self._skipped.clear()
@@ -162,9 +163,9 @@ class _Batch:
         """Grades whose files are gone keep what was read of them; only the verdict follows model and policy."""
         paths, self._unreadable = self._unreadable, []
         if paths:
-            stored = self._store.grades_of_files(paths)
+            stored = grades_of_files(self._store, paths)
             redecided = [(grade, self._redecide(grade)) for grade in stored]
-            self._store.save_verdicts([(old, new) for old, new in redecided if old != new])
+            save_verdicts(self._store, [(old, new) for old, new in redecided if old != new])
 
     def _record_grade(self, examined: GradedFile) -> IngestResult:
         identity = examined.identity
@@ -210,7 +211,7 @@ class _Batch:
             return False
         gathered = self._grades.get(grade.session_id)
         told = gathered is not None and gathered.loop_told
-        return not told and not self._store.was_loop_told(grade.session_id)
+        return not told and not self._store.grades.was_loop_told(grade.session_id)
 
     def _gather_grade(self, examined: GradedFile, fallen: tuple[Fallen, ...]) -> IngestResult:
         grade, identity = examined.grade, examined.identity
@@ -244,13 +245,13 @@ class _Batch:
             self._gathered.remove(session_id)
             self._pass_over(gathered.identity.file, reason)
         if gathered is None or session_id in self._regraded:
-            self._store.retract(session_id, reason, asked_again_within=self._asked_again_within)
+            retract(self._store, session_id, reason, asked_again_within=self._asked_again_within)
 
     def _pass_over(self, path: str, reason: SkipReason) -> None:
         """Note that a file has no grade any more."""
         entry = self._entries.get(path)
         if entry is None:
-            self._store.retract_file(path, reason)
+            self._store.pass_over(path, reason)
         else:
             self._gather_skipped(
                 msgspec.structs.replace(

@@ -25,7 +25,7 @@ from grader_daemon import bootstrap
 from grader_daemon.domain.analysis import Category
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.storage.records import GradeFilter, SortKey
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.benchmarks import machine
 from tests.benchmarks.machine import Figure, at_most
 from tests.benchmarks.multiplied import SELDOM, make_database
@@ -72,7 +72,7 @@ def main() -> int:
 
 
 def _known(settings: Settings) -> _Known:
-    store = bootstrap.open_store(settings, read_only=True)
+    store = bootstrap.open_database(settings, read_only=True)
     facet = "SELECT value FROM session_facets WHERE facet = ? GROUP BY value ORDER BY count(*) DESC LIMIT 1"
     tasks = store.rows("SELECT task_summary FROM session_grades ORDER BY id LIMIT ?", (_GRADED,))
     words = Counter(word for (task,) in tasks for word in {*str(task).lower().split()} if word.isalpha())
@@ -111,7 +111,7 @@ def _commands(sandbox: Sandbox, known: _Known) -> Iterator[Figure]:
 
 
 def _filters(settings: Settings, known: _Known) -> Iterator[Figure]:
-    store = bootstrap.open_store(settings, read_only=True)
+    store = bootstrap.open_database(settings, read_only=True)
     filters = {
         "nothing": GradeFilter(limit=_PAGE),
         "model": GradeFilter(model=SELDOM, limit=_PAGE),
@@ -130,8 +130,10 @@ def _filters(settings: Settings, known: _Known) -> Iterator[Figure]:
 
 
 def _starts(settings: Settings) -> Iterator[Figure]:
-    yield at_most("start: open", _milliseconds(lambda: bootstrap.open_store(settings).close()), target=None, unit="ms")
-    store = bootstrap.open_store(settings)
+    yield at_most(
+        "start: open", _milliseconds(lambda: bootstrap.open_database(settings).close()), target=None, unit="ms"
+    )
+    store = bootstrap.open_database(settings)
     version = str(store.rows("SELECT rules_version FROM session_files LIMIT 1")[0][0])
     yield at_most("start: files graded under other rules", _outdated(store, version), target=None, unit="ms", digits=2)
     due = _milliseconds(lambda: store.due_paths(bootstrap.utc_now(), longest_pause=_PAUSE, limit=_BATCH))
@@ -142,7 +144,7 @@ def _starts(settings: Settings) -> Iterator[Figure]:
     store.close()
 
 
-def _outdated(store: Store, version: str) -> float:
+def _outdated(store: SqliteStore, version: str) -> float:
     return _milliseconds(lambda: store.outdated_files(version, after=None, limit=_BATCH))
 
 

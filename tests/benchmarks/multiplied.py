@@ -14,7 +14,7 @@ from typing import Any
 
 from grader_daemon import SelfGrader, bootstrap
 from grader_daemon.settings import Settings
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.benchmarks.sessions import write_sessions
 
 SELDOM = "seldom-used"
@@ -67,7 +67,7 @@ def make_database(settings: Settings, root: Path, *, sessions: int, graded: int)
     """Make a database of about `sessions`, from `graded` that are written into `root`; gives how many there are."""
     _grade(settings, root, graded)
     copies = max(1, sessions // graded)
-    store = bootstrap.open_store(settings)
+    store = bootstrap.open_database(settings)
     try:
         with store.transaction():
             _multiply(store, copies)
@@ -88,9 +88,9 @@ def _grade(settings: Settings, root: Path, count: int) -> None:
             pass
 
 
-def _multiply(store: Store, copies: int) -> None:
+def _multiply(store: SqliteStore, copies: int) -> None:
     """Put `copies` of each row in its place: the newest ends now, the oldest a year ago."""
-    newest = store.last_ended_at()
+    newest = store.grades.last_ended_at()
     assert newest is not None
     to_now = int((bootstrap.utc_now() - newest).total_seconds())
     step = int(_SPAN.total_seconds()) // copies
@@ -104,7 +104,7 @@ def _multiply(store: Store, copies: int) -> None:
     store.connection.execute("UPDATE last_grades SET session_id = session_id || '-0'")
 
 
-def _multiply_table(store: Store, table: str, values: Sequence[Any]) -> None:
+def _multiply_table(store: SqliteStore, table: str, values: Sequence[Any]) -> None:
     execute = store.connection.execute
     columns = [row[1] for row in execute(f"PRAGMA table_info({table})") if row[1] != "id"]
     made = ", ".join(_COLUMNS.get(column, _same)(column) for column in columns)

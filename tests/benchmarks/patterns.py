@@ -21,8 +21,9 @@ import msgspec
 
 from grader_daemon import SelfGrader
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step, ToolUse
+from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import NewGrade
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.benchmarks import machine
 from tests.benchmarks.targets import PATTERNS_MILLISECONDS
 from tests.strategies import grade, new_grade
@@ -71,14 +72,14 @@ def main() -> int:
 def _save(path: Path, first: int, last: int) -> float:
     """Save the sessions from `first` to `last`; gives microseconds of one."""
     chance = random.Random(first)
-    store = Store(path, host="here")
+    store = SqliteStore(path, host="here")
     spent = 0.0
     for start in range(first, last, _BATCH):
         batch = [_session(number, chance) for number in range(start, min(start + _BATCH, last))]
         machine.progress(f"saved {start:,} of {last:,}")
         began = perf_counter()
         with store.transaction():
-            store.save_grades(batch)
+            save_grades(store, batch)
         spent += perf_counter() - began
     store.close()
     return spent / max(1, last - first) * 1e6
@@ -140,7 +141,7 @@ def _ask(path: Path) -> tuple[float, float, float, float]:
 
 
 def _by_rows(path: Path) -> None:
-    store = Store(path, read_only=True)
+    store = SqliteStore(path, read_only=True)
     store.rows(
         "SELECT d.task_type, count(*), avg(g.tool_calls_efficient), avg(g.response_quality), avg(g.task_completed)"
         " FROM session_grades AS g JOIN session_details AS d ON d.session_id = g.session_id GROUP BY d.task_type"

@@ -19,11 +19,11 @@ from grader_daemon.grading import Grader
 from grader_daemon.pipeline import examine
 from grader_daemon.sources.formats import FORMATS
 from grader_daemon.storage.sqlite.rivals import Rivals
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _TRANSACTION = "begin, commit"
 _STAGES: tuple[tuple[str, Any, str], ...] = (
-    ("ledger lookup", Store, "ledger_entries"),
+    ("ledger lookup", SqliteStore, "ledger_entries"),
     ("lstat", examine, "look_at"),
     ("open, read, fstat", examine, "read_file"),
     ("digest", examine, "xxhash"),
@@ -32,8 +32,8 @@ _STAGES: tuple[tuple[str, Any, str], ...] = (
     ("analyze", Analyzer, "analyze"),
     ("grade", Grader, "grade"),
     ("find rivals", Rivals, "of"),
-    ("save grades", Store, "save_grades"),
-    ("save ledger rows", Store, "save_entries"),
+    ("save grades", SqliteStore, "save_grades"),
+    ("save ledger rows", SqliteStore, "save_entries"),
 )
 
 
@@ -96,11 +96,11 @@ class StageClocks:
     @contextmanager
     def _clocked_transaction(self) -> Iterator[None]:
         """Only the two ends of a transaction: what happens inside has clocks of its own."""
-        original = Store.transaction
+        original = SqliteStore.transaction
         nanoseconds = self.nanoseconds
 
         @contextmanager
-        def transaction(store: Store) -> Iterator[None]:
+        def transaction(store: SqliteStore) -> Iterator[None]:
             started = perf_counter_ns()
             inner: AbstractContextManager[None] = original(store)
             with inner:
@@ -109,8 +109,8 @@ class StageClocks:
                 started = perf_counter_ns()
             nanoseconds[_TRANSACTION] += perf_counter_ns() - started
 
-        setattr(Store, "transaction", transaction)  # noqa: B010 - mypy forbids the assignment
+        setattr(SqliteStore, "transaction", transaction)  # noqa: B010 - mypy forbids the assignment
         try:
             yield
         finally:
-            setattr(Store, "transaction", original)  # noqa: B010
+            setattr(SqliteStore, "transaction", original)  # noqa: B010

@@ -24,7 +24,7 @@ from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.sources.decoding import companion, parse, recognise
 from grader_daemon.storage.records import GradeFilter
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import MAX_BYTES, Clock
 from tests.strategies import NOW
 
@@ -296,7 +296,7 @@ def arranged(order: str, files: Sequence[str]) -> list[str]:
     return sorted(files, reverse=order == "reversed")
 
 
-def ingest_all(paths: list[str], *, batch: int, rules: Rules, store: Store) -> None:
+def ingest_all(paths: list[str], *, batch: int, rules: Rules, store: SqliteStore) -> None:
     """Ingest in this order, so many in a transaction."""
     clock = Clock()
     examiner = Examiner(rules, CompletionPolicy(), zone=UTC, idle=timedelta(days=36500), limits=Limits(bytes=MAX_BYTES))
@@ -314,14 +314,18 @@ def ingest_all(paths: list[str], *, batch: int, rules: Rules, store: Store) -> N
     "batch", [pytest.param(1, id="one-by-one"), pytest.param(7, id="by-sevens"), pytest.param(999, id="all")]
 )
 @pytest.mark.parametrize("order", ["sorted", "reversed", "shuffled-1", "shuffled-2", "shuffled-3"])
-def test_each_conversation_is_graded_once_in_any_order(order: str, batch: int, store: Store, rules: Rules) -> None:
+def test_each_conversation_is_graded_once_in_any_order(
+    order: str, batch: int, store: SqliteStore, rules: Rules
+) -> None:
     paths = [str(SAMPLES / name) for name in (*EXPECTED, *DUMPS, FORK)]
 
     ingest_all(arranged(order, paths), batch=batch, rules=rules, store=store)
 
     superseded = {f"v13_compress/session_{link}.json" for link in CHAIN[:-1]}
-    files = sorted(str(Path(stored.grade.session_file).relative_to(SAMPLES)) for stored in store.grades(GradeFilter()))
+    files = sorted(
+        str(Path(stored.grade.session_file).relative_to(SAMPLES)) for stored in store.grades.page(GradeFilter()).grades
+    )
     assert files == sorted(set(EXPECTED) - superseded - {BEFORE_RESUMING})
     assert store.skip_counts() == {"copy": 1, "request_dump": 6, "review_fork": 1, "superseded": 13}
     assert store.file_counts() == {"graded": 56, "skipped": 21}
-    assert store.find_grade(Path(RESUMED).stem.removeprefix("session_")).grade.session_file == str(SAMPLES / RESUMED)
+    assert store.grades.find(Path(RESUMED).stem.removeprefix("session_")).grade.session_file == str(SAMPLES / RESUMED)

@@ -7,7 +7,7 @@ from pathlib import Path
 from grader_daemon.settings import load_settings
 from grader_daemon.storage.maintenance.inspection import Inspection
 from grader_daemon.storage.records import GradeFilter
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.benchmarks.multiplied import SELDOM, make_database
 
 
@@ -20,9 +20,9 @@ def test_the_sums_of_a_multiplied_database_are_those_of_its_rows(tmp_path: Path)
     with Inspection(settings.db_path) as inspection:
         assert (made, inspection.grades(), inspection.foreign_grades()) == (120, 120, 0)
         assert (inspection.miscounted(), inspection.half_graded(), inspection.damage()) == ({}, [], [])
-    store = Store(settings.db_path, read_only=True)
+    store = SqliteStore(settings.db_path, read_only=True)
     ended = [row[0] for row in store.rows("SELECT ended_at FROM session_list ORDER BY 1")]
-    found = store.grades(GradeFilter(model=SELDOM))
+    found = store.grades.page(GradeFilter(model=SELDOM)).grades
     store.close()
     assert len(set(ended)) == 120
     assert [each.grade.model for each in found] == [SELDOM]

@@ -18,8 +18,8 @@ from grader_daemon.settings import Settings
 from grader_daemon.sources.hermes.homes import Survey, survey
 from grader_daemon.storage.lock import holder_pid, is_running
 from grader_daemon.storage.maintenance.inspection import Inspection
+from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import DaemonStatus
-from grader_daemon.storage.sqlite.store import Store
 
 _Opened = TypeVar("_Opened", Inspection, Store)
 
@@ -106,7 +106,7 @@ class DoctorContext:
     @cached_property
     def status(self) -> DaemonStatus | None:
         """What the daemon said of itself last; None when it never did, or that cannot be read."""
-        return self.store.status() if self.has_database else None
+        return self.store.daemon.status() if self.has_database else None
 
     @cached_property
     def is_running(self) -> bool:

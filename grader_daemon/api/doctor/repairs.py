@@ -88,7 +88,7 @@ def _mend_file(context: DoctorContext) -> Iterator[str]:
     if _is_damaged(context):
         yield from _rebuild(context)
     elif context.inspection.schema():
-        with closing(bootstrap.open_store(context.settings)) as store:
+        with closing(bootstrap.open_database(context.settings)) as store:
             names = rebuild_indexes(store)
         if names:
             yield f"built {count(len(names), 'index', 'indexes')} again: {', '.join(names)}"
@@ -102,7 +102,7 @@ def _mend_rows(context: DoctorContext) -> Iterator[str]:
     half, dead = _present(context.inspection.half_graded()), _present(context.inspection.dead())
     if not (miscounted or half or dead):
         return
-    with closing(bootstrap.open_store(context.settings)) as store:
+    with closing(bootstrap.open_database(context.settings)) as store:
         if miscounted:
             recount(store)
             yield f"counted the sums of {', '.join(miscounted)} again"

@@ -107,7 +107,7 @@ def dead_files(context: DoctorContext) -> Finding:
 
 def last_session(context: DoctorContext) -> Finding:
     """When did the last session end?"""
-    ended = context.store.last_ended_at() if context.has_database else None
+    ended = context.store.grades.last_ended_at() if context.has_database else None
     if ended is None:
         return ok("no session is graded yet")
     return ok(f"{span(context.now - ended)} ago, {ended:%Y-%m-%d %H:%M} UTC")

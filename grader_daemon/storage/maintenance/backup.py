@@ -24,7 +24,7 @@ from grader_daemon.storage.maintenance.atomic_swap import COMPANIONS, publish, s
 from grader_daemon.storage.maintenance.inspection import Inspection
 from grader_daemon.storage.sqlite.database import MAGIC, distrust, translated
 from grader_daemon.storage.sqlite.schema import newest_version
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 BACKUP_MARK: Final = 0x47724442
 """The application id (https://www.sqlite.org/fileformat.html, 1.3.17) of our backups: "GrDB"."""
@@ -94,7 +94,7 @@ def restore(backup: Path, path: Path, *, now: datetime) -> Restored:
 
 def settle(fresh: Path) -> None:
     """Bring a database that nobody uses to the current schema, and leave it as one file without companions."""
-    store = Store(fresh)
+    store = SqliteStore(fresh)
     with closing(store), translated(fresh):
         store.connection.execute("PRAGMA journal_mode = DELETE").fetchall()
 

@@ -16,7 +16,7 @@ from grader_daemon.storage.maintenance.inspection import HALF_GRADED
 from grader_daemon.storage.maintenance.salvage import SavedTable, salvage
 from grader_daemon.storage.sqlite.database import translated
 from grader_daemon.storage.sqlite.rows import to_text
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _OF_AN_INDEX = re.compile(r"(?:row \d+ missing from|wrong # of entries in|non-unique entry in) index (\w+)")
 _LINES = 1000
@@ -40,7 +40,7 @@ def rebuild(path: Path, *, now: datetime) -> Rebuilt:
     """
     with temporary_beside(path) as fresh:
         tables = salvage(path, fresh)
-        with closing(Store(fresh)) as store:
+        with closing(SqliteStore(fresh)) as store:
             grade_again(store, now=now)
             _compare_again(store, now=now)
         settle(fresh)
@@ -48,13 +48,13 @@ def rebuild(path: Path, *, now: datetime) -> Rebuilt:
     return Rebuilt(tables=tables, kept=None if kept is None else str(kept))
 
 
-def recount(store: Store) -> None:
+def recount(store: SqliteStore) -> None:
     """Make the sums anew from the rows."""
     with store.transaction():
         store.recount()
 
 
-def grade_again(store: Store, *, now: datetime) -> int:
+def grade_again(store: SqliteStore, *, now: datetime) -> int:
     """Let the daemon grade the files again whose grades are not whole; gives how many."""
     return _change(
         store,
@@ -63,12 +63,12 @@ def grade_again(store: Store, *, now: datetime) -> int:
     )
 
 
-def try_dead_again(store: Store, *, now: datetime) -> int:
+def try_dead_again(store: SqliteStore, *, now: datetime) -> int:
     """Let the daemon try each dead file once more; gives how many."""
     return _change(store, "UPDATE session_files SET state = 'retry', retry_at = ? WHERE state = 'dead'", to_text(now))
 
 
-def rebuild_indexes(store: Store) -> list[str]:
+def rebuild_indexes(store: SqliteStore) -> list[str]:
     """Build the indexes again that lack rows; gives their names, none if something else is damaged too."""
     with translated(store.path):
         try:
@@ -84,7 +84,7 @@ def rebuild_indexes(store: Store) -> list[str]:
     return names
 
 
-def _compare_again(store: Store, *, now: datetime) -> int:
+def _compare_again(store: SqliteStore, *, now: datetime) -> int:
     """Let the daemon look again at files that were set aside for others: those may be what was lost."""
     return _change(
         store,
@@ -93,7 +93,7 @@ def _compare_again(store: Store, *, now: datetime) -> int:
     )
 
 
-def _change(store: Store, sql: str, *values: str | None) -> int:
+def _change(store: SqliteStore, sql: str, *values: str | None) -> int:
     """Run one statement; gives how many rows it changed."""
     with store.transaction():
         store.connection.execute(sql, values)

@@ -30,7 +30,7 @@ from grader_daemon.storage.maintenance.damaged import DAMAGE, DamagedTable
 from grader_daemon.storage.sqlite.listing import LISTING
 from grader_daemon.storage.sqlite.rollups import DERIVED
 from grader_daemon.storage.sqlite.schema import has_table, newest_version
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _NOT_COPIED = frozenset({*DERIVED, *LISTING, "file_counts", "daemon_status", "schema_migrations"})
 _OF_THE_ORIGINAL = frozenset({"session_grades", "weekly_reports"})
@@ -80,7 +80,7 @@ def salvage(damaged: Path, fresh: Path) -> list[SavedTable]:
         StoreError: `damaged` is newer than this program, or of another; or `fresh` cannot be written.
     """
     saved: list[SavedTable] = []
-    store = Store(fresh)
+    store = SqliteStore(fresh)
     with closing(store):
         with _readable(damaged, _beginnings(store.connection)) as source:
             if source is not None:

@@ -23,7 +23,6 @@ class Issues:
         self._database = database
 
     def save_signs(self, signs: Sequence[ErrorSign]) -> None:
-        """Keep what issues look like; the first example stays."""
         self._database.connection.executemany(
             "INSERT OR IGNORE INTO error_issues (fingerprint, tool, command, category, signal, example)"
             " VALUES (?, ?, ?, ?, ?, ?)",
@@ -31,7 +30,6 @@ class Issues:
         )
 
     def seen(self, span: Span) -> list[str]:
-        """Fingerprints of the issues that occurred in a span, most failures first."""
         rows = self._database.rows(
             "SELECT fingerprint FROM issue_days WHERE day BETWEEN ? AND ?"
             " GROUP BY fingerprint ORDER BY sum(failures) DESC, fingerprint",
@@ -40,11 +38,6 @@ class Issues:
         return [row[0] for row in rows]
 
     def find(self, prefix: str) -> str:
-        """Give the one fingerprint that is, or begins with, `prefix` (its version may be left out).
-
-        Raises:
-            InputError: none or several do.
-        """
         wanted = storable(prefix)
         rows = self._database.rows("SELECT fingerprint FROM error_issues WHERE fingerprint = ?", (wanted,))
         rows = rows or self._database.rows(
@@ -61,11 +54,6 @@ class Issues:
         return fingerprint
 
     def issue(self, fingerprint: str, span: Span, *, until: datetime) -> IssueRow | None:
-        """Give an issue with its counts of a span; None when it did not occur then.
-
-        `days` are all up to the end of the span; `last_seen` and `latest` regard sessions up to its end, which is
-        before `until` whatever zone they were graded in.
-        """
         marks = self._database.rows(
             "SELECT fingerprint, tool, command, category, signal, example, resolved_at, ignored_at FROM error_issues"
             " WHERE fingerprint = ?",
@@ -106,7 +94,6 @@ class Issues:
         )
 
     def mark(self, fingerprint: str, *, resolved_at: datetime | None, ignored_at: datetime | None) -> None:
-        """Note what a person said of an issue; None takes it back."""
         self._database.connection.execute(
             "UPDATE error_issues SET resolved_at = ?, ignored_at = ? WHERE fingerprint = ?",
             (to_text(resolved_at), to_text(ignored_at), fingerprint),

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry, ledger_path
+from grader_daemon.domain.session import SkipReason
 from grader_daemon.storage.records import LastGrade, OutdatedFile, UngradedFile
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed, translated
 from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text
@@ -132,6 +133,20 @@ class Ledger(Database):
             "DELETE FROM session_files WHERE path = ? AND state <> 'graded'", [(path,) for path in paths]
         )
 
+    def note_rules(self, graded: Sequence[tuple[str, str]]) -> None:
+        """Note for graded files, by path, by which version of the rules their grades are now."""
+        self.connection.executemany(
+            "UPDATE session_files SET rules_version = ?2 WHERE path = ?1 AND state = 'graded'", graded
+        )
+
+    def pass_over(self, path: str, reason: SkipReason) -> None:
+        """Note that a file has no grade any more: that of its session comes from another one."""
+        self._pass_over("path", path, reason)
+
+    def pass_over_session(self, session_id: str, reason: SkipReason) -> None:
+        """Note the same of the file that a session was graded from."""
+        self._pass_over("session_id", session_id, reason)
+
     def compare_again(self, session_id: str, *, but: str, now: datetime) -> None:
         """Have the files looked at again in which a session was passed over, but for one."""
         self.connection.execute(
@@ -162,6 +177,13 @@ class Ledger(Database):
             (-1 if limit is None else limit,),
         )
         return [_to_entry(row) for row in rows]
+
+    def _pass_over(self, column: str, value: str, reason: SkipReason) -> None:
+        self.connection.execute(
+            "UPDATE session_files SET state = 'skipped', reason = ?, retry_at = NULL, rules_version = NULL"
+            f" WHERE {column} = ? AND state = 'graded'",
+            (reason, value),
+        )
 
     def _note_last(self, graded: Sequence[LedgerEntry], now: datetime) -> None:
         """Note what was graded last, before the rows of the files say so."""

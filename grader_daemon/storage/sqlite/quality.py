@@ -27,7 +27,6 @@ class QualityChecks:
     def begin(
         self, session_id: str, *, scorer: str, digest: str | None, ours: int, now: datetime, budgeted: bool
     ) -> int:
-        """Note that a scorer is about to be called; gives the number of the check."""
         connection = self._database.connection
         connection.execute(
             "INSERT INTO quality_checks (session_id, scorer, checked_at, digest, budgeted, outcome, ours)"
@@ -37,20 +36,17 @@ class QualityChecks:
         return connection.last_insert_rowid()
 
     def answered(self, number: int, quality: float) -> None:
-        """Keep an answer, and how far it lies from ours."""
         self._database.connection.execute(
             "UPDATE quality_checks SET outcome = ?2, quality = ?3, discrepancy = abs(?3 - ours) WHERE id = ?1",
             (number, CheckOutcome.ANSWERED, quality),
         )
 
     def failed(self, number: int, error: str, outcome: CheckOutcome) -> None:
-        """Keep why there is no answer."""
         self._database.connection.execute(
             "UPDATE quality_checks SET outcome = ?, error = ? WHERE id = ?", (outcome, clean(error), number)
         )
 
     def calls(self, since: datetime, until: datetime) -> int:
-        """How many calls that have a budget began at or after `since` and before `until`."""
         return int(
             self._database.rows(
                 "SELECT count(*) FROM quality_checks WHERE budgeted AND checked_at >= ? AND checked_at < ?",
@@ -61,11 +57,6 @@ class QualityChecks:
     # -- which sessions --------------------------------------------------------------------------------------------
 
     def sample(self, scorer: str, *, since: datetime, until: datetime, limit: int) -> dict[str, str | None]:
-        """Draw finished sessions with scores that ended from `since` until before `until`, each as likely as any other.
-
-        Gives the digests of the files that they were graded from, by their ids, in the order of the draw. Left out are
-        those of which this scorer has said something, or nothing of use, as they are now.
-        """
         rows = self._database.rows(
             "SELECT d.session_id, d.digest FROM session_details AS d"
             " WHERE d.state <> 'open' AND d.scored AND d.ended_at >= ?2 AND d.ended_at < ?3 AND NOT EXISTS ("
@@ -77,10 +68,6 @@ class QualityChecks:
         return dict(rows)
 
     def disagreeing(self, *, by: float = 1.5, limit: int | None = None) -> list[str]:
-        """Name the sessions whose last answer lies `by` or more from the quality they have now, newest answer first.
-
-        Left out are those of which a person has said something, and those that went on since.
-        """
         most = -1 if limit is None else limit
         rows = self._database.rows(
             "SELECT c.session_id FROM quality_checks AS c"
@@ -94,10 +81,6 @@ class QualityChecks:
         return [row[0] for row in rows]
 
     def settled(self, *, since: int, by: float) -> int:
-        """Count the sessions on whose completion people said something after feedback number `since`.
-
-        Only those count of which an answer lay `by` or more from our quality, and what was not taken back.
-        """
         return int(
             self._database.rows(
                 "SELECT count(DISTINCT c.session_id) FROM quality_checks AS c"  # of which there are few
@@ -112,18 +95,15 @@ class QualityChecks:
     # -- what was said ---------------------------------------------------------------------------------------------
 
     def of_session(self, session_id: str) -> QualityCheck | None:
-        """Give the last answer about a session, or else the last call that had none."""
         found = self._checks(
             "WHERE session_id = ? AND outcome <> 'asked' ORDER BY outcome <> 'answered', id DESC LIMIT 1", session_id
         )
         return found[0] if found else None
 
     def latest(self, scorer: str, limit: int) -> list[QualityCheck]:
-        """Give the last calls of a scorer that ended, the newest first."""
         return self._checks("WHERE scorer = ? AND outcome <> 'asked' ORDER BY id DESC LIMIT ?", scorer, limit)
 
     def check(self, number: int) -> QualityCheck:
-        """Give one check by the number that `begin` gave."""
         return self._checks("WHERE id = ?", number)[0]
 
     def _checks(self, conditions: str, *values: Any) -> list[QualityCheck]:

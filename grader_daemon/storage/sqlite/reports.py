@@ -36,7 +36,6 @@ class Reports:
         self._database = database
 
     def save(self, week: Span, content: str, *, basis: int, now: datetime) -> None:
-        """Write the report of a week, in place of an earlier one."""
         self._database.connection.execute(
             "INSERT INTO weekly_reports (week_start, week_end, generated_at, report_json) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (week_start) DO UPDATE SET week_end = excluded.week_end,"
@@ -46,7 +45,6 @@ class Reports:
         self.note_basis(week.first, basis)
 
     def report(self, monday: date) -> StoredReport | None:
-        """Give the report of the week that begins on `monday`; None when there is none that we made."""
         rows = self._database.rows(
             "SELECT r.report_json, b.basis FROM weekly_reports AS r JOIN report_bases AS b"
             " ON b.week_start = r.week_start WHERE r.week_start = ?",
@@ -55,22 +53,18 @@ class Reports:
         return StoredReport(content=rows[0][0], basis=rows[0][1]) if rows else None
 
     def bases(self) -> dict[date, int]:
-        """What each report was made of, by the Monday of its week."""
         rows = self._database.rows("SELECT week_start, basis FROM report_bases")
         return {date.fromisoformat(monday): basis for monday, basis in rows}
 
     def installed_at(self) -> datetime | None:
-        """Give the moment at which this program first used the database."""
         return to_moment(self._database.rows("SELECT min(applied_at) FROM schema_migrations")[0][0])
 
     def note_basis(self, monday: date, basis: int) -> None:
-        """Note that a report, made of other revisions, would say what it says."""
         self._database.connection.execute(
             "INSERT OR REPLACE INTO report_bases (week_start, basis) VALUES (?, ?)", (monday.isoformat(), basis)
         )
 
     def coverage(self, *, graded: int, open_sessions: int, since: datetime, until: datetime) -> Coverage:
-        """Count the files that were written last from `since` until before `until` and have no grade, by why."""
         rows = self._database.rows(
             "SELECT state, reason, count(*) FROM session_files"
             " WHERE state <> 'graded' AND state IN ('skipped', 'retry', 'dead') AND mtime_ns >= ? AND mtime_ns < ?"
@@ -90,7 +84,6 @@ class Reports:
         )
 
     def from_people(self, span: Span) -> FromPeople:
-        """Count what people said of the scored sessions of a span that are finished, and what was asked for again."""
         days = (span.first.isoformat(), span.last.isoformat())
         until = _moved(span.last, 1 + _ZONES.days)
         objected = self._database.rows(
@@ -107,7 +100,6 @@ class Reports:
         return FromPeople(objected=objected[0][0], asked_again=asked_again[0][0])
 
     def examples(self, why: Example, span: Span) -> tuple[str, ...]:
-        """Give up to three scored sessions that finished in a span and show `why`, those with most failures first."""
         around = (to_text(start_of(span.first, UTC) - _ZONES), to_text(end_of(span.last, UTC) + _ZONES))
         rows = self._database.rows(
             "SELECT d.session_id FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"

@@ -46,17 +46,14 @@ class Rivals:
         self._database = database
 
     def standing(self, session_id: str) -> Identity | None:
-        """Give the session of this id; None if it has no grade of ours."""
         rows = self._database.rows(f"{_SELECT} d.session_id = ?", (session_id,))
         return to_identity(rows[0]) if rows else None
 
     def related(self, new: Sequence[Identity]) -> frozenset[str]:
-        """Give the ids of those that have a grade, or share a chain or a conversation with one that has."""
         keys = [(one.session_id, one.lineage, one.opening, one.conversation) for one in new]
         return frozenset(row[0] for row in self._database.rows(_RELATED, (listed(keys),)))
 
     def of(self, new: Identity) -> list[Identity]:
-        """Give the other sessions that can beat `new` or be beaten by it."""
         rows: list[Any] = []
         if new.lineage is not None:
             rows += self._links(new)

@@ -26,7 +26,7 @@ from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.rules import load_rules
 from grader_daemon.settings import load_settings
 from grader_daemon.sources.discovery import Walk
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.daemon_process import BUSY_MILLISECONDS, DaemonProcess, Row, query
 from tests.e2e.session_files import failing, now, turns, write
 from tests.waiting import PATIENCE_SECONDS, wait_until
@@ -166,7 +166,7 @@ def undisturbed(folder: Path) -> dict[str, Row]:
     policy = make_policy(load_settings(), None)
     with TemporaryDirectory() as aside:
         database = Path(aside) / "grades.db"
-        with closing(Store(database, host=gethostname())) as store:
+        with closing(SqliteStore(database, host=gethostname())) as store:
             ingest = Ingest(
                 examiner=Examiner(load_rules(), policy, zone=UTC, idle=_IDLE, limits=Limits()),
                 recorder=Commit(store, retry_pauses=(), asked_again_within=timedelta(2)),
@@ -194,7 +194,7 @@ def assert_whole(database: Path) -> None:
     with TemporaryDirectory() as aside:
         copy = Path(aside) / "copy.db"
         _copy(database, copy)
-        with closing(Store(copy)) as store:
+        with closing(SqliteStore(copy)) as store:
             kept = {table: store.rows(f"SELECT * FROM {table}") for table in _SUMS}
             with store.transaction():
                 store.recount()

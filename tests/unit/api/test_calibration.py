@@ -9,7 +9,7 @@ from grader_daemon import SelfGrader
 from grader_daemon.analysis.features import FEATURES
 from grader_daemon.domain.verdict import GradeVersion, VerdictBy, VerdictSetting
 from grader_daemon.settings import Settings, load_settings
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import SessionWriter
 from tests.priors import write_prior
 from tests.strategies import json_answer, json_round, json_user
@@ -62,7 +62,7 @@ def test_a_try_is_judged_by_what_was_learned(grader: SelfGrader, write_session: 
 
 
 def test_the_state_says_who_decides_and_why(grader: SelfGrader) -> None:
-    Store(grader.settings.db_path).close()
+    SqliteStore(grader.settings.db_path).close()
     state = grader.calibration.state()
     assert (state.policy, state.verdict_by, state.why) == (
         VerdictSetting.MODEL,
@@ -75,7 +75,7 @@ def test_the_state_says_who_decides_and_why(grader: SelfGrader) -> None:
 def test_the_largest_weights_come_first_with_their_meaning(tmp_path: Path, settings: Settings) -> None:
     weights = (0.5, -2.0, *(0.0 for _ in list(FEATURES)[2:]))
     prior = write_prior(tmp_path / "p.json", weights=weights)
-    Store(settings.db_path).close()
+    SqliteStore(settings.db_path).close()
     with SelfGrader(settings=settings.model_copy(update={"calibration_prior": prior})) as grader:
         first, second, *_ = grader.calibration.state().weights
     names = list(FEATURES)
@@ -105,7 +105,7 @@ def test_words_are_told_together(tmp_path: Path, settings: Settings, write_sessi
 
 @pytest.mark.parametrize(("version", "known"), [("p1", True), ("p0", False), (None, False)])
 def test_a_model_is_found_by_its_version(grader: SelfGrader, version: str | None, known: bool) -> None:
-    Store(grader.settings.db_path).close()
+    SqliteStore(grader.settings.db_path).close()
     assert (grader.calibration.model(version) is not None) == known
 
 

@@ -11,7 +11,8 @@ import pytest
 from grader_daemon import SelfGrader, bootstrap
 from grader_daemon.cli import patterns
 from grader_daemon.domain.analysis import Category, Failure, SessionState, Step
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, new_grade
 
 
@@ -35,8 +36,8 @@ def grader(tmp_path: Path) -> Iterator[SelfGrader]:
             for number in range(3)
         ]
         made.append(grade(session_id="dead", scored=False, tools=(), state=SessionState.INTERRUPTED, **timing))
-        with closing(Store(tmp_path / "grades.db")) as store, store.transaction():
-            store.save_grades([new_grade(one) for one in made])
+        with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
+            save_grades(store, [new_grade(one) for one in made])
         yield opened
 
 
@@ -75,7 +76,7 @@ def test_a_report_of_a_week_that_is_over_needs_no_right_to_write(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "grades.db"
-        Store(path).close()
+        SqliteStore(path).close()
         path.chmod(0o444)
         path.parent.chmod(0o555)
 

@@ -38,7 +38,7 @@ from grader_daemon.api.grading import Grading
 from grader_daemon.api.insight import Insight
 from grader_daemon.api.labels import Labels
 from grader_daemon.api.review import Reviews
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import SessionWriter
 from tests.strategies import grade, json_answer, json_user
 
@@ -164,7 +164,7 @@ def test_a_right_filter_may_find_nothing(grader: SelfGrader, write_session: Sess
 
 
 def test_a_closed_grader_says_so(grader: SelfGrader) -> None:
-    Store(grader.settings.db_path).close()
+    SqliteStore(grader.settings.db_path).close()
     grader.grades.select()
     grader.close()
     grader.close()

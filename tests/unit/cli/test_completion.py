@@ -10,8 +10,9 @@ import pytest
 
 from grader_daemon.cli.completion import answer, completions
 from grader_daemon.cli.words import FILE, written_words
+from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.settings import Settings
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, new_grade
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.test_insight import _alert, _seed
@@ -28,9 +29,9 @@ def known_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     _seed(tmp_path, _alert())
-    store = Store(tmp_path / DATABASE, host="here")
+    store = SqliteStore(tmp_path / DATABASE, host="here")
     made = [grade(session_id=each, session_file=f"/s/{each}.json") for each in (*IDS, HOSTILE)]
-    store.save_grades([new_grade(each) for each in made])
+    save_grades(store, [new_grade(each) for each in made])
     store.close()
     return tmp_path
 
@@ -73,7 +74,7 @@ def test_a_tab_offers_what_may_stand_there(words: tuple[str, ...], offered: list
 def test_issues_and_weeks_come_from_the_database(known_home: Path) -> None:
     (issue,) = after("errors", "show", "")
     assert after("errors", "show", issue[:3]) == [issue]
-    store = Store(known_home / DATABASE, host="here")
+    store = SqliteStore(known_home / DATABASE, host="here")
     store.connection.execute(
         "INSERT INTO weekly_reports (week_start, week_end, generated_at, report_json) VALUES (?, ?, ?, '{}')",
         ("2026-11-16", "2026-11-22", "2026-11-23T00:00:00+00:00"),

@@ -27,7 +27,7 @@ from grader_daemon.integrations.machine import Inotify, Mount, Space
 from grader_daemon.sources.hermes.homes import Survey
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.records import DaemonStatus
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.damage import DAMAGES, leaves_of, make_database, overwrite
 from tests.e2e.session_files import failing, write
 from tests.strategies import SESSION_GRADES, WEEKLY_REPORTS
@@ -241,7 +241,7 @@ def test_a_clock_that_was_never_set_is_a_problem(
 
 
 def test_a_clock_that_was_set_back_is_a_warning(run: Run, home: Path, database: Path) -> None:
-    with closing(Store(database)) as store, store.transaction():
+    with closing(SqliteStore(database)) as store, store.transaction():
         store.save_entries([_entry("/s/later.json", FileState.DEAD)], now=NOW + timedelta(days=7))
 
     assert checks(run, home)["clock"]["state"] == "warning"
@@ -375,7 +375,7 @@ def test_a_grade_that_is_not_whole_is_told_and_graded_again(run: Run, home: Path
 
 
 def test_a_grade_that_is_not_whole_of_a_file_that_is_gone_is_no_problem(run: Run, home: Path, database: Path) -> None:
-    with closing(Store(database)) as store, store.transaction():
+    with closing(SqliteStore(database)) as store, store.transaction():
         store.save_entries([_entry("/s/gone.json", FileState.GRADED)], now=NOW)
 
     made = checks(run, home)["ledger"]
@@ -596,8 +596,8 @@ def _say(
         watching={"/s": watching},
         waiting_since=said_at - waited,
     )
-    with closing(Store(database)) as store, store.transaction():
-        store.save_status(status)
+    with closing(SqliteStore(database)) as store, store.transaction():
+        store.daemon.save(status)
 
 
 @pytest.mark.usefixtures("running")

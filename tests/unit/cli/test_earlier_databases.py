@@ -11,8 +11,9 @@ from pathlib import Path
 import apsw
 import pytest
 
+from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.schema import applied_version, newest_version
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.session_files import turns, write
 from tests.earlier import make_earlier
 from tests.strategies import grade, new_grade
@@ -26,8 +27,8 @@ DATABASE = Path(".timmy/uniwizard/session_grades.db")
 def earlier_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with a database of version 4, which holds a grade, and a session that waits to be graded."""
     folder = tmp_path_factory.mktemp("earlier")
-    with closing(Store(folder / "now.db")) as store, store.transaction():
-        store.save_grades([new_grade(grade(session_id="graded", session_file=str(folder / "gone.json")))])
+    with closing(SqliteStore(folder / "now.db")) as store, store.transaction():
+        save_grades(store, [new_grade(grade(session_id="graded", session_file=str(folder / "gone.json")))])
     home = folder / "home"
     (home / DATABASE).parent.mkdir(parents=True)
     make_earlier(home / DATABASE, VERSION, holding=folder / "now.db")

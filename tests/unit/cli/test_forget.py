@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import document, json_answer, json_user
 from tests.unit.cli.conftest import Run
 
@@ -24,7 +24,7 @@ def write(path: Path, content: bytes) -> Path:
 
 
 def remembered(home: Path) -> list[str]:
-    store = Store(home / DATABASE)
+    store = SqliteStore(home / DATABASE)
     found = [row[0] for row in store.rows("SELECT path FROM session_files ORDER BY path")]
     store.close()
     return found

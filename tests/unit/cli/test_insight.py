@@ -15,7 +15,8 @@ from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step, To
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, new_grade
 from tests.unit.cli.conftest import Ended, Run
 
@@ -65,7 +66,7 @@ def _seed(home: Path, *made: Alert, database: Path = DATABASE, name: str = "term
         signal=f"says {name}",
         example=f"for example {name}",
     )
-    store = Store(home / database)
+    store = SqliteStore(home / database)
     with store.transaction():
         for each in made:
             store.alerts.add(each)
@@ -84,7 +85,7 @@ def _seed(home: Path, *made: Alert, database: Path = DATABASE, name: str = "term
                 failures=(failure,),
                 total_errors=1,
             )
-            store.save_grades([msgspec.structs.replace(new_grade(graded), signs=(sign,))])
+            save_grades(store, [msgspec.structs.replace(new_grade(graded), signs=(sign,))])
     store.close()
     return home
 
@@ -249,7 +250,7 @@ def test_an_alert_is_silenced_for_a_time(home: Path, given: str, run: Run) -> No
     assert ended.stdout.startswith("Alert 1 is silent until ")
     units = {"m": timedelta(minutes=1), "h": HOUR, "d": DAY, "w": 7 * DAY}
     span = int(given[:-1]) * units[given[-1]]
-    store = Store(home / DATABASE)
+    store = SqliteStore(home / DATABASE)
     silences = store.alerts.silenced(before)
     store.close()
     assert set(silences) == {drop.stream for drop in _alert().drops}
@@ -363,12 +364,12 @@ def test_wrong_ids_get_one_line(asked: Path, command: str, issue_id: str | bytes
 
 def test_an_id_that_fits_several_gets_one_line(home: Path, run: Run) -> None:
     _seed(home)
-    store = Store(home / DATABASE)
+    store = SqliteStore(home / DATABASE)
     with store.transaction():
         failure = Failure(2, "x", Category.TIMEOUT, None, "1-ab")
         sign = ErrorSign(fingerprint="1-ab", tool="x", command=None, category=Category.TIMEOUT, signal="s", example="e")
         made = grade(session_id="s", ended_on=now().date().isoformat(), failures=(failure,), total_errors=1)
-        store.save_grades([msgspec.structs.replace(new_grade(made), signs=(sign,))])
+        save_grades(store, [msgspec.structs.replace(new_grade(made), signs=(sign,))])
     store.close()
     assert "several" in _refused(run(home, "errors", "resolve", "a"))
     assert run(home, "errors", "resolve", "ab").returncode == 0
@@ -454,7 +455,7 @@ def test_moments_at_the_edge_of_time_are_shown(
 ) -> None:
     zone, ended_at = edge
     _seed(home, _alert(opened_at=ended_at, began_at=ended_at))
-    store = Store(home / DATABASE)
+    store = SqliteStore(home / DATABASE)
     sign = ErrorSign(fingerprint="1-b", tool="x", command=None, category=Category.TIMEOUT, signal="s", example="e")
     failure = Failure(2, "x", Category.TIMEOUT, None, "1-b")
     made = grade(
@@ -465,7 +466,7 @@ def test_moments_at_the_edge_of_time_are_shown(
         total_errors=1,
     )
     with store.transaction():
-        store.save_grades([msgspec.structs.replace(new_grade(made), signs=(sign,))])
+        save_grades(store, [msgspec.structs.replace(new_grade(made), signs=(sign,))])
     store.close()
     set_zone(zone)
     for options in ([], ["--json"]):

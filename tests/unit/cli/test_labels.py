@@ -18,7 +18,7 @@ from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.feedback import Candidate, Sampling
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.errors import InputError
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.session_files import failing, now, turns, write
 from tests.strategies import json_answer, json_round, json_user
 from tests.unit.cli.conftest import Ended, Run
@@ -27,6 +27,12 @@ DATABASE = Path(".timmy/uniwizard/session_grades.db")
 FINE, FAILED, SECOND = "20261121_100000_aaaaaa", "20261121_100000_bbbbbb", "20261121_100000_cccccc"
 SECRET = "sk-" + "A1b2C3d4" * 6
 HOSTILE = "\x1b[31m\u202e\x9b31m\x07"
+
+
+def database_of(grader: SelfGrader) -> SqliteStore:
+    store = grader.context.writable
+    assert isinstance(store, SqliteStore)
+    return store
 
 
 @pytest.fixture
@@ -53,7 +59,7 @@ def name(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rows(home: Path) -> list[Any]:
-    with closing(Store(home / DATABASE, read_only=True)) as store:
+    with closing(SqliteStore(home / DATABASE, read_only=True)) as store:
         return store.rows("SELECT session_id, completed, quality, source, sampled, withdraws FROM feedback ORDER BY id")
 
 
@@ -65,7 +71,7 @@ def test_a_note_is_kept_as_one_line_without_secrets(home: Path, run: Run) -> Non
     assert run(home, "label", "--csv", "labels.csv").stdout == "0 added, 1 as before, 0 unknown.\n"
     run(home, "label", FAILED, "--completed", "no", "--note", note)
 
-    with closing(Store(home / DATABASE, read_only=True)) as store:
+    with closing(SqliteStore(home / DATABASE, read_only=True)) as store:
         kept = {row[0] for row in store.rows("SELECT note FROM feedback")}
     [said] = kept
     assert said.startswith("it printed [redacted] and then ")
@@ -104,7 +110,7 @@ def test_a_label_is_kept_and_shown_wherever_the_verdict_is(run: Run, home: Path)
 
 
 def test_a_verdict_on_which_no_rule_spoke_is_shown_by_why(run: Run, home: Path, grader: SelfGrader) -> None:
-    store = grader.context.writable
+    store = database_of(grader)
     with store.transaction():
         store.connection.execute("UPDATE session_details SET reasons = '[]'")
     run(home, "label", FINE, "--quality", "1")
@@ -329,7 +335,7 @@ def test_a_session_on_which_a_scorer_disagrees_is_asked_for(grader: SelfGrader) 
         checks = grader.context.writable.quality
         number = checks.begin(SECOND, scorer="severe", digest=stored.digest, ours=4, now=now(), budgeted=False)
         checks.answered(number, 1.0)
-        grader.context.writable.connection.execute("UPDATE session_details SET p_completed = NULL")
+        database_of(grader).connection.execute("UPDATE session_details SET p_completed = NULL")
 
     items = [grader.review.next_item(seed=seed) for seed in range(20)]
 
@@ -419,7 +425,7 @@ def test_what_the_grader_thinks_is_not_shown_before_a_person_has_judged(review: 
 
 def test_claims_and_what_people_said_are_evidence(review: Review, home: Path, grader: SelfGrader) -> None:
     with grader.context.writable.transaction():
-        grader.context.writable.connection.execute(
+        database_of(grader).connection.execute(
             "UPDATE session_details SET claims = ?, people = ? WHERE session_id = ?",
             (
                 _encoded(Claim(ClaimKind.TESTS_PASSED, Support.CONTRADICTED, HOSTILE, 5, (2, 4))),

@@ -17,7 +17,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.grades import grade_table
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.session_files import failing, now, turns, write, write_ended
 from tests.reports_examples import TRUST
 from tests.strategies import grade
@@ -211,7 +211,7 @@ def test_a_list_says_that_there_are_more(home: Path, run: Run, limit: str, more:
 
 
 def test_an_empty_list_says_whether_a_filter_made_it_so(tmp_path: Path, home: Path, run: Run) -> None:
-    Store(tmp_path / DATABASE, host="here").close()
+    SqliteStore(tmp_path / DATABASE, host="here").close()
     assert run(tmp_path, "list").stdout == "No sessions are graded yet.\n"
     assert run(home, "list", "--since", "0m").stdout == "No such sessions.\n"
 

@@ -10,7 +10,8 @@ import pytest
 from grader_daemon import bootstrap
 from grader_daemon.cli import output
 from grader_daemon.cli.times import show_times_in
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, new_grade
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.test_insight import _alert, _seed
@@ -29,10 +30,10 @@ ENDED = {
 def graded(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home with three grades, and a clock that stands still."""
     monkeypatch.setattr(bootstrap, "utc_now", lambda: NOW)
-    store = Store(home / DATABASE, host="here")
+    store = SqliteStore(home / DATABASE, host="here")
     with store.transaction():
         made = [grade(session_id=name, ended_at=at, session_file=f"/s/{name}.json") for name, at in ENDED.items()]
-        store.save_grades([new_grade(each) for each in made])
+        save_grades(store, [new_grade(each) for each in made])
     store.close()
     return home
 

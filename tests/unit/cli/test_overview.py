@@ -10,7 +10,7 @@ import pytest
 
 from grader_daemon import SelfGrader
 from grader_daemon.storage.lock import DaemonLock
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.alert_examples import alert
 from tests.e2e.session_files import failing, now, turns, write, write_ended
 from tests.strategies import json_user
@@ -95,7 +95,7 @@ def test_days_without_sessions_have_no_figures(tmp_path: Path, run: Run) -> None
 
 
 def test_an_alert_that_is_open_comes_first(home: Path, run: Run) -> None:
-    store = Store(home / DATABASE)
+    store = SqliteStore(home / DATABASE)
     with store.transaction():
         for _ in range(5):
             store.alerts.add(alert())

@@ -17,7 +17,7 @@ from grader_daemon.api.doctor.checks import CHECKS
 from grader_daemon.domain.quality import CheckOutcome
 from grader_daemon.errors import InputError
 from grader_daemon.settings import load_settings
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.session_files import now, turns, write_ended
 from tests.unit.cli.conftest import Run
 
@@ -66,7 +66,7 @@ def with_judge(home: Path, *, calls: int = 20) -> None:
 
 def note(home: Path, session_id: str, outcome: CheckOutcome, *, quality: float = 5.0, ours: int = 3) -> None:
     """A call of the scorer that is set, a moment ago."""
-    store = Store(home / DATABASE)
+    store = SqliteStore(home / DATABASE)
     with store.transaction():
         digest = store.rows("SELECT digest FROM session_details WHERE session_id = ?", (session_id,))[0][0]
         number = store.quality.begin(

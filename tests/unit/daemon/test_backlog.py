@@ -9,14 +9,14 @@ import pytest
 from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock
 
 
 class World:
     """A backlog over one folder, and what it told."""
 
-    def __init__(self, store: Store, root: Path, clock: Clock) -> None:
+    def __init__(self, store: SqliteStore, root: Path, clock: Clock) -> None:
         self.root = root
         self.store = store
         self.clock = clock
@@ -53,7 +53,7 @@ class World:
 
 
 @pytest.fixture
-def world(store: Store, tmp_path: Path, clock: Clock) -> World:
+def world(store: SqliteStore, tmp_path: Path, clock: Clock) -> World:
     root = tmp_path / "root"
     root.mkdir()
     return World(store, root, clock)

@@ -10,7 +10,7 @@ from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock, SessionWriter
 from tests.strategies import calibration, json_answer, json_user, model
 
@@ -18,7 +18,7 @@ from tests.strategies import calibration, json_answer, json_user, model
 class World:
     """A watch over one database, and the policy that is in force."""
 
-    def __init__(self, store: Store, ingest: Ingest, clock: Clock, root: Path) -> None:
+    def __init__(self, store: SqliteStore, ingest: Ingest, clock: Clock, root: Path) -> None:
         self.store = store
         self.ingest = ingest
         self.policy = CompletionPolicy()
@@ -46,7 +46,7 @@ class World:
 
 
 @pytest.fixture
-def world(store: Store, ingest: Ingest, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def world(store: SqliteStore, ingest: Ingest, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(model_reload, "_LOOK_SECONDS", 0.0)
     return World(store, ingest, clock, tmp_path)
 

@@ -16,7 +16,7 @@ from grader_daemon.daemon.scheduler import Scheduler
 from grader_daemon.errors import DeliveryError, GraderError, StoreError
 from grader_daemon.storage.records import JobHistory
 from grader_daemon.storage.sqlite.jobs import JobRuns
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock
 from tests.strategies import NOW
 from tests.waiting import PATIENCE_SECONDS, wait_until
@@ -71,7 +71,7 @@ def hire(tmp_path: Path, clock: Clock, logs: Logs) -> Iterator[Hire]:  # noqa: A
     before = set(threading.enumerate())
 
     def make(*jobs: Scripted | Gate, interval_seconds: float = 3600) -> Scheduler:
-        own = Store(tmp_path / "database" / "session_grades.db")
+        own = SqliteStore(tmp_path / "database" / "session_grades.db")
         made.append(
             Scheduler(
                 jobs,
@@ -89,7 +89,7 @@ def hire(tmp_path: Path, clock: Clock, logs: Logs) -> Iterator[Hire]:  # noqa: A
     assert set(threading.enumerate()) <= before
 
 
-def job_rows(store: Store) -> list[Any]:
+def job_rows(store: SqliteStore) -> list[Any]:
     return store.rows("SELECT job, outcome, error FROM job_runs ORDER BY id")
 
 
@@ -100,14 +100,14 @@ def events(logs: Logs, name: str) -> Logs:
 # -- rounds --------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_that_did_something_is_a_row(hire: Hire, store: Store, clock: Clock) -> None:
+def test_a_run_that_did_something_is_a_row(hire: Hire, store: SqliteStore, clock: Clock) -> None:
     hire(Scripted(True)).run_once()
     assert store.rows("SELECT job, started_at, finished_at, outcome, error FROM job_runs") == [
         ("scripted", clock.now.isoformat(), clock.now.isoformat(), "done", None)
     ]
 
 
-def test_a_run_with_nothing_to_do_is_none(hire: Hire, store: Store) -> None:
+def test_a_run_with_nothing_to_do_is_none(hire: Hire, store: SqliteStore) -> None:
     hire(Scripted(False)).run_once()
     assert job_rows(store) == []
 
@@ -136,7 +136,7 @@ def test_every_job_is_asked_in_each_round(hire: Hire) -> None:
     ],
 )
 def test_a_failing_job_is_told_once_and_stops_no_other(
-    hire: Hire, store: Store, logs: Logs, error: Exception, told: tuple[str, str]
+    hire: Hire, store: SqliteStore, logs: Logs, error: Exception, told: tuple[str, str]
 ) -> None:
     other = Scripted(True, name="other")
     hire(Scripted(error), other).run_once()
@@ -155,15 +155,15 @@ def test_only_a_bug_is_told_with_its_traceback(hire: Hire, logs: Logs) -> None:
     ]
 
 
-def test_an_error_text_that_is_no_unicode_can_be_kept(hire: Hire, store: Store) -> None:
+def test_an_error_text_that_is_no_unicode_can_be_kept(hire: Hire, store: SqliteStore) -> None:
     other = Scripted(True, name="other")
     hire(Scripted(GraderError("database /s/\udcff: gone")), other).run_once()
     assert len(other.runs) == 1
     assert [row[:2] for row in job_rows(store)] == [("scripted", "failed"), ("other", "done")]
 
 
-def test_what_a_job_half_wrote_is_taken_back(hire: Hire, tmp_path: Path, store: Store) -> None:
-    own = Store(tmp_path / "database" / "session_grades.db")
+def test_what_a_job_half_wrote_is_taken_back(hire: Hire, tmp_path: Path, store: SqliteStore) -> None:
+    own = SqliteStore(tmp_path / "database" / "session_grades.db")
 
     class Half:
         name = "half"
@@ -199,7 +199,9 @@ def test_a_job_that_waits_stops_no_other(hire: Hire) -> None:
 
 
 @pytest.mark.parametrize("did", [pytest.param(True, id="something-done"), pytest.param(False, id="nothing-to-do")])
-def test_a_good_run_ends_the_row_of_failures(hire: Hire, store: Store, clock: Clock, logs: Logs, did: bool) -> None:
+def test_a_good_run_ends_the_row_of_failures(
+    hire: Hire, store: SqliteStore, clock: Clock, logs: Logs, did: bool
+) -> None:
     job = Scripted(GraderError("1"), GraderError("2"), did, GraderError("3"))
     scheduler = hire(job)
     for _ in range(4):
@@ -222,7 +224,7 @@ def test_a_restart_forgets_no_failure(hire: Hire, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("back", [timedelta(seconds=1), timedelta(days=365)])
-def test_a_clock_that_went_back_stops_no_job(hire: Hire, store: Store, clock: Clock, back: timedelta) -> None:
+def test_a_clock_that_went_back_stops_no_job(hire: Hire, store: SqliteStore, clock: Clock, back: timedelta) -> None:
     job = Scripted(GraderError("1"), GraderError("2"), True)
     scheduler = hire(job)
     scheduler.run_once()
@@ -247,7 +249,7 @@ def test_a_clock_that_jumps_forward_ends_the_pause(hire: Hire, clock: Clock) -> 
 
 
 def test_a_locked_database_stops_nothing_for_good(
-    hire: Hire, store: Store, logs: Logs, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    hire: Hire, store: SqliteStore, logs: Logs, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("grader_daemon.storage.sqlite.database._BUSY_SECONDS", 0.01)
     jobs = Scripted(True, name="one"), Scripted(False, name="two")
@@ -261,7 +263,7 @@ def test_a_locked_database_stops_nothing_for_good(
     assert job_rows(store) == [("one", "done", None)]
 
 
-def test_a_broken_database_is_told_for_each_job(hire: Hire, store: Store, logs: Logs) -> None:
+def test_a_broken_database_is_told_for_each_job(hire: Hire, store: SqliteStore, logs: Logs) -> None:
     store.connection.execute("DROP TABLE job_runs")
     jobs = Scripted(True, name="one"), Scripted(True, name="two")
     hire(*jobs).run_once()
@@ -296,7 +298,7 @@ def test_jobs_run_again_and_again(hire: Hire) -> None:
     assert scheduler.stop(PATIENCE_SECONDS)
 
 
-def test_a_crash_does_not_end_the_thread(hire: Hire, store: Store, clock: Clock) -> None:
+def test_a_crash_does_not_end_the_thread(hire: Hire, store: SqliteStore, clock: Clock) -> None:
     job = Scripted(ZeroDivisionError("bug"), False)
     scheduler = hire(job, interval_seconds=0.01)
     scheduler.start()
@@ -353,7 +355,7 @@ def test_a_stop_closes_the_store_and_may_come_twice(
     logs: Logs,  # noqa: ARG001  captured from the start
     started: bool,
 ) -> None:
-    own = Store(tmp_path / "own.db")
+    own = SqliteStore(tmp_path / "own.db")
     pulse = Pulse("jobs", patience_seconds=1, clock=monotonic)
     scheduler = Scheduler([Scripted(False)], store=own, clock=clock, interval_seconds=3600, pulse=pulse)
     if started:

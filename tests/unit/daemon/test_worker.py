@@ -18,7 +18,7 @@ from grader_daemon.daemon.worker import Worker
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import StoreBusyError
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock, SessionWriter
 from tests.strategies import json_answer, json_user
 from tests.waiting import wait_until
@@ -37,7 +37,7 @@ class BusyOnce(ModelReload):
 class World:
     """A worker of its own over a queue; nothing is found on disk, so only what is queued is graded."""
 
-    def __init__(self, store: Store, ingest: Ingest, clock: Clock, root: Path) -> None:
+    def __init__(self, store: SqliteStore, ingest: Ingest, clock: Clock, root: Path) -> None:
         self.queue = WorkQueue(9)
         backlog = Backlog(
             store=store,
@@ -66,7 +66,7 @@ class World:
 
 @pytest.fixture
 def world(
-    store: Store, ingest: Ingest, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: SqliteStore, ingest: Ingest, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[World]:
     monkeypatch.setattr(worker_module, "_FIRST_PAUSE_SECONDS", 0.01)
     made = World(store, ingest, clock, tmp_path)
@@ -76,7 +76,7 @@ def world(
 
 
 def test_what_was_in_hand_when_the_database_was_busy_is_graded_as_soon_as_it_is_not(
-    world: World, store: Store, write_session: SessionWriter
+    world: World, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     """Without a word to the next scan, which may be an hour away."""
     path = write_session([json_user(), json_answer()])

@@ -10,7 +10,9 @@ from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.jobs.calibration import CalibrationJob, Calibrator
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.pipeline.feedback import add_feedback
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.priors import prior
 from tests.strategies import NOW, calibration, grade, new_grade
 
@@ -22,7 +24,7 @@ STREAMS = {Stream(metric, Dimension.OVERALL, "") for metric in (Metric.COMPLETIO
 class World:
     """A database with sessions, and what learns from it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SqliteStore) -> None:
         self.store = store
         self.settled = True
         self.calibrator = self.under(VerdictSetting.AUTO)
@@ -37,7 +39,8 @@ class World:
     def finish(self, count: int, *, first: int = 0) -> None:
         """Let so many new sessions end, whose only feature tells the truth."""
         with self.store.transaction():
-            self.store.save_grades(
+            save_grades(
+                self.store,
                 [
                     new_grade(
                         grade(
@@ -48,7 +51,7 @@ class World:
                         )
                     )
                     for n in range(first, first + count)
-                ]
+                ],
             )
 
     def label(self, count: int, *, first: int = 0, now: datetime = NOW) -> None:
@@ -56,7 +59,8 @@ class World:
         self.finish(count, first=first)
         numbers = range(first, first + count)
         with self.store.transaction():
-            self.store.add_feedback(
+            add_feedback(
+                self.store,
                 [Said(session_id=str(n), by="me", source=FeedbackSource.CSV, completed=n % 3 == 0) for n in numbers],
                 now=now,
             )
@@ -70,7 +74,7 @@ class World:
 
 
 @pytest.fixture
-def world(store: Store) -> World:
+def world(store: SqliteStore) -> World:
     return World(store)
 
 
@@ -90,14 +94,14 @@ def test_a_try_writes_nothing(world: World) -> None:
 
 def test_two_calibrations_at_the_same_time_adopt_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.label(60)
-    labels, other = world.store.feedback.labels, world.under(VerdictSetting.AUTO)
+    labels, other = world.store.feedback.judged, world.under(VerdictSetting.AUTO)
 
     def meanwhile() -> object:
-        monkeypatch.setattr(world.store.feedback, "labels", labels)
+        monkeypatch.setattr(world.store.feedback, "judged", labels)
         other.calibrate(NOW)
         return labels()
 
-    monkeypatch.setattr(world.store.feedback, "labels", meanwhile)
+    monkeypatch.setattr(world.store.feedback, "judged", meanwhile)
     slower = world.calibrator.calibrate(NOW)
 
     assert (slower.adopted, slower.number) == (False, None)
@@ -139,7 +143,7 @@ def test_the_job_learns_once_a_week_if_there_is_something_new(world: World) -> N
 def test_labels_that_settle_disagreements_with_a_scorer_are_looked_at_on_the_next_day(world: World) -> None:
     world.label(5)
     world.job().run(NOW)
-    digest = world.store.stored(["0"])["0"].digest
+    digest = world.store.grades.stored(["0"])["0"].digest
     with world.store.transaction():
         for n in range(5):
             number = world.store.quality.begin(str(n), scorer="s", digest=digest, ours=2, now=NOW, budgeted=True)

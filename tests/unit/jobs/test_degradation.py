@@ -30,11 +30,13 @@ from grader_daemon.errors import ConfigurationError, GraderError, StoreError
 from grader_daemon.jobs import degradation
 from grader_daemon.jobs.degradation import DegradationWatch
 from grader_daemon.log.events import sentence
+from grader_daemon.pipeline.feedback import add_feedback
+from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.reports.phrasing import alert_cause, alert_title
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.rules import load_rules
 from grader_daemon.storage.records import Position
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.examples import about
 from tests.feedback_examples import said
 from tests.strategies import grade, new_grade
@@ -74,7 +76,7 @@ class World:
 
     def __init__(
         self,
-        store: Store,
+        store: SqliteStore,
         rules: AlertRules = SHIPPED,
         *,
         channels: Sequence[str] = CHANNELS,
@@ -108,7 +110,7 @@ class World:
 
     def save(self, *grades: Grade) -> None:
         with self.store.transaction():
-            self.store.save_grades([new_grade(each) for each in grades])
+            save_grades(self.store, [new_grade(each) for each in grades])
 
     def session(self, ended_at: datetime, *, session_id: str | None = None, **changes: Any) -> Grade:
         """Grade a session that ended then; without other wishes a good one."""
@@ -181,7 +183,7 @@ class World:
 
 
 @contextmanager
-def breaking(store: Store, change: str, *, when: str = "1") -> Iterator[None]:
+def breaking(store: SqliteStore, change: str, *, when: str = "1") -> Iterator[None]:
     """Every change of a table ("INSERT ON …") fails, as on a full disk."""
     store.connection.execute(
         f"CREATE TEMP TRIGGER breaks BEFORE {change} WHEN {when} BEGIN SELECT RAISE(ABORT, 'broken'); END"
@@ -193,7 +195,7 @@ def breaking(store: Store, change: str, *, when: str = "1") -> Iterator[None]:
 
 
 @pytest.fixture
-def world(store: Store) -> World:
+def world(store: SqliteStore) -> World:
     return World(store)
 
 
@@ -288,7 +290,7 @@ def test_the_line_of_an_alert_says_what_fell_since_when_why_and_where_to_read_on
     assert [words for words in told if words.lower() not in said.lower()] == []
 
 
-def test_without_channels_only_the_log_is_told(store: Store, logs: Logs) -> None:
+def test_without_channels_only_the_log_is_told(store: SqliteStore, logs: Logs) -> None:
     world = World(store, channels=())
     world.drop()
     world.run(at(20))
@@ -329,7 +331,7 @@ def test_a_session_is_taken_up_when_it_has_been_quiet_for_long_enough(world: Wor
     assert world.counted() == 1
 
 
-def test_of_a_new_database_the_last_weeks_are_taken_up(store: Store) -> None:
+def test_of_a_new_database_the_last_weeks_are_taken_up(store: SqliteStore) -> None:
     world = World(store, first_start=None)
     world.session(at(0))
     world.session(at(56))
@@ -341,7 +343,7 @@ def test_of_a_new_database_the_last_weeks_are_taken_up(store: Store) -> None:
 
 
 @pytest.fixture
-def new_world(store: Store) -> World:
+def new_world(store: SqliteStore) -> World:
     """A daemon that never started."""
     return World(store, first_start=None)
 
@@ -388,7 +390,7 @@ def test_what_ended_while_the_daemon_was_down_is_no_history(world: World) -> Non
     assert len(world.alerts()) == 1
 
 
-def test_a_first_start_under_a_clock_that_was_ahead_is_forgotten(store: Store) -> None:
+def test_a_first_start_under_a_clock_that_was_ahead_is_forgotten(store: SqliteStore) -> None:
     world = World(store, first_start=at(0) + YEAR)
     world.run(at(0))
     world.drop()
@@ -439,7 +441,7 @@ def _outcome(history: str, cuts: Sequence[int], *, at_once: int = 2000) -> dict[
     """What the watch has found when it ran after so many sessions; whether it told of it depends on the cut."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch, capture_logs() as logs:
         patch.setattr(degradation, "_AT_ONCE", at_once)
-        world = World(Store(Path(folder) / "a.db"))
+        world = World(SqliteStore(Path(folder) / "a.db"))
         made = _mixed(world, HISTORIES[history])
         done = 0
         for cut in sorted({1, *(cut for cut in cuts if cut < len(made)), len(made)}):
@@ -511,7 +513,7 @@ def test_a_watch_that_is_killed_between_batches_goes_on_where_it_was(
     monkeypatch.setattr(degradation, "_AT_ONCE", 100)
     found = []
     for name in ("undisturbed", "killed"):
-        world = World(Store(tmp_path / f"{name}.db"))
+        world = World(SqliteStore(tmp_path / f"{name}.db"))
         world.drop()
         if name == "killed":
             dies = breaking(world.store, "UPDATE ON session_details", when=f"NEW.session_id = 's{number:04}'")
@@ -557,7 +559,7 @@ def test_what_people_say_of_sessions_that_were_seen_is_no_drop(world: World, log
     world.run(at(15))
     before = (world.rows(), world.watched())
     with world.store.transaction():
-        world.store.add_feedback([said(each.session_id) for each in made], now=at(15))
+        add_feedback(world.store, [said(each.session_id) for each in made], now=at(15))
     assert not world.run(at(15) + HOUR)
     assert (world.rows(), world.watched()) == before
     assert logs == []
@@ -567,7 +569,7 @@ def test_what_people_say_of_a_session_before_it_is_seen_counts(world: World) -> 
     world.phase(0, 10, good=10)
     world.session(at(10), session_id="judged")
     with world.store.transaction():
-        world.store.add_feedback([said("judged")], now=at(10))
+        add_feedback(world.store, [said("judged")], now=at(10))
     world.run(at(10) + HOUR)
     seen = world.detector().seen
     assert (seen.sessions, "judged" in world.watched()) == (201, True)
@@ -830,7 +832,7 @@ def _completed(world: World, day: float, *, completed: int, failed: int, **chang
     )
 
 
-def test_a_threshold_opens_once_and_ends_where_it_clears(store: Store, logs: Logs) -> None:
+def test_a_threshold_opens_once_and_ends_where_it_clears(store: SqliteStore, logs: Logs) -> None:
     world = World(store, with_thresholds(HALF_FAILS))
     _completed(world, 0, completed=4, failed=6)
     for minutes in range(3):
@@ -845,7 +847,7 @@ def test_a_threshold_opens_once_and_ends_where_it_clears(store: Store, logs: Log
 
 
 @pytest.mark.parametrize(("failures", "opens"), [pytest.param(4, True, id="above"), pytest.param(0, False, id="fine")])
-def test_a_threshold_looks_at_the_group_that_it_names(store: Store, failures: int, opens: bool) -> None:
+def test_a_threshold_looks_at_the_group_that_it_names(store: SqliteStore, failures: int, opens: bool) -> None:
     shell = ThresholdRule(
         name="shell", metric=Metric.FAILURE_RATE, dimension=Dimension.TOOL, group="terminal", above=0.3, clear=0.2,
         days=3, sessions=10,
@@ -864,14 +866,16 @@ def test_a_threshold_looks_at_the_group_that_it_names(store: Store, failures: in
         pytest.param(at(1.1), False, id="on-a-day-that-was-over"),
     ],
 )
-def test_a_threshold_looks_at_no_day_before_the_first_start(store: Store, first_start: datetime, opens: bool) -> None:
+def test_a_threshold_looks_at_no_day_before_the_first_start(
+    store: SqliteStore, first_start: datetime, opens: bool
+) -> None:
     world = World(store, with_thresholds(HALF_FAILS), first_start=first_start)
     _completed(world, 0, completed=0, failed=10)
     world.run(at(1.2))
     assert len(world.alerts()) == opens
 
 
-def test_only_the_last_days_count(store: Store) -> None:
+def test_only_the_last_days_count(store: SqliteStore) -> None:
     world = World(store, with_thresholds(HALF_FAILS))
     _completed(world, 0, completed=0, failed=10)
     world.run(at(7))
@@ -880,7 +884,7 @@ def test_only_the_last_days_count(store: Store) -> None:
     assert len(world.alerts()) == 1
 
 
-def test_a_threshold_looks_at_every_group(store: Store, logs: Logs) -> None:
+def test_a_threshold_looks_at_every_group(store: SqliteStore, logs: Logs) -> None:
     world = World(store, with_thresholds(EACH_TYPE))
     for task_type, quality, sessions in (("a", 1, 10), ("b", 5, 10), ("c", 1, 9), ("d", 1, 12)):
         made = (world.made(at(0), task_type=task_type, response_quality=quality) for _ in range(sessions))
@@ -896,7 +900,7 @@ def test_a_threshold_looks_at_every_group(store: Store, logs: Logs) -> None:
     assert [event for event, _ in told(logs)] == ["alert.opened", "alert.opened", "alert.resolved"]
 
 
-def test_rules_of_one_name_do_not_open_alert_after_alert(store: Store, tmp_path: Path) -> None:
+def test_rules_of_one_name_do_not_open_alert_after_alert(store: SqliteStore, tmp_path: Path) -> None:
     one = '{ name = "x", metric = "completion_rate", below = 0.5, clear = 0.6, days = 7, sessions = 10 }'
     path = tmp_path / "rules.toml"
     path.write_text(f"[alerts]\nthresholds = [{one}, {one}]\n")
@@ -908,7 +912,7 @@ def test_rules_of_one_name_do_not_open_alert_after_alert(store: Store, tmp_path:
         assert len(world.alerts()) <= 2
 
 
-def test_a_threshold_that_breaks_is_kept_whole_or_not_at_all(store: Store, logs: Logs) -> None:
+def test_a_threshold_that_breaks_is_kept_whole_or_not_at_all(store: SqliteStore, logs: Logs) -> None:
     world = World(store, with_thresholds(HALF_FAILS))
     _completed(world, 0, completed=4, failed=6)
     with breaking(store, "INSERT ON alert_outbox"), pytest.raises(GraderError):
@@ -917,7 +921,7 @@ def test_a_threshold_that_breaks_is_kept_whole_or_not_at_all(store: Store, logs:
     assert logs == []
 
 
-def test_thresholds_that_stand_write_nothing(store: Store, logs: Logs) -> None:
+def test_thresholds_that_stand_write_nothing(store: SqliteStore, logs: Logs) -> None:
     world = World(store, with_thresholds(HALF_FAILS))
     _completed(world, 0, completed=4, failed=6)
     world.run(at(0.5))
@@ -928,7 +932,7 @@ def test_thresholds_that_stand_write_nothing(store: Store, logs: Logs) -> None:
     assert logs == []
 
 
-def test_an_alert_of_a_threshold_is_no_home_for_a_drop(store: Store, logs: Logs) -> None:
+def test_an_alert_of_a_threshold_is_no_home_for_a_drop(store: SqliteStore, logs: Logs) -> None:
     world = World(store, with_thresholds(msgspec.structs.replace(HALF_FAILS, below=0.99, clear=1.0)))
     world.drop()
     world.run_daily(1, 20)
@@ -939,12 +943,12 @@ def test_an_alert_of_a_threshold_is_no_home_for_a_drop(store: Store, logs: Logs)
     assert told(logs) == [("alert.opened", 1), ("alert.opened", 2)]
 
 
-def test_what_a_person_says_meanwhile_is_not_lost(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_person_says_meanwhile_is_not_lost(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(store, with_thresholds(HALF_FAILS))
     _completed(world, 0, completed=4, failed=6)
     world.run(at(0.5))
     _completed(world, 0.6, completed=50, failed=0)
-    person = Store(store.path)
+    person = SqliteStore(store.path)
     person.connection.set_busy_timeout(10)
     group = store.rollups.group
 
@@ -978,7 +982,7 @@ def _hostile(world: World, first: float, last: float, *, good: int) -> None:
 
 
 @pytest.fixture
-def hostile(store: Store) -> World:
+def hostile(store: SqliteStore) -> World:
     """Rules and sessions that bring escapes to where a title and a log line are made."""
     rule = msgspec.structs.replace(HALF_FAILS, name=HOSTILE, dimension=Dimension.TOOL, below=0.95, clear=1.0)
     world = World(store, with_thresholds(rule))

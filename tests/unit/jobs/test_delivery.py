@@ -14,7 +14,7 @@ from grader_daemon.errors import DeliveryError, StoreError
 from grader_daemon.integrations.receivers import Receiver, Webhook
 from grader_daemon.jobs.delivery import Delivery
 from grader_daemon.storage.sqlite.outbox import Outbox
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock
 from tests.strategies import NOW
 
@@ -51,13 +51,13 @@ def logs() -> Iterator[Logs]:
         yield captured
 
 
-def put(store: Store, *channels: str, now: datetime = NOW) -> None:
+def put(store: SqliteStore, *channels: str, now: datetime = NOW) -> None:
     with store.transaction():
         for channel in channels:
             store.outbox.put(alert=1, event="opened", channel=channel, payload=f"to {channel}", now=now)
 
 
-def waiting(store: Store) -> int:
+def waiting(store: SqliteStore) -> int:
     return store.outbox.waiting(["webhook", "command"])
 
 
@@ -73,11 +73,11 @@ def minutes(friend: Friend) -> list[int]:
     return list(dict.fromkeys(int((at - NOW) / MINUTE) for _, at in friend.asked))
 
 
-def test_nothing_due_is_nothing_done(store: Store, clock: Clock) -> None:
+def test_nothing_due_is_nothing_done(store: SqliteStore, clock: Clock) -> None:
     assert not Delivery(store, {"webhook": Friend()}, clock=clock).run(clock.now)
 
 
-def test_what_is_due_goes_out_in_order_to_its_receiver(store: Store, clock: Clock) -> None:
+def test_what_is_due_goes_out_in_order_to_its_receiver(store: SqliteStore, clock: Clock) -> None:
     webhook, command = Friend(), Friend()
     put(store, "webhook", "command", "webhook")
     assert Delivery(store, {"webhook": webhook, "command": command}, clock=clock).run(clock.now)
@@ -87,7 +87,7 @@ def test_what_is_due_goes_out_in_order_to_its_receiver(store: Store, clock: Cloc
     assert waiting(store) == 0
 
 
-def test_what_arrived_is_not_sent_again(store: Store, clock: Clock) -> None:
+def test_what_arrived_is_not_sent_again(store: SqliteStore, clock: Clock) -> None:
     friend = Friend()
     put(store, "webhook")
     delivery = Delivery(store, {"webhook": friend}, clock=clock)
@@ -96,7 +96,7 @@ def test_what_arrived_is_not_sent_again(store: Store, clock: Clock) -> None:
     assert len(friend.got) == 1
 
 
-def test_a_round_takes_a_few_messages_at_a_time(store: Store, clock: Clock) -> None:
+def test_a_round_takes_a_few_messages_at_a_time(store: SqliteStore, clock: Clock) -> None:
     friend = Friend()
     put(store, *["webhook"] * 25)
     delivery = Delivery(store, {"webhook": friend}, clock=clock)
@@ -111,7 +111,7 @@ def test_a_round_takes_a_few_messages_at_a_time(store: Store, clock: Clock) -> N
 
 
 def test_a_hiccup_is_bridged_within_the_round(
-    store: Store, clock: Clock, logs: Logs, naps: list[float], monkeypatch: pytest.MonkeyPatch
+    store: SqliteStore, clock: Clock, logs: Logs, naps: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     friend = Friend()
     trouble = iter([True, True, False])
@@ -128,7 +128,7 @@ def test_a_hiccup_is_bridged_within_the_round(
     assert max(naps) <= 2
 
 
-def test_pauses_between_tries_grow_to_an_hour_and_never_end(store: Store, clock: Clock) -> None:
+def test_pauses_between_tries_grow_to_an_hour_and_never_end(store: SqliteStore, clock: Clock) -> None:
     friend = Friend(at_home=False)
     put(store, "webhook")
     rounds(Delivery(store, {"webhook": friend}, clock=clock), clock, 6 * 60)
@@ -137,7 +137,7 @@ def test_pauses_between_tries_grow_to_an_hour_and_never_end(store: Store, clock:
     assert waiting(store) == 1
 
 
-def test_it_arrives_when_the_receiver_is_back(store: Store, clock: Clock) -> None:
+def test_it_arrives_when_the_receiver_is_back(store: SqliteStore, clock: Clock) -> None:
     friend = Friend(at_home=False)
     put(store, "webhook")
     delivery = Delivery(store, {"webhook": friend}, clock=clock)
@@ -147,7 +147,7 @@ def test_it_arrives_when_the_receiver_is_back(store: Store, clock: Clock) -> Non
     assert friend.got == [(1, "to webhook")]
 
 
-def test_a_failure_is_told_without_the_document(store: Store, clock: Clock, logs: Logs) -> None:
+def test_a_failure_is_told_without_the_document(store: SqliteStore, clock: Clock, logs: Logs) -> None:
     put(store, "webhook")
     delivery = Delivery(store, {"webhook": Friend(at_home=False)}, clock=clock)
     rounds(delivery, clock, 2)
@@ -165,7 +165,7 @@ def test_a_failure_is_told_without_the_document(store: Store, clock: Clock, logs
     ]
 
 
-def test_a_dead_receiver_keeps_no_other_waiting(store: Store, clock: Clock) -> None:
+def test_a_dead_receiver_keeps_no_other_waiting(store: SqliteStore, clock: Clock) -> None:
     dead, alive = Friend(at_home=False), Friend()
     put(store, "webhook", "command", "webhook", "command")
     Delivery(store, {"webhook": dead, "command": alive}, clock=clock).run(clock.now)
@@ -173,7 +173,7 @@ def test_a_dead_receiver_keeps_no_other_waiting(store: Store, clock: Clock) -> N
     assert waiting(store) == 2
 
 
-def test_what_a_dead_receiver_heaps_up_keeps_no_other_waiting(store: Store, clock: Clock) -> None:
+def test_what_a_dead_receiver_heaps_up_keeps_no_other_waiting(store: SqliteStore, clock: Clock) -> None:
     dead, alive = Friend(at_home=False), Friend()
     put(store, *["webhook"] * 100)
     delivery = Delivery(store, {"webhook": dead, "command": alive}, clock=clock)
@@ -183,7 +183,7 @@ def test_what_a_dead_receiver_heaps_up_keeps_no_other_waiting(store: Store, cloc
     assert len(alive.got) == 1
 
 
-def test_nor_does_one_that_takes_its_time_to_be_dead(store: Store, clock: Clock) -> None:
+def test_nor_does_one_that_takes_its_time_to_be_dead(store: SqliteStore, clock: Clock) -> None:
     dead, alive = Friend(at_home=False), Friend()
     ask = dead.send
 
@@ -202,7 +202,7 @@ def test_nor_does_one_that_takes_its_time_to_be_dead(store: Store, clock: Clock)
     assert clock.now - put_at <= 10 * MINUTE
 
 
-def test_a_receiver_that_is_not_set_any_more_is_waited_for(store: Store, clock: Clock, logs: Logs) -> None:
+def test_a_receiver_that_is_not_set_any_more_is_waited_for(store: SqliteStore, clock: Clock, logs: Logs) -> None:
     put(store, "webhook")
     assert not Delivery(store, {}, clock=clock).run(clock.now)
     assert logs == []
@@ -211,7 +211,7 @@ def test_a_receiver_that_is_not_set_any_more_is_waited_for(store: Store, clock: 
     assert len(friend.got) == 1
 
 
-def test_messages_arrive_in_order_though_the_first_fails(store: Store, clock: Clock) -> None:
+def test_messages_arrive_in_order_though_the_first_fails(store: SqliteStore, clock: Clock) -> None:
     friend = Friend(at_home=False)
     put(store, "webhook", "webhook", "webhook")
     delivery = Delivery(store, {"webhook": friend}, clock=clock)
@@ -224,7 +224,9 @@ def test_messages_arrive_in_order_though_the_first_fails(store: Store, clock: Cl
     assert [number for number, _ in friend.got] == [1, 2, 3]
 
 
-def test_a_message_that_is_never_taken_holds_the_others_up_for_some_hours_only(store: Store, clock: Clock) -> None:
+def test_a_message_that_is_never_taken_holds_the_others_up_for_some_hours_only(
+    store: SqliteStore, clock: Clock
+) -> None:
     class Fastidious(Friend):
         def send(self, payload: str, *, delivery: int, now: datetime) -> None:
             self.at_home = delivery != 1
@@ -242,7 +244,7 @@ def test_a_message_that_is_never_taken_holds_the_others_up_for_some_hours_only(s
     assert waiting(store) == 1
 
 
-def test_a_bug_of_one_receiver_is_told_and_keeps_no_other_waiting(store: Store, clock: Clock, logs: Logs) -> None:
+def test_a_bug_of_one_receiver_is_told_and_keeps_no_other_waiting(store: SqliteStore, clock: Clock, logs: Logs) -> None:
     class Buggy:
         def send(self, payload: str, *, delivery: int, now: datetime) -> None:  # noqa: ARG002
             raise ZeroDivisionError("bug")
@@ -266,7 +268,7 @@ def test_a_bug_of_one_receiver_is_told_and_keeps_no_other_waiting(store: Store, 
 
 
 @pytest.mark.parametrize("back", [timedelta(hours=2), timedelta(days=365)])
-def test_a_clock_that_went_back_holds_nothing_up(store: Store, clock: Clock, back: timedelta) -> None:
+def test_a_clock_that_went_back_holds_nothing_up(store: SqliteStore, clock: Clock, back: timedelta) -> None:
     friend = Friend(at_home=False)
     put(store, "webhook")
     delivery = Delivery(store, {"webhook": friend}, clock=clock)
@@ -278,7 +280,7 @@ def test_a_clock_that_went_back_holds_nothing_up(store: Store, clock: Clock, bac
     assert [number for number, _ in friend.got] == [1, 2]
 
 
-def test_the_time_of_a_try_is_its_own(store: Store, clock: Clock) -> None:
+def test_the_time_of_a_try_is_its_own(store: SqliteStore, clock: Clock) -> None:
     friend = Friend()
     put(store, "webhook")
     clock.now += MINUTE
@@ -291,7 +293,7 @@ def test_the_time_of_a_try_is_its_own(store: Store, clock: Clock) -> None:
 
 
 def test_what_was_sent_and_not_noted_is_sent_again_with_its_number(
-    store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    store: SqliteStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     friend = Friend()
     put(store, "webhook")
@@ -310,7 +312,7 @@ def test_what_was_sent_and_not_noted_is_sent_again_with_its_number(
     assert waiting(store) == 0
 
 
-def test_what_arrived_is_forgotten_after_a_month(store: Store, clock: Clock) -> None:
+def test_what_arrived_is_forgotten_after_a_month(store: SqliteStore, clock: Clock) -> None:
     put(store, "webhook", "elsewhere")
     delivery = Delivery(store, {"webhook": Friend()}, clock=clock)
     delivery.run(clock.now)
@@ -347,7 +349,7 @@ def server() -> Iterator[tuple[HTTPServer, list[str]]]:
 
 
 def test_over_the_wire_a_delivery_keeps_its_number_until_it_is_taken(
-    store: Store, clock: Clock, server: tuple[HTTPServer, list[str]]
+    store: SqliteStore, clock: Clock, server: tuple[HTTPServer, list[str]]
 ) -> None:
     listening, numbers = server
     webhook = Webhook(f"http://127.0.0.1:{listening.server_port}/", secret=None, timeout_seconds=60)

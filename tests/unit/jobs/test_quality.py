@@ -20,7 +20,7 @@ from grader_daemon.integrations.scorers.judge import JudgeScorer
 from grader_daemon.jobs.quality import Checker, QualityJob
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.storage.sqlite.quality import QualityChecks
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock, SessionWriter
 from tests.e2e.session_files import turns
 from tests.scripted_model import quality, scripted, status
@@ -86,7 +86,7 @@ def finish(write_session: SessionWriter, ingest: Ingest, clock: Clock) -> Finish
     return finished
 
 
-def checker(store: Store, scorer: Scorer | JudgeScorer, clock: Clock, **limits: int) -> Checker:
+def checker(store: SqliteStore, scorer: Scorer | JudgeScorer, clock: Clock, **limits: int) -> Checker:
     return Checker(
         store,
         scorer,
@@ -99,7 +99,9 @@ def checker(store: Store, scorer: Scorer | JudgeScorer, clock: Clock, **limits: 
     )
 
 
-def job(store: Store, scorer: Scorer | JudgeScorer, clock: Clock, *, calls: int = 10, zone: str = "UTC") -> QualityJob:
+def job(
+    store: SqliteStore, scorer: Scorer | JudgeScorer, clock: Clock, *, calls: int = 10, zone: str = "UTC"
+) -> QualityJob:
     return QualityJob(store, checker(store, scorer, clock), calls_per_day=calls, zone=ZoneInfo(zone))
 
 
@@ -115,14 +117,16 @@ def rounds(of: QualityJob, clock: Clock, count: int, *, every: timedelta = timed
     return done
 
 
-def outcomes(store: Store) -> list[str]:
+def outcomes(store: SqliteStore) -> list[str]:
     return [row[0] for row in store.rows("SELECT outcome FROM quality_checks ORDER BY id")]
 
 
 # -- what it asks --------------------------------------------------------------------------------------------------
 
 
-def test_each_round_checks_one_session_until_all_are(store: Store, clock: Clock, finish: Finish, logs: Logs) -> None:
+def test_each_round_checks_one_session_until_all_are(
+    store: SqliteStore, clock: Clock, finish: Finish, logs: Logs
+) -> None:
     finish(3)
     scorer = Scorer(3.5)
 
@@ -135,14 +139,14 @@ def test_each_round_checks_one_session_until_all_are(store: Store, clock: Clock,
 
 
 def test_the_answer_is_kept_beside_the_grade_and_changes_nothing_of_it(
-    store: Store, clock: Clock, finish: Finish
+    store: SqliteStore, clock: Clock, finish: Finish
 ) -> None:
     finish()
-    before = store.stored(["s0"])
+    before = store.grades.stored(["s0"])
 
     job(store, Scorer(1.0), clock).run(clock.now)
 
-    assert store.stored(["s0"]) == before
+    assert store.grades.stored(["s0"]) == before
     check = store.quality.of_session("s0")
     assert check is not None
     assert (check.quality, check.ours, check.checked_at) == (1.0, before["s0"].grade.response_quality, clock.now)
@@ -150,9 +154,11 @@ def test_the_answer_is_kept_beside_the_grade_and_changes_nothing_of_it(
     assert check.digest == store.rows("SELECT digest FROM session_details")[0][0]
 
 
-def test_a_disagreement_is_told_and_marks_the_session(store: Store, clock: Clock, finish: Finish, logs: Logs) -> None:
+def test_a_disagreement_is_told_and_marks_the_session(
+    store: SqliteStore, clock: Clock, finish: Finish, logs: Logs
+) -> None:
     finish()
-    ours = store.stored(["s0"])["s0"].grade.response_quality
+    ours = store.grades.stored(["s0"])["s0"].grade.response_quality
 
     job(store, Scorer(5.0 if ours < 4 else 1.0), clock).run(clock.now)
 
@@ -162,7 +168,7 @@ def test_a_disagreement_is_told_and_marks_the_session(store: Store, clock: Clock
     assert store.quality.disagreeing() == ["s0"]
 
 
-def test_what_is_judged_is_what_was_graded_automatically(store: Store, clock: Clock, finish: Finish) -> None:
+def test_what_is_judged_is_what_was_graded_automatically(store: SqliteStore, clock: Clock, finish: Finish) -> None:
     finish()
     with store.transaction():
         store.connection.execute("UPDATE session_details SET automatic_quality = 2")
@@ -172,7 +178,7 @@ def test_what_is_judged_is_what_was_graded_automatically(store: Store, clock: Cl
     assert store.rows("SELECT ours, discrepancy FROM quality_checks") == [(2, 2.0)]
 
 
-def test_sessions_that_may_go_on_are_left_alone(store: Store, clock: Clock, finish: Finish) -> None:
+def test_sessions_that_may_go_on_are_left_alone(store: SqliteStore, clock: Clock, finish: Finish) -> None:
     finish()
     scorer = Scorer()
 
@@ -181,7 +187,7 @@ def test_sessions_that_may_go_on_are_left_alone(store: Store, clock: Clock, fini
     assert job(store, scorer, clock).run(NOW + SETTLED + timedelta(microseconds=1))
 
 
-def test_files_that_are_gone_or_went_on_are_passed_over(store: Store, clock: Clock, finish: Finish) -> None:
+def test_files_that_are_gone_or_went_on_are_passed_over(store: SqliteStore, clock: Clock, finish: Finish) -> None:
     paths = finish(4)
     Path(paths[0]).unlink()
     Path(paths[1]).write_bytes(Path(paths[1]).read_bytes() + b"\n")
@@ -193,14 +199,14 @@ def test_files_that_are_gone_or_went_on_are_passed_over(store: Store, clock: Clo
     assert [session.session_id for session, _ in scorer.asked] == ["s3"]
 
 
-def test_sessions_that_are_too_large_are_passed_over(store: Store, clock: Clock, finish: Finish) -> None:
+def test_sessions_that_are_too_large_are_passed_over(store: SqliteStore, clock: Clock, finish: Finish) -> None:
     finish()
 
     assert checker(store, Scorer(), clock, bytes=1024 * 1024).draw(clock.now, count=1) != []
     assert checker(store, Scorer(), clock, bytes=100).draw(clock.now, count=1) == []
 
 
-def test_as_many_are_drawn_as_are_asked_for(store: Store, clock: Clock, finish: Finish) -> None:
+def test_as_many_are_drawn_as_are_asked_for(store: SqliteStore, clock: Clock, finish: Finish) -> None:
     finish(5)
 
     assert [len(checker(store, Scorer(), clock).draw(clock.now, count=count)) for count in (0, 2, 9)] == [0, 2, 5]
@@ -209,7 +215,9 @@ def test_as_many_are_drawn_as_are_asked_for(store: Store, clock: Clock, finish: 
 # -- what goes wrong -----------------------------------------------------------------------------------------------
 
 
-def test_no_answer_is_told_and_not_asked_for_again(store: Store, clock: Clock, finish: Finish, logs: Logs) -> None:
+def test_no_answer_is_told_and_not_asked_for_again(
+    store: SqliteStore, clock: Clock, finish: Finish, logs: Logs
+) -> None:
     finish()
     scorer = Scorer(MUTE)
 
@@ -222,7 +230,9 @@ def test_no_answer_is_told_and_not_asked_for_again(store: Store, clock: Clock, f
 
 
 @pytest.mark.parametrize("nonsense", [0.99, 5.01, float("nan"), float("inf"), "4", None, True])
-def test_an_answer_of_a_scorer_must_make_sense(store: Store, clock: Clock, finish: Finish, nonsense: object) -> None:
+def test_an_answer_of_a_scorer_must_make_sense(
+    store: SqliteStore, clock: Clock, finish: Finish, nonsense: object
+) -> None:
     finish()
 
     job(store, Scorer(nonsense), clock).run(clock.now)
@@ -232,7 +242,9 @@ def test_an_answer_of_a_scorer_must_make_sense(store: Store, clock: Clock, finis
     assert (check.outcome, check.quality) == (CheckOutcome.NO_ANSWER, None)
 
 
-def test_a_hiccup_is_bridged_within_the_round(store: Store, clock: Clock, finish: Finish, naps: list[float]) -> None:
+def test_a_hiccup_is_bridged_within_the_round(
+    store: SqliteStore, clock: Clock, finish: Finish, naps: list[float]
+) -> None:
     finish()
 
     assert job(store, Scorer(BUSY, BUSY, 3.0), clock).run(clock.now)
@@ -247,7 +259,7 @@ def test_a_hiccup_is_bridged_within_the_round(store: Store, clock: Clock, finish
     [pytest.param(BUSY, 3, id="busy"), pytest.param(DOWN, 1, id="not-to-be-used-at-all")],
 )
 def test_a_scorer_that_is_down_fails_the_job(
-    store: Store, clock: Clock, finish: Finish, trouble: ScorerError, calls: int
+    store: SqliteStore, clock: Clock, finish: Finish, trouble: ScorerError, calls: int
 ) -> None:
     finish()
 
@@ -257,7 +269,7 @@ def test_a_scorer_that_is_down_fails_the_job(
     assert outcomes(store) == [CheckOutcome.UNAVAILABLE] * calls
 
 
-def test_when_it_is_back_the_session_is_asked_about_after_all(store: Store, clock: Clock, finish: Finish) -> None:
+def test_when_it_is_back_the_session_is_asked_about_after_all(store: SqliteStore, clock: Clock, finish: Finish) -> None:
     finish()
 
     rounds(job(store, Scorer(DOWN, DOWN, 4.0), clock), clock, 4)
@@ -265,13 +277,13 @@ def test_when_it_is_back_the_session_is_asked_about_after_all(store: Store, cloc
     assert outcomes(store) == [CheckOutcome.UNAVAILABLE] * 2 + [CheckOutcome.ANSWERED]
 
 
-def test_no_transaction_is_open_during_a_call(store: Store, clock: Clock, finish: Finish) -> None:
+def test_no_transaction_is_open_during_a_call(store: SqliteStore, clock: Clock, finish: Finish) -> None:
     finish()
 
     class Looking(Scorer):
         def validate(self, session: Session, grade: Grade) -> float:
             assert not store.connection.in_transaction
-            other = Store(store.path)
+            other = SqliteStore(store.path)
             with other.transaction():
                 other.connection.execute("DELETE FROM job_runs")
             other.close()
@@ -284,14 +296,14 @@ def test_no_transaction_is_open_during_a_call(store: Store, clock: Clock, finish
 # -- the budget ----------------------------------------------------------------------------------------------------
 
 
-def test_no_day_has_more_calls_than_are_allowed(store: Store, clock: Clock, finish: Finish) -> None:
+def test_no_day_has_more_calls_than_are_allowed(store: SqliteStore, clock: Clock, finish: Finish) -> None:
     finish(9)
     scorer = Scorer()
 
     assert rounds(job(store, scorer, clock, calls=4), clock, 8).count(True) == 4
 
 
-def test_tries_count(store: Store, clock: Clock, finish: Finish) -> None:
+def test_tries_count(store: SqliteStore, clock: Clock, finish: Finish) -> None:
     finish(9)
     scorer = Scorer(BUSY)
 
@@ -300,12 +312,12 @@ def test_tries_count(store: Store, clock: Clock, finish: Finish) -> None:
     assert len(scorer.asked) == 5
 
 
-def test_a_restart_begins_no_new_budget(store: Store, clock: Clock, finish: Finish) -> None:
+def test_a_restart_begins_no_new_budget(store: SqliteStore, clock: Clock, finish: Finish) -> None:
     finish(9)
     scorer = Scorer()
 
     for _ in range(8):
-        again = Store(store.path)
+        again = SqliteStore(store.path)
         job(again, scorer, clock, calls=3).run(clock.now)
         again.close()
 
@@ -314,7 +326,7 @@ def test_a_restart_begins_no_new_budget(store: Store, clock: Clock, finish: Fini
 
 @pytest.mark.parametrize("crash", [KeyboardInterrupt, StoreError])
 def test_a_call_counts_though_nobody_saw_its_end(
-    store: Store, clock: Clock, finish: Finish, monkeypatch: pytest.MonkeyPatch, crash: type[BaseException]
+    store: SqliteStore, clock: Clock, finish: Finish, monkeypatch: pytest.MonkeyPatch, crash: type[BaseException]
 ) -> None:
     finish(9)
     scorer = Scorer()
@@ -341,7 +353,7 @@ def test_a_call_counts_though_nobody_saw_its_end(
     ],
 )
 def test_the_day_is_that_of_the_person(
-    store: Store, clock: Clock, finish: Finish, zone: str, midnight: datetime
+    store: SqliteStore, clock: Clock, finish: Finish, zone: str, midnight: datetime
 ) -> None:
     finish(9)
     scorer = Scorer()
@@ -353,7 +365,7 @@ def test_the_day_is_that_of_the_person(
     assert done == [True, True, False, False, True, True, False, False]
 
 
-def test_a_clock_that_was_ahead_holds_nothing_up(store: Store, clock: Clock, finish: Finish) -> None:
+def test_a_clock_that_was_ahead_holds_nothing_up(store: SqliteStore, clock: Clock, finish: Finish) -> None:
     finish(9)
     scorer = Scorer()
     daily = job(store, scorer, clock, calls=2)
@@ -365,7 +377,7 @@ def test_a_clock_that_was_ahead_holds_nothing_up(store: Store, clock: Clock, fin
     assert rounds(daily, clock, 4) == [True, True, False, False]
 
 
-def test_what_a_program_asks_for_itself_is_not_of_the_budget(store: Store, clock: Clock, finish: Finish) -> None:
+def test_what_a_program_asks_for_itself_is_not_of_the_budget(store: SqliteStore, clock: Clock, finish: Finish) -> None:
     finish(9)
     own = checker(store, Scorer(), clock)
     for drawn in own.draw(clock.now, count=3):
@@ -377,7 +389,7 @@ def test_what_a_program_asks_for_itself_is_not_of_the_budget(store: Store, clock
 # -- over the wire -------------------------------------------------------------------------------------------------
 
 
-def test_a_server_that_is_busy_for_a_moment_is_asked_again(store: Store, clock: Clock, finish: Finish) -> None:
+def test_a_server_that_is_busy_for_a_moment_is_asked_again(store: SqliteStore, clock: Clock, finish: Finish) -> None:
     finish()
     with scripted(status(429), status(500), quality(2.0)) as model:
         scorer = JudgeScorer(model.url, model="m", key=None, timeout_seconds=60, most_characters=10_000)
@@ -390,7 +402,7 @@ def test_a_server_that_is_busy_for_a_moment_is_asked_again(store: Store, clock: 
 
 
 def test_a_server_that_is_broken_for_ever_costs_no_more_than_the_budget(
-    store: Store, clock: Clock, finish: Finish
+    store: SqliteStore, clock: Clock, finish: Finish
 ) -> None:
     finish(3)
     with scripted(status(500)) as model:
@@ -401,7 +413,7 @@ def test_a_server_that_is_broken_for_ever_costs_no_more_than_the_budget(
     assert set(outcomes(store)) == {CheckOutcome.UNAVAILABLE}
 
 
-def test_a_scorer_without_a_name_is_known_by_its_kind(store: Store, clock: Clock, finish: Finish) -> None:
+def test_a_scorer_without_a_name_is_known_by_its_kind(store: SqliteStore, clock: Clock, finish: Finish) -> None:
     class Half:
         def validate(self, session: Session, grade: Grade) -> float:  # noqa: ARG002
             return max(1.0, grade.response_quality / 2)

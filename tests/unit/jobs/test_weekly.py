@@ -29,8 +29,10 @@ from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.jobs.weekly import ReportJob, WeeklyReports
+from grader_daemon.pipeline.feedback import add_feedback
+from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.reports.document import read_report
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.examples import about, steps
 from tests.feedback_examples import said
 from tests.strategies import grade, new_grade
@@ -74,7 +76,7 @@ TRUST = Trust(version="m1.model", by=VerdictBy.MODEL)
 class World:
     """A database in a place, and the job that writes its reports."""
 
-    def __init__(self, store: Store, zone: tzinfo | None = BERLIN, *, installed: date = W47) -> None:
+    def __init__(self, store: SqliteStore, zone: tzinfo | None = BERLIN, *, installed: date = W47) -> None:
         self.store = store
         self.settled = True
         self._numbers = itertools.count()
@@ -103,7 +105,7 @@ class World:
             **changes,
         )
         with self.store.transaction():
-            self.store.save_grades([msgspec.structs.replace(new_grade(made), signs=signs)])
+            save_grades(self.store, [msgspec.structs.replace(new_grade(made), signs=signs)])
         return made
 
     def run(self, now: datetime) -> bool:
@@ -126,7 +128,7 @@ class World:
 
 
 @pytest.fixture
-def world(store: Store) -> World:
+def world(store: SqliteStore) -> World:
     """In Berlin, installed on Monday of week 47."""
     return World(store)
 
@@ -209,7 +211,7 @@ def test_a_second_run_has_nothing_to_do(world: World, logs: Logs) -> None:
     ],
 )
 def test_the_week_of_the_installation_is_that_of_the_zone(
-    store: Store, zone: tzinfo, installed_at: str, first: str
+    store: SqliteStore, zone: tzinfo, installed_at: str, first: str
 ) -> None:
     world = World(store, zone)
     store.connection.execute("UPDATE schema_migrations SET applied_at = ?", (installed_at,))
@@ -238,7 +240,7 @@ MONDAYS = [
 
 
 @pytest.mark.parametrize(("zone", "monday"), MONDAYS)
-def test_midnight_of_monday_divides_the_weeks(store: Store, zone: tzinfo, monday: date) -> None:
+def test_midnight_of_monday_divides_the_weeks(store: SqliteStore, zone: tzinfo, monday: date) -> None:
     world = World(store, zone, installed=monday - WEEK)
     midnight = at(monday, zone=zone)
     last = [world.session(midnight - number * SECOND, **bad()).session_id for number in (1, 2, 3)]
@@ -252,7 +254,7 @@ def test_midnight_of_monday_divides_the_weeks(store: Store, zone: tzinfo, monday
 
 
 @pytest.mark.parametrize(("zone", "monday"), MONDAYS)
-def test_a_week_has_one_report_and_no_other_week_is_touched(store: Store, zone: tzinfo, monday: date) -> None:
+def test_a_week_has_one_report_and_no_other_week_is_touched(store: SqliteStore, zone: tzinfo, monday: date) -> None:
     world = World(store, zone, installed=monday - 2 * WEEK)
     now = at(monday - 2 * WEEK, zone=zone)
     runs = 0
@@ -272,7 +274,7 @@ def test_a_week_has_one_report_and_no_other_week_is_touched(store: Store, zone: 
         pytest.param(date(2025, 12, 22), ["2025-W52", "2026-W01", "2026-W02"], id="a-year-of-52-weeks"),
     ],
 )
-def test_the_end_of_the_year_is_a_week_like_any_other(store: Store, monday: date, names: list[str]) -> None:
+def test_the_end_of_the_year_is_a_week_like_any_other(store: SqliteStore, monday: date, names: list[str]) -> None:
     world = World(store, installed=monday)
     for number in range(3):
         world.session(at(monday + number * WEEK, 12))
@@ -285,7 +287,7 @@ def test_the_end_of_the_year_is_a_week_like_any_other(store: Store, monday: date
     ]
 
 
-def test_without_a_zone_the_machine_s_counts(store: Store) -> None:
+def test_without_a_zone_the_machine_s_counts(store: SqliteStore) -> None:
     world = World(store, None)
     world.session(datetime(2026, 11, 20, 12, tzinfo=UTC))
     world.run(datetime(2026, 11, 24, 12, tzinfo=UTC))
@@ -334,7 +336,7 @@ def test_a_suspend_over_many_weeks_is_made_up_for(world: World) -> None:
         pytest.param(ZoneInfo("Pacific/Kiritimati"), ZoneInfo("Etc/GMT+12"), id="across-the-world"),
     ],
 )
-def test_a_change_of_zone_doubles_and_loses_nothing(store: Store, first: tzinfo, second: tzinfo) -> None:
+def test_a_change_of_zone_doubles_and_loses_nothing(store: SqliteStore, first: tzinfo, second: tzinfo) -> None:
     world = World(store, first)
     now, end = at(W47, zone=first), at(date(2026, 12, 7), zone=UTC)
     moved_at = at(date(2026, 11, 23), zone=UTC)
@@ -355,7 +357,7 @@ def test_a_change_of_zone_doubles_and_loses_nothing(store: Store, first: tzinfo,
     assert sum(world.totals().values()) >= sessions - 10
 
 
-def test_after_a_change_of_zone_a_report_still_shows_sessions_of_its_own(store: Store) -> None:
+def test_after_a_change_of_zone_a_report_still_shows_sessions_of_its_own(store: SqliteStore) -> None:
     world = World(store, NEW_YORK)
     sunday = [world.session(at(date(2026, 11, 22), 23, NEW_YORK), **bad()).session_id for _ in range(3)]
     monday = [world.session(at(date(2026, 11, 23), 0, NEW_YORK), **bad()).session_id for _ in range(3)]
@@ -376,7 +378,9 @@ def test_after_a_change_of_zone_a_report_still_shows_sessions_of_its_own(store: 
         pytest.param(ZoneInfo("Pacific/Kiritimati"), ZoneInfo("Etc/GMT+12"), id="from-the-first-to-the-last"),
     ],
 )
-def test_after_a_change_of_zone_an_issue_of_the_week_is_still_told(store: Store, first: tzinfo, second: tzinfo) -> None:
+def test_after_a_change_of_zone_an_issue_of_the_week_is_still_told(
+    store: SqliteStore, first: tzinfo, second: tzinfo
+) -> None:
     world = World(store, first)
     failed = (Failure(2, "terminal", Category.TIMEOUT, "curl", "1-aaa"),)
     world.session(at(date(2026, 11, 22), 23, first), failures=failed, total_errors=1)
@@ -404,7 +408,7 @@ def test_after_a_change_of_zone_an_issue_of_the_week_is_still_told(store: Store,
     ],
 )
 @pytest.mark.parametrize("zone", [pytest.param(BERLIN, id="east"), pytest.param(NEW_YORK, id="west")])
-def test_absurd_times_break_nothing(store: Store, zone: tzinfo, absurd: datetime) -> None:
+def test_absurd_times_break_nothing(store: SqliteStore, zone: tzinfo, absurd: datetime) -> None:
     world = World(store, zone)
     world.session(absurd, **bad())
     world.session(at(date(2026, 11, 20), 12, zone))
@@ -425,7 +429,7 @@ def test_the_first_week_of_sensible_times_is_reported(world: World) -> None:
 def test_the_same_sessions_give_the_same_bytes(tmp_path: Path) -> None:
     contents = []
     for number, order in enumerate((range(8), reversed(range(8)))):
-        world = World(Store(tmp_path / str(number) / "a.db"))
+        world = World(SqliteStore(tmp_path / str(number) / "a.db"))
         for each in order:
             world.session(at(date(2026, 11, 16 + each % 7), 12, minute=each), session_id=f"s{each}", **bad(each))
         world.run(at(date(2026, 11, 23 + number), 5))
@@ -596,7 +600,7 @@ def judge(world: World, *grades: Grade, completed: bool) -> None:
     """A person judges sessions that a review drew at random."""
     with world.store.transaction():
         words = [said(each.session_id, completed=completed, sampled=Sampling.RANDOM) for each in grades]
-        world.store.add_feedback(words, now=at(W47, 20))
+        add_feedback(world.store, words, now=at(W47, 20))
 
 
 def test_random_reviews_of_eight_weeks_check_the_completion_rate(world: World) -> None:
@@ -790,7 +794,7 @@ class ReportsThroughTime(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.store = Store(Path(self.folder.name) / "a.db")
+        self.store = SqliteStore(Path(self.folder.name) / "a.db")
         self.sessions: dict[str, date] = {}
         self.up_to_date = False
 
@@ -815,7 +819,7 @@ class ReportsThroughTime(RuleBasedStateMachine):
     @rule(session_id=st.sampled_from(["s00", "s11", "s22"]))
     def take_back(self, session_id: str) -> None:
         with self.store.transaction():
-            self.store.retract(session_id, SkipReason.COPY)
+            retract(self.store, session_id, SkipReason.COPY)
         self.sessions.pop(session_id, None)
         self.up_to_date = False
 
@@ -917,7 +921,7 @@ def test_a_person_says_of_an_outage_that_nothing_was_completed(world: World) -> 
     dead = [world.session(at(W47, 20), scored=False, tools=(), tool_calls=0) for _ in range(3)]
     with world.store.transaction():
         said = [Said(session_id=one.session_id, completed=False, by="me", source=FeedbackSource.LABEL) for one in dead]
-        world.store.add_feedback(said, now=at(W47, 21))
+        add_feedback(world.store, said, now=at(W47, 21))
     report = world.reports.report(week_of(W47), at(W47, 23))
 
     assert (report.completion_rate.now.value, report.completion_rate.now.sample) == (0.25, 4)

@@ -9,7 +9,7 @@ from grader_daemon.pipeline.absence import absences, compare, is_gone
 from grader_daemon.pipeline.commit import IngestOutcome
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.storage.records import GradeFilter, UngradedFile
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import SessionWriter
 from tests.strategies import document, json_answer, json_round, json_user
 
@@ -41,7 +41,7 @@ def test_what_follows_for_the_file_a(there: str, file: UngradedFile, expected: t
 
 
 def test_a_file_moved_there_and_back_is_read_again_though_it_is_as_it_was(
-    ingest: Ingest, store: Store, write_session: SessionWriter
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     path = Path(write_session(TURN, folder="sessions"))
     moved = path.parent.with_name("moved") / path.name
@@ -54,10 +54,10 @@ def test_a_file_moved_there_and_back_is_read_again_though_it_is_as_it_was(
     (recorded,), _ = ingest.ingest(again, within_seconds=60)
 
     assert recorded.outcome is IngestOutcome.GRADED
-    assert [stored.grade.session_file for stored in store.grades(GradeFilter())] == [str(path)]
+    assert [stored.grade.session_file for stored in store.grades.page(GradeFilter()).grades] == [str(path)]
 
 
-def test_all_pages_are_looked_at(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+def test_all_pages_are_looked_at(ingest: Ingest, store: SqliteStore, write_session: SessionWriter) -> None:
     broken = [write_session(document(TURN)[:200], session_id=f"s{number}") for number in range(450)]
     ingest.ingest(broken, within_seconds=60)
     for path in broken:
@@ -69,7 +69,7 @@ def test_all_pages_are_looked_at(ingest: Ingest, store: Store, write_session: Se
 
 
 def test_below_a_missing_root_nothing_counts_as_gone(
-    ingest: Ingest, store: Store, write_session: SessionWriter
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     path = Path(write_session(document(TURN)[:200], folder="root"))
     ingest.ingest([str(path)], within_seconds=60)

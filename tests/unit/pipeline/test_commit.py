@@ -15,7 +15,7 @@ from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.storage.records import GradeFilter
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import PAUSES, Clock, SessionWriter
 from tests.priors import any_model
 from tests.strategies import NOW, SESSION_ID, document, json_answer, json_round, json_user
@@ -34,15 +34,15 @@ def take(ingest: Ingest, path: str) -> IngestResult:
     return recorded
 
 
-def graded_files(store: Store) -> dict[str, str]:
+def graded_files(store: SqliteStore) -> dict[str, str]:
     """Session ids, and the names of the files that their grades come from."""
     return {
         stored.grade.session_id: os.path.relpath(stored.grade.session_file, store.path.parent.parent)
-        for stored in store.grades(GradeFilter())
+        for stored in store.grades.page(GradeFilter()).grades
     }
 
 
-def state_of(store: Store, path: str) -> tuple[str, str | None]:
+def state_of(store: SqliteStore, path: str) -> tuple[str, str | None]:
     entry = store.ledger_entry(path)
     assert entry is not None
     return entry.state, entry.reason
@@ -52,7 +52,7 @@ def state_of(store: Store, path: str) -> tuple[str, str | None]:
 
 
 def test_pauses_grow_and_then_the_file_is_given_up(
-    ingest: Ingest, store: Store, clock: Clock, write_session: SessionWriter
+    ingest: Ingest, store: SqliteStore, clock: Clock, write_session: SessionWriter
 ) -> None:
     path = write_session(content=BROKEN)
     seen = []
@@ -69,7 +69,7 @@ def test_pauses_grow_and_then_the_file_is_given_up(
 
 
 def test_a_file_in_trouble_is_due_when_its_pause_is_over(
-    ingest: Ingest, store: Store, write_session: SessionWriter
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     path = write_session(content=BROKEN)
     take(ingest, path)
@@ -77,7 +77,9 @@ def test_a_file_in_trouble_is_due_when_its_pause_is_over(
     assert store.due_paths(NOW + PAUSES[0], longest_pause=LONGEST, limit=9) == [path]
 
 
-def test_without_hope_a_file_is_given_up_at_once(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+def test_without_hope_a_file_is_given_up_at_once(
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
+) -> None:
     recorded = take(ingest, write_session(content=b"Dear diary"))
     assert (recorded.outcome, recorded.reason) == (IngestOutcome.QUARANTINED, "not JSON")
     assert store.due_paths(NOW + timedelta(days=99), longest_pause=LONGEST, limit=9) == []
@@ -85,7 +87,7 @@ def test_without_hope_a_file_is_given_up_at_once(ingest: Ingest, store: Store, w
 
 @pytest.mark.parametrize("tries", [pytest.param(1, id="in-trouble"), pytest.param(3, id="given-up")])
 def test_a_file_is_alive_again_when_its_content_changes(
-    tries: int, ingest: Ingest, store: Store, write_session: SessionWriter
+    tries: int, ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     path = write_session(content=BROKEN)
     for _ in range(tries):
@@ -110,7 +112,9 @@ def test_what_cannot_be_looked_at_is_never_given_up(ingest: Ingest, tmp_path: Pa
     assert happened == {IngestOutcome.RETRY_SCHEDULED}
 
 
-def test_a_grade_outlives_trouble_with_its_file(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+def test_a_grade_outlives_trouble_with_its_file(
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
+) -> None:
     path = write_session(TURN)
     take(ingest, path)
     write_session(content=BROKEN)
@@ -120,7 +124,7 @@ def test_a_grade_outlives_trouble_with_its_file(ingest: Ingest, store: Store, wr
 
 
 def test_a_vanished_file_keeps_its_grade_and_is_not_due(
-    ingest: Ingest, store: Store, write_session: SessionWriter
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     path = write_session(OPEN_TURN)
     take(ingest, path)
@@ -131,7 +135,7 @@ def test_a_vanished_file_keeps_its_grade_and_is_not_due(
 
 
 def test_a_name_that_is_no_text_is_given_up_and_the_batch_goes_on(
-    ingest: Ingest, store: Store, write_session: SessionWriter, tmp_path: Path
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter, tmp_path: Path
 ) -> None:
     odd = os.fsdecode(os.fsencode(tmp_path) + b"/session_\xff.json")
     Path(odd).write_bytes(document(TURN))
@@ -147,16 +151,16 @@ def test_a_vanished_name_that_is_no_text_is_no_failure(ingest: Ingest, tmp_path:
 # -- the same session twice --------------------------------------------------------------------------------------
 
 
-def test_ingesting_twice_is_ingesting_once(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+def test_ingesting_twice_is_ingesting_once(ingest: Ingest, store: SqliteStore, write_session: SessionWriter) -> None:
     path = write_session(TURN)
     first = take(ingest, path)
-    before = store.grades(GradeFilter())
+    before = store.grades.page(GradeFilter()).grades
     second = take(ingest, path)
     assert (first.outcome, second.outcome) == (IngestOutcome.GRADED, IngestOutcome.UNCHANGED)
-    assert store.grades(GradeFilter()) == before
+    assert store.grades.page(GradeFilter()).grades == before
 
 
-def test_a_touched_file_is_not_graded_again(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+def test_a_touched_file_is_not_graded_again(ingest: Ingest, store: SqliteStore, write_session: SessionWriter) -> None:
     path = write_session(TURN)
     take(ingest, path)
     os.utime(path, (NOW.timestamp() + 9, NOW.timestamp() + 9))
@@ -166,17 +170,19 @@ def test_a_touched_file_is_not_graded_again(ingest: Ingest, store: Store, write_
     assert stamp.mtime_ns == os.stat(path).st_mtime_ns
 
 
-def test_a_session_that_goes_on_is_graded_again(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+def test_a_session_that_goes_on_is_graded_again(
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
+) -> None:
     path = write_session(OPEN_TURN)
     take(ingest, path)
     write_session(TURN)
     take(ingest, path)
-    (stored,) = store.grades(GradeFilter())
+    (stored,) = store.grades.page(GradeFilter()).grades
     assert (stored.grade.state, stored.id) == ("complete", 1)
 
 
 @pytest.mark.parametrize("copied", [pytest.param("sessions/t", id="below"), pytest.param("t/a", id="any-folder")])
-def test_a_copied_file_is_a_copy(copied: str, ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+def test_a_copied_file_is_a_copy(copied: str, ingest: Ingest, store: SqliteStore, write_session: SessionWriter) -> None:
     take(ingest, write_session(TURN))
     copy = write_session(TURN, folder=copied)
     recorded = take(ingest, copy)
@@ -186,7 +192,7 @@ def test_a_copied_file_is_a_copy(copied: str, ingest: Ingest, store: Store, writ
 
 @pytest.mark.parametrize("newer_first", [True, False])
 def test_of_equal_files_of_a_session_the_one_written_later_counts(
-    newer_first: bool, ingest: Ingest, store: Store, write_session: SessionWriter
+    newer_first: bool, ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     old = write_session(TURN)
     new = write_session(TURN, folder="written/later")
@@ -198,7 +204,7 @@ def test_of_equal_files_of_a_session_the_one_written_later_counts(
 
 
 def test_a_copy_that_is_touched_is_the_one_written_later(
-    ingest: Ingest, store: Store, write_session: SessionWriter
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     old = write_session(TURN)
     copy = write_session(TURN, folder="t")
@@ -210,7 +216,7 @@ def test_a_copy_that_is_touched_is_the_one_written_later(
 
 
 def test_a_moved_session_that_goes_on_elsewhere_leaves_no_grade_behind_when_it_is_superseded(
-    ingest: Ingest, store: Store, write_session: SessionWriter
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     """All is decided before anything is done: the old file has lost the session, and a later link has ended it."""
     old = write_session(TURN, session_id="link0", last_updated="2026-11-21T22:00:00.5")
@@ -225,7 +231,7 @@ def test_a_moved_session_that_goes_on_elsewhere_leaves_no_grade_behind_when_it_i
 
 
 def test_a_copy_that_is_read_when_its_session_is_superseded_already_does_not_bring_it_back(
-    ingest: Ingest, store: Store, write_session: SessionWriter
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     """The copy was answered, the session itself went on and was left open: its own file is asked once more."""
     own = write_session(OPEN_TURN, session_id="link0", last_updated="2026-11-21T22:00:00.7")
@@ -239,7 +245,7 @@ def test_a_copy_that_is_read_when_its_session_is_superseded_already_does_not_bri
     assert store.due_paths(NOW, longest_pause=LONGEST, limit=9) == []
 
 
-def test_a_moved_file_takes_over(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+def test_a_moved_file_takes_over(ingest: Ingest, store: SqliteStore, write_session: SessionWriter) -> None:
     old = write_session(TURN)
     take(ingest, old)
     new = write_session(TURN, folder="moved")
@@ -251,7 +257,7 @@ def test_a_moved_file_takes_over(ingest: Ingest, store: Store, write_session: Se
 
 @pytest.mark.parametrize("newer_first", [True, False])
 def test_of_two_files_of_a_session_the_newer_counts(
-    newer_first: bool, ingest: Ingest, store: Store, write_session: SessionWriter
+    newer_first: bool, ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     old = write_session(OPEN_TURN, folder="old")
     new = write_session(TURN, folder="new", last_updated="2026-11-21T22:05:00.5")
@@ -263,7 +269,7 @@ def test_of_two_files_of_a_session_the_newer_counts(
 
 @pytest.mark.parametrize("fork_first", [True, False])
 def test_a_file_of_another_name_never_stands_for_the_session(
-    fork_first: bool, ingest: Ingest, store: Store, write_session: SessionWriter
+    fork_first: bool, ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     own = write_session(OPEN_TURN)
     fork = write_session(TURN, name="session_20261121_220009_ffffff.json", last_updated="2026-11-21T23:00:00.5")
@@ -275,7 +281,7 @@ def test_a_file_of_another_name_never_stands_for_the_session(
 
 @pytest.mark.parametrize("copy_first", [True, False])
 def test_the_old_conversation_under_a_new_id_is_a_copy(
-    copy_first: bool, ingest: Ingest, store: Store, write_session: SessionWriter
+    copy_first: bool, ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     own = write_session(TURN)
     later = {"session_start": "2026-11-21T22:10:00.5", "last_updated": "2026-11-21T22:11:00.5"}
@@ -304,7 +310,7 @@ def chain(write_session: SessionWriter, links: int) -> list[str]:
 @pytest.mark.parametrize("batch", [1, 2, 5])
 @pytest.mark.parametrize("seed", range(6))
 def test_of_a_compression_chain_the_last_link_is_graded_in_any_order(
-    seed: int, batch: int, ingest: Ingest, store: Store, write_session: SessionWriter
+    seed: int, batch: int, ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     paths = chain(write_session, 5)
     order = random.Random(seed).sample(paths, len(paths))
@@ -322,14 +328,14 @@ def test_superseded_links_are_told(ingest: Ingest, write_session: SessionWriter)
     assert (recorded.outcome, recorded.fallen) == (IngestOutcome.GRADED, (("link0", "superseded"),))
 
 
-def test_a_superseded_link_is_not_due_again(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+def test_a_superseded_link_is_not_due_again(ingest: Ingest, store: SqliteStore, write_session: SessionWriter) -> None:
     for path in chain(write_session, 3):
         take(ingest, path)
     assert store.due_paths(NOW + timedelta(days=99), longest_pause=LONGEST, limit=9) == []
 
 
 def test_a_grade_that_is_superseded_after_a_rewrite_is_taken_back(
-    ingest: Ingest, store: Store, write_session: SessionWriter
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     older, newer = chain(write_session, 2)
     take(ingest, newer)
@@ -342,7 +348,7 @@ def test_a_grade_that_is_superseded_after_a_rewrite_is_taken_back(
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_batch_comes_to_the_same_as_one_file_after_the_other(
-    seed: int, ingest: Ingest, store: Store, write_session: SessionWriter
+    seed: int, ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     failing = [json_user(), *json_round('{"error": "File not found: a"}') * 2, json_answer()]
     paths = [
@@ -363,11 +369,13 @@ def test_a_batch_comes_to_the_same_as_one_file_after_the_other(
     assert store.file_counts() == {"graded": 3, "skipped": 4, "retry": 1}
 
 
-def test_failures_of_an_earlier_grade_are_gone(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+def test_failures_of_an_earlier_grade_are_gone(
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
+) -> None:
     failing = [json_user(), *json_round('{"error": "File not found: a"}') * 2, json_answer()]
     take(ingest, write_session(failing))
     take(ingest, write_session(TURN))
-    (stored,) = store.grades(GradeFilter())
+    (stored,) = store.grades.page(GradeFilter()).grades
     assert (stored.grade.total_errors, stored.grade.failures) == (0, ())
 
 
@@ -379,12 +387,12 @@ def with_policy(ingest: Ingest, policy: CompletionPolicy) -> str:
     return ingest.examiner.rules_version
 
 
-def test_another_policy_grades_a_file_again(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+def test_another_policy_grades_a_file_again(ingest: Ingest, store: SqliteStore, write_session: SessionWriter) -> None:
     path = write_session(TURN)
     take(ingest, path)
     version = with_policy(ingest, DOUBTER)
     assert take(ingest, path).outcome is IngestOutcome.GRADED
-    [stored] = store.grades(GradeFilter())
+    [stored] = store.grades.page(GradeFilter()).grades
     assert (stored.grade.task_completed, stored.grade.rules_version) == (False, version)
 
 
@@ -396,15 +404,15 @@ def test_another_policy_grades_a_file_again(ingest: Ingest, store: Store, write_
     ],
 )
 def test_a_session_without_its_file_is_judged_by_what_is_kept_of_it(
-    ingest: Ingest, store: Store, write_session: SessionWriter, lose: Callable[[str], object]
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter, lose: Callable[[str], object]
 ) -> None:
     path = write_session(TURN)
     take(ingest, path)
-    [before] = store.grades(GradeFilter())
+    [before] = store.grades.page(GradeFilter()).grades
     version = with_policy(ingest, DOUBTER)
     lose(path)
     take(ingest, path)
-    [after] = store.grades(GradeFilter())
+    [after] = store.grades.page(GradeFilter()).grades
     assert after.grade == ingest.examiner.redecide(before.grade)
     assert (after.grade.task_completed, after.grade.rules_version) == (False, version)
     assert store.rollups.group(Dimension.OVERALL, "", Span(date.min, date.max)).completed == 0
@@ -412,16 +420,16 @@ def test_a_session_without_its_file_is_judged_by_what_is_kept_of_it(
 
 
 def test_a_file_that_is_gone_changes_nothing_under_the_same_policy(
-    ingest: Ingest, store: Store, write_session: SessionWriter
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     path = write_session(TURN)
     take(ingest, path)
-    before = store.grades(GradeFilter())
+    before = store.grades.page(GradeFilter()).grades
     os.unlink(path)
     assert take(ingest, path).outcome is IngestOutcome.VANISHED
-    assert store.grades(GradeFilter()) == before
+    assert store.grades.page(GradeFilter()).grades == before
 
 
-def test_a_file_that_nobody_knows_may_be_gone(ingest: Ingest, store: Store, tmp_path: Path) -> None:
+def test_a_file_that_nobody_knows_may_be_gone(ingest: Ingest, store: SqliteStore, tmp_path: Path) -> None:
     assert take(ingest, str(tmp_path / "session_never.json")).outcome is IngestOutcome.VANISHED
-    assert store.grades(GradeFilter()) == []
+    assert store.grades.page(GradeFilter()).grades == []

@@ -28,7 +28,7 @@ from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.rules import load_rules
 from grader_daemon.storage.records import GradeFilter
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.examples import about, steps
 from tests.strategies import NOW, document, json_answer, json_round, json_user
 
@@ -76,7 +76,7 @@ class Grading:
     def __init__(self, root: Path) -> None:
         self.root = root / "files"
         self.root.mkdir(parents=True)
-        self.store = Store(root / "database" / "grades.db")
+        self.store = SqliteStore(root / "database" / "grades.db")
         self.store.connection.execute("PRAGMA synchronous = OFF")
         self._ingest = Ingest(
             examiner=_EXAMINER,
@@ -128,7 +128,7 @@ class Grading:
 
     def graded(self) -> dict[str, Graded]:
         found = {}
-        for stored in self.store.grades(GradeFilter()):
+        for stored in self.store.grades.page(GradeFilter()).grades:
             grade = msgspec.structs.replace(stored.grade, session_file="", graded_at=NOW)
             file = str(Path(stored.grade.session_file).relative_to(self.root))
             found[grade.session_id] = Graded(file, msgspec.json.encode(grade).decode())
@@ -247,7 +247,9 @@ class Histories(RuleBasedStateMachine):
     def ledger_and_grades_agree(self) -> None:
         store = self.grading.store
         graded = dict(store.rows("SELECT path, session_id FROM session_files WHERE state = 'graded'"))
-        files = {stored.grade.session_file: stored.grade.session_id for stored in store.grades(GradeFilter())}
+        files = {
+            stored.grade.session_file: stored.grade.session_id for stored in store.grades.page(GradeFilter()).grades
+        }
         assert graded == files
 
     @rule(chance=st.randoms(use_true_random=False), scanned=st.booleans())

@@ -12,7 +12,7 @@ from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.errors import ParseError
 from grader_daemon.pipeline.helper_process import LARGE_BYTES
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.any_file import broken_files, session_files
 from tests.conftest import SessionWriter
 from tests.fuzz.examine import examine
@@ -65,12 +65,12 @@ def test_a_broken_session_is_a_session_or_says_why_not(content: bytes) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(content=session_files())
 def test_what_is_kept_of_any_session_can_be_read_again(
-    content: bytes, ingest: Ingest, store: Store, write_session: SessionWriter
+    content: bytes, ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     [recorded], _ = ingest.ingest([write_session(content=content)], within_seconds=SECONDS)
 
     if recorded.grade is not None:
-        assert store.find_grade(recorded.grade.session_id).grade == recorded.grade
+        assert store.grades.find(recorded.grade.session_id).grade == recorded.grade
 
 
 @pytest.mark.parametrize("content", [pytest.param(seed, id=f"seed-{number}") for number, seed in enumerate(seeds())])

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,8 +20,9 @@ from grader_daemon.pipeline.examine import BusyFile, Examiner, GradedFile, Vanis
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.sources.reading import stamp_of
-from grader_daemon.storage.records import GradeFilter, NewGrade
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.records import GradeFilter, NewGrade, StoredGrade
+from grader_daemon.storage.sqlite.grades import Grades
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.any_file import broken_files, session_files
 from tests.conftest import PAUSES, Clock, SessionWriter
 from tests.strategies import NOW, file_contents, json_answer, json_user, status
@@ -37,7 +38,7 @@ any_status = st.builds(
 any_name = st.binary(max_size=200).map(lambda name: name.replace(b"/", b"").replace(b"\0", b""))
 
 
-def test_a_batch_is_saved_together(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+def test_a_batch_is_saved_together(ingest: Ingest, store: SqliteStore, write_session: SessionWriter) -> None:
     paths = [write_session(TURN, session_id=f"s{number}") for number in range(5)]
     recorded, taken = ingest.ingest(paths, within_seconds=60)
     assert (taken, [one.path for one in recorded]) == (5, paths)
@@ -45,7 +46,7 @@ def test_a_batch_is_saved_together(ingest: Ingest, store: Store, write_session: 
 
 
 def test_sessions_whose_ids_differ_in_a_secret_have_a_grade_each_that_is_found_by_the_id_shown(
-    ingest: Ingest, store: Store, write_session: SessionWriter
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     ids = [f"web?token=a1b2c3d4e5f6g{number}\x00" for number in range(3)]
     paths = [
@@ -55,9 +56,9 @@ def test_sessions_whose_ids_differ_in_a_secret_have_a_grade_each_that_is_found_b
 
     ingest.ingest(paths, within_seconds=60)
 
-    graded = [stored.grade for stored in store.grades(GradeFilter())]
+    graded = [stored.grade for stored in store.grades.page(GradeFilter()).grades]
     assert len(graded) == 3
-    assert all(store.find_grade(grade.session_id).grade == grade for grade in graded)
+    assert all(store.grades.find(grade.session_id).grade == grade for grade in graded)
     assert all(
         read_again(grade, zone=UTC, limits=Limits(), roots=()).session.session_id == grade.session_id
         for grade in graded
@@ -76,14 +77,16 @@ def test_no_files_are_no_work(ingest: Ingest) -> None:
     assert ingest.ingest([], within_seconds=60) == ([], 0)
 
 
-def test_a_file_twice_in_a_batch_is_graded_once(ingest: Ingest, store: Store, write_session: SessionWriter) -> None:
+def test_a_file_twice_in_a_batch_is_graded_once(
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
+) -> None:
     path = write_session(TURN)
     ingest.ingest([path, path], within_seconds=60)
-    assert len(store.grades(GradeFilter())) == 1
+    assert len(store.grades.page(GradeFilter()).grades) == 1
 
 
 def test_a_batch_that_cannot_be_saved_is_an_error_of_ours(
-    ingest: Ingest, store: Store, write_session: SessionWriter
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     path = write_session(TURN)
     store.close()
@@ -98,7 +101,7 @@ def test_a_batch_that_cannot_be_saved_is_an_error_of_ours(
 @given(file=st.tuples(any_name, session_files() | broken_files() | file_contents, any_status))
 def test_any_file_has_its_row(
     ingest: Ingest,
-    store: Store,
+    store: SqliteStore,
     bugs: list[tuple[str, Exception]],
     tmp_path: Path,
     file: tuple[bytes, bytes, os.stat_result],
@@ -119,19 +122,23 @@ def test_any_file_has_its_row(
     assert store.file_stamp(path) == stamp_of(found)
     if entry.state is FileState.GRADED:
         assert isinstance(examined, GradedFile)
-        assert store.stored([examined.grade.session_id])
+        assert store.grades.stored([examined.grade.session_id])
 
 
-class Choosy(Store):
+class ChoosyGrades(Grades):
+    refused = ""
+
+    def put(self, grades: Sequence[NewGrade], *, replacing: Mapping[str, StoredGrade]) -> None:
+        if any(new.grade.session_id == self.refused for new in grades):
+            raise OverflowError(BUG)
+        super().put(grades, replacing=replacing)
+
+
+class Choosy(SqliteStore):
     """A store with a bug: it fails on the sessions and files of these names."""
 
-    sessions = ""
+    grades: ChoosyGrades
     files = ""
-
-    def save_grades(self, grades: Sequence[NewGrade], *, asked_again_within: timedelta | None = None) -> None:
-        if any(new.grade.session_id == self.sessions for new in grades):
-            raise OverflowError(BUG)
-        super().save_grades(grades, asked_again_within=asked_again_within)
 
     def save_entries(self, entries: Sequence[LedgerEntry], *, now: datetime) -> None:
         if any(entry.path == self.files for entry in entries):
@@ -141,7 +148,8 @@ class Choosy(Store):
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Choosy]:
-    opened = Choosy(tmp_path / "database" / "session_grades.db", host="here")
+    opened = Choosy(tmp_path / "database" / "session_grades.db")
+    opened.grades = ChoosyGrades(opened, opened.list, host="here")
     yield opened
     opened.close()
 
@@ -153,7 +161,7 @@ def test_a_session_that_cannot_be_saved_is_put_aside_alone(
     ingest: Ingest, store: Choosy, bugs: list[tuple[str, Exception]], write_session: SessionWriter
 ) -> None:
     paths = [write_session(TURN, session_id=f"s{number}") for number in range(3)]
-    store.sessions = "s1"
+    store.grades.refused = "s1"
     recorded, taken = ingest.ingest(paths, within_seconds=60)
     assert (taken, [one.outcome for one in recorded]) == (3, [GRADED, QUARANTINED, GRADED])
     assert recorded[1].reason == f"internal error: OverflowError: {BUG}"
@@ -176,7 +184,7 @@ def test_a_backfill_goes_on_after_a_file_that_cannot_be_saved(
     ingest: Ingest, store: Choosy, write_session: SessionWriter
 ) -> None:
     paths = [write_session(TURN, session_id=f"s{number}") for number in range(5)]
-    store.sessions = "s0"
+    store.grades.refused = "s0"
     recorded = [one for some in backfill(paths, ingest, batch=2) for one in some]
     assert [one.outcome for one in recorded] == [QUARANTINED, *[GRADED] * 4]
 

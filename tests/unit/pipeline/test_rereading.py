@@ -9,7 +9,7 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ParseError, VanishedFileError
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.rereading import Reread, read_again
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import SessionWriter
 from tests.e2e.session_files import turns
 from tests.strategies import SESSION_ID, grade
@@ -20,7 +20,7 @@ def reread(path: str, *, most_bytes: int = 1_000_000, root: str = "/sessions") -
 
 
 def test_the_session_is_given_with_the_digest_that_it_was_graded_with(
-    write_session: SessionWriter, ingest: Ingest, store: Store
+    write_session: SessionWriter, ingest: Ingest, store: SqliteStore
 ) -> None:
     path = write_session(turns())
     ingest.ingest([path], within_seconds=1)

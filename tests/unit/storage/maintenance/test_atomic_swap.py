@@ -11,9 +11,10 @@ import apsw
 import pytest
 
 from grader_daemon.errors import StoreBusyError, StoreError
+from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.maintenance.atomic_swap import kept_copies, leftovers, swap_in, temporary_beside
 from grader_daemon.storage.maintenance.backup import settle
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.damage import make_database
 from tests.strategies import NOW, grade, new_grade
 
@@ -35,9 +36,9 @@ def old(tmp_path: Path) -> Path:
     """A database of which half the grades are in a log that a killed program left: 200, then 400."""
     path, working = tmp_path / "grades.db", tmp_path / "working" / "grades.db"
     make_database(working, sessions=200)
-    store = Store(working)
+    store = SqliteStore(working)
     with store.transaction():
-        store.save_grades([new_grade(grade(session_id=f"later{number}")) for number in range(200)])
+        save_grades(store, [new_grade(grade(session_id=f"later{number}")) for number in range(200)])
     for suffix in ("", "-wal", "-shm"):
         Path(f"{path}{suffix}").write_bytes(Path(f"{working}{suffix}").read_bytes())
     store.close()

@@ -8,9 +8,10 @@ import apsw
 import pytest
 
 from grader_daemon.errors import InputError, StoreError
+from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.maintenance.backup import BACKUP_MARK, back_up, restore
 from grader_daemon.storage.sqlite.schema import newest_version
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.damage import DAMAGES, make_database
 from tests.earlier import make_earlier
 from tests.strategies import NOW, grade, new_grade
@@ -104,12 +105,12 @@ def test_what_is_committed_while_pages_are_copied_is_not_half_in_the_backup(
     from grader_daemon.storage.maintenance import backup as module
 
     monkeypatch.setattr(module, "_PAGES_A_STEP", 1)
-    with closing(Store(database)) as store:
+    with closing(SqliteStore(database)) as store:
         written = iter(range(10_000))
 
         def write(*_: object) -> bool:
             with store.transaction():
-                store.save_grades([new_grade(grade(session_id=f"meanwhile{next(written)}"))])
+                save_grades(store, [new_grade(grade(session_id=f"meanwhile{next(written)}"))])
             return False
 
         progress = _calling(write)

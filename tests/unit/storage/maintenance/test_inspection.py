@@ -10,8 +10,9 @@ from hypothesis import given, settings
 
 from grader_daemon.domain.grade import Grade
 from grader_daemon.errors import StoreDamagedError, StoreError
+from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.maintenance.inspection import Inspection, is_wal_reset_fixed, sqlite_version
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.damage import DAMAGES, make_database
 from tests.examples import about
 from tests.strategies import new_grade
@@ -23,10 +24,10 @@ from tests.unit.storage.sqlite.test_rollups import histories
 def test_what_the_store_counts_is_never_called_miscounted(history: list[list[Grade] | str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.db"
-        with closing(Store(path)) as store, store.transaction():
+        with closing(SqliteStore(path)) as store, store.transaction():
             for step in history:
                 if isinstance(step, list):
-                    store.save_grades([new_grade(made) for made in step])
+                    save_grades(store, [new_grade(made) for made in step])
         with Inspection(path) as inspection:
             assert inspection.miscounted() == {}
 

@@ -12,10 +12,11 @@ from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.errors import StoreError
+from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.maintenance.inspection import Inspection
 from grader_daemon.storage.maintenance.salvage import SavedTable, salvage
 from grader_daemon.storage.sqlite.schema import migrations
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.damage import DAMAGES, PAGE, first_page_of, leaves_of, make_database, overwrite
 from tests.strategies import NOW, SESSION_GRADES, WEEKLY_REPORTS, grade, new_grade
 
@@ -31,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sign = ErrorSign(
         fingerprint=ISSUE, tool="terminal", command="git", category=Category.TIMEOUT, signal="slow", example="slow"
     )
-    with closing(Store(path)) as store, store.transaction():
+    with closing(SqliteStore(path)) as store, store.transaction():
         for number in range(SESSIONS):
             failures = (failure,) if number % 5 == 0 else ()
             one = grade(
@@ -40,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 failures=failures,
                 total_errors=len(failures),
             )
-            store.save_grades([new_grade(one)])
+            save_grades(store, [new_grade(one)])
         store.issues.save_signs([sign])
         store.save_entries([_entry(number) for number in range(SESSIONS)], now=NOW)
         store.issues.mark(ISSUE, resolved_at=NOW, ignored_at=None)
@@ -153,9 +154,9 @@ def test_a_file_cut_short_gives_what_is_before_the_cut(damaged: Path) -> None:
 def test_what_is_only_in_the_log_is_saved_too(damaged: Path, tmp_path: Path) -> None:
     working = tmp_path / "working.db"
     working.write_bytes(damaged.read_bytes())
-    with closing(Store(working)) as store:
+    with closing(SqliteStore(working)) as store:
         with store.transaction():
-            store.save_grades([new_grade(grade(session_id="in_the_log"))])
+            save_grades(store, [new_grade(grade(session_id="in_the_log"))])
         for suffix in ("", "-wal"):
             Path(f"{damaged}{suffix}").write_bytes(Path(f"{working}{suffix}").read_bytes())
     first_page_of(damaged)
@@ -188,8 +189,8 @@ def test_rows_that_nobody_wrote_are_left_behind(damaged: Path, change: str, tabl
     fresh, tables = rescue(damaged)
 
     assert tables[table].lost == 1
-    with closing(Store(fresh)) as store:
-        store.stored([f"s{number:05}" for number in range(SESSIONS)])
+    with closing(SqliteStore(fresh)) as store:
+        store.grades.stored([f"s{number:05}" for number in range(SESSIONS)])
 
 
 def test_numbers_of_lost_rows_are_not_given_again(damaged: Path) -> None:
@@ -198,10 +199,10 @@ def test_numbers_of_lost_rows_are_not_given_again(damaged: Path) -> None:
     fresh, tables = rescue(damaged)
 
     assert tables["session_grades"].lost
-    with closing(Store(fresh)) as store:
+    with closing(SqliteStore(fresh)) as store:
         with store.transaction():
-            store.save_grades([new_grade(grade(session_id="new"))])
-        assert store.stored(["new"])["new"].id == SESSIONS + 1
+            save_grades(store, [new_grade(grade(session_id="new"))])
+        assert store.grades.stored(["new"])["new"].id == SESSIONS + 1
 
 
 def test_the_day_of_the_first_use_is_kept(damaged: Path) -> None:
@@ -211,7 +212,7 @@ def test_the_day_of_the_first_use_is_kept(damaged: Path) -> None:
     fresh, _ = rescue(damaged)
 
     assert len(everything(fresh)["schema_migrations"]) == len(migrations())
-    with closing(Store(fresh)) as store:
+    with closing(SqliteStore(fresh)) as store:
         installed = store.reports.installed_at()
     assert installed is not None
     assert installed.isoformat() == "2026-01-02T03:04:05+00:00"
@@ -231,8 +232,8 @@ def test_a_damaged_original_database_gives_its_grades(tmp_path: Path) -> None:
     fresh, tables = rescue(damaged)
 
     assert 300 < tables["session_grades"].saved < 400
-    with closing(Store(fresh)) as store:
-        assert store.stored(["old0399"])["old0399"].detailed is False
+    with closing(SqliteStore(fresh)) as store:
+        assert store.grades.stored(["old0399"])["old0399"].detailed is False
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,9 @@ from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import GraderError, InputError
+from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import Position
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.examples import about
 from tests.strategies import NOW, counts, finite, grade, grades, moments, names, new_grade, texts
 
@@ -66,14 +67,14 @@ alerts = st.builds(
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     """One database for all examples of properties; `emptied` before each."""
-    opened = Store(tmp_path_factory.mktemp("shared") / "a.db")
+    opened = SqliteStore(tmp_path_factory.mktemp("shared") / "a.db")
     yield opened
     opened.close()
 
 
-def emptied(store: Store) -> Store:
+def emptied(store: SqliteStore) -> SqliteStore:
     tables = ("session_grades", "session_details", "session_failures", "alerts", "alert_streams")
     for table in tables:
         store.connection.execute(f"DELETE FROM {table}")
@@ -92,7 +93,7 @@ def alert(**changed: object) -> Alert:
     return msgspec.structs.replace(base, **changed)
 
 
-def add(store: Store, *made: Alert) -> list[Alert]:
+def add(store: SqliteStore, *made: Alert) -> list[Alert]:
     with store.transaction():
         return [store.alerts.add(each) for each in made]
 
@@ -101,21 +102,21 @@ def numbers(found: list[Alert]) -> list[int | None]:
     return [each.number for each in found]
 
 
-def ended(store: Store, session_id: str, ended_at: datetime = NOW, **changed: Any) -> None:
+def ended(store: SqliteStore, session_id: str, ended_at: datetime = NOW, **changed: Any) -> None:
     made = grade(session_id=session_id, ended_at=ended_at, ended_on=ended_at.date().isoformat(), **changed)
     with store.transaction():
-        store.save_grades([new_grade(made)])
+        save_grades(store, [new_grade(made)])
 
 
 def ids(found: list[Observation]) -> list[str]:
     return [each.session_id for each in found]
 
 
-def unseen(store: Store, after: Position = BEGINNING, *, until: datetime = EVER, limit: int = 100) -> list[str]:
+def unseen(store: SqliteStore, after: Position = BEGINNING, *, until: datetime = EVER, limit: int = 100) -> list[str]:
     return ids(store.alerts.unseen(after, until=until, limit=limit))
 
 
-def advance(store: Store, seen: list[Observation]) -> Position:
+def advance(store: SqliteStore, seen: list[Observation]) -> Position:
     position = Position(seen[-1].ended_at, seen[-1].session_id)
     with store.transaction():
         store.alerts.advance(position, seen)
@@ -126,7 +127,7 @@ def advance(store: Store, seen: list[Observation]) -> Position:
 
 
 @given(made=st.lists(alerts, min_size=1, max_size=3))
-def test_alerts_come_back_as_they_were_kept(shared: Store, made: list[Alert]) -> None:
+def test_alerts_come_back_as_they_were_kept(shared: SqliteStore, made: list[Alert]) -> None:
     store = emptied(shared)
     kept = add(store, *made)
     first = kept[0].number or 0
@@ -139,7 +140,7 @@ def test_alerts_come_back_as_they_were_kept(shared: Store, made: list[Alert]) ->
 
 @settings(max_examples=about(15))
 @given(first=alerts, second=alerts)
-def test_what_became_of_an_alert_takes_its_place(shared: Store, first: Alert, second: Alert) -> None:
+def test_what_became_of_an_alert_takes_its_place(shared: SqliteStore, first: Alert, second: Alert) -> None:
     store = emptied(shared)
     other, kept = add(store, alert(), first)
     assert other.number is not None
@@ -151,27 +152,27 @@ def test_what_became_of_an_alert_takes_its_place(shared: Store, first: Alert, se
     assert store.alerts.find(other.number) == other
 
 
-def test_times_are_kept_whatever_zone_they_are_given_in(store: Store) -> None:
+def test_times_are_kept_whatever_zone_they_are_given_in(store: SqliteStore) -> None:
     here = NOW.astimezone(timezone(timedelta(hours=5, minutes=45)))
     [kept] = add(store, alert(opened_at=here))
     assert store.alerts.find(1) == kept
     assert store.alerts.find(1).opened_at.tzinfo is UTC
 
 
-def test_an_alert_goes_with_the_transaction_that_opened_it(store: Store) -> None:
+def test_an_alert_goes_with_the_transaction_that_opened_it(store: SqliteStore) -> None:
     with suppress(GraderError), store.transaction():
         store.alerts.add(alert())
         raise GraderError("in the middle")
     assert store.alerts.latest(10) == []
 
 
-def test_a_number_is_never_given_twice(store: Store) -> None:
+def test_a_number_is_never_given_twice(store: SqliteStore) -> None:
     add(store, alert(), alert())
     store.connection.execute("DELETE FROM alerts WHERE id = 2")
     assert numbers(add(store, alert())) == [3]
 
 
-def test_open_alerts_are_those_that_are_not_resolved_newest_first(store: Store) -> None:
+def test_open_alerts_are_those_that_are_not_resolved_newest_first(store: SqliteStore) -> None:
     assert store.alerts.open() == []
     add(
         store,
@@ -185,7 +186,7 @@ def test_open_alerts_are_those_that_are_not_resolved_newest_first(store: Store) 
 
 
 @pytest.mark.parametrize(("limit", "found"), [(0, []), (1, [3]), (2, [3, 1]), (9, [3, 1, 2])])
-def test_the_latest_are_the_newest_open_or_not(store: Store, limit: int, found: list[int]) -> None:
+def test_the_latest_are_the_newest_open_or_not(store: SqliteStore, limit: int, found: list[int]) -> None:
     add(store, alert(resolved_at=NOW + HOUR), alert(opened_at=NOW - SECOND), alert(opened_at=NOW + SECOND))
     assert numbers(store.alerts.latest(limit)) == found
 
@@ -205,19 +206,19 @@ def test_the_latest_are_the_newest_open_or_not(store: Store, limit: int, found: 
     ],
 )
 def test_between_are_those_that_were_open_at_some_time(
-    store: Store, opened_at: datetime, resolved_at: datetime | None, is_found: bool
+    store: SqliteStore, opened_at: datetime, resolved_at: datetime | None, is_found: bool
 ) -> None:
     add(store, alert(opened_at=opened_at, resolved_at=resolved_at))
     assert numbers(store.alerts.between(NOW, NOW + HOUR)) == [1] * is_found
 
 
-def test_between_gives_the_oldest_first(store: Store) -> None:
+def test_between_gives_the_oldest_first(store: SqliteStore) -> None:
     add(store, alert(opened_at=NOW + SECOND), alert(opened_at=NOW), alert(opened_at=NOW))
     assert numbers(store.alerts.between(NOW, NOW + HOUR)) == [2, 3, 1]
 
 
 @pytest.mark.parametrize("number", [0, -1, 2, 2**31, 2**63 - 1, -(2**63), 2**63, 10**30, -(10**30)])
-def test_there_is_no_alert_of_another_number(store: Store, number: int) -> None:
+def test_there_is_no_alert_of_another_number(store: SqliteStore, number: int) -> None:
     add(store, alert())
     with pytest.raises(InputError, match=f"no alert {number}$") as told:
         store.alerts.find(number)
@@ -235,13 +236,13 @@ def test_there_is_no_alert_of_another_number(store: Store, number: int) -> None:
         pytest.param(DAY, False, id="later"),
     ],
 )
-def test_a_silence_expires(store: Store, late: timedelta, is_silenced: bool) -> None:
+def test_a_silence_expires(store: SqliteStore, late: timedelta, is_silenced: bool) -> None:
     with store.transaction():
         store.alerts.silence([SHELL], NOW)
     assert store.alerts.silenced(NOW + late) == ({SHELL: NOW} if is_silenced else {})
 
 
-def test_each_stream_is_silenced_by_itself(store: Store) -> None:
+def test_each_stream_is_silenced_by_itself(store: SqliteStore) -> None:
     with store.transaction():
         store.alerts.silence([OVERALL], NOW)
         store.alerts.silence([SHELL], NOW + DAY)
@@ -249,14 +250,14 @@ def test_each_stream_is_silenced_by_itself(store: Store) -> None:
     assert store.alerts.silenced(NOW) == {SHELL: NOW + DAY}
 
 
-def test_the_last_word_on_a_silence_counts(store: Store) -> None:
+def test_the_last_word_on_a_silence_counts(store: SqliteStore) -> None:
     with store.transaction():
         store.alerts.silence([OVERALL, SHELL], NOW + DAY)
         store.alerts.silence([OVERALL], NOW + HOUR)
     assert store.alerts.silenced(NOW) == {OVERALL: NOW + HOUR, SHELL: NOW + DAY}
 
 
-def test_nothing_is_silenced_at_first(store: Store) -> None:
+def test_nothing_is_silenced_at_first(store: SqliteStore) -> None:
     with store.transaction():
         store.alerts.silence([], NOW)
     assert store.alerts.silenced(BEGINNING.ended_at) == {}
@@ -266,7 +267,7 @@ def test_nothing_is_silenced_at_first(store: Store) -> None:
 
 
 @given(states=st.dictionaries(streams, texts.map(str.encode), max_size=5))
-def test_detectors_come_back_as_they_were_kept(shared: Store, states: dict[Stream, bytes]) -> None:
+def test_detectors_come_back_as_they_were_kept(shared: SqliteStore, states: dict[Stream, bytes]) -> None:
     store = emptied(shared)
     with store.transaction():
         store.alerts.save_streams(states, gone=())
@@ -276,7 +277,7 @@ def test_detectors_come_back_as_they_were_kept(shared: Store, states: dict[Strea
     assert store.alerts.streams() == {}
 
 
-def test_detectors_are_replaced_and_forgotten_one_by_one(store: Store) -> None:
+def test_detectors_are_replaced_and_forgotten_one_by_one(store: SqliteStore) -> None:
     other = Stream(Metric.QUALITY, Dimension.TOOL, "terminal")
     with store.transaction():
         store.alerts.save_streams({OVERALL: b"1", SHELL: b"2", other: b"3"}, gone=())
@@ -285,7 +286,7 @@ def test_detectors_are_replaced_and_forgotten_one_by_one(store: Store) -> None:
     assert store.alerts.streams() == {OVERALL: b"4", other: b"3"}
 
 
-def test_a_detector_that_is_gone_and_back_is_kept(store: Store) -> None:
+def test_a_detector_that_is_gone_and_back_is_kept(store: SqliteStore) -> None:
     with store.transaction():
         store.alerts.save_streams({SHELL: b"1"}, gone=())
         store.alerts.save_streams({SHELL: b"2"}, gone={SHELL})
@@ -295,12 +296,12 @@ def test_a_detector_that_is_gone_and_back_is_kept(store: Store) -> None:
 # -- sessions ------------------------------------------------------------------------------------------------------
 
 
-def test_there_is_no_position_at_first(store: Store) -> None:
+def test_there_is_no_position_at_first(store: SqliteStore) -> None:
     assert store.alerts.position() is None
     assert store.alerts.watched_from() is None
 
 
-def test_the_position_is_the_one_noted_last(store: Store) -> None:
+def test_the_position_is_the_one_noted_last(store: SqliteStore) -> None:
     with store.transaction():
         store.alerts.begin(BEGINNING, now=NOW - DAY)
     for position in (Position(NOW, "b"), Position(NOW - DAY, "a"), Position(NOW + MOMENT, "c")):
@@ -310,7 +311,7 @@ def test_the_position_is_the_one_noted_last(store: Store) -> None:
         assert store.alerts.watched_from() == NOW - DAY
 
 
-def test_sessions_come_in_the_order_in_which_they_ended(store: Store) -> None:
+def test_sessions_come_in_the_order_in_which_they_ended(store: SqliteStore) -> None:
     for session_id, ended_at in (
         ("half", NOW + SECOND / 2),
         ("whole-b", NOW),
@@ -327,7 +328,7 @@ def test_sessions_come_in_the_order_in_which_they_ended(store: Store) -> None:
 
 @settings(max_examples=about(25))
 @given(ends=st.lists(moments, min_size=1, max_size=8), limit=st.integers(1, 4))
-def test_page_by_page_each_session_comes_once(shared: Store, ends: list[datetime], limit: int) -> None:
+def test_page_by_page_each_session_comes_once(shared: SqliteStore, ends: list[datetime], limit: int) -> None:
     store = emptied(shared)
     for number, ended_at in enumerate(ends):
         ended(store, f"s{number}", ended_at)
@@ -353,14 +354,14 @@ def test_page_by_page_each_session_comes_once(shared: Store, ends: list[datetime
     ],
 )
 def test_unseen_sessions_lie_after_the_position(
-    store: Store, after: Position, until: datetime, found: list[str]
+    store: SqliteStore, after: Position, until: datetime, found: list[str]
 ) -> None:
     ended(store, "b")
     ended(store, "a")
     assert unseen(store, after, until=until) == found
 
 
-def test_a_session_that_was_seen_does_not_come_again(store: Store) -> None:
+def test_a_session_that_was_seen_does_not_come_again(store: SqliteStore) -> None:
     ended(store, "a")
     ended(store, "b", NOW + SECOND)
     position = advance(store, store.alerts.unseen(BEGINNING, until=NOW, limit=9))
@@ -369,7 +370,7 @@ def test_a_session_that_was_seen_does_not_come_again(store: Store) -> None:
     assert unseen(store) == ["b"]
 
 
-def test_an_open_session_is_not_one_that_ended(store: Store) -> None:
+def test_an_open_session_is_not_one_that_ended(store: SqliteStore) -> None:
     ended(store, "open", state=SessionState.OPEN)
     assert unseen(store) == []
     assert store.alerts.ended(since=NOW - DAY, until=EVER, limit=9) == []
@@ -377,7 +378,7 @@ def test_an_open_session_is_not_one_that_ended(store: Store) -> None:
     assert unseen(store) == ["open"]
 
 
-def test_what_another_program_graded_has_no_end_and_is_left_out(store: Store) -> None:
+def test_what_another_program_graded_has_no_end_and_is_left_out(store: SqliteStore) -> None:
     ended(store, "a")
     store.connection.execute("DELETE FROM session_details")
     assert unseen(store) == []
@@ -396,7 +397,7 @@ def test_what_another_program_graded_has_no_end_and_is_left_out(store: Store) ->
     ],
 )
 def test_ended_gives_the_newest_of_a_time(
-    store: Store, since: datetime, until: datetime, limit: int, found: list[str]
+    store: SqliteStore, since: datetime, until: datetime, limit: int, found: list[str]
 ) -> None:
     for number in range(5):
         ended(store, f"s{number}", NOW + number * SECOND)
@@ -405,12 +406,12 @@ def test_ended_gives_the_newest_of_a_time(
 
 @settings(max_examples=about(25))
 @given(made=grades())
-def test_an_observation_is_what_was_graded(shared: Store, made: Grade) -> None:
+def test_an_observation_is_what_was_graded(shared: SqliteStore, made: Grade) -> None:
     made = msgspec.structs.replace(made, state=SessionState.COMPLETE, scored=True)
     assert made.ended_at is not None
     store = emptied(shared)
     with store.transaction():
-        store.save_grades([new_grade(made)])
+        save_grades(store, [new_grade(made)])
     assert store.alerts.unseen(BEGINNING, until=EVER, limit=9) == [
         Observation(
             session_id=made.session_id,
@@ -429,14 +430,14 @@ def test_an_observation_is_what_was_graded(shared: Store, made: Grade) -> None:
     ]
 
 
-def test_a_session_without_scores_is_no_observation(store: Store) -> None:
+def test_a_session_without_scores_is_no_observation(store: SqliteStore) -> None:
     ended(store, "dead", scored=False, tools=(), tool_calls=0)
     ended(store, "worked")
     assert unseen(store) == ["worked"]
     assert [each.session_id for each in store.alerts.ended(since=BEGINNING.ended_at, until=EVER, limit=9)] == ["worked"]
 
 
-def test_rows_of_an_older_version_have_a_day_and_no_tools(store: Store) -> None:
+def test_rows_of_an_older_version_have_a_day_and_no_tools(store: SqliteStore) -> None:
     ended(store, "old", tools=(ToolUse("terminal", 1, 0),))
     store.connection.execute("UPDATE session_details SET ended_on = NULL, tools = NULL")
     [found] = store.alerts.unseen(BEGINNING, until=EVER, limit=9)
@@ -444,7 +445,7 @@ def test_rows_of_an_older_version_have_a_day_and_no_tools(store: Store) -> None:
 
 
 @pytest.mark.parametrize("changed", [{}, {"state": SessionState.OPEN}, {"ended_at": NOW + HOUR, "rules_version": "2"}])
-def test_a_session_that_is_graded_again_stays_seen(store: Store, changed: dict[str, Any]) -> None:
+def test_a_session_that_is_graded_again_stays_seen(store: SqliteStore, changed: dict[str, Any]) -> None:
     ended(store, "a")
     advance(store, store.alerts.unseen(BEGINNING, until=EVER, limit=9))
     ended(store, "a", **changed)
@@ -452,7 +453,7 @@ def test_a_session_that_is_graded_again_stays_seen(store: Store, changed: dict[s
     assert unseen(store) == []
 
 
-def test_the_session_seen_last_is_found_by_its_end(store: Store) -> None:
+def test_the_session_seen_last_is_found_by_its_end(store: SqliteStore) -> None:
     assert store.alerts.last_watched(EVER) is None
     for session_id, ended_at in (("a", NOW), ("c", NOW + HOUR), ("b", NOW + HOUR), ("unseen", NOW + 2 * HOUR)):
         ended(store, session_id, ended_at)
@@ -464,7 +465,7 @@ def test_the_session_seen_last_is_found_by_its_end(store: Store) -> None:
     assert store.alerts.last_watched(EVER) == Position(NOW + HOUR, "c")
 
 
-def test_what_only_another_version_knows_is_passed_over(store: Store) -> None:
+def test_what_only_another_version_knows_is_passed_over(store: SqliteStore) -> None:
     with store.transaction():
         store.alerts.save_streams({OVERALL: b"1"}, gone=())
         store.alerts.silence([OVERALL], NOW)

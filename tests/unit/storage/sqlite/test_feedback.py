@@ -20,12 +20,14 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
+from grader_daemon.pipeline.feedback import add_feedback, candidates, labels, reviewed_since, standing_of
+from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.maintenance.backup import back_up, restore
 from grader_daemon.storage.maintenance.inspection import Inspection
 from grader_daemon.storage.maintenance.salvage import salvage
 from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.rollups import DERIVED
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.damage import leaves_of, overwrite
 from tests.feedback_examples import said
 from tests.strategies import NOW, SESSION_ID, grade, new_grade, scores
@@ -40,35 +42,35 @@ FAILED = {
 }
 
 
-def save(store: Store, *made: Grade, digest: str = "d") -> None:
+def save(store: SqliteStore, *made: Grade, digest: str = "d") -> None:
     with store.transaction():
-        store.save_grades([msgspec.structs.replace(new_grade(one), digest=digest) for one in made])
+        save_grades(store, [msgspec.structs.replace(new_grade(one), digest=digest) for one in made])
 
 
-def give(store: Store, *words: Said) -> None:
+def give(store: SqliteStore, *words: Said) -> None:
     with store.transaction():
-        store.add_feedback(words, now=NOW)
+        add_feedback(store, words, now=NOW)
 
 
-def undo(store: Store, session_id: str = SESSION_ID) -> None:
-    last = store.feedback.standing([session_id])[session_id].last
+def undo(store: SqliteStore, session_id: str = SESSION_ID) -> None:
+    last = standing_of(store, [session_id])[session_id].last
     assert last is not None
     give(store, said(session_id, completed=None, withdraws=last.id))
 
 
-def stored(store: Store, session_id: str = SESSION_ID) -> Grade:
-    return store.stored([session_id])[session_id].grade
+def stored(store: SqliteStore, session_id: str = SESSION_ID) -> Grade:
+    return store.grades.stored([session_id])[session_id].grade
 
 
-def completed(store: Store) -> int:
+def completed(store: SqliteStore) -> int:
     return store.rollups.group(Dimension.OVERALL, "", TODAY).completed
 
 
-def sums(store: Store) -> dict[str, list[Any]]:
+def sums(store: SqliteStore) -> dict[str, list[Any]]:
     return {table: store.rows(f"SELECT * FROM {table}") for table in DERIVED}
 
 
-def counted_anew(store: Store) -> dict[str, list[Any]]:
+def counted_anew(store: SqliteStore) -> dict[str, list[Any]]:
     with store.transaction():
         store.recount()
     return sums(store)
@@ -77,7 +79,7 @@ def counted_anew(store: Store) -> dict[str, list[Any]]:
 # -- a word, and taking it back ----------------------------------------------------------------------------------------
 
 
-def test_a_word_stands_above_the_verdict_in_rows_and_sums(store: Store) -> None:
+def test_a_word_stands_above_the_verdict_in_rows_and_sums(store: SqliteStore) -> None:
     save(store, grade(**FAILED), grade(session_id="other"))
 
     give(store, said(quality=1))
@@ -95,13 +97,13 @@ def test_a_word_stands_above_the_verdict_in_rows_and_sums(store: Store) -> None:
     assert sums(store) == counted_anew(store)
 
 
-def test_the_word_and_what_stood_before_are_kept(store: Store) -> None:
+def test_the_word_and_what_stood_before_are_kept(store: SqliteStore) -> None:
     save(store, grade(p_completed=0.8, verdict_by=VerdictBy.MODEL))
 
     give(store, said(note="not what I asked for", source=FeedbackSource.REVIEW, sampled=Sampling.RANDOM))
     give(store, said(completed=None, quality=5))
 
-    first, second = store.feedback.history(SESSION_ID)
+    first, second = store.feedback.said([SESSION_ID])
     assert (first.completed, first.quality, first.note) == (False, None, "not what I asked for")
     assert (first.source, first.sampled, first.given_at, first.given_by) == ("review", "random", NOW, "timmy")
     assert (first.completed_before, first.quality_before, first.verdict_before) == (True, 3, VerdictBy.MODEL)
@@ -109,7 +111,7 @@ def test_the_word_and_what_stood_before_are_kept(store: Store) -> None:
     assert (second.completed_before, second.quality_before, second.verdict_before) == (False, 3, VerdictBy.PERSON)
 
 
-def test_an_undo_restores_what_was(store: Store) -> None:
+def test_an_undo_restores_what_was(store: SqliteStore) -> None:
     save(store, grade(**FAILED, verdict_by=VerdictBy.MODEL))
     before = (stored(store), sums(store))
     give(store, said(quality=1))
@@ -117,45 +119,45 @@ def test_an_undo_restores_what_was(store: Store) -> None:
     undo(store)
 
     assert (stored(store), sums(store)) == before
-    assert store.feedback.standing([SESSION_ID])[SESSION_ID] == NOTHING_SAID
-    assert len(store.feedback.history(SESSION_ID)) == 2
+    assert standing_of(store, [SESSION_ID])[SESSION_ID] == NOTHING_SAID
+    assert len(store.feedback.said([SESSION_ID])) == 2
 
 
-def test_an_undo_can_be_undone(store: Store) -> None:
+def test_an_undo_can_be_undone(store: SqliteStore) -> None:
     save(store, grade())
     give(store, said())
     undo(store)
 
-    give(store, said(completed=None, withdraws=store.feedback.history(SESSION_ID)[-1].id))
+    give(store, said(completed=None, withdraws=store.feedback.said([SESSION_ID])[-1].id))
 
     assert stored(store).verdict_by is VerdictBy.PERSON
     assert completed(store) == 0
 
 
-def test_of_two_people_the_last_word_stands_and_both_are_kept(store: Store) -> None:
+def test_of_two_people_the_last_word_stands_and_both_are_kept(store: SqliteStore) -> None:
     save(store, grade())
     give(store, said())
 
     give(store, said(by="anna", completed=True))
 
-    word = store.feedback.standing([SESSION_ID])[SESSION_ID].completed
+    word = standing_of(store, [SESSION_ID])[SESSION_ID].completed
     assert word is not None
     assert word.given_by == "anna"
     assert stored(store).task_completed
     assert stored(store).automatic_completed is True
-    assert [each.given_by for each in store.feedback.history(SESSION_ID)] == ["timmy", "anna"]
+    assert [each.given_by for each in store.feedback.said([SESSION_ID])] == ["timmy", "anna"]
 
 
-def test_lists_go_by_the_word(store: Store) -> None:
+def test_lists_go_by_the_word(store: SqliteStore) -> None:
     save(store, grade(), grade(session_id="other"))
 
     give(store, said())
 
-    assert [each.grade.session_id for each in store.grades(GradeFilter(completed=False))] == [SESSION_ID]
-    assert [each.grade.session_id for each in store.grades(GradeFilter(completed=True))] == ["other"]
+    assert [each.grade.session_id for each in store.grades.page(GradeFilter(completed=False)).grades] == [SESSION_ID]
+    assert [each.grade.session_id for each in store.grades.page(GradeFilter(completed=True)).grades] == ["other"]
 
 
-def test_a_word_makes_reports_of_its_day_anew(store: Store) -> None:
+def test_a_word_makes_reports_of_its_day_anew(store: SqliteStore) -> None:
     save(store, grade())
     before = store.rollups.revisions()[NOW.date()]
 
@@ -164,27 +166,27 @@ def test_a_word_makes_reports_of_its_day_anew(store: Store) -> None:
     assert store.rollups.revisions()[NOW.date()] > before
 
 
-def test_a_word_leaves_what_else_is_known_of_the_session(store: Store) -> None:
+def test_a_word_leaves_what_else_is_known_of_the_session(store: SqliteStore) -> None:
     with store.transaction():
-        store.save_grades([msgspec.structs.replace(new_grade(grade()), loop_told=True)])
+        save_grades(store, [msgspec.structs.replace(new_grade(grade()), loop_told=True)])
     store.connection.execute("UPDATE session_details SET watched = 1")
 
     give(store, said())
 
-    found = store.stored([SESSION_ID])[SESSION_ID]
+    found = store.grades.stored([SESSION_ID])[SESSION_ID]
     assert (found.loop_told, found.watched, found.digest) == (True, True, "d")
 
 
-def test_nothing_can_be_said_of_a_session_without_a_grade(store: Store) -> None:
+def test_nothing_can_be_said_of_a_session_without_a_grade(store: SqliteStore) -> None:
     save(store, grade())
 
     with pytest.raises(InputError, match="has no grade of this program"):
         give(store, said(), said("nobody"))
 
-    assert store.feedback.history(SESSION_ID) == []
+    assert store.feedback.said([SESSION_ID]) == []
 
 
-def test_nothing_can_be_said_of_a_grade_of_another_program(store: Store) -> None:
+def test_nothing_can_be_said_of_a_grade_of_another_program(store: SqliteStore) -> None:
     save(store, grade())
     store.connection.execute("DELETE FROM session_details")
 
@@ -193,7 +195,7 @@ def test_nothing_can_be_said_of_a_grade_of_another_program(store: Store) -> None
 
 
 @pytest.mark.parametrize("sql", ["UPDATE feedback SET completed = 1", "DELETE FROM feedback"])
-def test_rows_are_never_changed(store: Store, sql: str) -> None:
+def test_rows_are_never_changed(store: SqliteStore, sql: str) -> None:
     save(store, grade())
     give(store, said())
 
@@ -204,7 +206,7 @@ def test_rows_are_never_changed(store: Store, sql: str) -> None:
 # -- sessions that are graded again ------------------------------------------------------------------------------------
 
 
-def test_a_new_grade_goes_below_the_word(store: Store) -> None:
+def test_a_new_grade_goes_below_the_word(store: SqliteStore) -> None:
     save(store, grade())
     give(store, said())
 
@@ -217,7 +219,7 @@ def test_a_new_grade_goes_below_the_word(store: Store) -> None:
     assert sums(store) == counted_anew(store)
 
 
-def test_an_undo_after_a_new_grade_gives_the_new_grade(store: Store) -> None:
+def test_an_undo_after_a_new_grade_gives_the_new_grade(store: SqliteStore) -> None:
     save(store, grade())
     give(store, said(quality=5))
     again = grade(task_completed=False, verdict_by=VerdictBy.MODEL, response_quality=2)
@@ -230,14 +232,14 @@ def test_an_undo_after_a_new_grade_gives_the_new_grade(store: Store) -> None:
 
 
 @pytest.mark.parametrize("reason", [SkipReason.COPY, SkipReason.SUPERSEDED])
-def test_the_word_outlives_a_grade_that_is_taken_back(store: Store, reason: SkipReason) -> None:
+def test_the_word_outlives_a_grade_that_is_taken_back(store: SqliteStore, reason: SkipReason) -> None:
     save(store, grade())
     give(store, said())
     with store.transaction():
-        store.retract(SESSION_ID, reason)
+        retract(store, SESSION_ID, reason)
 
-    assert len(store.feedback.history(SESSION_ID)) == 1
-    assert store.feedback.labels() == []
+    assert len(store.feedback.said([SESSION_ID])) == 1
+    assert labels(store) == []
     assert sums(store) == counted_anew(store)
 
     save(store, grade())
@@ -246,32 +248,32 @@ def test_the_word_outlives_a_grade_that_is_taken_back(store: Store, reason: Skip
     assert completed(store) == 0
 
 
-def test_a_word_on_a_session_that_went_on_stands_and_teaches_nothing(store: Store) -> None:
+def test_a_word_on_a_session_that_went_on_stands_and_teaches_nothing(store: SqliteStore) -> None:
     save(store, grade())
     give(store, said())
-    assert not store.feedback.labels()[0].went_on
+    assert not labels(store)[0].went_on
 
     save(store, grade(), digest="another")
 
-    [label] = store.feedback.labels()
+    [label] = labels(store)
     assert label.went_on
     assert stored(store).verdict_by is VerdictBy.PERSON
 
 
-def test_a_new_word_on_it_teaches_again(store: Store) -> None:
+def test_a_new_word_on_it_teaches_again(store: SqliteStore) -> None:
     save(store, grade())
     give(store, said())
     save(store, grade(), digest="another")
 
     give(store, said())
 
-    assert not store.feedback.labels()[0].went_on
+    assert not labels(store)[0].went_on
 
 
 # -- what is learned from ----------------------------------------------------------------------------------------------
 
 
-def test_labels_hold_what_there_is_to_learn(store: Store) -> None:
+def test_labels_hold_what_there_is_to_learn(store: SqliteStore) -> None:
     save(
         store,
         grade(
@@ -285,7 +287,7 @@ def test_labels_hold_what_there_is_to_learn(store: Store) -> None:
     )
     give(store, said(source=FeedbackSource.REVIEW, sampled=Sampling.RANDOM, note="no"))
 
-    [label] = store.feedback.labels()
+    [label] = labels(store)
 
     assert (label.session_id, label.completed, label.quality, label.note) == (SESSION_ID, False, None, "no")
     assert (label.automatic_completed, label.rules_completed, label.p_completed) == (True, True, 0.7)
@@ -295,26 +297,26 @@ def test_labels_hold_what_there_is_to_learn(store: Store) -> None:
     assert label.ended_on == NOW.date().isoformat()
 
 
-def test_labels_come_as_they_were_given_and_not_when_they_were_taken_back(store: Store) -> None:
+def test_labels_come_as_they_were_given_and_not_when_they_were_taken_back(store: SqliteStore) -> None:
     save(store, *(grade(session_id=name) for name in "abc"))
     for name in "cab":
         give(store, said(name))
     undo(store, "a")
 
-    assert [label.session_id for label in store.feedback.labels()] == ["c", "b"]
+    assert [label.session_id for label in labels(store)] == ["c", "b"]
 
 
-def test_an_open_session_is_told_apart(store: Store) -> None:
+def test_an_open_session_is_told_apart(store: SqliteStore) -> None:
     save(store, grade(state=SessionState.OPEN))
     give(store, said())
 
-    assert not store.feedback.labels()[0].is_finished
+    assert not labels(store)[0].is_finished
 
 
 # -- reviews -----------------------------------------------------------------------------------------------------------
 
 
-def test_candidates_are_finished_sessions_that_nobody_judged(store: Store) -> None:
+def test_candidates_are_finished_sessions_that_nobody_judged(store: SqliteStore) -> None:
     save(
         store,
         grade(session_id="fresh", p_completed=0.4, rules_completed=False, request=7),
@@ -327,7 +329,7 @@ def test_candidates_are_finished_sessions_that_nobody_judged(store: Store) -> No
     give(store, said("judged"), said("taken back"), said("quality only", completed=None, quality=2))
     undo(store, "taken back")
 
-    found = store.feedback.candidates(since=NOW - 48 * HOUR)
+    found = candidates(store, since=NOW - 48 * HOUR)
 
     assert [each.session_id for each in found] == ["fresh", "taken back", "quality only"]
     assert (found[0].p_completed, found[0].rules_completed, found[0].completed, found[0].request) == (
@@ -336,27 +338,27 @@ def test_candidates_are_finished_sessions_that_nobody_judged(store: Store) -> No
         True,
         7,
     )
-    assert len(store.feedback.candidates(since=None)) == 4
+    assert len(candidates(store, since=None)) == 4
 
 
-def test_requests_of_judged_sessions_are_known(store: Store) -> None:
+def test_requests_of_judged_sessions_are_known(store: SqliteStore) -> None:
     save(store, grade(session_id="a", request=1), grade(session_id="b", request=2), grade(session_id="c"))
     give(store, said("a"), said("c"))
 
     assert store.feedback.judged_requests() == {1}
 
 
-def test_reviews_of_a_week_are_counted_by_session(store: Store) -> None:
+def test_reviews_of_a_week_are_counted_by_session(store: SqliteStore) -> None:
     save(store, *(grade(session_id=name) for name in "abcd"))
     review = {"source": FeedbackSource.REVIEW}
     with store.transaction():
-        store.add_feedback([said("a", **review)], now=NOW - HOUR)
+        add_feedback(store, [said("a", **review)], now=NOW - HOUR)
     give(store, said("b", **review), said("c", **review), said("d"))
     give(store, said("b", completed=True, **review))
     undo(store, "c")
 
-    assert store.feedback.reviewed_since(NOW) == 1
-    assert store.feedback.reviewed_since(NOW - HOUR) == 2
+    assert reviewed_since(store, NOW) == 1
+    assert reviewed_since(store, NOW - HOUR) == 2
 
 
 # -- damage and copies -------------------------------------------------------------------------------------------------
@@ -366,7 +368,7 @@ def test_reviews_of_a_week_are_counted_by_session(store: Store) -> None:
 def judged(tmp_path: Path) -> Path:
     """A database in which people judged many sessions."""
     path = tmp_path / "judged.db"
-    with closing(Store(path)) as store:
+    with closing(SqliteStore(path)) as store:
         names = [f"s{number:03}" for number in range(200)]
         save(store, *(grade(session_id=name, features=(1.0,) * 20) for name in names))
         give(store, *(said(name, note="n" * 50) for name in names))
@@ -375,20 +377,20 @@ def judged(tmp_path: Path) -> Path:
 
 
 def words(path: Path) -> list[Any]:
-    with closing(Store(path)) as store:
+    with closing(SqliteStore(path)) as store:
         return store.rows("SELECT * FROM feedback ORDER BY id")
 
 
 def test_feedback_is_in_a_backup_and_comes_back(judged: Path, tmp_path: Path) -> None:
     before = words(judged)
     back_up(judged, tmp_path / "bak")
-    with closing(Store(judged)) as store:
+    with closing(SqliteStore(judged)) as store:
         give(store, said("s001", completed=True))
 
     restore(tmp_path / "bak", judged, now=NOW)
 
     assert words(judged) == before
-    with closing(Store(judged)) as store:
+    with closing(SqliteStore(judged)) as store:
         assert stored(store, "s001").verdict_by is VerdictBy.PERSON
         assert not stored(store, "s001").task_completed
 
@@ -402,11 +404,11 @@ def test_feedback_is_saved_out_of_a_damaged_database(judged: Path, tmp_path: Pat
     assert words(tmp_path / "fresh.db") == before
     with Inspection(tmp_path / "fresh.db") as inspection:
         assert inspection.miscounted() == {}
-    with closing(Store(tmp_path / "fresh.db")) as store:
+    with closing(SqliteStore(tmp_path / "fresh.db")) as store:
         save(store, *(grade(session_id=f"s{number:03}") for number in range(200)))  # the daemon grades what is missing
         assert [stored(store, name).verdict_by for name in ("s006", "s007", "s008")] == ["person", "rules", "person"]
         give(store, said("s007"))
-        assert store.feedback.history("s007")[-1].id == len(before) + 1
+        assert store.feedback.said(["s007"])[-1].id == len(before) + 1
 
 
 @pytest.mark.parametrize(
@@ -447,7 +449,7 @@ def histories(draw: st.DrawFn) -> list[Step_]:
 @given(history=histories())
 def test_rows_are_what_stands_over_what_is_automatic_and_sums_are_what_rows_give(history: list[Step_]) -> None:
     automatic: dict[str, Grade] = {}
-    with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder) / "a.db")) as store:
+    with tempfile.TemporaryDirectory() as folder, closing(SqliteStore(Path(folder) / "a.db")) as store:
         for what, name, verdict, quality in history:
             if what == "grade":
                 made = _graded(name, verdict=bool(verdict), quality=quality or 3)
@@ -460,11 +462,11 @@ def test_rows_are_what_stands_over_what_is_automatic_and_sums_are_what_rows_give
             elif what == "retract":
                 del automatic[name]
                 with store.transaction():
-                    store.retract(name, SkipReason.COPY)
-            elif store.feedback.standing([name]).get(name, NOTHING_SAID).last is not None:
+                    retract(store, name, SkipReason.COPY)
+            elif standing_of(store, [name]).get(name, NOTHING_SAID).last is not None:
                 undo(store, name)
             for known, bare in automatic.items():
-                assert stored(store, known) == apply_override(bare, standing(store.feedback.history(known)))
+                assert stored(store, known) == apply_override(bare, standing(store.feedback.said([known])))
             assert sums(store) == counted_anew(store)
 
 

@@ -9,7 +9,8 @@ from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionS
 from grader_daemon.domain.calendar import ALWAYS, Span, last_days
 from grader_daemon.domain.insight import IssueRow, StepRow
 from grader_daemon.errors import InputError
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, new_grade
 
 DAY = timedelta(days=1)
@@ -29,7 +30,7 @@ def sign(fingerprint: str = "1-aaa", **changes: object) -> ErrorSign:
 
 
 def failed(
-    store: Store,
+    store: SqliteStore,
     session_id: str,
     *fingerprints: str,
     at: datetime = NOW,
@@ -52,15 +53,15 @@ def failed(
     )
     signs = tuple(sign(fingerprint) for fingerprint in dict.fromkeys(fingerprints))
     with store.transaction():
-        store.save_grades([msgspec.structs.replace(new_grade(made), signs=signs)])
+        save_grades(store, [msgspec.structs.replace(new_grade(made), signs=signs)])
 
 
-def known(store: Store, *fingerprints: str) -> None:
+def known(store: SqliteStore, *fingerprints: str) -> None:
     with store.transaction():
         store.issues.save_signs([sign(fingerprint) for fingerprint in fingerprints])
 
 
-def issue(store: Store, fingerprint: str = "1-aaa", span: Span = ALWAYS, *, until: datetime = EVER) -> IssueRow:
+def issue(store: SqliteStore, fingerprint: str = "1-aaa", span: Span = ALWAYS, *, until: datetime = EVER) -> IssueRow:
     found = store.issues.issue(fingerprint, span, until=until)
     assert found is not None
     return found
@@ -69,14 +70,14 @@ def issue(store: Store, fingerprint: str = "1-aaa", span: Span = ALWAYS, *, unti
 # -- what issues look like -----------------------------------------------------------------------------------------
 
 
-def test_the_first_example_stays(store: Store) -> None:
+def test_the_first_example_stays(store: SqliteStore) -> None:
     failed(store, "a", "1-aaa")
     with store.transaction():
         store.issues.save_signs([sign(example="another")])
     assert issue(store).sign == sign()
 
 
-def test_a_sign_may_lack_tool_and_command(store: Store) -> None:
+def test_a_sign_may_lack_tool_and_command(store: SqliteStore) -> None:
     failed(store, "a", "1-bbb")
     with store.transaction():
         store.issues.save_signs([sign("1-aaa", tool=None, command=None), sign("1-ccc")])
@@ -97,7 +98,7 @@ def test_a_sign_may_lack_tool_and_command(store: Store) -> None:
         pytest.param("f", "2-f00d", id="one-letter"),
     ],
 )
-def test_an_issue_is_found_by_the_beginning_of_its_id(store: Store, prefix: str, found: str) -> None:
+def test_an_issue_is_found_by_the_beginning_of_its_id(store: SqliteStore, prefix: str, found: str) -> None:
     known(store, "1-abcd", "1-beef", "2-f00d")
     assert store.issues.find(prefix) == found
 
@@ -114,14 +115,14 @@ def test_an_issue_is_found_by_the_beginning_of_its_id(store: Store, prefix: str,
         pytest.param("\udcff", "no error issue", id="no-unicode"),
     ],
 )
-def test_what_is_not_one_issue_is_an_error_in_one_line(store: Store, prefix: str, words: str) -> None:
+def test_what_is_not_one_issue_is_an_error_in_one_line(store: SqliteStore, prefix: str, words: str) -> None:
     known(store, "1-abcd", "1-beef", "1-bead")
     with pytest.raises(InputError, match=words) as caught:
         store.issues.find(prefix)
     assert "\n" not in str(caught.value)
 
 
-def test_of_several_some_are_named(store: Store) -> None:
+def test_of_several_some_are_named(store: SqliteStore) -> None:
     known(store, "1-b1", "1-b2", "1-a3")
     with pytest.raises(InputError) as caught:
         store.issues.find("b")
@@ -132,12 +133,12 @@ def test_of_several_some_are_named(store: Store) -> None:
     )
 
 
-def test_a_whole_id_is_found_though_it_begins_another(store: Store) -> None:
+def test_a_whole_id_is_found_though_it_begins_another(store: SqliteStore) -> None:
     known(store, "1-ab", "1-abcd")
     assert store.issues.find("1-ab") == "1-ab"
 
 
-def test_issues_of_a_span_come_with_most_failures_first(store: Store) -> None:
+def test_issues_of_a_span_come_with_most_failures_first(store: SqliteStore) -> None:
     failed(store, "a", "1-aaa", "1-bbb", "1-bbb", at=NOW - DAY)
     failed(store, "b", "1-ccc", "1-aaa")
     failed(store, "c", "1-ddd", "1-ddd", at=NOW - 9 * DAY)
@@ -149,7 +150,7 @@ def test_issues_of_a_span_come_with_most_failures_first(store: Store) -> None:
 # -- counting ------------------------------------------------------------------------------------------------------
 
 
-def test_an_issue_counts_what_was_in_the_span(store: Store) -> None:
+def test_an_issue_counts_what_was_in_the_span(store: SqliteStore) -> None:
     failed(store, "a", "1-aaa", "1-aaa", at=NOW - 9 * DAY, task_type="testing")
     failed(store, "b", "1-aaa", "1-aaa", "1-aaa", at=NOW - DAY, task_type="debugging", errors_recovered=False)
     failed(store, "c", "1-aaa", at=NOW, task_type="testing")
@@ -161,7 +162,7 @@ def test_an_issue_counts_what_was_in_the_span(store: Store) -> None:
     assert week.task_types == {"debugging": 1, "testing": 1}
 
 
-def test_an_issue_knows_all_its_days_up_to_the_end_of_the_span(store: Store) -> None:
+def test_an_issue_knows_all_its_days_up_to_the_end_of_the_span(store: SqliteStore) -> None:
     for number, ago in enumerate((30, 9, 1, 0)):
         failed(store, f"s{number}", "1-aaa", at=NOW - ago * DAY)
     today = NOW.date()
@@ -169,7 +170,7 @@ def test_an_issue_knows_all_its_days_up_to_the_end_of_the_span(store: Store) -> 
     assert issue(store, span=week).days == (today - 30 * DAY, today - 9 * DAY)
 
 
-def test_first_and_last_are_those_before_the_end_of_the_span(store: Store) -> None:
+def test_first_and_last_are_those_before_the_end_of_the_span(store: SqliteStore) -> None:
     for number, ago in enumerate((30, 9, 1)):
         failed(store, f"s{number}", "1-aaa", at=NOW - ago * DAY)
     found = issue(store, until=NOW - DAY)
@@ -177,7 +178,7 @@ def test_first_and_last_are_those_before_the_end_of_the_span(store: Store) -> No
     assert found.latest == ("s1", "s0")
 
 
-def test_the_three_sessions_that_had_it_last_are_named_once_each(store: Store) -> None:
+def test_the_three_sessions_that_had_it_last_are_named_once_each(store: SqliteStore) -> None:
     for number in range(5):
         failed(store, f"s{number}", "1-aaa", "1-aaa", at=NOW + number * timedelta(microseconds=1))
     assert issue(store).latest == ("s4", "s3", "s2")
@@ -192,19 +193,19 @@ def test_the_three_sessions_that_had_it_last_are_named_once_each(store: Store) -
         pytest.param("1-aaa", Span(date.min, date(2026, 11, 20)), id="only-after-the-span"),
     ],
 )
-def test_an_issue_that_did_not_occur_is_none(store: Store, fingerprint: str, span: Span) -> None:
+def test_an_issue_that_did_not_occur_is_none(store: SqliteStore, fingerprint: str, span: Span) -> None:
     failed(store, "a", "1-aaa")
     failed(store, "b", "1-bbb", state=SessionState.OPEN)
     assert store.issues.issue(fingerprint, span, until=EVER) is None
 
 
-def test_a_session_that_is_graded_again_without_it_takes_it_away(store: Store) -> None:
+def test_a_session_that_is_graded_again_without_it_takes_it_away(store: SqliteStore) -> None:
     failed(store, "a", "1-aaa")
     failed(store, "a")
     assert store.issues.issue("1-aaa", ALWAYS, until=EVER) is None
 
 
-def test_steps_of_a_span_come_most_tried_first(store: Store) -> None:
+def test_steps_of_a_span_come_most_tried_first(store: SqliteStore) -> None:
     pull, again = Step("terminal", "git pull", True), Step("terminal", "git push", False)
     look, unknown = Step("read_file", None, True), Step("terminal", "git pull", None)
     failed(store, "a", *["1-aaa"] * 4, steps=(pull, pull, again, unknown), task_completed=True)
@@ -220,7 +221,7 @@ def test_steps_of_a_span_come_most_tried_first(store: Store) -> None:
 # -- what people say -----------------------------------------------------------------------------------------------
 
 
-def test_marks_are_kept_and_taken_back(store: Store) -> None:
+def test_marks_are_kept_and_taken_back(store: SqliteStore) -> None:
     failed(store, "a", "1-aaa")
     failed(store, "b", "1-bbb")
     with store.transaction():
@@ -232,7 +233,7 @@ def test_marks_are_kept_and_taken_back(store: Store) -> None:
     assert (issue(store).resolved_at, issue(store).ignored_at) == (None, None)
 
 
-def test_marks_outlive_new_failures(store: Store) -> None:
+def test_marks_outlive_new_failures(store: SqliteStore) -> None:
     failed(store, "a", "1-aaa")
     with store.transaction():
         store.issues.mark("1-aaa", resolved_at=NOW, ignored_at=None)

@@ -19,9 +19,11 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
+from grader_daemon.pipeline.feedback import add_feedback
+from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.records import GradeFilter, SortKey
 from grader_daemon.storage.sqlite import listing
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.earlier import make_earlier
 from tests.strategies import NOW, grade, new_grade
 from tests.unit.storage.sqlite.test_rollups import histories
@@ -32,13 +34,13 @@ PROBE = Failure(2, "read_file", Category.FILE_NOT_FOUND, kind=FailureKind.PROBE)
 AFTER_ONE_HOUR, AFTER_TWO_HOURS = NOW + timedelta(hours=1), NOW + timedelta(hours=2)
 
 
-def save(store: Store, *made: Grade) -> None:
+def save(store: SqliteStore, *made: Grade) -> None:
     with store.transaction():
-        store.save_grades([new_grade(one) for one in made])
+        save_grades(store, [new_grade(one) for one in made])
 
 
-def ids(store: Store, which: GradeFilter) -> list[str]:
-    return [stored.grade.session_id for stored in store.grades(which)]
+def ids(store: SqliteStore, which: GradeFilter) -> list[str]:
+    return [stored.grade.session_id for stored in store.grades.page(which).grades]
 
 
 def on_the_list(connection: apsw.Connection) -> dict[str, list[Any]]:
@@ -59,11 +61,11 @@ def claims(*supports: Support) -> tuple[Claim, ...]:
 
 @given(history=histories())
 def test_the_list_is_always_what_the_grades_give(history: list[list[Grade] | str]) -> None:
-    with tempfile.TemporaryDirectory() as folder, closing(Store(Path(folder) / "a.db")) as store:
+    with tempfile.TemporaryDirectory() as folder, closing(SqliteStore(Path(folder) / "a.db")) as store:
         for step in history:
             if isinstance(step, str):
                 with store.transaction():
-                    store.retract(step, SkipReason.COPY)
+                    retract(store, step, SkipReason.COPY)
             else:
                 save(store, *step)
             kept = on_the_list(store.connection)
@@ -72,17 +74,17 @@ def test_the_list_is_always_what_the_grades_give(history: list[list[Grade] | str
             assert kept == on_the_list(store.connection)
 
 
-def test_what_a_person_says_is_on_the_list_at_once(store: Store) -> None:
+def test_what_a_person_says_is_on_the_list_at_once(store: SqliteStore) -> None:
     save(store, grade(session_id="a", task_completed=True), grade(session_id="b", task_completed=True))
 
     with store.transaction():
-        store.add_feedback([Said(session_id="a", completed=False, by="me", source=FeedbackSource.LABEL)], now=NOW)
+        add_feedback(store, [Said(session_id="a", completed=False, by="me", source=FeedbackSource.LABEL)], now=NOW)
 
     assert ids(store, GradeFilter(completed=False)) == ["a"]
     assert ids(store, GradeFilter(verdict_by=VerdictBy.PERSON)) == ["a"]
 
 
-def test_grades_of_an_earlier_version_are_put_on_the_list(store: Store, tmp_path: Path) -> None:
+def test_grades_of_an_earlier_version_are_put_on_the_list(store: SqliteStore, tmp_path: Path) -> None:
     save(
         store,
         grade(session_id="a", claims=claims(Support.VERIFIED, Support.CONTRADICTED), failures=(TIMEOUT, PROBE)),
@@ -91,17 +93,17 @@ def test_grades_of_an_earlier_version_are_put_on_the_list(store: Store, tmp_path
     earlier = tmp_path / "earlier.db"
     make_earlier(earlier, 4, holding=store.path)
 
-    with closing(Store(earlier)) as migrated:
+    with closing(SqliteStore(earlier)) as migrated:
         found = on_the_list(migrated.connection)
 
     assert found == on_the_list(store.connection)
     assert len(found["session_list"]) == 2
 
 
-def test_what_is_not_known_of_a_session_without_an_answer_is_not_listed(store: Store) -> None:
+def test_what_is_not_known_of_a_session_without_an_answer_is_not_listed(store: SqliteStore) -> None:
     save(store, grade(session_id="dead", scored=False), grade(session_id="judged", scored=False))
     with store.transaction():
-        store.add_feedback([Said(session_id="judged", completed=False, by="me", source=FeedbackSource.LABEL)], now=NOW)
+        add_feedback(store, [Said(session_id="judged", completed=False, by="me", source=FeedbackSource.LABEL)], now=NOW)
 
     rows = store.rows("SELECT session_id, completed, efficiency, quality FROM session_list ORDER BY 1")
 
@@ -113,7 +115,7 @@ def test_what_is_not_known_of_a_session_without_an_answer_is_not_listed(store: S
 
 
 @pytest.fixture
-def four(store: Store) -> Store:
+def four(store: SqliteStore) -> SqliteStore:
     """Four sessions, each an hour after the one before."""
     save(
         store,
@@ -193,7 +195,7 @@ def four(store: Store) -> Store:
 )
 @pytest.mark.parametrize("few", [1000, 0], ids=["few", "many"])
 def test_grades_are_filtered(
-    four: Store, which: GradeFilter, expected: str, few: int, monkeypatch: pytest.MonkeyPatch
+    four: SqliteStore, which: GradeFilter, expected: str, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many there are of them: all of these are few, or more than that."""
     monkeypatch.setattr(listing, "_FEW", few)
@@ -211,7 +213,7 @@ def test_grades_are_filtered(
         pytest.param(GradeFilter(tool="browser", text="cafe", sort=SortKey.QUALITY), id="both-sorted"),
     ],
 )
-def test_few_sessions_are_found_without_a_look_through_the_list(four: Store, which: GradeFilter) -> None:
+def test_few_sessions_are_found_without_a_look_through_the_list(four: SqliteStore, which: GradeFilter) -> None:
     asked: list[tuple[str, Any]] = []
 
     def note(_: object, sql: str, values: Any) -> bool:
@@ -231,12 +233,12 @@ def test_few_sessions_are_found_without_a_look_through_the_list(four: Store, whi
 
 
 @pytest.mark.parametrize("text", ["", "-", '"*"', "\ud800"])
-def test_a_text_without_a_word_is_refused(store: Store, text: str) -> None:
+def test_a_text_without_a_word_is_refused(store: SqliteStore, text: str) -> None:
     with pytest.raises(InputError, match="no word to search for"):
-        store.grades(GradeFilter(text=text))
+        store.grades.page(GradeFilter(text=text))
 
 
-def test_a_long_name_of_a_tool_is_found_by_what_is_kept_of_it(store: Store) -> None:
+def test_a_long_name_of_a_tool_is_found_by_what_is_kept_of_it(store: SqliteStore) -> None:
     save(store, grade(session_id="a", tools=(ToolUse("x" * 200, 1, 0),)))
     assert ids(store, GradeFilter(tool="x" * 200)) == ["a"]
 
@@ -246,7 +248,7 @@ def test_a_long_name_of_a_tool_is_found_by_what_is_kept_of_it(store: Store) -> N
 
 @pytest.mark.parametrize("lowest_first", [False, True])
 @pytest.mark.parametrize("sort", SortKey)
-def test_pages_give_each_session_once_in_order(store: Store, sort: SortKey, lowest_first: bool) -> None:
+def test_pages_give_each_session_once_in_order(store: SqliteStore, sort: SortKey, lowest_first: bool) -> None:
     save(
         store,
         *(
@@ -264,12 +266,12 @@ def test_pages_give_each_session_once_in_order(store: Store, sort: SortKey, lowe
     )
     which = GradeFilter(sort=sort, lowest_first=lowest_first)
 
-    pages = [store.page(msgspec.structs.replace(which, limit=3))]
+    pages = [store.grades.page(msgspec.structs.replace(which, limit=3))]
     while (key := pages[-1].next) is not None:
-        pages.append(store.page(msgspec.structs.replace(which, limit=3, before=key)))
+        pages.append(store.grades.page(msgspec.structs.replace(which, limit=3, before=key)))
 
     assert [len(page.grades) for page in pages] == [3, 3, 3, 2]
-    assert [stored for page in pages for stored in page.grades] == store.grades(which)
+    assert [stored for page in pages for stored in page.grades] == store.grades.page(which).grades
     assert len(set(ids(store, which))) == 11
 
 
@@ -281,7 +283,7 @@ def test_pages_give_each_session_once_in_order(store: Store, sort: SortKey, lowe
         pytest.param(GradeFilter(sort=SortKey.ERRORS), "cba", id="equals-by-their-end"),
     ],
 )
-def test_sorting(store: Store, which: GradeFilter, expected: str) -> None:
+def test_sorting(store: SqliteStore, which: GradeFilter, expected: str) -> None:
     save(
         store,
         grade(session_id="a", p_completed=0.0, total_errors=0, ended_at=NOW),
@@ -291,11 +293,11 @@ def test_sorting(store: Store, which: GradeFilter, expected: str) -> None:
     assert "".join(ids(store, which)) == expected
 
 
-def test_a_page_that_is_just_full_is_the_last(four: Store) -> None:
-    assert four.page(GradeFilter(limit=4)).next is None
+def test_a_page_that_is_just_full_is_the_last(four: SqliteStore) -> None:
+    assert four.grades.page(GradeFilter(limit=4)).next is None
 
 
-def test_other_programs_can_read_the_list(store: Store) -> None:
+def test_other_programs_can_read_the_list(store: SqliteStore) -> None:
     save(store, grade(session_id="a", p_completed=0.25))
     with closing(sqlite3.connect(store.path)) as connection:
         rows = connection.execute("SELECT session_id, p_completed, completed FROM session_list").fetchall()

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from grader_daemon.errors import GraderError
 from grader_daemon.storage.records import OutboxMessage
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW
 
 SECOND = timedelta(seconds=1)
@@ -13,48 +13,48 @@ HOUR = timedelta(hours=1)
 PAYLOAD = '{"schema_version": 1, "text": "Größe"}'
 
 
-def put(store: Store, *, channel: str = "webhook", payload: str = PAYLOAD, now: datetime = NOW) -> None:
+def put(store: SqliteStore, *, channel: str = "webhook", payload: str = PAYLOAD, now: datetime = NOW) -> None:
     with store.transaction():
         store.outbox.put(alert=7, event="opened", channel=channel, payload=payload, now=now)
 
 
-def delivered(store: Store, number: int, now: datetime = NOW) -> None:
+def delivered(store: SqliteStore, number: int, now: datetime = NOW) -> None:
     with store.transaction():
         store.outbox.delivered(number, now)
 
 
-def failed(store: Store, number: int, *, again_at: datetime = NOW, error: str = "nobody there") -> None:
+def failed(store: SqliteStore, number: int, *, again_at: datetime = NOW, error: str = "nobody there") -> None:
     with store.transaction():
         store.outbox.failed(number, error, again_at=again_at)
 
 
-def next_number(store: Store, channel: str = "webhook") -> int | None:
+def next_number(store: SqliteStore, channel: str = "webhook") -> int | None:
     message = store.outbox.next(channel)
     return None if message is None else message.number
 
 
-def test_a_message_waits_for_its_receiver_from_now_on(store: Store) -> None:
+def test_a_message_waits_for_its_receiver_from_now_on(store: SqliteStore) -> None:
     put(store)
     assert store.outbox.next("webhook") == OutboxMessage(
         number=1, channel="webhook", payload=PAYLOAD, attempts=0, next_at=NOW
     )
 
 
-def test_it_is_kept_with_the_alert_and_the_time(store: Store) -> None:
+def test_it_is_kept_with_the_alert_and_the_time(store: SqliteStore) -> None:
     put(store)
     assert store.rows("SELECT alert, event, created_at, delivered_at, last_error FROM alert_outbox") == [
         (7, "opened", NOW.isoformat(), None, None)
     ]
 
 
-def test_it_goes_with_the_transaction_that_makes_it_true(store: Store) -> None:
+def test_it_goes_with_the_transaction_that_makes_it_true(store: SqliteStore) -> None:
     with suppress(GraderError), store.transaction():
         store.outbox.put(alert=7, event="opened", channel="webhook", payload=PAYLOAD, now=NOW)
         raise GraderError("in the middle")
     assert next_number(store) is None
 
 
-def test_the_oldest_of_a_channel_comes_first_whatever_the_clock_said(store: Store) -> None:
+def test_the_oldest_of_a_channel_comes_first_whatever_the_clock_said(store: SqliteStore) -> None:
     put(store, channel="command")
     for number in range(3):
         put(store, payload=str(number), now=NOW - number * SECOND)
@@ -66,7 +66,7 @@ def test_the_oldest_of_a_channel_comes_first_whatever_the_clock_said(store: Stor
     assert next_number(store, "command") == 1
 
 
-def test_a_message_that_failed_stays_the_next_with_its_number_and_counts_the_tries(store: Store) -> None:
+def test_a_message_that_failed_stays_the_next_with_its_number_and_counts_the_tries(store: SqliteStore) -> None:
     put(store)
     put(store)
     failed(store, 1, again_at=NOW + SECOND)
@@ -77,7 +77,7 @@ def test_a_message_that_failed_stays_the_next_with_its_number_and_counts_the_tri
     assert store.rows("SELECT last_error FROM alert_outbox WHERE id = 1") == [("nobody there",)]
 
 
-def test_a_message_that_was_tried_many_times_stands_back_behind_the_others(store: Store) -> None:
+def test_a_message_that_was_tried_many_times_stands_back_behind_the_others(store: SqliteStore) -> None:
     put(store)
     put(store)
     for _ in range(7):
@@ -89,7 +89,7 @@ def test_a_message_that_was_tried_many_times_stands_back_behind_the_others(store
     assert next_number(store) == 1
 
 
-def test_messages_that_stand_back_take_turns(store: Store) -> None:
+def test_messages_that_stand_back_take_turns(store: SqliteStore) -> None:
     put(store)
     put(store)
     for number in (1, 2):
@@ -100,7 +100,7 @@ def test_messages_that_stand_back_take_turns(store: Store) -> None:
     assert next_number(store) == 2
 
 
-def test_what_arrived_is_not_given_any_more(store: Store) -> None:
+def test_what_arrived_is_not_given_any_more(store: SqliteStore) -> None:
     put(store)
     put(store)
     delivered(store, 1)
@@ -108,20 +108,20 @@ def test_what_arrived_is_not_given_any_more(store: Store) -> None:
     assert store.rows("SELECT attempts, delivered_at FROM alert_outbox WHERE id = 1") == [(1, NOW.isoformat())]
 
 
-def test_what_arrived_at_last_has_no_error_any_more(store: Store) -> None:
+def test_what_arrived_at_last_has_no_error_any_more(store: SqliteStore) -> None:
     put(store)
     failed(store, 1)
     delivered(store, 1)
     assert store.rows("SELECT attempts, last_error FROM alert_outbox") == [(2, None)]
 
 
-def test_why_it_failed_is_kept_though_it_is_no_unicode(store: Store) -> None:
+def test_why_it_failed_is_kept_though_it_is_no_unicode(store: SqliteStore) -> None:
     put(store)
     failed(store, 1, error="command /s/\udcff: missing")
     assert store.rows("SELECT last_error FROM alert_outbox")[0][0].startswith("command /s/")
 
 
-def test_messages_that_wait_are_counted_for_those_who_are_set(store: Store) -> None:
+def test_messages_that_wait_are_counted_for_those_who_are_set(store: SqliteStore) -> None:
     for channel in ("webhook", "webhook", "command", "gone"):
         put(store, channel=channel)
     delivered(store, 1)
@@ -131,7 +131,7 @@ def test_messages_that_wait_are_counted_for_those_who_are_set(store: Store) -> N
     assert store.outbox.waiting(["nobody"]) == 0
 
 
-def test_only_what_arrived_long_ago_is_forgotten(store: Store) -> None:
+def test_only_what_arrived_long_ago_is_forgotten(store: SqliteStore) -> None:
     for number, at in enumerate((NOW - HOUR, NOW, NOW + HOUR), start=1):
         put(store)
         delivered(store, number, at)
@@ -141,7 +141,7 @@ def test_only_what_arrived_long_ago_is_forgotten(store: Store) -> None:
     assert [row[0] for row in store.rows("SELECT id FROM alert_outbox ORDER BY id")] == [2, 3, 4]
 
 
-def test_a_number_is_never_given_twice(store: Store) -> None:
+def test_a_number_is_never_given_twice(store: SqliteStore) -> None:
     put(store)
     delivered(store, 1)
     with store.transaction():

@@ -13,25 +13,27 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import CheckOutcome, QualityCheck
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import GraderError
+from grader_daemon.pipeline.feedback import add_feedback
+from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import NewGrade
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, identity
 
 HOUR = timedelta(hours=1)
 ALWAYS = {"since": NOW - timedelta(days=9), "until": NOW + timedelta(days=9)}
 
 
-def save(store: Store, session_id: str = "s1", *, digest: str = "d1", **changes: object) -> Grade:
+def save(store: SqliteStore, session_id: str = "s1", *, digest: str = "d1", **changes: object) -> Grade:
     """A graded session; its details say the same."""
     made = grade(session_id=session_id, **changes)
     session = identity(session_id=session_id, file=made.session_file, state=made.state)
     with store.transaction():
-        store.save_grades([NewGrade(grade=made, identity=session, digest=digest)])
+        save_grades(store, [NewGrade(grade=made, identity=session, digest=digest)])
     return made
 
 
 def begin(
-    store: Store,
+    store: SqliteStore,
     session_id: str = "s1",
     *,
     scorer: str = "me",
@@ -43,21 +45,21 @@ def begin(
         return store.quality.begin(session_id, scorer=scorer, digest=digest, ours=3, now=now, budgeted=budgeted)
 
 
-def answer(store: Store, quality: float, session_id: str = "s1", **call: object) -> int:
+def answer(store: SqliteStore, quality: float, session_id: str = "s1", **call: object) -> int:
     number = begin(store, session_id, **call)  # type: ignore[arg-type]
     with store.transaction():
         store.quality.answered(number, quality)
     return number
 
 
-def fail(store: Store, outcome: CheckOutcome, session_id: str = "s1", *, error: str = "no") -> int:
+def fail(store: SqliteStore, outcome: CheckOutcome, session_id: str = "s1", *, error: str = "no") -> int:
     number = begin(store, session_id)
     with store.transaction():
         store.quality.failed(number, error, outcome)
     return number
 
 
-def test_an_answer_is_kept_with_its_discrepancy(store: Store) -> None:
+def test_an_answer_is_kept_with_its_discrepancy(store: SqliteStore) -> None:
     number = answer(store, 4.5)
 
     assert store.quality.check(number) == QualityCheck(
@@ -74,18 +76,18 @@ def test_an_answer_is_kept_with_its_discrepancy(store: Store) -> None:
     )
 
 
-def test_a_discrepancy_has_no_sign(store: Store) -> None:
+def test_a_discrepancy_has_no_sign(store: SqliteStore) -> None:
     assert store.quality.check(answer(store, 1)).discrepancy == 2
 
 
-def test_a_call_without_an_answer_is_kept_with_its_reason_made_fit_for_a_terminal(store: Store) -> None:
+def test_a_call_without_an_answer_is_kept_with_its_reason_made_fit_for_a_terminal(store: SqliteStore) -> None:
     check = store.quality.check(fail(store, CheckOutcome.UNAVAILABLE, error="me: \x1b[31m"))
 
     assert (check.outcome, check.quality, check.discrepancy) == (CheckOutcome.UNAVAILABLE, None, None)
     assert check.error == "me: \N{REPLACEMENT CHARACTER}[31m"
 
 
-def test_a_call_goes_with_its_transaction(store: Store) -> None:
+def test_a_call_goes_with_its_transaction(store: SqliteStore) -> None:
     with suppress(GraderError), store.transaction():
         store.quality.begin("s1", scorer="me", digest=None, ours=3, now=NOW, budgeted=True)
         raise GraderError("in the middle")
@@ -93,7 +95,7 @@ def test_a_call_goes_with_its_transaction(store: Store) -> None:
     assert store.rows("SELECT count(*) FROM quality_checks") == [(0,)]
 
 
-def test_every_call_that_has_a_budget_counts_however_it_ended(store: Store) -> None:
+def test_every_call_that_has_a_budget_counts_however_it_ended(store: SqliteStore) -> None:
     begin(store)
     answer(store, 3)
     fail(store, CheckOutcome.NO_ANSWER)
@@ -103,7 +105,7 @@ def test_every_call_that_has_a_budget_counts_however_it_ended(store: Store) -> N
     assert store.quality.calls(NOW, NOW + HOUR) == 4
 
 
-def test_a_call_counts_from_its_first_moment_on_and_not_at_the_last(store: Store) -> None:
+def test_a_call_counts_from_its_first_moment_on_and_not_at_the_last(store: SqliteStore) -> None:
     begin(store, now=NOW)
 
     assert store.quality.calls(NOW, NOW + HOUR) == 1
@@ -113,7 +115,7 @@ def test_a_call_counts_from_its_first_moment_on_and_not_at_the_last(store: Store
 # -- which sessions ------------------------------------------------------------------------------------------------
 
 
-def test_finished_sessions_of_the_span_are_drawn_with_the_digests_of_their_files(store: Store) -> None:
+def test_finished_sessions_of_the_span_are_drawn_with_the_digests_of_their_files(store: SqliteStore) -> None:
     save(store, "early", ended_at=NOW - HOUR)
     save(store, "first", ended_at=NOW)
     save(store, "last", ended_at=NOW + HOUR - timedelta(microseconds=1), digest="d2")
@@ -123,7 +125,7 @@ def test_finished_sessions_of_the_span_are_drawn_with_the_digests_of_their_files
     assert store.quality.sample("me", since=NOW, until=NOW + HOUR, limit=9) == {"first": "d1", "last": "d2"}
 
 
-def test_each_session_is_as_likely_as_any_other(store: Store) -> None:
+def test_each_session_is_as_likely_as_any_other(store: SqliteStore) -> None:
     for number in range(4):
         save(store, f"s{number}", ended_at=NOW + number * HOUR)
 
@@ -143,7 +145,7 @@ def test_each_session_is_as_likely_as_any_other(store: Store) -> None:
         pytest.param(CheckOutcome.ASKED, True, id="cut-off"),
     ],
 )
-def test_what_was_said_is_not_asked_again(store: Store, outcome: CheckOutcome, *, drawn_again: bool) -> None:
+def test_what_was_said_is_not_asked_again(store: SqliteStore, outcome: CheckOutcome, *, drawn_again: bool) -> None:
     save(store)
     if outcome is CheckOutcome.ANSWERED:
         answer(store, 3)
@@ -156,7 +158,7 @@ def test_what_was_said_is_not_asked_again(store: Store, outcome: CheckOutcome, *
     assert store.quality.sample("somebody else", **ALWAYS, limit=9) == {"s1": "d1"}
 
 
-def test_a_session_that_went_on_is_asked_about_again(store: Store) -> None:
+def test_a_session_that_went_on_is_asked_about_again(store: SqliteStore) -> None:
     save(store, digest="d2")
     answer(store, 3, digest="d1")
 
@@ -167,14 +169,14 @@ def test_a_session_that_went_on_is_asked_about_again(store: Store) -> None:
     ("quality", "disagrees"),
     [(1.5, True), (1.6, False), (3, False), (4.4, False), (4.5, True), (5, True)],
 )
-def test_an_answer_disagrees_from_the_threshold_on(store: Store, quality: float, *, disagrees: bool) -> None:
+def test_an_answer_disagrees_from_the_threshold_on(store: SqliteStore, quality: float, *, disagrees: bool) -> None:
     save(store, response_quality=3)
     answer(store, quality)
 
     assert store.quality.disagreeing() == (["s1"] if disagrees else [])
 
 
-def test_the_last_answer_counts_whoever_gave_it(store: Store) -> None:
+def test_the_last_answer_counts_whoever_gave_it(store: SqliteStore) -> None:
     save(store)
     answer(store, 5)
     answer(store, 3, scorer="somebody else")
@@ -183,7 +185,7 @@ def test_the_last_answer_counts_whoever_gave_it(store: Store) -> None:
     assert store.quality.disagreeing() == []
 
 
-def test_it_is_the_grade_of_now_that_is_disagreed_with(store: Store) -> None:
+def test_it_is_the_grade_of_now_that_is_disagreed_with(store: SqliteStore) -> None:
     save(store, response_quality=5)
     answer(store, 5)
 
@@ -198,14 +200,14 @@ def test_it_is_the_grade_of_now_that_is_disagreed_with(store: Store) -> None:
         pytest.param({"automatic_quality": 1}, id="of-quality"),
     ],
 )
-def test_nobody_is_asked_about_what_a_person_has_judged(store: Store, changes: dict[str, Any]) -> None:
+def test_nobody_is_asked_about_what_a_person_has_judged(store: SqliteStore, changes: dict[str, Any]) -> None:
     save(store, response_quality=1, **changes)
     answer(store, 5)
 
     assert store.quality.disagreeing() == []
 
 
-def test_nobody_is_asked_about_what_is_there_no_more(store: Store) -> None:
+def test_nobody_is_asked_about_what_is_there_no_more(store: SqliteStore) -> None:
     save(store, digest="d2")
     answer(store, 5, digest="d1")
     answer(store, 5, "gone")
@@ -213,7 +215,7 @@ def test_nobody_is_asked_about_what_is_there_no_more(store: Store) -> None:
     assert store.quality.disagreeing() == []
 
 
-def test_the_newest_answer_comes_first(store: Store) -> None:
+def test_the_newest_answer_comes_first(store: SqliteStore) -> None:
     for session_id in ("a", "b", "c"):
         save(store, session_id)
         answer(store, 5, session_id)
@@ -225,7 +227,7 @@ def test_the_newest_answer_comes_first(store: Store) -> None:
 # -- what was said -------------------------------------------------------------------------------------------------
 
 
-def test_of_a_session_the_last_answer_is_told_or_else_why_there_is_none(store: Store) -> None:
+def test_of_a_session_the_last_answer_is_told_or_else_why_there_is_none(store: SqliteStore) -> None:
     assert store.quality.of_session("s1") is None
     begin(store)
     assert store.quality.of_session("s1") is None
@@ -236,7 +238,7 @@ def test_of_a_session_the_last_answer_is_told_or_else_why_there_is_none(store: S
     assert _id(store.quality.of_session("s1")) == answered
 
 
-def test_the_last_calls_of_a_scorer_come_first(store: Store) -> None:
+def test_the_last_calls_of_a_scorer_come_first(store: SqliteStore) -> None:
     numbers = [answer(store, 3), fail(store, CheckOutcome.NO_ANSWER), answer(store, 4)]
     begin(store)
     answer(store, 3, scorer="somebody else")
@@ -259,24 +261,24 @@ def _id(check: QualityCheck | None) -> int | None:
     ],
 )
 def test_a_disagreement_is_settled_by_a_word_on_completion(
-    store: Store, quality: float, digest: str, word: dict[str, Any], is_settled: bool
+    store: SqliteStore, quality: float, digest: str, word: dict[str, Any], is_settled: bool
 ) -> None:
     save(store)
     answer(store, quality, digest=digest)
     answer(store, quality, digest=digest)
     with store.transaction():
-        store.add_feedback([Said(session_id="s1", by="me", source=FeedbackSource.LABEL, **word)], now=NOW)
+        add_feedback(store, [Said(session_id="s1", by="me", source=FeedbackSource.LABEL, **word)], now=NOW)
 
     assert store.quality.settled(since=0, by=1.5) == int(is_settled)
     assert store.quality.settled(since=1, by=1.5) == 0
 
 
-def test_a_word_that_is_taken_back_settles_nothing(store: Store) -> None:
+def test_a_word_that_is_taken_back_settles_nothing(store: SqliteStore) -> None:
     save(store)
     answer(store, 4.5)
     with store.transaction():
         said = Said(session_id="s1", by="me", source=FeedbackSource.LABEL, completed=True)
-        [given] = store.add_feedback([said], now=NOW)
-        store.add_feedback([Said(session_id="s1", by="me", source=FeedbackSource.LABEL, withdraws=given.id)], now=NOW)
+        [given] = add_feedback(store, [said], now=NOW)
+        add_feedback(store, [Said(session_id="s1", by="me", source=FeedbackSource.LABEL, withdraws=given.id)], now=NOW)
 
     assert store.quality.settled(since=0, by=1.5) == 0

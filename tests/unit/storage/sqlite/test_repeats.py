@@ -9,11 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.repeats import Asked, asked_again, changed_around, places_of
 from grader_daemon.domain.session import SkipReason
-from grader_daemon.patterns.repeats import Asked, asked_again
+from grader_daemon.pipeline import saving
+from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import GradeFilter
-from grader_daemon.storage.sqlite.repeats import places_of
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.examples import about
 from tests.strategies import NOW, grade, new_grade
 
@@ -28,26 +29,26 @@ def asking(name: str, hours: float, *, request: int | None = REQUEST, lasts: tim
     return grade(session_id=name, session_start=start, ended_at=start + lasts, request=request)
 
 
-def save(store: Store, *made: Grade, within: timedelta | None = WITHIN) -> None:
+def save(store: SqliteStore, *made: Grade, within: timedelta | None = WITHIN) -> None:
     with store.transaction():
-        store.save_grades([new_grade(one) for one in made], asked_again_within=within)
+        save_grades(store, [new_grade(one) for one in made], asked_again_within=within)
 
 
-def retract(store: Store, session_id: str) -> None:
+def retract(store: SqliteStore, session_id: str) -> None:
     with store.transaction():
-        store.retract(session_id, SkipReason.COPY, asked_again_within=WITHIN)
+        saving.retract(store, session_id, SkipReason.COPY, asked_again_within=WITHIN)
 
 
-def marks(store: Store) -> dict[str, str]:
+def marks(store: SqliteStore) -> dict[str, str]:
     """The sessions that were asked for again, and in which."""
-    stored = [found.grade for found in store.grades(GradeFilter())]
+    stored = [found.grade for found in store.grades.page(GradeFilter()).grades]
     return {grade.session_id: grade.asked_again for grade in stored if grade.asked_again is not None}
 
 
 @pytest.mark.parametrize("together", [pytest.param(True, id="together"), pytest.param(False, id="one-by-one")])
 @pytest.mark.parametrize("order", [pytest.param(order, id="".join(order)) for order in permutations("abc")])
 def test_the_newest_asks_again_in_whatever_order_they_are_graded(
-    store: Store, order: tuple[str, ...], together: bool
+    store: SqliteStore, order: tuple[str, ...], together: bool
 ) -> None:
     sessions = {"a": asking("a", 0), "b": asking("b", 5), "c": asking("c", 20)}
     for batch in [order] if together else order:
@@ -68,25 +69,27 @@ def test_the_newest_asks_again_in_whatever_order_they_are_graded(
         pytest.param(msgspec.structs.replace(asking("b", 5), ended_at=None), {}, id="without-an-end"),
     ],
 )
-def test_the_same_request_soon_after_the_end_asks_again(store: Store, later: Grade, expected: dict[str, str]) -> None:
+def test_the_same_request_soon_after_the_end_asks_again(
+    store: SqliteStore, later: Grade, expected: dict[str, str]
+) -> None:
     save(store, asking("a", 0))
     save(store, later)
     assert marks(store) == expected
 
 
-def test_a_session_that_goes_on_does_not_ask_again(store: Store) -> None:
+def test_a_session_that_goes_on_does_not_ask_again(store: SqliteStore) -> None:
     save(store, asking("a", 0))
     save(store, msgspec.structs.replace(asking("a", 0), session_start=NOW + 5 * HOUR, ended_at=NOW + 6 * HOUR))
     assert marks(store) == {}
 
 
-def test_a_session_that_ends_later_than_it_was_asked_for_again_was_not(store: Store) -> None:
+def test_a_session_that_ends_later_than_it_was_asked_for_again_was_not(store: SqliteStore) -> None:
     save(store, asking("a", 0), asking("b", 5))
     save(store, asking("a", 0, lasts=10 * HOUR))
     assert marks(store) == {}
 
 
-def test_a_retracted_session_asks_nothing_again(store: Store) -> None:
+def test_a_retracted_session_asks_nothing_again(store: SqliteStore) -> None:
     save(store, asking("a", 0), asking("b", 5), asking("c", 20))
     retract(store, "c")
     assert marks(store) == {"a": "b"}
@@ -94,7 +97,7 @@ def test_a_retracted_session_asks_nothing_again(store: Store) -> None:
     assert marks(store) == {}
 
 
-def test_retracting_what_is_not_there_changes_nothing(store: Store) -> None:
+def test_retracting_what_is_not_there_changes_nothing(store: SqliteStore) -> None:
     save(store, asking("a", 0), asking("b", 5))
     retract(store, "c")
     assert marks(store) == {"a": "b"}
@@ -102,26 +105,26 @@ def test_retracting_what_is_not_there_changes_nothing(store: Store) -> None:
 
 @pytest.mark.parametrize("request_of", [pytest.param(7, id="another-request"), pytest.param(None, id="none")])
 def test_a_session_that_is_graded_again_with_another_request_asks_nothing_again(
-    store: Store, request_of: int | None
+    store: SqliteStore, request_of: int | None
 ) -> None:
     save(store, asking("a", 0), asking("b", 5))
     save(store, asking("b", 5, request=request_of))
     assert marks(store) == {}
 
 
-def test_grading_again_keeps_what_was_asked_again(store: Store) -> None:
+def test_grading_again_keeps_what_was_asked_again(store: SqliteStore) -> None:
     save(store, asking("a", 0), asking("b", 5))
     save(store, asking("a", 0))
     assert marks(store) == {"a": "b"}
 
 
-def test_saving_without_looking_leaves_what_is_there(store: Store) -> None:
+def test_saving_without_looking_leaves_what_is_there(store: SqliteStore) -> None:
     save(store, asking("a", 0), asking("b", 5))
-    save(store, store.find_grade("a").grade, asking("c", 20), within=None)
+    save(store, store.grades.find("a").grade, asking("c", 20), within=None)
     assert marks(store) == {"a": "b"}
 
 
-def test_a_routine_is_no_asking_again_and_one_less_is_none(store: Store) -> None:
+def test_a_routine_is_no_asking_again_and_one_less_is_none(store: SqliteStore) -> None:
     save(store, *(asking(name, 2 * number) for number, name in enumerate("abc")))
     assert marks(store) == {"a": "c", "b": "c"}
     save(store, asking("d", 6))
@@ -131,7 +134,7 @@ def test_a_routine_is_no_asking_again_and_one_less_is_none(store: Store) -> None
 
 
 @pytest.mark.parametrize("count", [pytest.param(100, id="few"), pytest.param(2_000, id="many")])
-def test_a_session_costs_the_same_however_often_its_request_was_made(store: Store, count: int) -> None:
+def test_a_session_costs_the_same_however_often_its_request_was_made(store: SqliteStore, count: int) -> None:
     save(store, *(asking(f"s{number:05}", number / 100) for number in range(count)))
     steps = 0
 
@@ -157,7 +160,7 @@ def test_a_session_costs_the_same_however_often_its_request_was_made(store: Stor
     )
 )  # fmt: skip
 def test_only_the_sessions_that_are_there_decide(
-    store: Store, steps: list[tuple[str, int, int, int | None, bool]]
+    store: SqliteStore, steps: list[tuple[str, int, int, int | None, bool]]
 ) -> None:
     for name in "abcdefghij":
         retract(store, name)
@@ -190,7 +193,7 @@ def _asked(one: Grade) -> Asked:
     return Asked(one.session_id, one.session_start, ended_at, None)
 
 
-def test_a_request_of_many_is_settled_by_reading_a_few_rows(store: Store) -> None:
+def test_a_request_of_many_is_settled_by_reading_a_few_rows(store: SqliteStore) -> None:
     """However many ended at the same moment; SQLite's machine takes about 20 steps for a row."""
     save(store, *(asking(f"s{number:03}", 0) for number in range(300)))
     steps = 0
@@ -200,9 +203,10 @@ def test_a_request_of_many_is_settled_by_reading_a_few_rows(store: Store) -> Non
         steps += 10
         return False
 
-    place = places_of([asking("s150", 0)])
+    [place] = places_of([asking("s150", 0)])
     with store.transaction():
         store.connection.set_progress_handler(count, 10)
-        store.repeats.settle(place, within=WITHIN)
+        before, after = store.repeats.around(place)
+        store.repeats.note(changed_around(before, after, within=WITHIN))
         store.connection.set_progress_handler(None)
     assert steps < 3_000

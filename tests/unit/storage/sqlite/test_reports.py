@@ -11,8 +11,9 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import Concern, Coverage, Example
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.people import PersonSignal, SignalKind
+from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import StoredReport
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, new_grade
 
 SECOND = timedelta(seconds=1)
@@ -20,17 +21,17 @@ WEEK = week_of(date(2026, 11, 21))
 SINCE, UNTIL = datetime(2026, 11, 16, tzinfo=UTC), datetime(2026, 11, 23, tzinfo=UTC)
 
 
-def save_report(store: Store, content: str = "{}", *, basis: int = 1, now: datetime = NOW) -> None:
+def save_report(store: SqliteStore, content: str = "{}", *, basis: int = 1, now: datetime = NOW) -> None:
     with store.transaction():
         store.reports.save(WEEK, content, basis=basis, now=now)
 
 
-def save(store: Store, *made: Grade) -> None:
+def save(store: SqliteStore, *made: Grade) -> None:
     with store.transaction():
-        store.save_grades([new_grade(one) for one in made])
+        save_grades(store, [new_grade(one) for one in made])
 
 
-def file(store: Store, path: str, state: FileState, *, at: datetime = NOW, reason: str | None = None) -> None:
+def file(store: SqliteStore, path: str, state: FileState, *, at: datetime = NOW, reason: str | None = None) -> None:
     mtime_ns = int((at - datetime.fromtimestamp(0, UTC)) / timedelta(microseconds=1)) * 1000
     entry = LedgerEntry(path=path, stamp=FileStamp(1, 2, 3, mtime_ns, 5), state=state, reason=reason)
     with store.transaction():
@@ -40,7 +41,7 @@ def file(store: Store, path: str, state: FileState, *, at: datetime = NOW, reaso
 # -- reports -------------------------------------------------------------------------------------------------------
 
 
-def test_a_report_is_kept_as_it_was_written(store: Store) -> None:
+def test_a_report_is_kept_as_it_was_written(store: SqliteStore) -> None:
     save_report(store, '{"text": "Größe"}', basis=7)
     assert store.reports.report(WEEK.first) == StoredReport(content='{"text": "Größe"}', basis=7)
     assert store.reports.bases() == {WEEK.first: 7}
@@ -49,19 +50,19 @@ def test_a_report_is_kept_as_it_was_written(store: Store) -> None:
     ]
 
 
-def test_a_later_report_takes_the_place_of_an_earlier_one(store: Store) -> None:
+def test_a_later_report_takes_the_place_of_an_earlier_one(store: SqliteStore) -> None:
     save_report(store, "old", basis=1)
     save_report(store, "new", basis=2, now=NOW + SECOND)
     assert store.reports.report(WEEK.first) == StoredReport(content="new", basis=2)
     assert store.rows("SELECT generated_at FROM weekly_reports") == [((NOW + SECOND).isoformat(),)]
 
 
-def test_a_week_without_a_report_has_none(store: Store) -> None:
+def test_a_week_without_a_report_has_none(store: SqliteStore) -> None:
     assert store.reports.report(WEEK.first) is None
     assert store.reports.bases() == {}
 
 
-def test_a_report_of_the_original_program_is_not_ours(store: Store) -> None:
+def test_a_report_of_the_original_program_is_not_ours(store: SqliteStore) -> None:
     store.connection.execute(
         "INSERT INTO weekly_reports (week_start, week_end, generated_at, report_json)"
         " VALUES ('2026-11-16', '2026-11-22', 'x', '{\"old\": true}')"
@@ -73,11 +74,11 @@ def test_a_report_of_the_original_program_is_not_ours(store: Store) -> None:
 # -- coverage ------------------------------------------------------------------------------------------------------
 
 
-def coverage(store: Store, *, graded: int = 0, open_sessions: int = 0) -> Coverage:
+def coverage(store: SqliteStore, *, graded: int = 0, open_sessions: int = 0) -> Coverage:
     return store.reports.coverage(graded=graded, open_sessions=open_sessions, since=SINCE, until=UNTIL)
 
 
-def test_files_without_a_grade_are_counted_by_why(store: Store) -> None:
+def test_files_without_a_grade_are_counted_by_why(store: SqliteStore) -> None:
     file(store, "/s/a", FileState.SKIPPED, reason="copy")
     file(store, "/s/b", FileState.SKIPPED, reason="copy")
     file(store, "/s/c", FileState.SKIPPED, reason="request_dump")
@@ -90,11 +91,11 @@ def test_files_without_a_grade_are_counted_by_why(store: Store) -> None:
     )
 
 
-def test_without_files_there_is_nothing_to_count(store: Store) -> None:
+def test_without_files_there_is_nothing_to_count(store: SqliteStore) -> None:
     assert coverage(store) == Coverage(seen=0, graded=0, open_sessions=0, skipped={}, waiting=0, dead=0)
 
 
-def test_a_skipped_file_without_a_reason_is_counted_too(store: Store) -> None:
+def test_a_skipped_file_without_a_reason_is_counted_too(store: SqliteStore) -> None:
     file(store, "/s/a", FileState.SKIPPED)
     found = coverage(store)
     assert (found.seen, sum(found.skipped.values())) == (1, 1)
@@ -111,7 +112,7 @@ def test_a_skipped_file_without_a_reason_is_counted_too(store: Store) -> None:
         pytest.param(datetime(2200, 1, 1, tzinfo=UTC), False, id="far-ahead"),
     ],
 )
-def test_a_file_counts_in_the_week_in_which_it_was_written(store: Store, at: datetime, counted: bool) -> None:
+def test_a_file_counts_in_the_week_in_which_it_was_written(store: SqliteStore, at: datetime, counted: bool) -> None:
     file(store, "/s/a", FileState.DEAD, at=at)
     assert coverage(store).dead == int(counted)
 
@@ -123,7 +124,7 @@ def test_a_file_counts_in_the_week_in_which_it_was_written(store: Store, at: dat
         pytest.param(datetime(9999, 12, 20, tzinfo=UTC), datetime.max.replace(tzinfo=UTC), id="the-last-week"),
     ],
 )
-def test_any_span_has_a_coverage(store: Store, since: datetime, until: datetime) -> None:
+def test_any_span_has_a_coverage(store: SqliteStore, since: datetime, until: datetime) -> None:
     file(store, "/s/a", FileState.DEAD)
     found = store.reports.coverage(graded=0, open_sessions=0, since=since, until=until)
     assert found.dead == int(since <= NOW)
@@ -176,7 +177,7 @@ TIMEOUT = failures(("terminal", Category.TIMEOUT))
     ],
 )
 def test_examples_show_the_concern(
-    store: Store, why: Example, shown: dict[str, object], other: dict[str, object]
+    store: SqliteStore, why: Example, shown: dict[str, object], other: dict[str, object]
 ) -> None:
     save(store, good("shown", **shown), good("other", **other), good("open", state=SessionState.OPEN, **shown))
     assert store.reports.examples(why, WEEK) == ("shown",)
@@ -185,12 +186,12 @@ def test_examples_show_the_concern(
 @pytest.mark.parametrize(
     "why", [Example(Concern.TOOL, "terminal"), Example(Concern.ERROR, "timeout")], ids=["tool", "error"]
 )
-def test_a_probe_is_no_example(store: Store, why: Example) -> None:
+def test_a_probe_is_no_example(store: SqliteStore, why: Example) -> None:
     save(store, good("probed", failures=(msgspec.structs.replace(TIMEOUT[0], kind=FailureKind.PROBE),)))
     assert store.reports.examples(why, WEEK) == ()
 
 
-def test_there_are_up_to_three_examples_those_with_most_failures_first(store: Store) -> None:
+def test_there_are_up_to_three_examples_those_with_most_failures_first(store: SqliteStore) -> None:
     for number, errors in enumerate((1, 4, 0, 2, 4)):
         save(
             store,
@@ -218,25 +219,27 @@ def test_there_are_up_to_three_examples_those_with_most_failures_first(store: St
 @pytest.mark.parametrize(
     "hours", [pytest.param(-14, id="east"), pytest.param(0, id="utc"), pytest.param(12, id="west")]
 )
-def test_examples_are_of_the_span_in_whatever_zone_they_ended(store: Store, day: str, shown: bool, hours: int) -> None:
+def test_examples_are_of_the_span_in_whatever_zone_they_ended(
+    store: SqliteStore, day: str, shown: bool, hours: int
+) -> None:
     for number, local_hour in enumerate((0, 23.99)):
         ended_at = datetime.fromisoformat(f"{day}T00:00:00+00:00") + timedelta(hours=hours + local_hour)
         save(store, good(f"s{number}", task_completed=False, ended_at=ended_at, ended_on=day))
     assert len(store.reports.examples(Example(Concern.COMPLETION), WEEK)) == 2 * shown
 
 
-def test_the_installation_is_the_first_migration(store: Store) -> None:
+def test_the_installation_is_the_first_migration(store: SqliteStore) -> None:
     store.connection.execute("UPDATE schema_migrations SET applied_at = '2026-11-22 23:30:00+00:00' WHERE version = 1")
     store.connection.execute("UPDATE schema_migrations SET applied_at = '2026-12-24 00:00:00+00:00' WHERE version > 1")
     assert store.reports.installed_at() == datetime(2026, 11, 22, 23, 30, tzinfo=UTC)
 
 
-def test_a_database_without_migrations_was_never_installed(store: Store) -> None:
+def test_a_database_without_migrations_was_never_installed(store: SqliteStore) -> None:
     store.connection.execute("DELETE FROM schema_migrations")
     assert store.reports.installed_at() is None
 
 
-def test_a_new_basis_leaves_the_report_as_it_was(store: Store) -> None:
+def test_a_new_basis_leaves_the_report_as_it_was(store: SqliteStore) -> None:
     save_report(store, "{}", basis=1)
     with store.transaction():
         store.reports.note_basis(WEEK.first, 9)
@@ -247,7 +250,7 @@ def test_a_new_basis_leaves_the_report_as_it_was(store: Store) -> None:
 # -- people --------------------------------------------------------------------------------------------------------
 
 
-def test_sessions_are_counted_in_which_people_objected(store: Store) -> None:
+def test_sessions_are_counted_in_which_people_objected(store: SqliteStore) -> None:
     def said(name: str, *kinds: SignalKind, **changes: object) -> Grade:
         signals = tuple(PersonSignal(kind, 2 + index) for index, kind in enumerate(kinds))
         return good(name, signals_from_people=signals, **changes)
@@ -274,7 +277,7 @@ def test_sessions_are_counted_in_which_people_objected(store: Store) -> None:
     ],
 )
 def test_what_was_asked_again_counts_where_it_came_again(
-    store: Store, changes: dict[str, object], counted: int
+    store: SqliteStore, changes: dict[str, object], counted: int
 ) -> None:
     before = WEEK.first - timedelta(days=1)
     save(

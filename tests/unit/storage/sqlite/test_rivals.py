@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.identity import Identity, beaten_by
+from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import NewGrade
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, identities, identity
 
 SECOND = timedelta(seconds=1)
@@ -18,9 +19,10 @@ STEPS = 3_000
 """Of SQLite's machine, for one session; a row that is read takes about 20."""
 
 
-def save(store: Store, *sessions: Identity) -> None:
+def save(store: SqliteStore, *sessions: Identity) -> None:
     with store.transaction():
-        store.save_grades(
+        save_grades(
+            store,
             [
                 NewGrade(
                     grade=grade(
@@ -30,11 +32,11 @@ def save(store: Store, *sessions: Identity) -> None:
                     digest="d",
                 )
                 for one in sessions
-            ]
+            ],
         )
 
 
-def test_a_session_stands_as_it_was_saved(store: Store) -> None:
+def test_a_session_stands_as_it_was_saved(store: SqliteStore) -> None:
     saved = identity(session_id="a", lineage=1, opening=2, conversation=3, compacted=True, named_after_id=False)
     save(store, saved)
     assert store.rivals.standing("a") == saved
@@ -44,7 +46,7 @@ def test_a_session_stands_as_it_was_saved(store: Store) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(found=st.lists(identities(), max_size=6, unique_by=lambda one: one.session_id), new=identities())
 def test_whoever_beats_a_session_or_is_beaten_by_it_is_found(
-    store: Store, found: list[Identity], new: Identity
+    store: SqliteStore, found: list[Identity], new: Identity
 ) -> None:
     """Among sessions of which none beats another one, as graded ones are."""
     standing: list[Identity] = []
@@ -79,7 +81,7 @@ def _is_related(new: Identity, standing: list[Identity]) -> bool:
     )
 
 
-def test_only_sessions_that_the_database_may_know_are_asked_for(store: Store) -> None:
+def test_only_sessions_that_the_database_may_know_are_asked_for(store: SqliteStore) -> None:
     save(store, identity(session_id="a", lineage=1, opening=None, conversation=3))
 
     related = store.rivals.related(
@@ -128,7 +130,7 @@ def at(moment: datetime, **changes: object) -> dict[str, object]:
     ],
 )
 def test_a_session_finds_its_rivals_among_many_by_reading_a_few_rows(
-    store: Store, standing: dict[str, object], new: dict[str, object]
+    store: SqliteStore, standing: dict[str, object], new: dict[str, object]
 ) -> None:
     save(store, *many(**standing))
     steps = 0

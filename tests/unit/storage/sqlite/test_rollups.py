@@ -16,7 +16,8 @@ from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.pipeline.saving import retract, save_grades, save_verdicts
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, grades, new_grade
 
 TABLES = (
@@ -27,16 +28,16 @@ BOTH = Span(date(2026, 11, 21), date(2026, 11, 22))
 OVERALL = (Dimension.OVERALL, "")
 
 
-def save(store: Store, *made: Grade) -> None:
+def save(store: SqliteStore, *made: Grade) -> None:
     with store.transaction():
-        store.save_grades([new_grade(one) for one in made])
+        save_grades(store, [new_grade(one) for one in made])
 
 
-def rollups(store: Store) -> dict[str, list[Any]]:
+def rollups(store: SqliteStore) -> dict[str, list[Any]]:
     return {table: store.rows(f"SELECT * FROM {table}") for table in TABLES}
 
 
-def counted_anew(store: Store) -> dict[str, list[Any]]:
+def counted_anew(store: SqliteStore) -> dict[str, list[Any]]:
     with store.transaction():
         store.recount()
     return rollups(store)
@@ -57,11 +58,11 @@ def _of(made: Grade, session_id: str) -> Grade:
 @given(history=histories())
 def test_rollups_are_always_what_the_rows_give(history: list[list[Grade] | str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        store = Store(Path(folder) / "a.db")
+        store = SqliteStore(Path(folder) / "a.db")
         for step in history:
             if isinstance(step, str):
                 with store.transaction():
-                    store.retract(step, SkipReason.COPY)
+                    retract(store, step, SkipReason.COPY)
             else:
                 save(store, *step)
             kept = rollups(store)
@@ -69,7 +70,7 @@ def test_rollups_are_always_what_the_rows_give(history: list[list[Grade] | str])
         store.close()
 
 
-def test_verdicts_that_change_are_counted_as_they_are(store: Store) -> None:
+def test_verdicts_that_change_are_counted_as_they_are(store: SqliteStore) -> None:
     before = grade(session_id="a", ended_on=FIRST, task_completed=True, rules_version="r+none.rules")
     after = msgspec.structs.replace(
         before,
@@ -81,14 +82,14 @@ def test_verdicts_that_change_are_counted_as_they_are(store: Store) -> None:
     )
     save(store, before, grade(session_id="b", ended_on=FIRST))
     with store.transaction():
-        store.save_verdicts([(before, after)])
-    assert store.stored(["a"])["a"].grade == after
+        save_verdicts(store, [(before, after)])
+    assert store.grades.stored(["a"])["a"].grade == after
     kept = rollups(store)
     assert kept == counted_anew(store)
     assert store.rollups.group(*OVERALL, BOTH).completed == 1
 
 
-def test_a_session_is_counted_in_each_of_its_groups(store: Store) -> None:
+def test_a_session_is_counted_in_each_of_its_groups(store: SqliteStore) -> None:
     save(
         store,
         grade(
@@ -136,7 +137,7 @@ def test_a_session_is_counted_in_each_of_its_groups(store: Store) -> None:
     assert (terminal.calls, terminal.failures, terminal.calls_failures) == (4, 2, 8)
 
 
-def test_an_open_session_is_only_counted_as_open(store: Store) -> None:
+def test_an_open_session_is_only_counted_as_open(store: SqliteStore) -> None:
     save(
         store,
         grade(ended_on=FIRST, state=SessionState.OPEN, total_errors=1, failures=(Failure(2, "t", Category.UNKNOWN),)),
@@ -144,20 +145,20 @@ def test_an_open_session_is_only_counted_as_open(store: Store) -> None:
     assert store.rollups.groups(BOTH) == {OVERALL: Sums(open_sessions=1)}
 
 
-def test_a_session_that_goes_on_the_next_day_moves_there(store: Store) -> None:
+def test_a_session_that_goes_on_the_next_day_moves_there(store: SqliteStore) -> None:
     save(store, grade(ended_on=FIRST))
     save(store, grade(ended_on=SECOND))
     assert store.rollups.groups(Span(BOTH.first, BOTH.first)) == {}
     assert store.rollups.groups(Span(BOTH.last, BOTH.last))[OVERALL].sessions == 1
 
 
-def test_a_session_twice_in_one_batch_counts_as_it_was_last(store: Store) -> None:
+def test_a_session_twice_in_one_batch_counts_as_it_was_last(store: SqliteStore) -> None:
     save(store, grade(task_completed=False, ended_on=FIRST), grade(ended_on=FIRST))
     found = store.rollups.groups(BOTH)[OVERALL]
     assert (found.sessions, found.completed) == (1, 1)
 
 
-def test_only_a_step_whose_end_is_known_counts_as_a_try(store: Store) -> None:
+def test_only_a_step_whose_end_is_known_counts_as_a_try(store: SqliteStore) -> None:
     steps = [Step("terminal", "curl", True), Step("terminal", "curl", False), Step("terminal", "curl", None), None]
     failed = tuple(Failure(2 * n, "browser", Category.TIMEOUT, None, "1-a", step) for n, step in enumerate(steps))
     save(store, grade(ended_on=FIRST, failures=failed, total_errors=4))
@@ -167,7 +168,7 @@ def test_only_a_step_whose_end_is_known_counts_as_a_try(store: Store) -> None:
 
 
 @pytest.mark.parametrize("changed", [FIRST, SECOND])
-def test_a_day_that_changes_has_another_revision(store: Store, changed: str) -> None:
+def test_a_day_that_changes_has_another_revision(store: SqliteStore, changed: str) -> None:
     save(store, grade(ended_on=FIRST), grade(session_id="b", ended_on=SECOND))
     before = store.rollups.revisions()
     save(store, grade(session_id="c", ended_on=changed))
@@ -175,7 +176,7 @@ def test_a_day_that_changes_has_another_revision(store: Store, changed: str) -> 
     assert {day.isoformat() for day in after if after[day] != before[day]} == {changed}
 
 
-def test_groups_are_named_commonest_first(store: Store) -> None:
+def test_groups_are_named_commonest_first(store: SqliteStore) -> None:
     save(
         store,
         grade(session_id="a", model="rare", ended_on="2026-11-21"),
@@ -186,10 +187,10 @@ def test_groups_are_named_commonest_first(store: Store) -> None:
     assert store.rollups.names(Dimension.MODEL) == ["often", "rare"]
 
 
-def test_a_group_without_sessions_sums_to_nothing(store: Store) -> None:
+def test_a_group_without_sessions_sums_to_nothing(store: SqliteStore) -> None:
     assert store.rollups.group(Dimension.TOOL, "x", BOTH) == Sums()
 
 
-def test_long_names_are_cut(store: Store) -> None:
+def test_long_names_are_cut(store: SqliteStore) -> None:
     save(store, grade(ended_on=FIRST, model="m" * 500))
     assert (Dimension.MODEL, "m" * 120) in store.rollups.groups(BOTH)

@@ -11,9 +11,10 @@ import pytest
 from grader_daemon.domain.calendar import ALWAYS
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import StoreError
+from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.schema import migrations
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, SESSION_GRADES, WEEKLY_REPORTS, grade, new_grade
 
 
@@ -38,7 +39,7 @@ def original(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_fresh_database_has_the_tables_of_the_original_design_byte_for_byte(store: Store) -> None:
+def test_a_fresh_database_has_the_tables_of_the_original_design_byte_for_byte(store: SqliteStore) -> None:
     store.close()
     found = ddl(store.path)
     assert (found["session_grades"], found["weekly_reports"]) == (SESSION_GRADES, WEEKLY_REPORTS)
@@ -46,13 +47,13 @@ def test_a_fresh_database_has_the_tables_of_the_original_design_byte_for_byte(st
 
 def test_an_original_database_is_not_rewritten(original: Path) -> None:
     before = ddl(original)
-    Store(original).close()
+    SqliteStore(original).close()
     after = ddl(original)
     assert {name: after[name] for name in before} == before
 
 
 def test_an_original_database_keeps_its_rows(original: Path) -> None:
-    Store(original).close()
+    SqliteStore(original).close()
     with closing(sqlite3.connect(original)) as connection:
         reports = connection.execute("SELECT * FROM weekly_reports").fetchall()
         grades = connection.execute(
@@ -63,27 +64,27 @@ def test_an_original_database_keeps_its_rows(original: Path) -> None:
 
 
 def test_a_grade_of_the_original_program_is_listed_without_details(original: Path) -> None:
-    store = Store(original)
-    (stored,) = store.grades(GradeFilter())
+    store = SqliteStore(original)
+    (stored,) = store.grades.page(GradeFilter()).grades
     store.close()
     assert (stored.id, stored.detailed, stored.grade.session_id) == (7, False, "old")
     assert (stored.grade.error_types, stored.grade.tools_with_errors) == (("timeout",), ())
 
 
 def test_grading_again_keeps_the_id_of_an_original_row(original: Path) -> None:
-    store = Store(original)
+    store = SqliteStore(original)
     with store.transaction():
-        store.save_grades([new_grade(grade(session_id="old"))])
-    (stored,) = store.grades(GradeFilter())
+        save_grades(store, [new_grade(grade(session_id="old"))])
+    (stored,) = store.grades.page(GradeFilter()).grades
     store.close()
     assert (stored.id, stored.detailed) == (7, True)
 
 
 def test_opening_twice_migrates_once(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    Store(path).close()
+    SqliteStore(path).close()
     before = ddl(path)
-    Store(path).close()
+    SqliteStore(path).close()
     with closing(sqlite3.connect(path)) as connection:
         versions = connection.execute("SELECT version FROM schema_migrations ORDER BY version").fetchall()
     assert ddl(path) == before
@@ -102,7 +103,7 @@ def test_what_an_earlier_version_knew_of_a_session_is_kept(tmp_path: Path) -> No
         places = ", ".join("?" * len(columns))
         connection.execute(f"INSERT INTO session_details VALUES ({places})", tuple(known.values()))
 
-    Store(path).close()
+    SqliteStore(path).close()
 
     with closing(sqlite3.connect(path)) as connection:
         rows = connection.execute(f"SELECT {', '.join(columns)} FROM session_details").fetchall()
@@ -115,20 +116,20 @@ def test_migrations_are_numbered_without_a_gap() -> None:
 
 def test_what_an_older_version_graded_without_an_answer_has_no_scores(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    with closing(Store(path)) as store, store.transaction():
+    with closing(SqliteStore(path)) as store, store.transaction():
         dead = {"tool_calls": 0, "tools": (), "task_completed": False, "features": ()}
         made = [
             grade(session_id="asked", total_api_calls=0, **dead),
             grade(session_id="empty", total_api_calls=1, **dead),
             grade(session_id="worked", features=(1.0,)),
         ]
-        store.save_grades([new_grade(one) for one in made])
+        save_grades(store, [new_grade(one) for one in made])
     [update] = re.findall(r"UPDATE session_details SET scored.*?;", _sql_of("verdicts"), re.DOTALL)
     with closing(apsw.Connection(str(path))) as connection:
         connection.execute("DELETE FROM daily_rollups; " + update)
 
-    with closing(Store(path)) as store:
-        known = store.stored(["asked", "empty", "worked"])
+    with closing(SqliteStore(path)) as store:
+        known = store.grades.stored(["asked", "empty", "worked"])
         sums = store.rollups.group(Dimension.OVERALL, "", ALWAYS)
     assert {name: each.grade.scored for name, each in known.items()} == {
         "asked": False,
@@ -144,12 +145,12 @@ def _sql_of(title: str) -> str:
 
 def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    Store(path).close()
+    SqliteStore(path).close()
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("INSERT INTO schema_migrations VALUES (9999, 'future', ?)", (NOW.isoformat(),))
     before = ddl(path)
     with pytest.raises(StoreError, match="schema 9999 is newer"):
-        Store(path)
+        SqliteStore(path)
     assert ddl(path) == before
 
 
@@ -158,7 +159,7 @@ def test_a_table_of_another_program_is_refused(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE session_grades (id INTEGER, session_id TEXT, mark TEXT)")
     with pytest.raises(StoreError, match=r"lacks .*graded_at"):
-        Store(path)
+        SqliteStore(path)
     assert set(ddl(path)) == {"session_grades"}
 
 
@@ -167,5 +168,5 @@ def test_a_failing_migration_leaves_nothing_behind(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE session_files (path TEXT)")
     with pytest.raises(StoreError):
-        Store(path)
+        SqliteStore(path)
     assert set(ddl(path)) == {"session_files"}

@@ -23,8 +23,9 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.errors import InputError, StoreBusyError, StoreDamagedError, StoreError, StoreReplacedError
+from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.records import DaemonStatus, GradeFilter
-from grader_daemon.storage.sqlite.store import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.earlier import make_earlier
 from tests.strategies import NOW, failures, grade, grades, ledger_entries, new_grade
 
@@ -32,19 +33,19 @@ STAMP = FileStamp(1, 2, 3, 4, 5)
 same_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def save(store: Store, *made: Grade) -> None:
+def save(store: SqliteStore, *made: Grade) -> None:
     with store.transaction():
-        store.save_grades([new_grade(one) for one in made])
+        save_grades(store, [new_grade(one) for one in made])
 
 
-def save_entry(store: Store, **changes: object) -> None:
+def save_entry(store: SqliteStore, **changes: object) -> None:
     base = LedgerEntry(path="/s/a", stamp=STAMP, state=FileState.GRADED, session_id="a", rules_version="r1")
     with store.transaction():
         store.save_entries([msgspec.structs.replace(base, **changes)], now=NOW)
 
 
-def ids(store: Store, which: GradeFilter) -> list[str]:
-    return [stored.grade.session_id for stored in store.grades(which)]
+def ids(store: SqliteStore, which: GradeFilter) -> list[str]:
+    return [stored.grade.session_id for stored in store.grades.page(which).grades]
 
 
 # -- the file ----------------------------------------------------------------------------------------------------
@@ -63,8 +64,8 @@ def test_a_large_database_is_only_read_through_after_an_unclean_end(
 ) -> None:
     monkeypatch.setattr("grader_daemon.storage.sqlite.database._SMALL_BYTES", 0)
     ended, killed = tmp_path / "ended.db", tmp_path / "killed.db"
-    Store(ended).close()
-    writer = Store(ended)
+    SqliteStore(ended).close()
+    writer = SqliteStore(ended)
     save_entry(writer)
     shutil.copy(ended, killed)
     shutil.copy(f"{ended}-wal", f"{killed}-wal")
@@ -72,9 +73,9 @@ def test_a_large_database_is_only_read_through_after_an_unclean_end(
     _damage(ended)
     _damage(killed)
 
-    with closing(Store(ended)) as store:
+    with closing(SqliteStore(ended)) as store:
         store.check_if_doubted()
-    with closing(Store(killed)) as store, pytest.raises(StoreDamagedError):
+    with closing(SqliteStore(killed)) as store, pytest.raises(StoreDamagedError):
         store.check_if_doubted()
 
 
@@ -82,7 +83,7 @@ def test_the_database_and_its_folder_are_private(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "a.db"
     old_mask = os.umask(0)
     try:
-        store = Store(path)
+        store = SqliteStore(path)
     finally:
         os.umask(old_mask)
     save(store, grade())
@@ -97,13 +98,13 @@ def test_a_database_that_others_could_read_is_made_private(tmp_path: Path) -> No
     path = tmp_path / "a.db"
     path.touch(0o644)
     path.chmod(0o644)
-    Store(path).close()
+    SqliteStore(path).close()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_folder_that_exists_keeps_its_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    Store(tmp_path / "a.db").close()
+    SqliteStore(tmp_path / "a.db").close()
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
 
 
@@ -112,7 +113,7 @@ def test_what_is_no_database_is_refused_and_keeps_its_content(read_only: bool, t
     path = tmp_path / "notes.txt"
     path.write_text("Dear diary, " * 200)
     with pytest.raises(StoreError, match="no database, but another file"):
-        Store(path, read_only=read_only)
+        SqliteStore(path, read_only=read_only)
     assert path.read_text() == "Dear diary, " * 200
 
 
@@ -121,12 +122,12 @@ def test_a_database_is_read_where_nothing_may_be_written(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.db"
-        with closing(Store(path)) as store:
+        with closing(SqliteStore(path)) as store:
             save(store, grade(session_id="a"))
         path.chmod(0o444)
         path.parent.chmod(0o555)
 
-        with without_rights(), closing(Store(path, read_only=True)) as reader:
+        with without_rights(), closing(SqliteStore(path, read_only=True)) as reader:
             found = ids(reader, GradeFilter())
 
         assert found == ["a"]
@@ -140,7 +141,7 @@ def test_a_database_of_an_older_version_is_read_by_none_and_stays_as_it_is(tmp_p
     before = path.read_bytes()
 
     with pytest.raises(StoreError, match=r"its schema 1 is older than this program's .* run --once"):
-        Store(path, read_only=True)
+        SqliteStore(path, read_only=True)
 
     assert path.read_bytes() == before
 
@@ -149,13 +150,13 @@ def test_a_database_of_another_program_is_not_read(tmp_path: Path) -> None:
     with closing(apsw.Connection(str(tmp_path / "a.db"))) as connection:
         connection.execute("CREATE TABLE mine (a TEXT)")
     with pytest.raises(StoreError, match="there are no grades in it"):
-        Store(tmp_path / "a.db", read_only=True)
+        SqliteStore(tmp_path / "a.db", read_only=True)
 
 
 def test_reading_does_not_make_a_database(tmp_path: Path) -> None:
     path = tmp_path / "absent.db"
     with pytest.raises(StoreError, match="cannot be opened"):
-        Store(path, read_only=True)
+        SqliteStore(path, read_only=True)
     assert not path.exists()
 
 
@@ -170,62 +171,62 @@ def test_what_is_no_file_is_refused(prepare: Callable[[Path], None], tmp_path: P
     path = tmp_path / "a.db"
     prepare(path)
     with pytest.raises(StoreError, match="cannot be created"):
-        Store(path)
+        SqliteStore(path)
     assert not (tmp_path / "elsewhere.db").exists()
 
 
 def test_a_folder_that_is_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot be created"):
-        Store(tmp_path / "file" / "a.db")
+        SqliteStore(tmp_path / "file" / "a.db")
 
 
-def test_a_reader_sees_what_a_writer_wrote(store: Store) -> None:
+def test_a_reader_sees_what_a_writer_wrote(store: SqliteStore) -> None:
     save(store, grade())
-    reader = Store(store.path, read_only=True)
+    reader = SqliteStore(store.path, read_only=True)
     found = ids(reader, GradeFilter())
     reader.close()
     assert found == [grade().session_id]
 
 
-def test_a_reader_cannot_write(store: Store) -> None:
-    reader = Store(store.path, read_only=True)
+def test_a_reader_cannot_write(store: SqliteStore) -> None:
+    reader = SqliteStore(store.path, read_only=True)
     with pytest.raises(StoreError):
         save(reader, grade())
     reader.close()
 
 
 def test_closing_twice_is_safe(tmp_path: Path) -> None:
-    store = Store(tmp_path / "a.db")
+    store = SqliteStore(tmp_path / "a.db")
     store.close()
     store.close()
 
 
-def test_a_transaction_that_fails_changes_nothing(store: Store) -> None:
+def test_a_transaction_that_fails_changes_nothing(store: SqliteStore) -> None:
     def fail() -> None:
         with store.transaction():
-            store.save_grades([new_grade(grade())])
+            save_grades(store, [new_grade(grade())])
             raise RuntimeError("stop")
 
     with pytest.raises(RuntimeError, match="stop"):
         fail()
-    assert store.grades(GradeFilter()) == []
+    assert store.grades.page(GradeFilter()).grades == []
 
 
-def test_a_locked_database_is_busy(store: Store) -> None:
-    other = Store(store.path)
+def test_a_locked_database_is_busy(store: SqliteStore) -> None:
+    other = SqliteStore(store.path)
     store.connection.set_busy_timeout(10)
     with other.transaction(), pytest.raises(StoreBusyError, match="locked"):
         save(store, grade())
     other.close()
 
 
-def test_a_second_connection_leaves_the_locks_of_the_first(store: Store) -> None:
+def test_a_second_connection_leaves_the_locks_of_the_first(store: SqliteStore) -> None:
     """Closing any descriptor of a file drops all POSIX locks of the process on it; SQLite's protect the WAL."""
     save(store, grade())
     log = store.path.with_name(store.path.name + "-wal")
     before = log.stat().st_ino
-    Store(store.path).close()
+    SqliteStore(store.path).close()
     script = "c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM session_grades').fetchall(); c.close()"
     subprocess.run([sys.executable, "-c", f"import sqlite3, sys; {script}", str(store.path)], check=True)
     assert log.exists()
@@ -237,22 +238,24 @@ def test_a_second_connection_leaves_the_locks_of_the_first(store: Store) -> None
 
 @same_store
 @given(made=grades())
-def test_a_grade_survives_the_database(store: Store, made: Grade) -> None:
+def test_a_grade_survives_the_database(store: SqliteStore, made: Grade) -> None:
     save(store, made)
-    stored = store.find_grade(made.session_id)
+    stored = store.grades.find(made.session_id)
     assert stored.grade == made
     assert stored.detailed
 
 
-def test_grading_again_replaces_the_grade_and_keeps_its_row(store: Store) -> None:
+def test_grading_again_replaces_the_grade_and_keeps_its_row(store: SqliteStore) -> None:
     save(store, grade(failures=failures(3), total_errors=3), grade(session_id="other"))
-    first = store.find_grade(grade().session_id)
+    first = store.grades.find(grade().session_id)
     save(store, grade(response_quality=1, failures=failures(1), total_errors=1))
-    (second,) = [stored for stored in store.grades(GradeFilter()) if stored.grade.session_id == grade().session_id]
+    (second,) = [
+        stored for stored in store.grades.page(GradeFilter()).grades if stored.grade.session_id == grade().session_id
+    ]
     assert (second.id, second.grade.response_quality, second.grade.failures) == (first.id, 1, failures(1))
 
 
-def test_other_programs_read_plain_columns(store: Store) -> None:
+def test_other_programs_read_plain_columns(store: SqliteStore) -> None:
     save(store, grade(error_types=("timeout", "unknown"), total_errors=2))
     store.close()
     with closing(sqlite3.connect(store.path)) as connection:
@@ -277,9 +280,9 @@ def test_other_programs_read_plain_columns(store: Store) -> None:
         pytest.param("abc", "abc", id="an-id-that-begins-others"),
     ],
 )
-def test_an_id_may_be_shortened(store: Store, prefix: str, found: str) -> None:
+def test_an_id_may_be_shortened(store: SqliteStore, prefix: str, found: str) -> None:
     save(store, *(grade(session_id=name) for name in ("abc", "abc1", "abc12", "abc23", "x%y")))
-    assert store.find_grade(prefix).grade.session_id == found
+    assert store.grades.find(prefix).grade.session_id == found
 
 
 @pytest.mark.parametrize(
@@ -292,19 +295,19 @@ def test_an_id_may_be_shortened(store: Store, prefix: str, found: str) -> None:
         pytest.param("ABC1", "no graded session", id="case-matters"),
     ],
 )
-def test_an_id_that_names_not_one_session_is_an_error(store: Store, prefix: str, words: str) -> None:
+def test_an_id_that_names_not_one_session_is_an_error(store: SqliteStore, prefix: str, words: str) -> None:
     save(store, *(grade(session_id=name) for name in ("abc1", "abc23")))
     with pytest.raises(InputError) as caught:
-        store.find_grade(prefix)
+        store.grades.find(prefix)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_a_retracted_grade_is_gone_and_its_file_says_why(store: Store) -> None:
+def test_a_retracted_grade_is_gone_and_its_file_says_why(store: SqliteStore) -> None:
     save(store, grade(session_id="a", failures=failures(2), total_errors=2), grade(session_id="b"))
     save_entry(store)
     with store.transaction():
-        store.retract("a", SkipReason.SUPERSEDED)
+        retract(store, "a", SkipReason.SUPERSEDED)
     entry = store.ledger_entry("/s/a")
     assert entry is not None
     assert (entry.state, entry.reason) == (FileState.SKIPPED, "superseded")
@@ -317,18 +320,18 @@ def test_a_retracted_grade_is_gone_and_its_file_says_why(store: Store) -> None:
 
 @same_store
 @given(entry=ledger_entries())
-def test_a_ledger_row_survives_the_database(store: Store, entry: LedgerEntry) -> None:
+def test_a_ledger_row_survives_the_database(store: SqliteStore, entry: LedgerEntry) -> None:
     with store.transaction():
         store.save_entries([entry], now=NOW)
     assert store.ledger_entry(entry.path) == entry
     assert store.file_stamp(entry.path) == entry.stamp
 
 
-def test_an_unknown_file_has_no_row(store: Store) -> None:
+def test_an_unknown_file_has_no_row(store: SqliteStore) -> None:
     assert (store.ledger_entry("/s/a"), store.file_stamp("/s/a")) == (None, None)
 
 
-def test_due_files_come_longest_due_first(store: Store) -> None:
+def test_due_files_come_longest_due_first(store: SqliteStore) -> None:
     for path, minutes in (("/s/late", 5), ("/s/soon", 30), ("/s/later", 1), ("/s/never", None)):
         due = None if minutes is None else NOW + timedelta(minutes=minutes)
         save_entry(store, path=path, state=FileState.RETRY, look_again_at=due)
@@ -337,21 +340,21 @@ def test_due_files_come_longest_due_first(store: Store) -> None:
     assert store.due_paths(now, longest_pause=hour, limit=1) == ["/s/later"]
 
 
-def test_what_is_due_later_than_any_pause_is_due_now_because_the_clock_was_set_back(store: Store) -> None:
+def test_what_is_due_later_than_any_pause_is_due_now_because_the_clock_was_set_back(store: SqliteStore) -> None:
     pause = timedelta(hours=1)
     save_entry(store, path="/s/waiting", state=FileState.RETRY, look_again_at=NOW + pause)
     save_entry(store, path="/s/of_next_week", state=FileState.RETRY, look_again_at=NOW + timedelta(days=7))
     assert store.due_paths(NOW, longest_pause=pause, limit=10) == ["/s/of_next_week"]
 
 
-def test_a_forgotten_retry_is_not_due(store: Store) -> None:
+def test_a_forgotten_retry_is_not_due(store: SqliteStore) -> None:
     save_entry(store, state=FileState.RETRY, look_again_at=NOW)
     with store.transaction():
         store.forget_retry("/s/a")
     assert store.due_paths(NOW, longest_pause=timedelta(hours=1), limit=10) == []
 
 
-def test_only_graded_files_of_other_rules_are_outdated(store: Store) -> None:
+def test_only_graded_files_of_other_rules_are_outdated(store: SqliteStore) -> None:
     save_entry(store, path="/s/a", rules_version="r2")
     save_entry(store, path="/s/b", rules_version="r1")
     save_entry(store, path="/s/c", rules_version=None)
@@ -366,7 +369,7 @@ def test_only_graded_files_of_other_rules_are_outdated(store: Store) -> None:
         assert store.outdated_files("r1", after=found[number], limit=2) == found[number + 1 : number + 3]
 
 
-def test_files_are_counted_by_state_and_reason(store: Store) -> None:
+def test_files_are_counted_by_state_and_reason(store: SqliteStore) -> None:
     save_entry(store, path="/s/a")
     save_entry(store, path="/s/b", state=FileState.SKIPPED, reason="copy")
     save_entry(store, path="/s/c", state=FileState.SKIPPED, reason="copy")
@@ -379,11 +382,11 @@ def test_files_are_counted_by_state_and_reason(store: Store) -> None:
 @same_store
 @given(entries=st.lists(ledger_entries(), max_size=6), gone=st.integers(0, 2))
 def test_counts_of_files_follow_all_that_happens_to_them(tmp_path: Path, entries: list[LedgerEntry], gone: int) -> None:
-    with tempfile.TemporaryDirectory(dir=tmp_path) as folder, closing(Store(Path(folder) / "a.db")) as store:
+    with tempfile.TemporaryDirectory(dir=tmp_path) as folder, closing(SqliteStore(Path(folder) / "a.db")) as store:
         with store.transaction():
             for number, entry in enumerate(entries):
                 store.save_entries([msgspec.structs.replace(entry, path=f"/{number % 3}", session_id="a")], now=NOW)
-            store.retract("a", SkipReason.COPY)
+            retract(store, "a", SkipReason.COPY)
             store.connection.execute("DELETE FROM session_files WHERE path = ?", (f"/{gone}",))
         counted = "SELECT state, coalesce(reason, ''), count(*) FROM session_files GROUP BY 1, 2"
         assert store.rows("SELECT * FROM file_counts WHERE files <> 0 ORDER BY 1, 2") == store.rows(counted)
@@ -408,7 +411,7 @@ def stamp_at(moment: datetime) -> FileStamp:
     ],
 )
 def test_how_soon_a_session_is_graded_is_told_of_what_happens_live(
-    store: Store, changes: dict[str, Any], lag: float | None
+    store: SqliteStore, changes: dict[str, Any], lag: float | None
 ) -> None:
     save_entry(store, digest="old", stamp=stamp_at(NOW - timedelta(seconds=5)))
     store.live_since = NOW - timedelta(hours=1)
@@ -421,7 +424,7 @@ def test_how_soon_a_session_is_graded_is_told_of_what_happens_live(
     assert (last.session_id, last.graded_at) == ("a", NOW)
 
 
-def test_what_no_daemon_grades_is_not_live(store: Store) -> None:
+def test_what_no_daemon_grades_is_not_live(store: SqliteStore) -> None:
     save_entry(store, stamp=stamp_at(NOW - timedelta(seconds=5)))
     assert store.last_grade(live=True) is None
     assert store.last_grade(live=False) is not None
@@ -430,7 +433,7 @@ def test_what_no_daemon_grades_is_not_live(store: Store) -> None:
 # -- rows that stay ----------------------------------------------------------------------------------------------
 
 
-def test_a_restamped_file_keeps_everything_else(store: Store) -> None:
+def test_a_restamped_file_keeps_everything_else(store: SqliteStore) -> None:
     save_entry(store, digest="d")
     before = store.ledger_entry("/s/a")
     with store.transaction():
@@ -442,21 +445,21 @@ def test_a_restamped_file_keeps_everything_else(store: Store) -> None:
 # -- the daemon --------------------------------------------------------------------------------------------------
 
 
-def test_the_daemons_word_is_kept(store: Store) -> None:
+def test_the_daemons_word_is_kept(store: SqliteStore) -> None:
     status = DaemonStatus(pid=7, started_at=NOW, said_at=NOW, backlog=3, watching={"/s": "watched"}, waiting_since=NOW)
-    before = store.status()
+    before = store.daemon.status()
     with store.transaction():
-        store.save_status(msgspec.structs.replace(status, backlog=9))
-        store.save_status(status)
-    assert (before, store.status()) == (None, status)
+        store.daemon.save(msgspec.structs.replace(status, backlog=9))
+        store.daemon.save(status)
+    assert (before, store.daemon.status()) == (None, status)
 
 
-def test_every_connection_is_set_up(store: Store) -> None:
+def test_every_connection_is_set_up(store: SqliteStore) -> None:
     asked = ("journal_mode", "synchronous", "wal_autocheckpoint", "cache_size")
     assert [store.rows(f"PRAGMA {name}")[0][0] for name in asked] == ["wal", 1, 4000, -8000]
 
 
-def test_the_log_of_a_replaced_database_is_not_replayed_into_the_new_one(store: Store) -> None:
+def test_the_log_of_a_replaced_database_is_not_replayed_into_the_new_one(store: SqliteStore) -> None:
     save_entry(store, path="/s/a")
     copy = store.path.with_name("copy")
     store.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -470,16 +473,16 @@ def test_the_log_of_a_replaced_database_is_not_replayed_into_the_new_one(store: 
     store.close()
     assert sorted(file.name for file in store.path.parent.iterdir()) == ["session_grades.db"]
 
-    reopened = Store(store.path)
+    reopened = SqliteStore(store.path)
     assert reopened.rows("SELECT path FROM session_files") == [("/s/a",)]
     reopened.close()
 
 
-def test_the_log_that_another_program_has_made_for_a_new_database_stays(store: Store) -> None:
+def test_the_log_that_another_program_has_made_for_a_new_database_stays(store: SqliteStore) -> None:
     save_entry(store, path="/s/a")
     for file in store.path.parent.iterdir():
         file.unlink()
-    other = Store(store.path)
+    other = SqliteStore(store.path)
     save_entry(other, path="/s/b")
     store.close()
     assert store.path.with_name("session_grades.db-wal").exists()

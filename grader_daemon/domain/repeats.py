@@ -6,15 +6,28 @@ neighbours only, so that keeping it up to date costs the same however long the h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
+
+from grader_daemon.domain.grade import Grade
 
 NEIGHBOURS: Final = 3
 """So many sessions of the same request, on either side, decide about one; with so many it is a routine."""
 
+REACH: Final = 2 * NEIGHBOURS
+"""A session touches its neighbours, and these are decided about by theirs."""
+
 _ROUTINE_WITHIN: Final = timedelta(days=7)
 """What is asked for every day must not look like asking again; so the routine is looked for in a week."""
+
+
+class Place(NamedTuple):
+    """Where a session stands among those of its request."""
+
+    request: int
+    ended_at: datetime
+    session_id: str
 
 
 class Asked(NamedTuple):
@@ -24,6 +37,31 @@ class Asked(NamedTuple):
     started_at: datetime | None
     ended_at: datetime
     asked_again: str | None
+
+
+def places_of(grades: Iterable[Grade]) -> list[Place]:
+    """Return the places of the sessions that have one."""
+    return [
+        Place(grade.request, grade.ended_at, grade.session_id)
+        for grade in grades
+        if grade.request is not None and grade.ended_at is not None
+    ]
+
+
+def changed_around(
+    before: Sequence[Asked], after: Sequence[Asked], *, within: timedelta
+) -> list[tuple[str, str | None]]:
+    """Return the sessions next to a place of which another one asks again now, each with that one's id.
+
+    Args:
+        before: the sessions of the request before the place, in the order of their ends; `REACH` of them, if there are.
+        after: those at and behind it; one more.
+        within: see `asked_again`.
+    """
+    sessions = [*before, *after]
+    nearest = range(max(0, len(before) - NEIGHBOURS), min(len(sessions), len(before) + NEIGHBOURS + 1))
+    again = [(sessions[place], asked_again(sessions, place, within=within)) for place in nearest]
+    return [(asked.session_id, by) for asked, by in again if by != asked.asked_again]
 
 
 def asked_again(sessions: Sequence[Asked], position: int, *, within: timedelta) -> str | None:

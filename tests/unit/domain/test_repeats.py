@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.patterns.repeats import NEIGHBOURS, Asked, asked_again
+from grader_daemon.domain.repeats import NEIGHBOURS, Asked, asked_again
 from tests.strategies import NOW
 
 WITHIN = timedelta(hours=48)

@@ -1,0 +1,78 @@
+"""What people say of grades: keeping it, and laying what stands of it over the grades."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from grader_daemon.domain.feedback import (
+    NOTHING_SAID,
+    Candidate,
+    Feedback,
+    FeedbackSource,
+    Label,
+    Said,
+    Standing,
+    apply_override,
+    feedback_on,
+    standing_by_session,
+    to_label,
+)
+from grader_daemon.errors import InputError
+from grader_daemon.pipeline.saving import save_verdicts
+from grader_daemon.storage.protocol import Store
+
+_MOST_CANDIDATES: Final = 20_000
+
+
+def add_feedback(store: Store, said: Sequence[Said], *, now: datetime) -> list[Feedback]:
+    """Keep what people say of graded sessions, of each once, and let it stand; call it inside a transaction.
+
+    Raises:
+        InputError: one of them has no grade that we made.
+    """
+    known = store.grades.stored([each.session_id for each in said])
+    for each in said:
+        if each.session_id not in known or not known[each.session_id].detailed:
+            raise InputError(f"session {each.session_id!r} has no grade of this program to say anything of")
+    given = [
+        store.feedback.add(feedback_on(of.grade, each, digest=of.digest, now=now))
+        for each in said
+        for of in (known[each.session_id],)
+    ]
+    stand = standing_of(store, list(known))
+    grades = [old.grade for old in known.values()]
+    save_verdicts(store, [(old, apply_override(old, stand.get(old.session_id, NOTHING_SAID))) for old in grades])
+    return given
+
+
+def standing_of(store: Store, session_ids: Sequence[str]) -> dict[str, Standing]:
+    """Return what stands of what was said of those of `session_ids` of which anything ever was."""
+    return standing_by_session(store.feedback.said(session_ids))
+
+
+def labels(store: Store) -> list[Label]:
+    """Return all labels that stand, of sessions that have a grade, in the order in which they were given."""
+    said = standing_by_session(store.feedback.said())
+    found = [(said[session.session_id].last, session) for session in store.feedback.judged()]
+    stand = sorted(((last, session) for last, session in found if last is not None), key=lambda each: each[0].id)
+    return [to_label(said[session.session_id], last, session) for last, session in stand]
+
+
+def reviewed_since(store: Store, moment: datetime) -> int:
+    """Count the sessions that were judged in reviews since then, and not taken back."""
+    said = standing_by_session(store.feedback.said_of_reviewed(moment))
+    lasts = [each.last for each in said.values() if each.last is not None]
+    return sum(last.source is FeedbackSource.REVIEW and last.given_at >= moment for last in lasts)
+
+
+def candidates(store: Store, *, since: datetime | None) -> list[Candidate]:
+    """Return the finished sessions with scores that ended since then, or ever, and of whose completion nobody speaks.
+
+    The newest 20,000 at most.
+    """
+    said = standing_by_session(store.feedback.said())
+    judged = {session_id for session_id, stands in said.items() if stands.completed is not None}
+    found = store.feedback.finished(since=since, limit=_MOST_CANDIDATES + len(judged))
+    return [each for each in found if each.session_id not in judged][:_MOST_CANDIDATES]

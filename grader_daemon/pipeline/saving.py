@@ -1,0 +1,93 @@
+"""What changes together when a grade does: its rows, the sums it is counted in, what people said, what asks again.
+
+One order of steps for every store. All of it happens inside a transaction of the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from msgspec.structs import replace
+
+from grader_daemon.domain.counting import Changes
+from grader_daemon.domain.feedback import apply_override, standing_by_session
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.repeats import Place, changed_around, places_of
+from grader_daemon.domain.session import SkipReason
+from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.records import NewGrade
+
+
+def save_grades(store: Store, grades: Sequence[NewGrade], *, asked_again_within: timedelta | None = None) -> None:
+    """Insert or replace grades with their details and failures, and count them in the roll-ups.
+
+    What people said of these sessions stands above the new grades. `asked_again_within`: so soon must the same be
+    asked for again to count; None leaves `asked_again` as it is.
+    """
+    grades = _under_overrides(store, list({new.grade.session_id: new for new in grades}.values()))
+    replaced = store.grades.stored([new.grade.session_id for new in grades])
+    before, after = [old.grade for old in replaced.values()], [new.grade for new in grades]
+    _count(store, added=after, removed=before)
+    store.grades.put(grades, replacing=replaced)
+    store.issues.save_signs([sign for new in grades for sign in new.signs])
+    if asked_again_within is not None:
+        _settle_repeats(store, [*places_of(after), *places_of(before)], within=asked_again_within)
+
+
+def save_verdicts(store: Store, changes: Sequence[tuple[Grade, Grade]]) -> None:
+    """Let grades say what another policy or a person says (each as it was and as it is), and count them so."""
+    _count(store, added=[new for _, new in changes], removed=[old for old, _ in changes])
+    store.grades.put_verdicts([new for _, new in changes])
+    store.note_rules([(new.session_file, new.rules_version) for _, new in changes])
+
+
+def retract(store: Store, session_id: str, reason: SkipReason, *, asked_again_within: timedelta | None = None) -> None:
+    """Take a grade back because another file holds the session; its own file's ledger row says why.
+
+    For `asked_again_within` see `save_grades`.
+    """
+    removed = [old.grade for old in store.grades.stored([session_id]).values()]
+    _count(store, added=[], removed=removed)
+    store.grades.remove(session_id)
+    if asked_again_within is not None:
+        _settle_repeats(store, places_of(removed), within=asked_again_within)
+    store.pass_over_session(session_id, reason)
+
+
+def grades_of_files(store: Store, paths: Sequence[str]) -> list[Grade]:
+    """Return the grades that were made of those of `paths` that the ledger knows."""
+    entries = store.ledger_entries(paths)
+    stored = store.grades.stored([entry.session_id for entry in entries.values() if entry.session_id is not None])
+    return [each.grade for each in stored.values() if each.detailed and each.grade.session_file in entries]
+
+
+def _under_overrides(store: Store, grades: Sequence[NewGrade]) -> Sequence[NewGrade]:
+    """Return new grades with what people said of their sessions above them."""
+    said = standing_by_session(store.feedback.said([new.grade.session_id for new in grades]))
+    if not said:
+        return grades
+    return [
+        replace(new, grade=apply_override(new.grade, said[new.grade.session_id]))
+        if new.grade.session_id in said
+        else new
+        for new in grades
+    ]
+
+
+def _count(store: Store, *, added: Iterable[Grade], removed: Iterable[Grade]) -> None:
+    changes = Changes()
+    for grade in removed:
+        changes.remove(grade)
+    for grade in added:
+        changes.add(grade)
+    store.rollups.apply(changes)
+
+
+def _settle_repeats(store: Store, places: Sequence[Place], *, within: timedelta) -> None:
+    """Decide anew which sessions were asked for again around places where sessions came, changed or went."""
+    if not places:
+        return
+    for place in store.repeats.shared(list(dict.fromkeys(places))):
+        before, after = store.repeats.around(place)
+        store.repeats.note(changed_around(before, after, within=within))

@@ -1,0 +1,180 @@
+"""What is kept of sessions and of their files, and what people said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from grader_daemon.domain.feedback import Candidate, Feedback, JudgedSession
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.identity import Identity
+from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.repeats import Asked, Place
+from grader_daemon.domain.session import SkipReason
+from grader_daemon.storage.records import (
+    GradeFilter,
+    LastGrade,
+    NewGrade,
+    OutdatedFile,
+    Page,
+    StoredGrade,
+    UngradedFile,
+)
+
+
+class Grades(Protocol):
+    """The grades, each with its details and failures, found in any order that people ask for."""
+
+    def put(self, grades: Sequence[NewGrade], *, replacing: Mapping[str, StoredGrade]) -> None:
+        """Insert grades, each of another session, or replace those that are `stored`; call it inside a transaction.
+
+        That a loop was told, or that the watch has seen a session, is not forgotten with the grade that is replaced.
+        """
+
+    def put_verdicts(self, grades: Sequence[Grade]) -> None:
+        """Write what verdicts say now of grades of which nothing else changed; call it inside a transaction."""
+
+    def remove(self, session_id: str) -> None:
+        """Take a grade away; call it inside a transaction."""
+
+    def page(self, which: GradeFilter) -> Page:
+        """List up to `which.limit` grades, and say where the list goes on.
+
+        Raises:
+            InputError: there is no word to look for in `which.text`.
+        """
+
+    def stored(self, session_ids: Sequence[str]) -> dict[str, StoredGrade]:
+        """Return the grades of those of `session_ids` that have one."""
+
+    def find(self, prefix: str) -> StoredGrade:
+        """Return the one grade whose session id is, or begins with, `prefix`.
+
+        Raises:
+            InputError: none or several do.
+        """
+
+    def was_loop_told(self, session_id: str) -> bool:
+        """Whether the loop risk of this session was told to people."""
+
+    def last_ended_at(self) -> datetime | None:
+        """Return the end of the newest session; None without any."""
+
+
+class Ledger(Protocol):
+    """What became of every file."""
+
+    def ledger_entry(self, path: str) -> LedgerEntry | None:
+        """Return what became of the file `path`; None when it was never seen."""
+
+    def ledger_entries(self, paths: Sequence[str]) -> dict[str, LedgerEntry]:
+        """Return what became of those of `paths` that were ever seen."""
+
+    def file_stamp(self, path: str) -> FileStamp | None:
+        """Return what the file `path` was like when it was last looked at; the cheap half of `ledger_entry`."""
+
+    def due_paths(self, now: datetime, *, longest_pause: timedelta, limit: int) -> list[str]:
+        """Files that are to be looked at again though nothing changed, the longest due first.
+
+        What is due later than after `longest_pause` was noted by a clock that was set back since: it is due too.
+        """
+
+    def outdated_files(self, rules_version: str, *, after: OutdatedFile | None, limit: int) -> list[OutdatedFile]:
+        """Graded files whose grade was made under other rules, from the one behind `after` on."""
+
+    def ungraded_files(self, state: FileState, *, after: UngradedFile | None, limit: int) -> list[UngradedFile]:
+        """Files of a state that is not `graded`, from the one behind `after` on."""
+
+    def files_of_sessions(self, session_ids: Sequence[str]) -> dict[str, str]:
+        """From which files those of the sessions are graded that are."""
+
+    def graded_paths(self, *, but_of: str | None = None, since: datetime | None = None) -> list[str]:
+        """Graded files in order of path, but those of one version; `since`: of sessions that ended from then on."""
+
+    def save_entries(self, entries: Sequence[LedgerEntry], *, now: datetime) -> None:
+        """Write ledger rows; counts a grade for those whose state is `graded`."""
+
+    def restamp(self, path: str, stamp: FileStamp) -> None:
+        """Note that a file was touched or moved about without a change of content."""
+
+    def forget_retry(self, path: str) -> None:
+        """Stop looking for a file that is gone; its grade, if it has one, stays."""
+
+    def forget_files(self, paths: Sequence[str]) -> None:
+        """Remove rows as if the files had never been seen, but not those of graded files."""
+
+    def note_rules(self, graded: Sequence[tuple[str, str]]) -> None:
+        """Note for graded files, by path, by which version of the rules their grades are now."""
+
+    def pass_over(self, path: str, reason: SkipReason) -> None:
+        """Note that a file has no grade any more: that of its session comes from another one."""
+
+    def pass_over_session(self, session_id: str, reason: SkipReason) -> None:
+        """Note the same of the file that a session was graded from."""
+
+    def compare_again(self, session_id: str, *, but: str, now: datetime) -> None:
+        """Have the files looked at again in which a session was passed over, but for one."""
+
+    def file_counts(self) -> dict[str, int]:
+        """Files by state."""
+
+    def skip_counts(self) -> dict[str, int]:
+        """Skipped files by reason."""
+
+    def last_grade(self, *, live: bool) -> LastGrade | None:
+        """Return the grade made last; `live`: that of a file written, and then graded for the first time, as it ran."""
+
+    def troubled_entries(self, *, limit: int | None = None) -> list[LedgerEntry]:
+        """Files that could not be graded, newest first."""
+
+
+class Rivals(Protocol):
+    """Identities of graded sessions that may be the same as another one."""
+
+    def standing(self, session_id: str) -> Identity | None:
+        """Return the session of this id; None if it has no grade of ours."""
+
+    def related(self, new: Sequence[Identity]) -> frozenset[str]:
+        """Return the ids of those that have a grade, or share a chain or a conversation with one that has."""
+
+    def of(self, new: Identity) -> list[Identity]:
+        """Return the other sessions that can beat `new` or be beaten by it."""
+
+
+class Repeats(Protocol):
+    """Sessions of one request, in the order in which they ended."""
+
+    def shared(self, places: Sequence[Place]) -> list[Place]:
+        """Return those of some places whose request another session shares."""
+
+    def around(self, place: Place) -> tuple[list[Asked], list[Asked]]:
+        """Return the sessions before a place, and those at and behind it: as many as `changed_around` asks for."""
+
+    def note(self, changes: Sequence[tuple[str, str | None]]) -> None:
+        """Write for some sessions in which other one the same was asked for again; call it inside a transaction."""
+
+
+class FeedbackLog(Protocol):
+    """What people said of sessions: added, never changed."""
+
+    def add(self, given: Feedback) -> Feedback:
+        """Keep what was said of a grade; returns it with its number. Call it inside a transaction."""
+
+    def newest_number(self) -> int:
+        """Number what was said last; 0 before anybody said anything."""
+
+    def said(self, session_ids: Sequence[str] | None = None) -> list[Feedback]:
+        """Return all that was ever said of some sessions, or of any, in order."""
+
+    def said_of_reviewed(self, since: datetime) -> list[Feedback]:
+        """Return all that was ever said of sessions that were judged in a review since then, in order."""
+
+    def judged(self) -> list[JudgedSession]:
+        """Return the sessions that have a grade and of which anything was ever said."""
+
+    def finished(self, *, since: datetime | None, limit: int) -> list[Candidate]:
+        """Return the newest finished sessions with scores that ended since then, or ever."""
+
+    def judged_requests(self) -> frozenset[int]:
+        """Return the digests of what was asked for in the sessions that were ever judged."""

@@ -1,0 +1,157 @@
+"""Grades as they are kept: the row of each, its details, its failures and its place in the list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from grader_daemon.domain.analysis import Failure
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.text import storable
+from grader_daemon.errors import InputError
+from grader_daemon.storage.records import GradeFilter, NewGrade, Page, StoredGrade
+from grader_daemon.storage.sqlite.database import LISTED, Database, listed
+from grader_daemon.storage.sqlite.listing import SessionList
+from grader_daemon.storage.sqlite.rows import (
+    DETAIL_COLUMNS,
+    FAILURE_COLUMNS,
+    GRADE_COLUMNS,
+    VERDICT_COLUMNS,
+    detail_row,
+    failure_rows,
+    grade_row,
+    to_failure,
+    to_grade,
+    to_moment,
+    verdict_row,
+)
+
+_PAGE = 1000
+_UPSERT_GRADE = (
+    f"INSERT INTO session_grades ({', '.join(GRADE_COLUMNS)}) VALUES ({', '.join('?' * len(GRADE_COLUMNS))})"
+    " ON CONFLICT (session_id) DO UPDATE SET "
+    + ", ".join(f"{column} = excluded.{column}" for column in GRADE_COLUMNS[1:])
+)
+_REPLACE_DETAILS = (
+    f"INSERT OR REPLACE INTO session_details ({', '.join(DETAIL_COLUMNS)})"
+    f" VALUES ({', '.join('?' * len(DETAIL_COLUMNS))})"
+)
+_UPDATE_VERDICT = (
+    f"UPDATE session_details SET {', '.join(f'{column} = ?' for column in VERDICT_COLUMNS)} WHERE session_id = ?"
+)
+_SELECT_GRADES = (
+    f"SELECT g.id, {', '.join(f'g.{column}' for column in GRADE_COLUMNS)},"
+    f" {', '.join(f'd.{column}' for column in DETAIL_COLUMNS)}"
+    " FROM session_grades AS g LEFT JOIN session_details AS d ON d.session_id = g.session_id"
+)
+_INSERT_FAILURES = (
+    f"INSERT OR REPLACE INTO session_failures ({', '.join(FAILURE_COLUMNS)})"
+    f" VALUES ({', '.join('?' * len(FAILURE_COLUMNS))})"
+)
+
+
+class Grades:
+    """The grades. What else changes with one is the business of `pipeline.saving`."""
+
+    def __init__(self, database: Database, sessions: SessionList, *, host: str) -> None:
+        """`host` is kept with every grade."""
+        self._database = database
+        self._list = sessions
+        self._host = host
+
+    def put(self, grades: Sequence[NewGrade], *, replacing: Mapping[str, StoredGrade]) -> None:
+        many = self._database.connection.executemany
+        self._list.forget(list(replacing))
+        many(_UPSERT_GRADE, [grade_row(new.grade) for new in grades])
+        many(_REPLACE_DETAILS, [self._detail_row(new, replacing.get(new.grade.session_id)) for new in grades])
+        many(
+            "DELETE FROM session_failures WHERE session_id = ?",
+            [(old.grade.session_id,) for old in replacing.values() if old.grade.failures],
+        )
+        many(_INSERT_FAILURES, [row for new in grades for row in failure_rows(new.grade)])
+        self._list.add([new.grade.session_id for new in grades])
+
+    def put_verdicts(self, grades: Sequence[Grade]) -> None:
+        many = self._database.connection.executemany
+        many(
+            "UPDATE session_grades SET task_completed = ?, response_quality = ? WHERE session_id = ?",
+            [(grade.task_completed, grade.response_quality, grade.session_id) for grade in grades],
+        )
+        many(_UPDATE_VERDICT, [verdict_row(grade) for grade in grades])
+        self._list.update_verdicts([grade.session_id for grade in grades])
+
+    def remove(self, session_id: str) -> None:
+        self._list.forget([session_id])
+        for table in ("session_grades", "session_details", "session_failures"):
+            self._database.connection.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
+
+    def page(self, which: GradeFilter) -> Page:
+        limit = which.limit
+        found = self._list.find(which if limit is None else msgspec.structs.replace(which, limit=limit + 1))
+        listing = found[:limit]
+        rows = self._database.rows(
+            f"{_SELECT_GRADES} WHERE g.id IN {LISTED}", (listed([number for number, _ in listing]),)
+        )
+        grades = {stored.id: stored for stored in self._to_grades(rows)}
+        return Page(
+            grades=[grades[number] for number, _ in listing if number in grades],
+            next=listing[-1][1] if listing and len(found) > len(listing) else None,
+        )
+
+    def stored(self, session_ids: Sequence[str]) -> dict[str, StoredGrade]:
+        rows = self._database.rows(f"{_SELECT_GRADES} WHERE g.session_id IN {LISTED}", (listed(session_ids),))
+        return {stored.grade.session_id: stored for stored in self._to_grades(rows)}
+
+    def find(self, prefix: str) -> StoredGrade:
+        wanted = storable(prefix)
+        rows = self._database.rows(f"{_SELECT_GRADES} WHERE g.session_id = ?", (wanted,)) or self._database.rows(
+            f"{_SELECT_GRADES} WHERE g.session_id >= ?1 AND g.session_id < ?1 || char(1114111)"
+            " ORDER BY g.session_id LIMIT 4",
+            (wanted,),
+        )
+        if not rows:
+            raise InputError(f"no graded session has an id that begins with {prefix!r}")
+        if len(rows) > 1:
+            some = ", ".join(row[1] for row in rows[:3])
+            raise InputError(f"several session ids begin with {prefix!r} ({some}, …); give more of it")
+        return self._to_grades(rows)[0]
+
+    def was_loop_told(self, session_id: str) -> bool:
+        return bool(
+            self._database.rows("SELECT 1 FROM session_details WHERE session_id = ? AND loop_told", (session_id,))
+        )
+
+    def last_ended_at(self) -> datetime | None:
+        return to_moment(self._database.rows("SELECT max(ended_at) FROM session_details")[0][0])
+
+    def batches(self) -> Iterator[list[Grade]]:
+        """Go through all grades, some at a time."""
+        after = 0
+        while rows := self._database.rows(f"{_SELECT_GRADES} WHERE g.id > ? ORDER BY g.id LIMIT {_PAGE}", (after,)):
+            yield [stored.grade for stored in self._to_grades(rows)]
+            after = rows[-1][0]
+
+    def _detail_row(self, new: NewGrade, old: StoredGrade | None) -> tuple[Any, ...]:
+        return detail_row(
+            new.grade,
+            new.identity,
+            digest=new.digest,
+            host=self._host,
+            loop_told=new.loop_told or (old is not None and old.loop_told),
+            watched=old is not None and old.watched,
+        )
+
+    def _to_grades(self, rows: Sequence[Any]) -> list[StoredGrade]:
+        """Read rows of `_SELECT_GRADES`, with the failures of all in one more query."""
+        failures: dict[str, list[Failure]] = {}
+        if rows:
+            for row in self._database.rows(
+                f"SELECT {', '.join(FAILURE_COLUMNS)} FROM session_failures WHERE session_id IN {LISTED}"
+                " ORDER BY session_id, message_index",
+                (listed([row[1] for row in rows]),),
+            ):
+                failures.setdefault(row[0], []).append(to_failure(row))
+        return [to_grade(row, tuple(failures.get(row[1], ()))) for row in rows]
