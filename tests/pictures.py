@@ -50,7 +50,7 @@ class SampleHome:
         """Return what a terminal shows, as SVG: the latest sessions, and why one of them was graded so."""
         [claimed] = self.run("list", "--claim", "contradicted", "-n", "1", "-o", "ndjson").splitlines()
         session_id = re.findall(r'"session_id":"(\w+)"', claimed)[0]
-        shown = "\n".join(self._shown(*command) for command in (("list", "-n", "8"), ("why", session_id)))
+        shown = "\n".join(self._shown(*command) for command in (("list", "-n", "6"), ("why", session_id)))
         console = Console(width=_COLUMNS, record=True, file=io.StringIO(), force_terminal=True)
         console.print(Text.from_ansi(shown))
         return _without_foreign_fonts(console.export_svg(title="", unique_id="terminal"))
