@@ -30,23 +30,11 @@ _SENTENCE_START = re.compile(
 """It begins with one set of characters, which is what makes its search fast."""
 
 _SENTENCE_END = re.compile(r"[.!?;\n|](?:(?<=[.!?;])(?=[\s*_\"')]|$)|(?<=\n)|(?<=\s\|)(?=\s))")
-_ADVERBS: Final = frozenset(
-    {
-        "successfully",
-        "just",
-        "now",
-        "also",
-        "already",
-        "then",
-        "both",
-        "all",
-        "fully",
-        "properly",
-        "correctly",
-        "finally",
-    }
-    | {"further", "newly", "subsequently", "thus", "therefore", "manually", "and", "permanently", "additionally"}
-)
+_ADVERB_WORDS = """
+    successfully just now also already then both all fully properly correctly finally further newly subsequently thus
+    therefore manually and permanently additionally
+"""
+_ADVERBS: Final = frozenset(_ADVERB_WORDS.split())
 _MARKS = " \t*_`~"
 _AGENT: Final = (" i", " we", " i've", " we've", " i'd", " we'd", " i have", " we have", " i had", " we had")
 _JOINTS: Final = ("and", "then", ",")

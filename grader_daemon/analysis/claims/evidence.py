@@ -23,14 +23,7 @@ MOST_RUNS = 1_000
 _EXAMINED_COMMAND = 2_000
 _OF_SERVER: Final = "mcp"
 _REFUSED: Final = (
-    "error",
-    "fail",
-    "no replacement",
-    "not found",
-    "did not match",
-    "no match",
-    "invalid",
-    "does not exist",
+    *("error", "fail", "no replacement", "not found", "did not match", "no match", "invalid", "does not exist"),
 )
 _REFUSAL_REACH = 80
 _WORKED: Final = {

@@ -30,15 +30,7 @@ KINDS: Final[dict[str, ClaimKind]] = {
     **dict.fromkeys(("deployed", "redeployed", "published"), ClaimKind.DEPLOYED),
     **dict.fromkeys(("sent", "emailed", "mailed", "messaged", "notified", "replied", "forwarded"), ClaimKind.SENT),
 }
-STATE_VERBS: Final = FIXING_VERBS | {
-    "saved",
-    "written",
-    "stored",
-    "installed",
-    "pushed",
-    "deployed",
-    "published",
-}
+STATE_VERBS: Final = FIXING_VERBS | {"saved", "written", "stored", "installed", "pushed", "deployed", "published"}
 """Verbs of which "is done" tells what was done; of the others it tells what is done as a rule."""
 _PLAIN_VERBS: Final = frozenset({"processed", "submitted", "placed", "initiated", "issued", "approved"})
 _ACTIONS: Final = frozenset(

@@ -42,13 +42,7 @@ _HEDGES = frozenset(
 )
 _UNABLE = frozenset(b"unable cannot cant couldnt unfortunately impossible insufficient limitation limitations".split())
 _NOT_DONE = (
-    b"could not",
-    b"not able",
-    b"not possible",
-    b"failed to",
-    b"do not have",
-    b"dont have",
-    b"did not",
+    *(b"could not", b"not able", b"not possible", b"failed to", b"do not have", b"dont have", b"did not"),
     b"not enough",
 )
 _TOLD = frozenset(b"ive been".split())

@@ -47,14 +47,8 @@ _POSITIVE = frozenset(
 _GOOD = frozenset([b"passed", b"pass", b"success", b"successful", b"successfully", "✓".encode(), "✅".encode()])
 _FORM = (
     *(b"dont understand", b"not understand", b"invalid format", b"unknown tool", b"unknown action", b"no such tool"),
-    *(
-        b"please use",
-        b"not a valid",
-        b"could not parse",
-        b"did not contain",
-        b"missing required",
-        b"unexpected keyword",
-    ),
+    *(b"please use", b"not a valid", b"could not parse", b"did not contain", b"missing required"),
+    b"unexpected keyword",
 )
 _FORM_WORDS = frozenset(b"understand format unknown please valid parse contain missing keyword tool".split())
 _DOUBT = frozenset(

@@ -115,17 +115,8 @@ _NOTHING_WRONG = re.compile(
 _FOLLOWING_SIGNS: Final = (
     *("make", "from remote", "push some refs", "aborting due", "not compile", "build failed", "ilation failed"),
     *("test failed", "tests failed", "exited-with", "generation-failed", "npm ", "ld returned", "not complete"),
-    *(
-        "non-zero",
-        "lifecycle",
-        "exit",
-        "return",
-        "command failed",
-        "completed with",
-        "failed (",
-        "[error] ",
-        "failures",
-    ),
+    *("non-zero", "lifecycle", "exit", "return", "command failed", "completed with", "failed (", "[error] "),
+    "failures",
 )
 _FOLLOWING_COUNT = re.compile(r"\d (?:error|problem|failed)")
 """In lower case, one of these or this stands in every line that `_FOLLOWING` finds, but for "error:" alone."""
