@@ -31,7 +31,7 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def plain(text: str) -> str:
+def uncontracted(text: str) -> str:
     """Return a text in lower case with straight apostrophes and "n't" as "not": one way to say what has two."""
     return text.replace("’", "'").replace("can't", "can not").replace("cannot", "can not").replace("n't", " not")
 

@@ -9,7 +9,7 @@ from grader_daemon.domain.analysis import Analysis, SessionState
 from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.people import ACCEPTING, OBJECTING, PersonSignal
-from grader_daemon.domain.phrases import Phrases, plain
+from grader_daemon.domain.phrases import Phrases, uncontracted
 from grader_daemon.domain.rules import CompletionRules
 
 _SCORE = "task_completed"
@@ -48,7 +48,7 @@ class RuleClassifier:
         where = () if analysis.final_index is None else (analysis.final_index,)
         reasons = []
         if answer:
-            said = self._said_in(plain(answer.lower()))
+            said = self._said_in(uncontracted(answer.lower()))
             reasons += [Reason(_SCORE, rule, effect, where) for rule, effect in _SAID.items() if rule in said]
         if analysis.claims:
             reasons += self._weighed(analysis.claims)

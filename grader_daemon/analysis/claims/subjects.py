@@ -45,11 +45,11 @@ def files_after(clause: str) -> tuple[str, ...]:
     into = next((match for match in found if _INTO.search(clause[max(0, match.start() - 12) : match.start()])), None)
     if into is not None:
         found = found[found.index(into) :]
-    files = [plain(match.group()) for match in found[:1]]
+    files = [without_stop(match.group()) for match in found[:1]]
     for before, match in pairwise(found[:_MOST_FILES]):
         if not _BETWEEN.fullmatch(clause, before.end(), match.start()):
             break
-        files.append(plain(match.group()))
+        files.append(without_stop(match.group()))
     return tuple(files)
 
 
@@ -58,13 +58,17 @@ def place_after(clause: str) -> str | None:
     other = _OTHER_CLAUSE.search(clause)
     for match in _PATH.finditer(clause, 0, other.start() if other else len(clause)):
         if is_file(match.group()):
-            return plain(match.group()) if _PLACED.search(clause[max(0, match.start() - 50) : match.start()]) else None
+            return (
+                without_stop(match.group())
+                if _PLACED.search(clause[max(0, match.start() - 50) : match.start()])
+                else None
+            )
     return None
 
 
 def first_file(clause: str) -> str | None:
     """Return the first file that a clause names."""
-    return next((plain(match.group()) for match in _PATH.finditer(clause) if is_file(match.group())), None)
+    return next((without_stop(match.group()) for match in _PATH.finditer(clause) if is_file(match.group())), None)
 
 
 def id_in(clause: str) -> str | None:
@@ -75,7 +79,7 @@ def id_in(clause: str) -> str | None:
 
 def is_file(name: str) -> bool:
     """Has it the form of a file's name or path?"""
-    name = plain(name)
+    name = without_stop(name)
     if "//" in name or name.lower() in _NO_FILES:
         return False
     last = basename(name)
@@ -92,6 +96,6 @@ def basename(path: str) -> str:
     return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
-def plain(name: str) -> str:
+def without_stop(name: str) -> str:
     """Return a name without the full stop or comma that ends its sentence."""
     return name.rstrip(".,-")

@@ -155,7 +155,7 @@ def window_of(
     asked = ends(request or "", _REQUEST_REACH)
     bodies = _bodies(list(recent.results))
     arguments = [call.text for call in recent.calls]
-    answer_plain, request_plain, *others = each_plain(
+    answer_plain, request_plain, *others = each_as_words(
         [
             *(shown, asked),
             *[ends(text, _SAID_REACH) for text in spoken],
@@ -253,15 +253,15 @@ def output(text: str, reach: int) -> str:
     return shown.rpartition(_OUTPUT_END)[0] or shown
 
 
-def plain(text: str) -> bytes:
+def as_words(text: str) -> bytes:
     """Return the words of a text in lower case with spaces between them; apostrophes are left out ("cant")."""
     return text.encode("utf-8", "replace").translate(_PLAIN, b"'")
 
 
-def each_plain(texts: Sequence[str]) -> list[bytes]:
-    """Return the words of each of some texts as `plain` does, in one pass over all of them."""
+def each_as_words(texts: Sequence[str]) -> list[bytes]:
+    """Return the words of each of some texts as `as_words` does, in one pass over all of them."""
     found = "\0".join(texts).encode("utf-8", "replace").translate(_PLAIN_APART, b"'").split(b"\0")
-    return found if len(found) == len(texts) else list(map(plain, texts))
+    return found if len(found) == len(texts) else list(map(as_words, texts))
 
 
 def numbers(found: set[bytes]) -> set[bytes]:

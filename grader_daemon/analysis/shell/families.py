@@ -33,7 +33,7 @@ _PREPARATIONS = frozenset(
     | {"typeset", "umask", "ulimit", "trap", "mkdir", "sleep", "wait", "echo", "printf", "true", ":", "clear", "pwd"}
     | {"date", "test", "[", "[[", "exit", "return", "read", "continue", "break", "apt update", "git add", "git fetch"}
 )
-"""Run for what comes after them; they are the family only when nothing else stands in the command."""
+"""Program for what comes after them; they are the family only when nothing else stands in the command."""
 
 _SETTINGS = frozenset({"cd", "pushd", "popd", "source", ".", "export", "set", "unset", "shopt", "true", ":"})
 """Of preparations, those that leave nothing behind when the shell has ended."""

@@ -34,8 +34,8 @@ _GOING_ON = frozenset({"||", ";", "\n", "&"})
 _GIVING_WAY = frozenset({"true", ":", "echo", "printf"})
 
 
-class Run(NamedTuple):
-    """One program as it was run: its name without folder and version, its family, and the programs that only ran it."""
+class Program(NamedTuple):
+    """A program as it was run: its name without folder and version, its family, and the programs that only ran it."""
 
     name: str
     family: str
@@ -81,10 +81,10 @@ class Line:
     `gives_way`: it goes on when a command fails, and says so (``|| true``). `negates`: its code is that of ``! this``.
     """
 
-    programs: list[Run] = field(default_factory=list)
-    deciders: tuple[Run, ...] = ()
-    printed: tuple[Run, ...] = ()
-    speaker: Run | None = None
+    programs: list[Program] = field(default_factory=list)
+    deciders: tuple[Program, ...] = ()
+    printed: tuple[Program, ...] = ()
+    speaker: Program | None = None
     masks: bool = False
     gives_way: bool = False
     negates: bool = False
@@ -190,7 +190,7 @@ class _Reader:
         self._depth = depth
         self._strict = False
         self._all_stages = False
-        self._first_stage: tuple[Run, ...] = ()
+        self._first_stage: tuple[Program, ...] = ()
 
     def see(self, part: _Part) -> None:
         """Add the next pipeline."""
@@ -214,13 +214,13 @@ class _Reader:
             line.speaker = runs[0]
             self._first_stage = stages[0].deciders
 
-    def _see_settings(self, run: Run) -> None:
+    def _see_settings(self, run: Program) -> None:
         if run.family == "set":
             options = " ".join(run.words[1:3])
             self._strict = self._strict or bool(re.match(r"-\w{0,8}e", options))
             self._all_stages = self._all_stages or "pipefail" in options
 
-    def _note_masks(self, part: _Part, stages: list[_Stage], runs: list[Run]) -> None:
+    def _note_masks(self, part: _Part, stages: list[_Stage], runs: list[Program]) -> None:
         line = self.line
         hides = (len(part.stages) > 1 and not self._all_stages) or any(stage.masks for stage in stages)
         goes_on = part.operator in _GOING_ON and bool(line.programs) and not self._strict
@@ -234,8 +234,8 @@ class _Stage:
     def __init__(self, words: list[str], depth: int) -> None:
         self.negates = False
         self.masks = False
-        self.runs: tuple[Run, ...] = ()
-        self.deciders: tuple[Run, ...] = ()
+        self.runs: tuple[Program, ...] = ()
+        self.deciders: tuple[Program, ...] = ()
         words, wrappers = self._unwrapped(words)
         name = program_name(words[0]) if words else ""
         if not name or name in LOOP_HEADS:
@@ -246,7 +246,7 @@ class _Stage:
             self.runs, self.deciders = tuple(line.programs), line.deciders
             self.masks, self.negates = line.masks, line.negates
         else:
-            self.runs = self.deciders = (_run(name, words, wrappers, depth=depth),)
+            self.runs = self.deciders = (_program(name, words, wrappers, depth=depth),)
 
     def _unwrapped(self, words: list[str]) -> tuple[list[str], tuple[str, ...]]:
         wrappers: list[str] = []
@@ -263,20 +263,20 @@ class _Stage:
         return words, tuple(wrappers)
 
 
-def _run(name: str, words: list[str], wrappers: tuple[str, ...], *, depth: int) -> Run:
+def _program(name: str, words: list[str], wrappers: tuple[str, ...], *, depth: int) -> Program:
     family = f"command {words[1]}" if _asks_for_command(words) else family_of_words(words, depth)
-    return Run(name, family or name, words, wrappers)
+    return Program(name, family or name, words, wrappers)
 
 
 def _asks_for_command(words: list[str]) -> bool:
     return words[0] == "command" and words[1:2] in (["-v"], ["-V"])
 
 
-def _prints_code(run: Run) -> bool:
+def _prints_code(run: Program) -> bool:
     return run.family in ("echo", "printf") and any(_LAST_CODE.search(word) for word in run.words)
 
 
-def _shared_meaning(deciders: tuple[Run, ...], code: int) -> Meaning | Category | None:
+def _shared_meaning(deciders: tuple[Program, ...], code: int) -> Meaning | Category | None:
     telling = [run for run in deciders if run.family not in PLAIN_SPOKEN] or list(deciders)
     meanings = {run.meaning_of(code) for run in telling}
     return meanings.pop() if len(meanings) == 1 else None

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.people import ACCEPTING, MOST_SIGNALS, PersonSignal, SignalKind
-from grader_daemon.domain.phrases import PhraseIndex, Phrases, plain, words_of
+from grader_daemon.domain.phrases import PhraseIndex, Phrases, uncontracted, words_of
 from grader_daemon.domain.rules import PeopleRules, SignalRules
 
 _ORDER: Final = (
@@ -81,10 +81,10 @@ class SignalReader:
         self._rules = rules
         said = [(kind, rules.signals[kind]) for kind in _ORDER if kind in rules.signals]
         self._phrases = PhraseIndex([phrase for kind, words in said for phrase in _phrases_of(kind, words)])
-        self._alone = {plain(text.lower()): kind for kind, words in reversed(said) for text in words.alone}
-        self._not_signals = PhraseIndex([(plain(phrase.lower()), None) for phrase in rules.not_signals])
+        self._alone = {uncontracted(text.lower()): kind for kind, words in reversed(said) for text in words.alone}
+        self._not_signals = PhraseIndex([(uncontracted(phrase.lower()), None) for phrase in rules.not_signals])
         self._consents = Phrases([(phrase, None) for phrase in rules.consents])
-        fillers = "|".join(re.escape(plain(filler.lower())) for filler in rules.fillers) or r"(?!)"
+        fillers = "|".join(re.escape(uncontracted(filler.lower())) for filler in rules.fillers) or r"(?!)"
         self._fillers = re.compile(rf"(?:(?:{fillers})(?!\w)[\s,.!:;\u2013\u2014-]{{0,9}}+){{1,4}}+")
 
     def read(self, messages: Sequence[UserMessage]) -> tuple[PersonSignal, ...]:
@@ -146,7 +146,7 @@ class SignalReader:
         if head.startswith(self._rules.output_beginnings):
             return ""
         head = _FOREIGN_LINE.sub("", head.partition("```")[0])
-        return plain(_QUOTATION.sub(" ", head).lstrip()[: self._rules.examined_characters].lower())
+        return uncontracted(_QUOTATION.sub(" ", head).lstrip()[: self._rules.examined_characters].lower())
 
     def _is_repeated(self, text: str, requests: tuple[str, ...]) -> bool:
         near = [request for request in requests if len(request) < 2 * len(text) < 4 * len(request)]
@@ -198,4 +198,4 @@ def _phrases_of(kind: SignalKind, words: SignalRules) -> Iterator[tuple[str, tup
         (_Where.FIRST_UNASKED, words.unasked),
     ):
         for phrase in phrases:
-            yield plain(phrase.lower()), (kind, where)
+            yield uncontracted(phrase.lower()), (kind, where)

@@ -6,7 +6,7 @@ import pytest
 
 from grader_daemon.analysis.features.feature import share
 from grader_daemon.analysis.features.hashed_words import BUCKETS, Buckets
-from grader_daemon.analysis.features.session_window import each_plain, ends, numbers, output, plain
+from grader_daemon.analysis.features.session_window import as_words, each_as_words, ends, numbers, output
 
 
 def test_a_long_text_loses_its_middle() -> None:
@@ -35,7 +35,7 @@ def test_the_output_of_a_command_is_seen_without_the_json_around_it(text: str, s
     ],
 )
 def test_a_text_becomes_words_with_spaces_between(text: str, found: bytes) -> None:
-    assert plain(text) == found
+    assert as_words(text) == found
 
 
 def test_numbers_are_the_words_that_begin_with_a_digit() -> None:
@@ -79,4 +79,4 @@ def test_what_is_known_of_words_is_bounded_and_changes_nothing() -> None:
     ],
 )
 def test_texts_are_made_plain_together_as_each_by_itself(texts: list[str]) -> None:
-    assert each_plain(texts) == [plain(text) for text in texts]
+    assert each_as_words(texts) == [as_words(text) for text in texts]
