@@ -24,7 +24,7 @@ from grader_daemon.jobs.weekly import FIRST_WEEK
 from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.groups import find_patterns, plain_score
 from grader_daemon.patterns.issues import to_issue
-from grader_daemon.pipeline.feedback import labels
+from grader_daemon.pipeline.labels import labels
 from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, QUALITY, RECOVERY, count, estimate_words
 from grader_daemon.reports.verdicts import trust_words
 

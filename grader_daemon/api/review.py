@@ -25,7 +25,7 @@ from grader_daemon.domain.session import ASSISTANT, USER, Message, Session
 from grader_daemon.errors import InputError
 from grader_daemon.integrations.scorers import QualityScorer, as_scorer
 from grader_daemon.patterns.review import choose
-from grader_daemon.pipeline.feedback import candidates, reviewed_since
+from grader_daemon.pipeline.labels import candidates, reviewed_since
 from grader_daemon.redaction import Redactor
 from grader_daemon.storage.records import StoredGrade
 

@@ -16,7 +16,7 @@ from grader_daemon.calibration.training import TrainingContext, is_due, policy_r
 from grader_daemon.domain.alert import Metric
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.pipeline.feedback import labels
+from grader_daemon.pipeline.labels import labels
 from grader_daemon.storage.protocol import Store
 
 _SECONDS_A_DAY = 86400

@@ -18,7 +18,7 @@ from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.patterns import groups
 from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.issues import to_issue
-from grader_daemon.pipeline.feedback import labels
+from grader_daemon.pipeline.labels import labels
 from grader_daemon.reports.document import read_report, report_document
 from grader_daemon.reports.suggestions import suggest
 from grader_daemon.storage.protocol import Store

@@ -10,7 +10,7 @@ from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.jobs.calibration import CalibrationJob, Calibrator
-from grader_daemon.pipeline.feedback import add_feedback
+from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.priors import prior

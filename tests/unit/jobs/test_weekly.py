@@ -29,7 +29,7 @@ from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.jobs.weekly import ReportJob, WeeklyReports
-from grader_daemon.pipeline.feedback import add_feedback
+from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.reports.document import read_report
 from grader_daemon.storage.sqlite.store import SqliteStore

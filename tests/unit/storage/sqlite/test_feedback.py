@@ -20,7 +20,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
-from grader_daemon.pipeline.feedback import add_feedback, candidates, labels, reviewed_since, standing_of
+from grader_daemon.pipeline.labels import add_feedback, candidates, labels, reviewed_since, standing_of
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.maintenance.backup import back_up, restore
 from grader_daemon.storage.maintenance.inspection import Inspection

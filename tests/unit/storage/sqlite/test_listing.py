@@ -19,7 +19,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
-from grader_daemon.pipeline.feedback import add_feedback
+from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.records import GradeFilter, SortKey
 from grader_daemon.storage.sqlite import listing
