@@ -2,7 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.analysis.features.session_window import RecentMessages, SessionWindow, window_of
+from grader_daemon.analysis.features.session_window import (
+    RecentMessages,
+    SessionWindow,
+    as_words,
+    each_as_words,
+    ends,
+    numbers,
+    output,
+    window_of,
+)
 from grader_daemon.domain.analysis import Outcome
 from tests.calls import call_of
 from tests.strategies import answer, result
@@ -50,3 +59,48 @@ def test_files_that_were_written_make_it_work_on_files() -> None:
     recent = RecentMessages()
     recent.note_answer(answer(""), [call_of("write_file", '{"content": ""}')])
     assert _window(recent, "Who?").about_files
+
+
+def test_a_long_text_loses_its_middle() -> None:
+    assert ends("a" * 10 + "b" * 10 + "c" * 10, 10) == "a" * 10 + " " + "c" * 10
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        pytest.param("plain", "plain", id="plain-text-stays"),
+        pytest.param('{"output": "two rows", "exit_code": 0, "error": null}', "two rows", id="command"),
+        pytest.param('{"output": "cut', "cut", id="json-that-was-cut"),
+    ],
+)
+def test_the_output_of_a_command_is_seen_without_the_json_around_it(text: str, seen: str) -> None:
+    assert output(text, 100) == seen
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param("Don't STOP", b"dont stop", id="lower-case-and-no-apostrophes"),
+        pytest.param("a_b-c", b"a_b c", id="underscores-belong-to-words"),
+        pytest.param("größe", "größe".encode(), id="letters-beyond-ascii-stay"),
+        pytest.param("\ud800", b" ", id="half-a-character"),
+    ],
+)
+def test_a_text_becomes_words_with_spaces_between(text: str, found: bytes) -> None:
+    assert as_words(text) == found
+
+
+def test_numbers_are_the_words_that_begin_with_a_digit() -> None:
+    assert numbers({b"12", b"apples", b"3rd", b"no", b"4"}) == {b"12", b"3rd", b"4"}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param([], id="none"),
+        pytest.param(["One, two", "", "DON'T"], id="some"),
+        pytest.param(["a\0b", "c"], id="a-character-that-stands-between"),
+    ],
+)
+def test_texts_are_made_plain_together_as_each_by_itself(texts: list[str]) -> None:
+    assert each_as_words(texts) == [as_words(text) for text in texts]

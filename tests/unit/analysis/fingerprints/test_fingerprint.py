@@ -34,7 +34,7 @@ from tests.calls import family_in
 from tests.strategies import texts
 from tests.timing import is_done_within
 
-_LABELLED = Path(__file__).parents[2] / "data" / "failures.jsonl"
+_LABELLED = Path(__file__).parents[3] / "data" / "failures.jsonl"
 FAILED = Category.COMMAND_FAILED
 
 
