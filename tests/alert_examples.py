@@ -13,18 +13,10 @@ from grader_daemon.alerts.baseline import Baseline, Totals
 from grader_daemon.alerts.causes import Member
 from grader_daemon.alerts.detector import Alarm, DetectorState, begin, observe
 from grader_daemon.alerts.watch import Alarmed
-from grader_daemon.domain.alert import (
-    Alert,
-    AlertKind,
-    AlertLevel,
-    Metric,
-    Observation,
-    Stream,
-    StreamDrop,
-)
+from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Observation, Stream, StreamDrop
 from grader_daemon.domain.analysis import ToolUse
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
 from grader_daemon.rules import load_rules
 

@@ -13,7 +13,6 @@ from grader_daemon.domain.alert import (
     AlertLevel,
     Decomposition,
     DropCause,
-    Metric,
     ShareChange,
     Stream,
     StreamDrop,
@@ -32,7 +31,7 @@ from grader_daemon.domain.insight import (
     TrendPoint,
     WeeklyReport,
 )
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.verdict import VerdictBy
 
 MONDAY: Final = date(2026, 11, 16)

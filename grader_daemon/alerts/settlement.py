@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from grader_daemon.alerts.causes import decompose, members, share_changes, weightiest
-from grader_daemon.alerts.streams import estimate, is_score
+from grader_daemon.alerts.streams import estimate
 from grader_daemon.alerts.watch import Alarmed, Event, Lost
 from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Observation, Stream, StreamDrop
 from grader_daemon.domain.rules import AlertRules
@@ -143,7 +143,7 @@ def level_of(drop: StreamDrop, *, rules: AlertRules) -> AlertLevel:
     """Return how bad a drop is."""
     assert drop.before.value is not None
     assert drop.since.value is not None
-    limit = rules.critical_score_drop if is_score(drop.stream.metric) else rules.critical_rate_drop
+    limit = rules.critical_score_drop if drop.stream.metric.is_score else rules.critical_rate_drop
     return AlertLevel.CRITICAL if abs(drop.since.value - drop.before.value) >= limit else AlertLevel.WARNING
 
 

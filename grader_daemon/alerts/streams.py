@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import assert_never
 
 from grader_daemon.alerts.baseline import Totals
-from grader_daemon.domain.alert import Metric, Observation, Stream
+from grader_daemon.domain.alert import Observation, Stream
 from grader_daemon.domain.estimate import Estimate, mean, proportion
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.rollup import Dimension, Metric
 
 _LONGEST_NAME = 200
 """Characters. Names come from files that we do not trust; what is longer is not watched."""
@@ -45,14 +45,9 @@ def reading(observation: Observation, stream: Stream) -> float | None:
     return dict(readings(observation)).get(stream)
 
 
-def is_score(metric: Metric) -> bool:
-    """Tell whether a metric is a score of 1 to 5, and not a rate."""
-    return metric in {Metric.EFFICIENCY, Metric.QUALITY}
-
-
 def shown(metric: Metric, value: float) -> float:
     """Give a value, or the mean of values, on the metric's own scale."""
-    if is_score(metric):
+    if metric.is_score:
         return _LOWEST + _SPAN * value
     return 1 - value if metric is Metric.FAILURE_RATE else value
 

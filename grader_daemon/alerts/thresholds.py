@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import assert_never
 
 from msgspec.structs import replace
 
-from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Metric, Stream, StreamDrop
+from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Stream, StreamDrop
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.rollup import Sums
+from grader_daemon.domain.rollup import WATCHED, Sums
 from grader_daemon.domain.rules import ThresholdRule
 
 Group = tuple[ThresholdRule, str, Sums]
@@ -32,7 +31,7 @@ def compare(
     ]
     for rule, group, sums in groups:
         known = standing.get((rule.name, Stream(rule.metric, rule.dimension, group)))
-        found = found_in(sums, rule.metric)
+        found = WATCHED[rule.metric](sums)
         if known is None and opens(rule, found):
             changed.append(threshold_alert(rule, group, found=found, now=now))
         elif known is not None and clears(rule, found):
@@ -52,21 +51,6 @@ def clears(rule: ThresholdRule, found: Estimate) -> bool:
     if found.value is None or found.sample < rule.sessions:
         return False
     return found.value >= rule.clear if rule.below is not None else found.value <= rule.clear
-
-
-def found_in(sums: Sums, metric: Metric) -> Estimate:
-    """Estimate a metric from the sums over the days of a rule."""
-    match metric:
-        case Metric.COMPLETION_RATE:
-            return sums.completion_rate()
-        case Metric.EFFICIENCY:
-            return sums.mean_efficiency()
-        case Metric.QUALITY:
-            return sums.mean_quality()
-        case Metric.FAILURE_RATE:
-            return sums.failure_rate()
-        case _:
-            assert_never(metric)
 
 
 def threshold_alert(rule: ThresholdRule, group: str, *, found: Estimate, now: datetime) -> Alert:

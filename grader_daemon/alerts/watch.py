@@ -20,8 +20,8 @@ import msgspec
 from grader_daemon.alerts.baseline import Baseline
 from grader_daemon.alerts.detector import Alarm, DetectorState, begin, learn, observe
 from grader_daemon.alerts.streams import readings
-from grader_daemon.domain.alert import Metric, Observation, Stream
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.alert import Observation, Stream
+from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.rules import AlertRules
 
 _OTHER_METRICS = len(Metric) - 1

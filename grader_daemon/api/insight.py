@@ -22,7 +22,7 @@ from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import InputError
 from grader_daemon.jobs.weekly import FIRST_WEEK
 from grader_daemon.patterns.completion_estimate import estimate_completion
-from grader_daemon.patterns.groups import find_patterns, plain_score
+from grader_daemon.patterns.groups import find_patterns
 from grader_daemon.patterns.issues import to_issue
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, QUALITY, RECOVERY, count, estimate_words
@@ -102,7 +102,7 @@ class Insight:
 
     def task_score(self, task_type: str, *, days: float | None = None) -> float | None:
         """Mean session score (1-5) of a task type, over the last `days` days or ever; None without sessions."""
-        return plain_score(self._context.store.rollups.group(Dimension.TASK_TYPE, task_type, self._span(days)))
+        return self._context.store.rollups.group(Dimension.TASK_TYPE, task_type, self._span(days)).plain_score
 
     # -- error issues ----------------------------------------------------------------------------------------------
 

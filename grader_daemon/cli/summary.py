@@ -16,7 +16,7 @@ from grader_daemon.cli.status import HOW_TO_RUN, silence_words, unwatched_words,
 from grader_daemon.domain.insight import ErrorIssue, Patterns
 from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
-from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, FAILURES, QUALITY, count, estimate_words, figure_words
+from grader_daemon.reports.numbers import COMPLETION, TRENDED, count, estimate_words, figure_words
 from grader_daemon.reports.phrasing import alert_title, helped, issue_title
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.reports.verdicts import trust_words
@@ -90,13 +90,8 @@ def _coverage(patterns: Patterns, status: Status) -> str:
 
 def _figures(patterns: Patterns, seen: Overview) -> Iterator[tuple[str, str]]:
     overall, before = patterns.overall, f"the {count(patterns.days, 'day')} before"
-    for measure, figure in (
-        (COMPLETION, overall.completion),
-        (EFFICIENCY, overall.efficiency),
-        (QUALITY, overall.quality),
-        (FAILURES, overall.failure_rate),
-    ):
-        yield f"  {measure.name.lower()}", figure_words(figure, measure, before=before)
+    for measure in TRENDED:
+        yield f"  {measure.name.lower()}", figure_words(getattr(overall, measure.group), measure, before=before)
         if measure is COMPLETION:
             yield from _reliability(seen)
 

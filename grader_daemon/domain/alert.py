@@ -9,16 +9,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import ToolUse
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.rollup import Dimension
-
-
-class Metric(StrEnum):
-    """What can degrade."""
-
-    COMPLETION_RATE = "completion_rate"
-    EFFICIENCY = "efficiency"
-    QUALITY = "quality"
-    FAILURE_RATE = "failure_rate"
+from grader_daemon.domain.rollup import Dimension, Metric
 
 
 class Stream(msgspec.Struct, frozen=True, order=True):

@@ -5,8 +5,9 @@ Everything is an integer, so that adding a session and taking it away again leav
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Self
+from typing import Final, Self
 
 import msgspec
 
@@ -22,6 +23,20 @@ class Dimension(StrEnum):
     MODEL = "model"
     PLATFORM = "platform"
     CATEGORY = "category"
+
+
+class Metric(StrEnum):
+    """What can degrade: rates of 0 to 1, scores of 1 to 5."""
+
+    COMPLETION_RATE = "completion_rate"
+    EFFICIENCY = "efficiency"
+    QUALITY = "quality"
+    FAILURE_RATE = "failure_rate"
+
+    @property
+    def is_score(self) -> bool:
+        """Whether it is a score of 1 to 5, and not a rate."""
+        return self in {Metric.EFFICIENCY, Metric.QUALITY}
 
 
 class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -62,17 +77,26 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         """Rate of completed sessions, of those judged, 0 to 1; here and below: no value for fewer than `fewest`."""
         return proportion(self.completed, self.judged, fewest=fewest)
 
+    def recovery_rate(self, *, fewest: int = 1) -> Estimate:
+        """Rate of sessions that recovered, 0 to 1, of those that had failures."""
+        return proportion(self.recovered, self.with_errors, fewest=fewest)
+
     def mean_efficiency(self, *, fewest: int = 1) -> Estimate:
         """Mean tool efficiency, 1 to 5."""
-        return self.mean_score(self.efficiency, self.efficiency_squares, fewest=fewest)
+        return self._mean(self.efficiency, self.efficiency_squares, fewest)
 
     def mean_quality(self, *, fewest: int = 1) -> Estimate:
         """Mean response quality, 1 to 5."""
-        return self.mean_score(self.quality, self.quality_squares, fewest=fewest)
+        return self._mean(self.quality, self.quality_squares, fewest)
 
-    def mean_score(self, total: float, squares: float, *, fewest: int = 1) -> Estimate:
-        """Mean of a score of 1 to 5 by its sum and its sum of squares over these sessions."""
-        return mean(total, squares, self.sessions, lowest=1.0, highest=5.0, fewest=fewest)
+    def mean_score(self, *, fewest: int = 1) -> Estimate:
+        """Mean session score, 1 to 5."""
+        return self._mean(self._thrice_score / 3, self.score_squares / 9, fewest)
+
+    @property
+    def plain_score(self) -> float | None:
+        """Mean session score, 1 to 5, however few the sessions; None without any."""
+        return self._thrice_score / (3 * self.sessions) if self.sessions else None
 
     def failure_rate(self, whole: Self | None = None, *, fewest: int = 1) -> Estimate:
         """Failures per tool call, 0 to 1; `whole` are the sums whose calls count, if not these."""
@@ -87,6 +111,31 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
             fewest=fewest,
         )
 
+    @property
+    def _thrice_score(self) -> int:
+        return self.efficiency + self.quality + self.sessions + 4 * self.completed
 
+    def _mean(self, total: float, squares: float, fewest: int) -> Estimate:
+        return mean(total, squares, self.sessions, lowest=1.0, highest=5.0, fewest=fewest)
+
+
+Estimator = Callable[..., Estimate]
+"""A method of `Sums`; with `fewest` it has no value for fewer sessions."""
+ESTIMATORS: Final[Mapping[str, Estimator]] = {
+    "completion": Sums.completion_rate,
+    "score": Sums.mean_score,
+    "efficiency": Sums.mean_efficiency,
+    "quality": Sums.mean_quality,
+    "recovery": Sums.recovery_rate,
+    "failure_rate": Sums.failure_rate,
+}
+"""What is estimated of every group, by the field of `insight.Group`."""
+WATCHED: Final[Mapping[Metric, Estimator]] = {
+    Metric.COMPLETION_RATE: Sums.completion_rate,
+    Metric.EFFICIENCY: Sums.mean_efficiency,
+    Metric.QUALITY: Sums.mean_quality,
+    Metric.FAILURE_RATE: Sums.failure_rate,
+}
+"""What thresholds look at."""
 SUM_NAMES = Sums.__struct_fields__
 """The fields of `Sums`, in order."""

@@ -9,10 +9,9 @@ from typing import Annotated
 
 import msgspec
 
-from grader_daemon.domain.alert import Metric
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.people import SignalKind
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.rollup import Dimension, Metric
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Rate = Annotated[float, msgspec.Meta(ge=0.0, le=1000.0)]
@@ -192,11 +191,11 @@ class ThresholdRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     @property
     def _lowest(self) -> float:
-        return 1.0 if self.metric in {Metric.EFFICIENCY, Metric.QUALITY} else 0.0
+        return 1.0 if self.metric.is_score else 0.0
 
     @property
     def _highest(self) -> float:
-        return 5.0 if self.metric in {Metric.EFFICIENCY, Metric.QUALITY} else 1.0
+        return 5.0 if self.metric.is_score else 1.0
 
 
 class AlertRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

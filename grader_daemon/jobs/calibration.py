@@ -13,8 +13,8 @@ from datetime import datetime
 import msgspec
 
 from grader_daemon.calibration.training import TrainingContext, is_due, policy_record, train
-from grader_daemon.domain.alert import Metric
 from grader_daemon.domain.calibration import Calibration
+from grader_daemon.domain.rollup import Metric
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.storage.protocol import Store

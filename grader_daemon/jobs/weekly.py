@@ -20,6 +20,7 @@ from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.issues import to_issue
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.reports.document import read_report, report_document
+from grader_daemon.reports.numbers import REPORTED, TRENDED
 from grader_daemon.reports.suggestions import suggest
 from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import StoredReport
@@ -154,11 +155,7 @@ class WeeklyReports:
             unanswered=overall.unanswered,
             sessions_before=overall.sessions_before,
             trust=self._trust(),
-            completion_rate=overall.completion,
-            avg_tool_efficiency=overall.efficiency,
-            avg_response_quality=overall.quality,
-            error_recovery_rate=overall.recovery,
-            failure_rate=overall.failure_rate,
+            **{measure.report: getattr(overall, measure.group) for measure in REPORTED},
             lowest_task_types=tuple(sorted(scored, key=lambda g: (g.score.now.value or 0.0, g.name))[:_LISTED]),
             error_prone_tools=tuple(group for group in tools[:_LISTED] if group.failures),
             common_errors=categories[:_LISTED],
@@ -184,15 +181,13 @@ class WeeklyReports:
         points: list[TrendPoint] = []
         while len(points) < _TREND_WEEKS:
             sums = self._store.rollups.group(Dimension.OVERALL, "", week)
+            estimates = groups.estimates(sums)
             points.append(
                 TrendPoint(
                     week=week_name(week.first),
                     sessions=sums.sessions,
                     unanswered=sums.unanswered,
-                    completion_rate=groups.completion(sums),
-                    avg_tool_efficiency=groups.efficiency(sums),
-                    avg_response_quality=groups.quality(sums),
-                    failure_rate=groups.failure_rate(sums),
+                    **{measure.report: estimates[measure.group] for measure in TRENDED},
                 )
             )
             week = week.before()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from grader_daemon.domain.calendar import Span
-from grader_daemon.domain.estimate import Estimate, Figure, figure, proportion
+from grader_daemon.domain.estimate import Estimate, figure
 from grader_daemon.domain.insight import Group, Patterns, ToolStep
-from grader_daemon.domain.rollup import Dimension, Sums
+from grader_daemon.domain.rollup import ESTIMATORS, Dimension, Sums
 from grader_daemon.patterns.issues import alternatives
 
 FEWEST_SESSIONS = 3
@@ -20,62 +20,27 @@ _NONE = Sums()
 _GROUPED = (Dimension.TASK_TYPE, Dimension.TOOL, Dimension.MODEL, Dimension.PLATFORM, Dimension.CATEGORY)
 
 
-def completion(sums: Sums) -> Estimate:
-    """Rate of completed sessions, 0 to 1."""
-    return sums.completion_rate(fewest=FEWEST_SESSIONS)
-
-
-def recovery(sums: Sums) -> Estimate:
-    """Rate of sessions that recovered, 0 to 1, of those that had failures."""
-    return proportion(sums.recovered, sums.with_errors, fewest=FEWEST_SESSIONS)
-
-
-def efficiency(sums: Sums) -> Estimate:
-    """Mean tool efficiency, 1 to 5."""
-    return sums.mean_efficiency(fewest=FEWEST_SESSIONS)
-
-
-def quality(sums: Sums) -> Estimate:
-    """Mean response quality, 1 to 5."""
-    return sums.mean_quality(fewest=FEWEST_SESSIONS)
-
-
-def score(sums: Sums) -> Estimate:
-    """Mean session score, 1 to 5."""
-    return sums.mean_score(_thrice_score(sums) / 3, sums.score_squares / 9, fewest=FEWEST_SESSIONS)
-
-
-def failure_rate(sums: Sums, whole: Sums | None = None) -> Estimate:
-    """Failures per tool call, 0 to 1; `whole` are the sums whose calls count, if not the group's own."""
-    return sums.failure_rate(whole, fewest=FEWEST_SESSIONS)
-
-
-def plain_score(sums: Sums) -> float | None:
-    """Mean session score, 1 to 5, however few the sessions; None without any."""
-    return _thrice_score(sums) / (3 * sums.sessions) if sums.sessions else None
+def estimates(sums: Sums) -> dict[str, Estimate]:
+    """Return what is estimated of a group, by the field of `Group`; nothing has a value for too few sessions."""
+    return {name: estimate(sums, fewest=FEWEST_SESSIONS) for name, estimate in ESTIMATORS.items()}
 
 
 def group(now: GroupSums, before: GroupSums, dimension: Dimension, name: str) -> Group:
     """Describe one group beside the span before."""
     sums, earlier = now.get((dimension, name), _NONE), before.get((dimension, name), _NONE)
 
-    def both(estimate: Callable[[Sums], Estimate]) -> Figure:
-        return figure(estimate(sums), estimate(earlier))
-
+    found, found_before = estimates(sums), estimates(earlier)
+    if dimension is Dimension.CATEGORY:
+        found["failure_rate"], found_before["failure_rate"] = _of_all_calls(sums, now), _of_all_calls(earlier, before)
     return Group(
         name=name,
         sessions=sums.sessions,
         unanswered=sums.unanswered,
         sessions_before=earlier.sessions,
-        completion=both(completion),
-        score=both(score),
-        efficiency=both(efficiency),
-        quality=both(quality),
-        recovery=both(recovery),
         calls=sums.calls,
         failures=sums.failures,
         failures_before=earlier.failures,
-        failure_rate=_failure_figure(now, before, dimension, name),
+        **{field: figure(found[field], found_before[field]) for field in found},
     )
 
 
@@ -92,7 +57,7 @@ def find_patterns(now: GroupSums, before: GroupSums, steps: Iterable[ToolStep], 
     whole = now.get((Dimension.OVERALL, ""), _NONE)
     found = {dimension: groups(now, before, dimension) for dimension in _GROUPED}
     tasks = sorted(
-        ((score, name, sums.sessions) for name, sums in _of(now, Dimension.TASK_TYPE) if (score := plain_score(sums))),
+        ((score, name, sums.sessions) for name, sums in _of(now, Dimension.TASK_TYPE) if (score := sums.plain_score)),
     )
     return Patterns(
         days=span.days,
@@ -111,19 +76,9 @@ def find_patterns(now: GroupSums, before: GroupSums, steps: Iterable[ToolStep], 
     )
 
 
-def _failure_figure(now: GroupSums, before: GroupSums, dimension: Dimension, name: str) -> Figure:
-    """Failures of a category are counted against the calls of all sessions."""
-    wholes = [
-        sums.get((Dimension.OVERALL, ""), _NONE) if dimension is Dimension.CATEGORY else None for sums in (now, before)
-    ]
-    return figure(
-        failure_rate(now.get((dimension, name), _NONE), wholes[0]),
-        failure_rate(before.get((dimension, name), _NONE), wholes[1]),
-    )
-
-
-def _thrice_score(sums: Sums) -> int:
-    return sums.efficiency + sums.quality + sums.sessions + 4 * sums.completed
+def _of_all_calls(sums: Sums, whole: GroupSums) -> Estimate:
+    """Return the failures of a category by the calls of all sessions."""
+    return sums.failure_rate(whole.get((Dimension.OVERALL, ""), _NONE), fewest=FEWEST_SESSIONS)
 
 
 def _of(sums: GroupSums, dimension: Dimension) -> list[tuple[str, Sums]]:

@@ -24,7 +24,7 @@ from grader_daemon.reports.layout import (
     lay_out,
 )
 from grader_daemon.reports.markup import element
-from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, FAILURES, QUALITY, Direction, Measure, tick_words
+from grader_daemon.reports.numbers import TRENDED, Direction, Measure, tick_words
 from grader_daemon.reports.safe_text import Name, Words, name
 from grader_daemon.reports.style import style_sheet
 
@@ -167,18 +167,14 @@ def _measures(table: Table) -> list[Measure]:
 
 
 def _trends(report: WeeklyReport) -> list[Element]:
-    trends = (
-        ("completion", COMPLETION, [point.completion_rate for point in report.trend]),
-        ("efficiency", EFFICIENCY, [point.avg_tool_efficiency for point in report.trend]),
-        ("quality", QUALITY, [point.avg_response_quality for point in report.trend]),
-        ("failures", FAILURES, [point.failure_rate for point in report.trend]),
-    )
     weeks = [name(point.week).text for point in report.trend]
-    figures = [
-        _figure(measure.name, trend_chart(weeks, estimates, measure=measure, identifier=f"trend-{identifier}"))
-        for identifier, measure, estimates in trends
-        if any(estimate.value is not None for estimate in estimates)
-    ]
+    figures = []
+    for measure in TRENDED:
+        estimates = [getattr(point, measure.report) for point in report.trend]
+        if any(estimate.value is not None for estimate in estimates):
+            identifier = f"trend-{measure.brief.split()[0].lower()}"
+            chart = trend_chart(weeks, estimates, measure=measure, identifier=identifier)
+            figures.append(_figure(measure.name, chart))
     return _gallery(figures, _BAND_NOTE)
 
 

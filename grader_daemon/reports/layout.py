@@ -10,16 +10,15 @@ from typing import Final
 
 import msgspec
 
-from grader_daemon.domain.estimate import Estimate, Figure
+from grader_daemon.domain.estimate import Figure
 from grader_daemon.domain.insight import ErrorIssue, Group, TrendPoint, WeeklyReport
 from grader_daemon.reports import phrasing
 from grader_daemon.reports.numbers import (
     COMPLETION,
-    EFFICIENCY,
     FAILURES,
-    QUALITY,
-    RECOVERY,
+    REPORTED,
     SCORE,
+    TRENDED,
     WEEK_BEFORE,
     Direction,
     Measure,
@@ -134,13 +133,7 @@ def lay_out(report: WeeklyReport) -> Layout:
 
 
 def _summary(report: WeeklyReport) -> tuple[Block, ...]:
-    figures = (
-        (COMPLETION, report.completion_rate),
-        (EFFICIENCY, report.avg_tool_efficiency),
-        (QUALITY, report.avg_response_quality),
-        (RECOVERY, report.error_recovery_rate),
-        (FAILURES, report.failure_rate),
-    )
+    figures = tuple((measure, getattr(report, measure.report)) for measure in REPORTED)
     total = tuple(Prose((words,)) for words in (_total(report), *phrasing.unanswered_words(report)))
     checked = tuple(Prose((words,)) for words in phrasing.checked_words(report.checked_completion))
     if not report.total_sessions and not report.sessions_before:
@@ -165,46 +158,26 @@ def _total(report: WeeklyReport) -> str:
 
 def _problems(report: WeeklyReport) -> tuple[Block, ...]:
     return (
-        _table(
-            "Lowest task types",
-            ("Task type", "Sessions"),
-            tuple(
-                _row((*_named(group), (f"{group.sessions:,}",)), group.score, SCORE)
-                for group in report.lowest_task_types
-            ),
-        ),
-        _table(
-            "Most error-prone tools",
-            ("Tool", "Failures", "Calls"),
-            tuple(
-                _row((*_failing(group), (f"{group.calls:,}",)), group.failure_rate, FAILURES)
-                for group in report.error_prone_tools
-            ),
-        ),
-        _table(
-            "Most common errors",
-            ("Error", "Failures", "Sessions"),
-            tuple(
-                _row((*_failing(group), (f"{group.sessions:,}",)), group.failure_rate, FAILURES)
-                for group in report.common_errors
-            ),
-        ),
+        _groups("Lowest task types", "Task type", ("sessions",), report.lowest_task_types, SCORE),
+        _groups("Most error-prone tools", "Tool", ("failures", "calls"), report.error_prone_tools, FAILURES),
+        _groups("Most common errors", "Error", ("failures", "sessions"), report.common_errors, FAILURES),
     )
 
 
-def _table(caption: str, names: tuple[str, ...], rows: tuple[Row, ...]) -> Block:
-    if not rows:
+def _groups(caption: str, kind: str, counts: tuple[str, ...], groups: tuple[Group, ...], measure: Measure) -> Block:
+    """Return a table of groups with their `counts`, and how they stand by a measure."""
+    if not groups:
         return Prose((f"{caption}: none this week.",))
-    first, *others = names
-    return Table(caption, (Column(first, is_number=False), *map(Column, others), *_FIGURE_COLUMNS), rows)
-
-
-def _named(group: Group) -> tuple[Words, ...]:
-    return ((name(group.name),),)
-
-
-def _failing(group: Group) -> tuple[Words, ...]:
-    return ((name(group.name),), (f"{group.failures:,}",))
+    rows = tuple(
+        _row(
+            ((name(group.name),), *((f"{getattr(group, field):,}",) for field in counts)),
+            getattr(group, measure.group),
+            measure,
+        )
+        for group in groups
+    )
+    columns = (Column(kind, is_number=False), *(Column(field.capitalize()) for field in counts), *_FIGURE_COLUMNS)
+    return Table(caption, columns, rows)
 
 
 def _row(head: tuple[Words, ...], figure: Figure, measure: Measure) -> Row:
@@ -240,20 +213,11 @@ def _alerts(report: WeeklyReport) -> tuple[Block, ...]:
 def _trend(points: tuple[TrendPoint, ...]) -> tuple[Block, ...]:
     if not points:
         return (Prose(("No weeks to compare yet.",)),)
-    titles = ("Sessions", "Completion", "Efficiency", "Quality", "Failures per call")
+    titles = ("Sessions", *(measure.brief for measure in TRENDED))
     rows = tuple(Row(cells=tuple((cell,) for cell in _trend_cells(point))) for point in points)
     return (Table("Week by week", (Column("Week", is_number=False), *map(Column, titles)), rows),)
 
 
 def _trend_cells(point: TrendPoint) -> tuple[str, ...]:
-    estimates: tuple[tuple[Estimate, Measure], ...] = (
-        (point.completion_rate, COMPLETION),
-        (point.avg_tool_efficiency, EFFICIENCY),
-        (point.avg_response_quality, QUALITY),
-        (point.failure_rate, FAILURES),
-    )
-    return (
-        remark(point.week, LONGEST_NAME),
-        f"{point.sessions:,}",
-        *(brief_words(estimate, measure) for estimate, measure in estimates),
-    )
+    estimates = (brief_words(getattr(point, measure.report), measure) for measure in TRENDED)
+    return (remark(point.week, LONGEST_NAME), f"{point.sessions:,}", *estimates)

@@ -10,9 +10,10 @@ from enum import StrEnum
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
-from grader_daemon.domain.alert import Metric
 from grader_daemon.domain.estimate import Estimate, Figure
+from grader_daemon.domain.rollup import Metric
 
 DASH: Final = "–"
 """What stands between the ends of an interval."""
@@ -27,9 +28,14 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
 
     A value is multiplied by `factor` and followed by `unit`, a difference by `step` (in the plural). Values below
     `fine_below` get one digit more. `sample` says which sessions count, `nothing` what to say where there are none.
+    `group` is the field of a group that holds it, `report` that of a report and of its trend, where its column is
+    `brief`.
     """
 
     name: str
+    group: str
+    report: str = ""
+    brief: str = ""
     lowest: float
     highest: float
     factor: int
@@ -42,22 +48,40 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
     nothing: str = "no sessions"
 
 
-def _rate(name: str, **how: object) -> Measure:
-    return msgspec.structs.replace(
-        Measure(name=name, lowest=0, highest=1, factor=100, unit=" %", step=" points", digits=0), **how
-    )
+_RATE: Final = Measure(name="", group="", lowest=0, highest=1, factor=100, unit=" %", step=" points", digits=0)
+_SCORE: Final = Measure(name="", group="", lowest=1, highest=5, factor=1, unit="", step="", digits=1)
 
 
-def _score(name: str) -> Measure:
-    return Measure(name=name, lowest=1, highest=5, factor=1, unit="", step="", digits=1)
+def _measure(base: Measure, name: str, group: str, **how: object) -> Measure:
+    return replace(base, name=name, group=group, **how)
 
 
-COMPLETION: Final = _rate("Completion rate")
-EFFICIENCY: Final = _score("Tool efficiency")
-QUALITY: Final = _score("Response quality")
-RECOVERY: Final = _rate("Error recovery rate", sample=" with failures", nothing="no sessions with failures")
-FAILURES: Final = _rate("Failures per tool call", more_is_better=False, fine_below=0.1, nothing="no tool calls")
-SCORE: Final = _score("Session score")
+COMPLETION: Final = _measure(_RATE, "Completion rate", "completion", report="completion_rate", brief="Completion")
+EFFICIENCY: Final = _measure(_SCORE, "Tool efficiency", "efficiency", report="avg_tool_efficiency", brief="Efficiency")
+QUALITY: Final = _measure(_SCORE, "Response quality", "quality", report="avg_response_quality", brief="Quality")
+RECOVERY: Final = _measure(
+    _RATE,
+    "Error recovery rate",
+    "recovery",
+    report="error_recovery_rate",
+    sample=" with failures",
+    nothing="no sessions with failures",
+)
+FAILURES: Final = _measure(
+    _RATE,
+    "Failures per tool call",
+    "failure_rate",
+    report="failure_rate",
+    brief="Failures per call",
+    more_is_better=False,
+    fine_below=0.1,
+    nothing="no tool calls",
+)
+SCORE: Final = _measure(_SCORE, "Session score", "score")
+REPORTED: Final = (COMPLETION, EFFICIENCY, QUALITY, RECOVERY, FAILURES)
+"""The week in numbers."""
+TRENDED: Final = tuple(measure for measure in REPORTED if measure.brief)
+"""The trend, week by week; and the first look."""
 MEASURES: Final = {
     Metric.COMPLETION_RATE: COMPLETION,
     Metric.EFFICIENCY: EFFICIENCY,

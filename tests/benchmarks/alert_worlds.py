@@ -17,9 +17,9 @@ from functools import cache
 from grader_daemon.alerts.detector import DetectorState, begin, observe
 from grader_daemon.alerts.settlement import home, opened
 from grader_daemon.alerts.watch import Alarmed, part_of, watch
-from grader_daemon.domain.alert import Alert, Metric, Observation, Stream
+from grader_daemon.domain.alert import Alert, Observation, Stream
 from grader_daemon.domain.analysis import ToolUse
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.rules import AlertRules
 from grader_daemon.rules import load_rules
 

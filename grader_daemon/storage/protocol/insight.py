@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Protocol
 
-from grader_daemon.domain.alert import Alert, Metric, Observation, Stream
+from grader_daemon.domain.alert import Alert, Observation, Stream
 from grader_daemon.domain.analysis import ErrorSign
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.calibration import Calibration
@@ -14,7 +14,7 @@ from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.counting import Changes
 from grader_daemon.domain.insight import Coverage, Example, FromPeople, IssueRow, ToolStep
 from grader_daemon.domain.quality import CheckOutcome, QualityCheck
-from grader_daemon.domain.rollup import Dimension, Sums
+from grader_daemon.domain.rollup import Dimension, Metric, Sums
 from grader_daemon.storage.records import (
     OutboxMessage,
     Position,

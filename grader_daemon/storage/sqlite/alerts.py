@@ -13,13 +13,12 @@ from grader_daemon.domain.alert import (
     AlertKind,
     AlertLevel,
     Decomposition,
-    Metric,
     Observation,
     ShareChange,
     Stream,
     StreamDrop,
 )
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.errors import InputError
 from grader_daemon.storage.records import Position
 from grader_daemon.storage.sqlite.database import Database

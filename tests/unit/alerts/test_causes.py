@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from grader_daemon.alerts.causes import Member, decompose, members, share_changes, weightiest
 from grader_daemon.alerts.streams import shown_change
-from grader_daemon.domain.alert import DropCause, Metric, Stream
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.alert import DropCause, Stream
+from grader_daemon.domain.rollup import Dimension, Metric
 from tests.alert_examples import OVERALL, SHIPPED, member, observation, use
 
 QUALITY = Stream(Metric.QUALITY, Dimension.OVERALL, "")

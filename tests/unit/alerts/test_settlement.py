@@ -26,17 +26,8 @@ from grader_daemon.alerts.settlement import (
     silent_until,
 )
 from grader_daemon.alerts.watch import Event, Lost, Recovered, watch
-from grader_daemon.domain.alert import (
-    Alert,
-    AlertKind,
-    AlertLevel,
-    DropCause,
-    Metric,
-    Observation,
-    Stream,
-    StreamDrop,
-)
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, DropCause, Observation, Stream, StreamDrop
+from grader_daemon.domain.rollup import Dimension, Metric
 from tests.alert_examples import (
     OVERALL,
     SHIPPED,

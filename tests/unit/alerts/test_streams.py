@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.alerts.streams import estimate, is_score, reading, readings, shown, shown_change
-from grader_daemon.domain.alert import Metric, Observation, Stream
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.alerts.streams import estimate, reading, readings, shown, shown_change
+from grader_daemon.domain.alert import Observation, Stream
+from grader_daemon.domain.rollup import Dimension, Metric
 from tests.alert_examples import observation, totals, use
 
 LONGEST = "n" * 200
@@ -134,7 +134,7 @@ def test_reading_agrees_with_readings(one: Observation) -> None:
 )
 def test_values_are_shown_on_the_scale_of_the_metric(metric: Metric, worst: float, best: float) -> None:
     assert (shown(metric, 0.0), shown(metric, 1.0)) == (worst, best)
-    assert is_score(metric) is (best == 5.0)
+    assert metric.is_score is (best == 5.0)
 
 
 @given(metric=st.sampled_from(Metric), before=unit, since=unit)

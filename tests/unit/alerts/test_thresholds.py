@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.alerts.thresholds import clears, compare, found_in, opens, threshold_alert
-from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Metric, Stream
+from grader_daemon.alerts.thresholds import clears, compare, opens, threshold_alert
+from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Stream
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.rollup import Dimension, Sums
+from grader_daemon.domain.rollup import WATCHED, Dimension, Metric, Sums
 from grader_daemon.domain.rules import ThresholdRule
 from tests.alert_examples import at, threshold
 
@@ -94,7 +94,7 @@ def test_too_few_sessions_change_nothing(value: float, sample: int, rule: Thresh
     ],
 )
 def test_a_metric_is_found_in_sums(metric: Metric, value: float) -> None:
-    estimate = found_in(WEEK, metric)
+    estimate = WATCHED[metric](WEEK)
     assert estimate.value == value
     assert estimate.sample == 4
     assert estimate.low is not None
@@ -104,7 +104,7 @@ def test_a_metric_is_found_in_sums(metric: Metric, value: float) -> None:
 
 @pytest.mark.parametrize("metric", [pytest.param(metric, id=metric.replace("_", "-")) for metric in Metric])
 def test_no_sessions_have_no_value(metric: Metric) -> None:
-    assert found_in(Sums(), metric) == Estimate()
+    assert WATCHED[metric](Sums()) == Estimate()
 
 
 def test_an_alert_says_what_was_found_and_nothing_of_before() -> None:

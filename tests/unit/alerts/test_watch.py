@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from grader_daemon.alerts.detector import DetectorState, begin, observe
 from grader_daemon.alerts.watch import Alarmed, Event, Lost, Recovered, part_of, watch
-from grader_daemon.domain.alert import Metric, Observation, Stream
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.alert import Observation, Stream
+from grader_daemon.domain.rollup import Dimension, Metric
 from tests.alert_examples import HASTY, OVERALL, SHIPPED, START, at, bad_observation, evenly, observation, use
 
 CODING = Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "coding")

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Metric, ShareChange, Stream, StreamDrop
+from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, ShareChange, Stream, StreamDrop
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step, ToolUse
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.text import clean
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore

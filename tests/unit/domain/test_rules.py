@@ -6,8 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from grader_daemon.domain.alert import Metric
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.rules import AlertRules, Rules, ThresholdRule
 from tests.alert_examples import SHIPPED, threshold
 

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from grader_daemon.calibration.training import TrainingContext
-from grader_daemon.domain.alert import Metric, Stream
+from grader_daemon.domain.alert import Stream
 from grader_daemon.domain.feedback import FeedbackSource, Said
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.jobs.calibration import CalibrationJob, Calibrator
 from grader_daemon.pipeline.labels import add_feedback

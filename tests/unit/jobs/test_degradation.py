@@ -20,11 +20,11 @@ from structlog.testing import capture_logs
 from grader_daemon import log
 from grader_daemon.alerts.detector import DetectorState
 from grader_daemon.alerts.settlement import BEGUN_ANEW
-from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, DropCause, Metric, Stream
+from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, DropCause, Stream
 from grader_daemon.domain.analysis import SessionState, ToolUse
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
 from grader_daemon.errors import ConfigurationError, GraderError, StoreError
 from grader_daemon.jobs import degradation

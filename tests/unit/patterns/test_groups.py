@@ -59,27 +59,27 @@ counted = st.builds(Counted, st.booleans(), scores, scores, st.booleans(), st.in
 def test_numbers_are_those_of_the_sessions(sessions: list[Counted]) -> None:
     sums = sums_of(*sessions)
     failed = [s for s in sessions if s.failures]
-    assert groups.completion(sums).value == statistics.fmean(s.completed for s in sessions)
-    assert groups.efficiency(sums).value == pytest.approx(statistics.fmean(s.efficiency for s in sessions))
-    assert groups.quality(sums).value == pytest.approx(statistics.fmean(s.quality for s in sessions))
-    assert groups.score(sums).value == pytest.approx(statistics.fmean(s.score for s in sessions))
-    assert groups.plain_score(sums) == pytest.approx(groups.score(sums).value)
+    assert groups.estimates(sums)["completion"].value == statistics.fmean(s.completed for s in sessions)
+    assert groups.estimates(sums)["efficiency"].value == pytest.approx(statistics.fmean(s.efficiency for s in sessions))
+    assert groups.estimates(sums)["quality"].value == pytest.approx(statistics.fmean(s.quality for s in sessions))
+    assert groups.estimates(sums)["score"].value == pytest.approx(statistics.fmean(s.score for s in sessions))
+    assert sums.plain_score == pytest.approx(groups.estimates(sums)["score"].value)
     if len(failed) >= 3:
-        assert groups.recovery(sums).value == statistics.fmean(s.recovered for s in failed)
+        assert groups.estimates(sums)["recovery"].value == statistics.fmean(s.recovered for s in failed)
     if sums.calls:
-        assert groups.failure_rate(sums).value == pytest.approx(sums.failures / sums.calls)
+        assert groups.estimates(sums)["failure_rate"].value == pytest.approx(sums.failures / sums.calls)
 
 
 @given(sessions=st.lists(counted, min_size=3, max_size=20))
 def test_numbers_lie_in_their_intervals_and_those_on_their_scales(sessions: list[Counted]) -> None:
     sums = sums_of(*sessions)
     for found, lowest, highest in (
-        (groups.completion(sums), 0, 1),
-        (groups.recovery(sums), 0, 1),
-        (groups.failure_rate(sums), 0, 1),
-        (groups.efficiency(sums), 1, 5),
-        (groups.quality(sums), 1, 5),
-        (groups.score(sums), 1, 5),
+        (groups.estimates(sums)["completion"], 0, 1),
+        (groups.estimates(sums)["recovery"], 0, 1),
+        (groups.estimates(sums)["failure_rate"], 0, 1),
+        (groups.estimates(sums)["efficiency"], 1, 5),
+        (groups.estimates(sums)["quality"], 1, 5),
+        (groups.estimates(sums)["score"], 1, 5),
     ):
         if found.value is not None:
             assert found.low is not None
@@ -93,12 +93,12 @@ def test_numbers_lie_in_their_intervals_and_those_on_their_scales(sessions: list
 def test_few_sessions_have_no_numbers(sessions: int, known: bool) -> None:
     sums = sums_of(*[Counted(failures=1)] * sessions)
     found = [
-        groups.completion(sums),
-        groups.recovery(sums),
-        groups.efficiency(sums),
-        groups.quality(sums),
-        groups.score(sums),
-        groups.failure_rate(sums),
+        groups.estimates(sums)["completion"],
+        groups.estimates(sums)["recovery"],
+        groups.estimates(sums)["efficiency"],
+        groups.estimates(sums)["quality"],
+        groups.estimates(sums)["score"],
+        groups.estimates(sums)["failure_rate"],
     ]
     assert [each.value is not None for each in found] == [known] * 6
     assert [each.sample for each in found] == [sessions] * 6
@@ -109,26 +109,26 @@ def test_the_interval_of_the_score_is_that_of_the_sessions_scores() -> None:
     scored = [session.score for session in sessions]
     squares = sum(score * score for score in scored)
     expected = mean(sum(scored), squares, 4, lowest=1.0, highest=5.0)
-    found = groups.score(sums_of(*sessions))
+    found = groups.estimates(sums_of(*sessions))["score"]
     assert (found.low, found.value, found.high) == pytest.approx((expected.low, expected.value, expected.high))
     assert found.low != 1.0
 
 
 def test_recovery_counts_only_sessions_with_failures() -> None:
     sums = sums_of(*[Counted()] * 10, *[Counted(failures=1)] * 2, Counted(failures=1, recovered=False))
-    assert groups.recovery(sums) == proportion(2, 3)
+    assert groups.estimates(sums)["recovery"] == proportion(2, 3)
 
 
 def test_a_plain_score_is_given_however_few_the_sessions() -> None:
-    assert groups.plain_score(sums_of(Counted(efficiency=5, quality=3))) == pytest.approx(13 / 3)
-    assert groups.plain_score(Sums()) is None
+    assert sums_of(Counted(efficiency=5, quality=3)).plain_score == pytest.approx(13 / 3)
+    assert Sums().plain_score is None
 
 
 def test_sessions_without_calls_make_a_failure_rate_no_surer() -> None:
     alone = sums_of(Counted(calls=50, failures=25), *[Counted(calls=0)] * 2)
     crowd = sums_of(Counted(calls=50, failures=25), *[Counted(calls=0)] * 200)
-    assert (groups.failure_rate(alone).low, groups.failure_rate(alone).high) == pytest.approx(
-        (groups.failure_rate(crowd).low, groups.failure_rate(crowd).high)
+    assert (groups.estimates(alone)["failure_rate"].low, groups.estimates(alone)["failure_rate"].high) == pytest.approx(
+        (groups.estimates(crowd)["failure_rate"].low, groups.estimates(crowd)["failure_rate"].high)
     )
 
 

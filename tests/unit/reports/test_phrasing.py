@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from grader_daemon.domain.alert import Decomposition, DropCause, Metric, ShareChange, Stream
+from grader_daemon.domain.alert import Decomposition, DropCause, ShareChange, Stream
 from grader_daemon.domain.insight import Coverage, StepCount
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.reports.phrasing import (
     MOST_CHANGES,
     MOST_SESSIONS,

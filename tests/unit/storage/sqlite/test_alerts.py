@@ -16,7 +16,6 @@ from grader_daemon.domain.alert import (
     AlertLevel,
     Decomposition,
     DropCause,
-    Metric,
     Observation,
     ShareChange,
     Stream,
@@ -25,7 +24,7 @@ from grader_daemon.domain.alert import (
 from grader_daemon.domain.analysis import SessionState, ToolUse
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.errors import GraderError, InputError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import Position
