@@ -11,13 +11,19 @@ from pathlib import Path
 import click
 import pytest
 
+from grader_daemon.analysis.claims.evidence import MOST_RUNS
+from grader_daemon.analysis.claims.extract import EXAMINED_CHARACTERS, MOST_CLAIMS
+from grader_daemon.analysis.features import FEATURES
+from grader_daemon.calibration.update import MOST_LABELS
 from grader_daemon.cli import program
 from grader_daemon.cli.self_grader import command as self_grader
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.grading import CATALOG
 from grader_daemon.log.events import EVENTS
 from grader_daemon.settings import Settings
+from grader_daemon.storage.sqlite.schema import migrations
 from tests.documents import PAGES, ROOT, Page, page
+from tests.unseen_secrets import CARRIERS, KINDS
 
 _MOST_BYTES_OF_README = 12_000
 _CODE = "\n".join(
@@ -86,6 +92,28 @@ def test_settings_in_examples_exist(document: Page) -> None:
     }
 
     assert sorted(named - Settings.model_fields.keys() - {"alerts"}) == []
+
+
+_HASHED = sum(name.startswith("hash:") for name in FEATURES)
+
+
+@pytest.mark.parametrize(
+    ("name", "figure"),
+    [
+        pytest.param("docs/probability.md", f"{len(FEATURES) - _HASHED} numbers", id="named-features"),
+        pytest.param("docs/probability.md", f"{_HASHED} more say which words occur", id="hashed-words"),
+        pytest.param("docs/probability.md", f"On {len(FEATURES)} features", id="features"),
+        pytest.param("docs/performance.md", f"{len(KINDS)} kinds in {len(CARRIERS)} carriers", id="unseen-secrets"),
+        pytest.param("docs/grades.md", f"in sessions of more than {MOST_RUNS:,} calls", id="calls-of-claims"),
+        pytest.param("docs/grades.md", f"The last {EXAMINED_CHARACTERS:,} characters", id="answer-of-claims"),
+        pytest.param("docs/grades.md", f"up to {MOST_CLAIMS} claims", id="claims"),
+        pytest.param("docs/labels-and-calibration.md", f"the newest {MOST_LABELS} at most", id="labels"),
+        pytest.param("docs/operations.md", f"none of {len(Settings.model_fields)} set", id="settings"),
+        pytest.param("docs/operations.md", f"schema {migrations()[-1][0]}, ", id="schema"),
+    ],
+)
+def test_figure_of_a_document_is_that_of_the_code(name: str, figure: str) -> None:
+    assert figure in " ".join(page(name).text.split())
 
 
 @_each_page
