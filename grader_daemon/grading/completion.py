@@ -64,7 +64,7 @@ class RuleClassifier:
         return reasons
 
     def _weighed(self, claims: tuple[Claim, ...]) -> Iterator[Reason]:
-        """Return what the claims of the final answer say when they are held against the record, each verdict once."""
+        """Yield what the claims of the final answer say when they are held against the record, each verdict once."""
         rules = self._rules
         for support, rule, effect in (
             (Support.VERIFIED, "completion.verified_claim", rules.verified_claim_effect),

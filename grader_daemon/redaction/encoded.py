@@ -44,7 +44,7 @@ def is_in_doubt(text: str) -> bool:
 
 
 def in_source(text: str, spans: Iterable[Span]) -> Iterator[Span]:
-    """Return where in `text` the spans of `decoded(text)` stand; of an escape that a span touches, all is in it."""
+    """Yield where in `text` the spans of `decoded(text)` stand; of an escape that a span touches, all is in it."""
     starts, ends, sources = [0], [0], [(0, 0)]  # of each escape: where its character stands, and where it stood
     for found in _ENCODED.finditer(text):
         starts.append(found.start() - sources[-1][1] + ends[-1])

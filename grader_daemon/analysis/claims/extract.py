@@ -118,7 +118,7 @@ def _places(low: str, words: list[str]) -> list[tuple[int, str]]:
 
 
 def _claims_at(text: str, low: str, position: int, *, word: str) -> Iterator[StatedClaim]:
-    """Return what the clause around a verb claims."""
+    """Yield what the clause around a verb claims."""
     start, end = sentence(low, position)
     before = low[start:position]
     by_agent = is_told_as_done(before, low[position + len(word) : end], word)
@@ -153,7 +153,7 @@ def _of_kind(kind: ClaimKind, clause: str, position: int, *, by_agent: bool) -> 
 
 
 def _ran(before: str, after: str, *, by_agent: bool) -> Iterator[StatedClaim]:
-    """Return the command that the agent says it ran, or the action that was done."""
+    """Yield the command that the agent says it ran, or the action that was done."""
     if not after.lower().startswith(RUNNING_VERBS):
         yield _acted(before, after, by_agent=by_agent)
         return
@@ -163,7 +163,7 @@ def _ran(before: str, after: str, *, by_agent: bool) -> Iterator[StatedClaim]:
 
 
 def _written(before: str, after: str, *, by_agent: bool) -> Iterator[StatedClaim]:
-    """Return the files that were written; what was created or changed and is no file is an action, or a fix."""
+    """Yield the files that were written; what was created or changed and is no file is an action, or a fix."""
     if by_agent:
         files = files_after(after)
     else:
@@ -193,7 +193,7 @@ def _package(clause: str, after: str, *, by_agent: bool) -> str | None:
 
 
 def _listed(text: str, _: str) -> Iterator[tuple[int, StatedClaim]]:
-    """Return the files below a heading such as "Files changed:"."""
+    """Yield the files below a heading such as "Files changed:"."""
     position = 0
     left = 0
     for line in text.split("\n"):
@@ -208,7 +208,7 @@ def _listed(text: str, _: str) -> Iterator[tuple[int, StatedClaim]]:
 
 
 def _tests_passing(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
-    """Return the claims that tests pass."""
+    """Yield the claims that tests pass."""
     tells_of_red: bool | None = None
     for word in _PASS_WORD.finditer(low):
         start, end = sentence(low, word.start())
@@ -226,7 +226,7 @@ def _tests_passing(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
 
 
 def _running_well(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
-    """Return what is said to run well: "`./build.sh` now runs without errors"."""
+    """Yield what is said to run well: "`./build.sh` now runs without errors"."""
     for found in _RUNS_WELL.finditer(text):
         start, end = sentence(low, found.end() - 1)
         told = _NO_FAILURE.sub("", low[found.end(1) : end])

@@ -1,5 +1,55 @@
-"""Failures of one cause, known again by a fingerprint of the line that names it."""
+"""Which failures have the same cause, told by the words they come in.
 
-from grader_daemon.analysis.fingerprints.fingerprint import FINGERPRINT_VERSION, NO_MESSAGE, sign
+Of all that a failed call said, one line names the cause; what differs in it from one occurrence to the next gets a
+placeholder. Tool, command family, category and that line make the fingerprint.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import xxhash
+
+from grader_daemon.analysis.fingerprints.cause_line import cause_in
+from grader_daemon.analysis.fingerprints.normalize import normalize, shape_of
+from grader_daemon.domain.analysis import Category, ErrorSign
+from grader_daemon.domain.text import clean
+from grader_daemon.redaction import SECRETS, Redactor
+
+FINGERPRINT_VERSION: Final = 2
+"""Raised by one whenever the same failures would be grouped differently."""
+
+NO_MESSAGE: Final = "(no message)"
+
+_LONGEST_SIGNAL = 200
+_LONGEST_EXAMPLE = 300
+_DIGITS = 12
+
+
+def sign(
+    tool: str | None, command: str | None, category: Category, text: str, *, redactor: Redactor = SECRETS
+) -> ErrorSign:
+    """Name the cause of a failure of `tool`, for shells of the command family `command`, by the `text` it gave."""
+    line = redactor.redact(cause_in(text))
+    signal = _cut(normalize(line), _LONGEST_SIGNAL) or NO_MESSAGE
+    tool, command = _printable(tool), _printable(command)
+    form = "\0".join((tool or "", command or "", category, shape_of(signal)))
+    return ErrorSign(
+        fingerprint=f"{FINGERPRINT_VERSION}-{xxhash.xxh3_64_hexdigest(form.encode())[:_DIGITS]}",
+        tool=tool,
+        command=command,
+        category=category,
+        signal=signal,
+        example=_cut(line, _LONGEST_EXAMPLE),
+    )
+
+
+def _printable(name: str | None) -> str | None:
+    return name if name is None or name.isprintable() else clean(name)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
 
 __all__ = ["FINGERPRINT_VERSION", "NO_MESSAGE", "sign"]

@@ -233,7 +233,7 @@ def _only_message(lines: list[str]) -> str:
 
 
 def _speaking(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Return the lines that speak of an error, with their places: most outputs hold few of the words to look for."""
+    """Yield the lines that speak of an error, with their places: most outputs hold few of the words to look for."""
     lowered = [line[:_LONGEST_LINE].lower() for line in lines]
     words: Sequence[str] = _SPOKEN
     if len(lines) > _FEW_LINES:

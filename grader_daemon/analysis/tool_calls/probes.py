@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Set
 
-from grader_daemon.analysis.shell import LOOKING, PLAIN_SPOKEN, Line, Meaning, program_name, unquoted
+from grader_daemon.analysis.shell import LOOKING, PLAIN_SPOKEN, Line, Meaning, Program, program_name, unquoted
 from grader_daemon.analysis.tool_calls import CallView, Purpose
 from grader_daemon.analysis.tool_calls.outcomes import ToolOutcome
 from grader_daemon.domain.analysis import Category
@@ -84,16 +84,11 @@ class ProbeFinder:
     def _looks_in_shell(self, index: int, line: Line, result: ToolOutcome) -> bool:
         if _SILENT.fullmatch(result.output):
             return bool(line.deciders) and all(run.family in LOOKING for run in line.deciders)
-        if result.category is not Category.FILE_NOT_FOUND:
+        looked = _who_missed(line, result)
+        if looked is None:
             return False
-        named = _COMPLAINT.match(result.output.rstrip().rpartition("\n")[2])
-        for run in line.programs if named else ():
-            assert named is not None
-            if run.name == program_name(named[1]) and run.family in LOOKING and "-i" not in run.words:
-                paths = [unquoted(word) for word in run.words[1:] if not word.startswith("-")]
-                missing = [path for path in paths if path and path in result.output]
-                return self._is_first_look(index, missing or paths)
-        return False
+        paths = [unquoted(word) for word in looked.words[1:] if not word.startswith("-")]
+        return self._is_first_look(index, [path for path in paths if path and path in result.output] or paths)
 
     def _is_first_look(self, index: int, paths: list[str]) -> bool:
         """Whether nothing before spoke of these paths: no person, no result, no call that worked, no look."""
@@ -137,6 +132,16 @@ def _edits(call: CallView | None) -> bool:
     if call.family is None:
         return call.purpose is Purpose.WRITE
     return call.writes_in_shell and not _TRIAL.search(call.text[:_EXAMINED])
+
+
+def _who_missed(line: Line, result: ToolOutcome) -> Program | None:
+    """Return the program that only looks at files, and says at the end that one is not there."""
+    named = _COMPLAINT.match(result.output.rstrip().rpartition("\n")[2])
+    if named is None or result.category is not Category.FILE_NOT_FOUND:
+        return None
+    name = program_name(named[1])
+    lookers = (run for run in line.programs if run.name == name and run.family in LOOKING and "-i" not in run.words)
+    return next(lookers, None)
 
 
 def _asks_for_program(line: Line, result: ToolOutcome) -> bool:
