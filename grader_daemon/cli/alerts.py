@@ -16,7 +16,6 @@ from grader_daemon.cli.options import ListedByDefault, Whole, asks, json_option
 from grader_daemon.cli.times import shown_zone
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.calendar import read_span
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.phrasing import alert_lines, alert_title, stream_words
 from grader_daemon.reports.safe_text import plain
 
@@ -45,7 +44,7 @@ def list_alerts(*, grader: SelfGrader, exit_code: bool, as_json: bool) -> int:
     alerts, silences = grader.insight.alerts(), grader.insight.silences()
     if as_json:
         listed = [_fields(alert, silences) for alert in alerts]
-        output.document({"schema_version": SCHEMA_VERSION, "alerts": listed})
+        output.document(alerts=listed)
     elif alerts:
         _table(alerts, silences)
     else:
@@ -61,7 +60,7 @@ def show(*, grader: SelfGrader, number: int, as_json: bool) -> None:
     """Show one alert with its evidence."""
     alert, silences = grader.insight.alert(number), grader.insight.silences()
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "alert": _fields(alert, silences)})
+        output.document(alert=_fields(alert, silences))
         return
     for words in (alert_title(alert), *alert_lines(alert, shown_zone())):
         output.paragraph("", plain(words))
@@ -81,7 +80,7 @@ def test(*, grader: SelfGrader, as_json: bool) -> int:
     troubles = grader.insight.test_alerts()
     if as_json:
         tried = [{"channel": channel, "arrived": said is None, "error": said} for channel, said in troubles.items()]
-        output.document({"schema_version": SCHEMA_VERSION, "receivers": tried})
+        output.document(receivers=tried)
     elif not troubles:
         output.line("Alerts are told in the log alone: set alert_webhook_url or alert_command.")
     else:
@@ -98,7 +97,7 @@ def list_silences(*, grader: SelfGrader, as_json: bool) -> None:
     silences = grader.insight.silences()
     if as_json:
         listed = [{"stream": msgspec.to_builtins(stream), "until": until} for stream, until in silences.items()]
-        output.document({"schema_version": SCHEMA_VERSION, "silences": listed})
+        output.document(silences=listed)
     elif silences:
         rows = [(plain(stream_words(stream)), until) for stream, until in sorted(silences.items())]
         output.table(("nothing is told of", "until"), rows)
@@ -114,14 +113,8 @@ def list_silences(*, grader: SelfGrader, as_json: bool) -> None:
 def acknowledge(*, grader: SelfGrader, number: int, note: str | None, as_json: bool) -> None:
     """Note that you know of an alert."""
     alert = grader.insight.acknowledge_alert(number, note)
-    if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "alert": msgspec.to_builtins(alert)})
-        return
-    output.line(
-        f"Alert {number} is acknowledged. It resolves by itself when its numbers are back."
-        if alert.resolved_at is None
-        else f"Alert {number} is acknowledged."
-    )
+    more = " It resolves by itself when its numbers are back." if alert.resolved_at is None else ""
+    output.result(f"Alert {number} is acknowledged.{more}", as_json=as_json, alert=alert)
 
 
 @command.command("silence")
@@ -132,10 +125,8 @@ def acknowledge(*, grader: SelfGrader, number: int, note: str | None, as_json: b
 def silence(*, grader: SelfGrader, number: int, span: timedelta, as_json: bool) -> None:
     """Be told nothing of what this alert is about, for a time. It is still watched and recorded."""
     until = grader.insight.silence_alert(number, span)
-    if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "number": number, "silent_until": until})
-    else:
-        output.line(f"Alert {number} is silent until {output.cell(until)}.")
+    words = f"Alert {number} is silent until {output.cell(until)}."
+    output.result(words, as_json=as_json, number=number, silent_until=until)
 
 
 @command.command("unack")
@@ -145,10 +136,7 @@ def silence(*, grader: SelfGrader, number: int, span: timedelta, as_json: bool) 
 def unacknowledge(*, grader: SelfGrader, number: int, as_json: bool) -> None:
     """Take an acknowledgement back."""
     alert = grader.insight.unacknowledge_alert(number)
-    if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "alert": msgspec.to_builtins(alert)})
-    else:
-        output.line(f"Alert {number} is not acknowledged.")
+    output.result(f"Alert {number} is not acknowledged.", as_json=as_json, alert=alert)
 
 
 @command.command("unsilence")
@@ -158,10 +146,7 @@ def unacknowledge(*, grader: SelfGrader, number: int, as_json: bool) -> None:
 def unsilence(*, grader: SelfGrader, number: int, as_json: bool) -> None:
     """Be told again of what this alert is about."""
     alert = grader.insight.unsilence_alert(number)
-    if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "alert": msgspec.to_builtins(alert)})
-    else:
-        output.line(f"Alert {number} is not silent.")
+    output.result(f"Alert {number} is not silent.", as_json=as_json, alert=alert)
 
 
 def _fields(alert: Alert, silences: Mapping[Stream, datetime]) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from grader_daemon import IngestOutcome, IngestResult
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, asks, json_option, since_options
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import count
 
@@ -60,7 +59,7 @@ def tell_outcomes(outcomes: Counter[IngestOutcome], *, as_json: bool) -> None:
     """Say how many files came to what."""
     counts = sorted(outcomes.items())
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "files": dict(counts)})
+        output.document(files=dict(counts))
     else:
         output.line(", ".join(f"{number} {what.replace('_', ' ')}" for what, number in counts) or "Nothing to do.")
 
@@ -72,7 +71,7 @@ def is_trouble(outcomes: Counter[IngestOutcome]) -> bool:
 
 def _list_files(paths: Sequence[str], *, as_json: bool) -> None:
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "files": paths})
+        output.document(files=paths)
         return
     for path in paths:
         output.line(clean(path))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.api.backups import back_up, back_up_into, restore
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, json_option, read_settings, settings_options
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 
 
@@ -28,7 +26,7 @@ def command(*, file: Path, keep: int | None, as_json: bool) -> None:
     settings = read_settings()
     made = back_up(settings, file) if keep is None else back_up_into(settings, file, keep=keep, clock=bootstrap.utc_now)
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(made)})
+        output.document(made)
         return
     output.line(clean(f"{made.path}: {made.grades:,} grades, {made.bytes:,} bytes, checked."))
 
@@ -41,7 +39,7 @@ def restore_command(*, file: Path, as_json: bool) -> None:
     """Put the backup FILE in the place of the database; the daemon must not run."""
     done = restore(read_settings(), file, clock=bootstrap.utc_now)
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(done)})
+        output.document(done)
         return
     output.line(clean(f"{done.path}: {done.grades:,} grades again."))
     if done.kept is not None:

@@ -17,7 +17,6 @@ from grader_daemon.calibration.prior import Provenance, Validity
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, asks, json_option, read_settings, settings_options
 from grader_daemon.domain.calibration import Calibration, LabelCounts
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import MINUS
 from grader_daemon.reports.reliability import (
@@ -47,7 +46,7 @@ def show(*, grader: SelfGrader, as_json: bool) -> None:
     """Show who decides and why, and how far verdicts agree with people, on sessions that were not learned from."""
     state = grader.calibration.state()
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, **_document(state)})
+        output.document(_document(state))
     else:
         _print(state)
 
@@ -147,7 +146,7 @@ def train(*, folder: Path, labels: Path, out: Path | None, data: str | None, as_
     if out is not None:
         output.file(out, trained.text)
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, **_trained_document(trained, out)})
+        output.document(_trained_document(trained, out))
     else:
         _print_trained(trained, out)
 
@@ -194,7 +193,7 @@ def calibrate_command(*, grader: SelfGrader, dry_run: bool, as_json: bool) -> No
     with output.busy("Learning from labels …"):
         made = grader.calibration.try_out() if dry_run else grader.calibrate()
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "dry_run": dry_run, **calibration_document(made)})
+        output.document({"dry_run": dry_run, **calibration_document(made)})
         return
     for line in calibration_lines(made):
         output.line(line)

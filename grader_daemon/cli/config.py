@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import click
-import msgspec
 
 from grader_daemon.api.configuration import SettingValue, Written, check_settings, keep_setting, setting_values
 from grader_daemon.cli import output
@@ -15,7 +14,6 @@ from grader_daemon.cli.options import (
     read_settings,
     settings_options,
 )
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import count
 from grader_daemon.setting_sources import config_file
@@ -35,7 +33,7 @@ def show(*, as_json: bool) -> None:
     """Show every setting with its value, and by what it is given. Secrets are not shown."""
     values = setting_values(read_settings())
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "settings": msgspec.to_builtins(values)})
+        output.document(settings=values)
     else:
         output.table(("setting", "value", "given by"), [(each.name, _words(each), each.said_by) for each in values])
 
@@ -47,7 +45,7 @@ def path(*, as_json: bool) -> None:
     """Show where the file of settings is, or would be."""
     file = config_file(config_flag())
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "path": str(file), "exists": file.is_file()})
+        output.document(path=str(file), exists=file.is_file())
         return
     output.line(clean(str(file)))
     if not file.is_file():
@@ -62,7 +60,7 @@ def check(*, as_json: bool) -> int:
     settings = quietly_read_settings()
     warnings = check_settings(settings)
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "warnings": warnings})
+        output.document(warnings=warnings)
     else:
         for words in warnings:
             output.warning(words)
@@ -96,7 +94,7 @@ def unset(*, name: str, as_json: bool) -> None:
 
 def _tell(written: Written, *, as_json: bool) -> None:
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(written, enc_hook=str)})
+        output.document(written)
         return
     taken_out = "is taken out" if written.was_set else "was not set"
     said = taken_out if written.literal is None else f"is set to {written.literal}"

@@ -13,7 +13,6 @@ from grader_daemon.api.doctor import Repair, examine, repair
 from grader_daemon.cli import output
 from grader_daemon.cli.options import json_option, quietly_read_settings, settings_options
 from grader_daemon.domain.check import Check, CheckState
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 
 _FINDINGS = 1
@@ -29,7 +28,7 @@ def command(*, repairs_wanted: bool, as_json: bool) -> int:
     checks = examine(quietly_read_settings, clock=bootstrap.utc_now)
     if as_json:
         done = {"repairs": msgspec.to_builtins(repairs)} if repairs_wanted else {}
-        output.document({"schema_version": SCHEMA_VERSION, **done, "checks": msgspec.to_builtins(checks)})
+        output.document({**done, "checks": checks})
     else:
         if repairs_wanted:
             _tell(repairs)

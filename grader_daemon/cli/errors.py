@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import click
-import msgspec
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, Whole, asks, days_option, json_option
 from grader_daemon.cli.times import here, shown_zone
 from grader_daemon.domain.insight import ErrorIssue, IssueState
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.phrasing import issue_lines, issue_title
 from grader_daemon.reports.safe_text import plain
 
@@ -42,7 +40,7 @@ def list_issues(
     wanted = frozenset(IssueState(state) for state in states) or None
     issues = grader.insight.error_issues(days=None if every else days, states=wanted, limit=limit)
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "issues": msgspec.to_builtins(issues)})
+        output.document(issues=issues)
     elif issues:
         _table(issues)
     else:
@@ -57,7 +55,7 @@ def show(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
     """Show one error issue; the beginning of its id is enough."""
     issue = grader.insight.error_issue(issue_id)
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "issue": msgspec.to_builtins(issue)})
+        output.document(issue=issue)
     else:
         _print(issue)
 
@@ -68,7 +66,7 @@ def show(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
 @json_option
 def resolve(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
     """Note that the cause is gone; the issue counts as regressed when it comes back."""
-    _tell_state(grader.insight.resolve_error(issue_id), as_json=as_json)
+    _tell(grader.insight.resolve_error(issue_id), as_json=as_json)
 
 
 @command.command("ignore")
@@ -77,7 +75,7 @@ def resolve(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
 @json_option
 def ignore(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
     """Leave the issue out of lists from now on."""
-    _tell_state(grader.insight.ignore_error(issue_id), as_json=as_json)
+    _tell(grader.insight.ignore_error(issue_id), as_json=as_json)
 
 
 @command.command("reopen")
@@ -86,14 +84,12 @@ def ignore(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
 @json_option
 def reopen(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
     """Take back `resolve` or `ignore`."""
-    _tell_state(grader.insight.reopen_error(issue_id), as_json=as_json)
+    _tell(grader.insight.reopen_error(issue_id), as_json=as_json)
 
 
-def _tell_state(issue: ErrorIssue, *, as_json: bool) -> None:
-    if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "issue": msgspec.to_builtins(issue)})
-        return
-    output.line(f"{issue.fingerprint} is {issue.state}: {plain(issue_title(issue))}")
+def _tell(issue: ErrorIssue, *, as_json: bool) -> None:
+    words = f"{issue.fingerprint} is {issue.state}: {plain(issue_title(issue))}"
+    output.result(words, as_json=as_json, issue=issue)
 
 
 def _table(issues: list[ErrorIssue]) -> None:

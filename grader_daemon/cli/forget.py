@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import msgspec
 
 from grader_daemon.api.forget import Fate, Forgotten
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 
 _SAID = {
@@ -29,7 +27,7 @@ def command(*, grader: SelfGrader, paths: tuple[Path, ...], as_json: bool) -> in
     """Forget files that could not be graded or were skipped. Exit code 1 if one is not known, or graded."""
     told = grader.grading.forget(paths)
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "files": [msgspec.to_builtins(each) for each in told]})
+        output.document(files=told)
     else:
         for each in told:
             output.line(clean(f"{each.file}: {_sentence(each)}"))

@@ -12,7 +12,6 @@ from grader_daemon.api.grading import GradingResult
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import grade_table
 from grader_daemon.cli.options import asks, json_option
-from grader_daemon.domain.schema import SCHEMA_VERSION
 
 
 @click.command("grade")
@@ -32,7 +31,6 @@ def command(*, grader: SelfGrader, paths: tuple[Path, ...], as_json: bool, dry_r
 
 def _document(result: GradingResult) -> dict[str, object]:
     return {
-        "schema_version": SCHEMA_VERSION,
         "grades": [grade_document(grade, row_id, trust=result.trust) for row_id, grade in result.grades],
         "skipped": [{"file": file, "reason": reason} for file, reason in result.skipped],
         "errors": [{"file": file, "error": error} for file, error in result.errors],

@@ -11,7 +11,6 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, asks, json_option
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label
-from grader_daemon.domain.schema import SCHEMA_VERSION
 
 _INTERNAL = ("features", "request")
 _SHOWN_UNKNOWN = 10
@@ -74,7 +73,7 @@ def _take_file(grader: SelfGrader, file: Path, *, as_json: bool) -> int:
     """Take the labels of a file; exit code 1 if some are of unknown sessions, 2 if a line is wrong."""
     taken = grader.labels.add_file(file)
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(taken)})
+        output.document(taken)
     else:
         for line in taken.wrong:
             output.error(line)
@@ -95,7 +94,7 @@ def _list(labels: list[Label], *, as_json: bool) -> None:
     if as_json:
         documents = [msgspec.to_builtins(label) for label in labels]
         shown = [{key: value for key, value in each.items() if key not in _INTERNAL} for each in documents]
-        output.document({"schema_version": SCHEMA_VERSION, "labels": shown})
+        output.document(labels=shown)
     elif labels:
         output.table(
             ("session", "completed", "quality", "automatically", "by", "on", "how", "note"),
@@ -123,16 +122,11 @@ def _how(label: Label) -> str:
 
 
 def _tell_given(given: Feedback, *, as_json: bool) -> None:
-    if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "feedback": msgspec.to_builtins(given)})
-        return
-    said = output.said(given)
     before = f"{'completed' if given.completed_before else 'not completed'}, quality {given.quality_before} of 5"
-    output.line(f"{output.cell(given.session_id)}: {said}. Before: {before}, by {given.verdict_before}.")
+    words = f"{output.cell(given.session_id)}: {output.said(given)}. Before: {before}, by {given.verdict_before}."
+    output.result(words, as_json=as_json, feedback=given)
 
 
 def _tell_undone(taken_back: Feedback, *, as_json: bool) -> None:
-    if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "taken_back": msgspec.to_builtins(taken_back)})
-    else:
-        output.line(f"{output.cell(taken_back.session_id)}: taken back: {output.said(taken_back)}.")
+    words = f"{output.cell(taken_back.session_id)}: taken back: {output.said(taken_back)}."
+    output.result(words, as_json=as_json, taken_back=taken_back)

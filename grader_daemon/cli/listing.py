@@ -12,7 +12,6 @@ from grader_daemon.cli import output
 from grader_daemon.cli.filters import filter_options
 from grader_daemon.cli.grades import MAY_DROP, grade_table, write_grades
 from grader_daemon.cli.options import Whole, asks, json_option
-from grader_daemon.domain.schema import SCHEMA_VERSION
 
 
 @click.command(
@@ -40,7 +39,7 @@ def command(*, grader: SelfGrader, limit: int, which: GradeFilter, form: str, as
     grades = page.grades
     if as_json or form == "json":
         documents = [grade_document(stored.grade, stored.id, trust=trust) for stored in grades]
-        output.document({"schema_version": SCHEMA_VERSION, "grades": documents})
+        output.document(grades=documents)
     elif form != "table":
         write_grades(grades, form, trust)
     elif grades:

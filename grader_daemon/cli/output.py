@@ -114,12 +114,20 @@ def warning(text: str) -> None:
     print(("<4>" if is_journal(sys.stderr) else "") + clean(f"grader-daemon: warning: {text}"), file=sys.stderr)
 
 
-def document(content: Any) -> None:
-    """Print one JSON document, indented, with times in ISO 8601."""
+def document(content: Any = None, /, **fields: Any) -> None:
+    """Print one JSON document, indented, with times in ISO 8601: the fields of a struct or dictionary, then others."""
     import msgspec  # `--help` must not wait for it
 
-    encoded = msgspec.json.format(msgspec.json.encode(content), indent=2)
-    line(escaped(encoded.decode("utf-8", "backslashreplace")))
+    from grader_daemon.domain.schema import SCHEMA_VERSION
+
+    whole = msgspec.structs.asdict(content) if isinstance(content, msgspec.Struct) else content or {}
+    encoded = msgspec.json.encode({"schema_version": SCHEMA_VERSION, **whole, **fields}, enc_hook=str)
+    line(escaped(msgspec.json.format(encoded, indent=2).decode("utf-8", "backslashreplace")))
+
+
+def result(words: str, *, as_json: bool, **fields: Any) -> None:
+    """Print what came of a command: a line of text that is ours or cleaned, or its fields as a JSON document."""
+    document(**fields) if as_json else line(words)
 
 
 def log_line(at: datetime, level: str, message: str) -> None:

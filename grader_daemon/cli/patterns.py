@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import click
-import msgspec
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, days_option, json_option
 from grader_daemon.domain.insight import Group, Patterns
 from grader_daemon.domain.rollup import Dimension
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.numbers import COMPLETION, FAILURES, SCORE, change_words, count, estimate_words
 
 _WORK = (Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM)
@@ -32,7 +30,7 @@ def command(*, grader: SelfGrader, days: int, as_json: bool) -> None:
     """Show what sessions of the last days have in common, with 95 % intervals, beside the days before."""
     patterns = grader.identify_patterns(days)
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(patterns)})
+        output.document(patterns)
     else:
         _print(patterns)
 

@@ -6,14 +6,12 @@ from datetime import datetime
 from pathlib import Path
 
 import click
-import msgspec
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.backfill import graded_with_progress, is_trouble, tell_outcomes
 from grader_daemon.cli.options import Whole, asks, json_option, since_options
 from grader_daemon.domain.difference import ColumnChange, GradeChange, RegradeDiff
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 
 _NAMES = {
@@ -73,7 +71,7 @@ def _show_diff(grader: SelfGrader, since: datetime | None, rules: Path | None, *
     with output.progress("Comparing", len(grader.grading.graded_files(since=since))) as advance:
         found = grader.grading.regrade_diff(since=since, rules_file=rules, advance=advance)
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(found)})
+        output.document(found)
     else:
         _print(found)
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import click
-import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.api.service import Installation, ServiceStatus, UserService
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, Whole, json_option, read_settings, settings_options
-from grader_daemon.domain.schema import SCHEMA_VERSION
 
 _NOT_RUNNING = 3
 _INSTALL = "grader-daemon service install"
@@ -33,7 +31,7 @@ def install(*, force: bool, as_json: bool) -> None:
     """
     done = UserService(clock=bootstrap.utc_now).install(read_settings(), force=force)
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(done, enc_hook=str)})
+        output.document(done)
     else:
         _print_installation(done)
 
@@ -43,14 +41,9 @@ def install(*, force: bool, as_json: bool) -> None:
 def uninstall(*, as_json: bool) -> None:
     """Stop the daemon and remove the unit; grades and settings stay."""
     kept = UserService(clock=bootstrap.utc_now).uninstall()
-    if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, "removed": kept is not None, "writable": kept})
-        return
-    output.line(
-        "Nothing to do: no service is installed."
-        if kept is None
-        else f"Stopped and removed. Your grades stay in {kept}."
-    )
+    done = f"Stopped and removed. Your grades stay in {kept}."
+    words = "Nothing to do: no service is installed." if kept is None else done
+    output.result(words, as_json=as_json, removed=kept is not None, writable=kept)
 
 
 @command.command("status")
@@ -60,7 +53,7 @@ def status(*, as_json: bool) -> int:
     """Show how the service is. Exit code 3 if it does not run."""
     service = UserService(clock=bootstrap.utc_now).status(read_settings())
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(service)})
+        output.document(service)
     else:
         _print_status(service)
     return 0 if service.running else _NOT_RUNNING

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import click
-import msgspec
 
 from grader_daemon.api.documents import grade_document
 from grader_daemon.api.grader import SelfGrader
@@ -14,7 +13,6 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import QualityCheck
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.verdict import GradeVersion
 
 
@@ -32,13 +30,7 @@ def command(*, session_id: str, grader: SelfGrader, transcript: bool, around: in
     stored = grader.grades.find(session_id)
     check = grader.grades.quality_check(stored.grade.session_id)
     if as_json:
-        output.document(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "grade": grade_document(stored.grade, stored.id, trust=grader.grades.trust()),
-                "quality_check": msgspec.to_builtins(check),
-            }
-        )
+        output.document(grade=grade_document(stored.grade, stored.id, trust=grader.grades.trust()), quality_check=check)
     else:
         said = grader.labels.of(stored.grade.session_id)
         _print(stored.grade, said, digest=stored.digest, trust=grader.grades.trust(), check=check)
@@ -55,7 +47,7 @@ def _show_transcript(grader: SelfGrader, session_id: str, around: int | None, *,
             "note": told.note,
             "messages": told.messages,
         }
-        output.document({"schema_version": SCHEMA_VERSION, **content})
+        output.document(content)
     elif around is None:
         output.pages(transcript_lines(told, unfolded=None))
     else:

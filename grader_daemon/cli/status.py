@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import click
-import msgspec
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.status import QualityStatus, Status
 from grader_daemon.api.unwatched import UnwatchedAgent
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.numbers import count
 
 _NOT_RUNNING = 3
@@ -24,7 +22,7 @@ def command(*, grader: SelfGrader, as_json: bool) -> int:
     """Show the daemon, its folders, its backlog and what it could not grade. Exit code 3 if it does not run."""
     status = grader.status()
     if as_json:
-        output.document({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(status)})
+        output.document(status)
     else:
         _print(status)
     return 0 if status.running else _NOT_RUNNING

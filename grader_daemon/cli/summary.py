@@ -14,7 +14,6 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, days_option, json_option
 from grader_daemon.cli.status import HOW_TO_RUN, silence_words, unwatched_words, waiting_words
 from grader_daemon.domain.insight import ErrorIssue, Patterns
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import COMPLETION, TRENDED, count, estimate_words, figure_words
 from grader_daemon.reports.phrasing import alert_title, helped, issue_title
@@ -33,8 +32,8 @@ def command(*, grader: SelfGrader, days: int, as_json: bool) -> None:
     """Show on one screen whether it runs, how good the last days were, and what to look at."""
     seen = overview(grader, days=days)
     if as_json:
-        summary = None if seen.patterns is None else msgspec.to_builtins(grader.insight.summary(days=days))
-        output.document({"schema_version": SCHEMA_VERSION, "summary": summary, **msgspec.to_builtins(seen)})
+        summary = None if seen.patterns is None else grader.insight.summary(days=days)
+        output.document({"summary": summary, **msgspec.structs.asdict(seen)})
     else:
         _print(seen)
 

@@ -16,7 +16,6 @@ from grader_daemon.cli.options import asks, json_option
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade, Reason
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.verdicts import verdict_words
 
@@ -40,7 +39,6 @@ def command(*, session_id: str, grader: SelfGrader, as_json: bool) -> None:
 def _document(explanation: Explanation, trust: Trust) -> dict[str, object]:
     grade = explanation.stored.grade
     return {
-        "schema_version": SCHEMA_VERSION,
         "session_id": grade.session_id,
         "rules_version": grade.rules_version,
         "outcome": grade.outcome,
