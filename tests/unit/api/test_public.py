@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import logging
@@ -87,6 +88,18 @@ def test_what_a_method_takes_and_gives_is_public(name: str) -> None:
 
 def test_every_public_name_can_be_had() -> None:
     assert [name for name in grader_daemon.__all__ if getattr(grader_daemon, name).__name__ != name] == []
+
+
+def test_type_checkers_are_told_the_names_that_can_be_had() -> None:
+    tree = ast.parse(inspect.getsource(grader_daemon))
+    told = {
+        alias.asname
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module != "grader_daemon._version"
+        for alias in node.names
+        if alias.asname
+    }
+    assert sorted(told) == grader_daemon.__all__
 
 
 # -- paths ---------------------------------------------------------------------------------------------------------
