@@ -17,6 +17,8 @@ from grader_daemon.analysis.features import FEATURES
 from grader_daemon.calibration.update import MOST_LABELS
 from grader_daemon.cli import program
 from grader_daemon.cli.self_grader import command as self_grader
+from grader_daemon.domain.analysis import Category
+from grader_daemon.domain.claims import Support
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.grading import CATALOG
 from grader_daemon.log.events import EVENTS
@@ -132,6 +134,8 @@ def test_log_events_exist(document: Page) -> None:
         pytest.param("docs/log-events.md", list(EVENTS), id="log-events"),
         pytest.param("docs/sources.md", [reason.value for reason in SkipReason], id="skip-reasons"),
         pytest.param("docs/grades.md", list(CATALOG), id="rules"),
+        pytest.param("docs/grades.md", [category.value for category in Category], id="categories-of-failure"),
+        pytest.param("docs/grades.md", [support.value for support in Support], id="verdicts-on-claims"),
     ],
 )
 def test_one_page_explains_each(name: str, explained: list[str]) -> None:
