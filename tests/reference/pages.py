@@ -6,14 +6,16 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.reference import commands, database, log_events, schemas, settings
+from tests.reference import commands, database, log_events, rooms, schemas, settings
 from tests.reference.blocks import renewed
 
 ROOT = Path(__file__).parent.parent.parent
 _DOCS = ROOT / "docs"
 SCHEMAS = _DOCS / "schemas"
+_PICTURE = _DOCS / "pictures" / "rooms.svg"
 
 _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
+    "architecture.md": {"rooms": rooms.rooms_table, "contracts": rooms.contracts_list},
     "commands.md": {"overview": commands.overview, "details": commands.details},
     "json.md": {"documents": schemas.documents_list, "types": schemas.types_list},
     "log-events.md": {"events": log_events.events_table, "keys": log_events.keys_table},
@@ -32,7 +34,7 @@ def written() -> dict[Path, str]:
         SCHEMAS / f"{document.name}.json": json.dumps(schemas.schema_of(document), indent=1, ensure_ascii=False) + "\n"
         for document in schemas.DOCUMENTS
     }
-    return {**pages, **files}
+    return {**pages, **files, _PICTURE: rooms.picture()}
 
 
 def leftover() -> list[Path]:

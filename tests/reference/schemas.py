@@ -181,11 +181,11 @@ DOCUMENTS = (
     _document(
         "alert-told",
         "what `alert_command` and `alert_webhook_url` are given",
-        event=Literal["opened", "resolved"],
+        event=Literal["opened", "resolved", "test"],
         title=str,
         cause=str | None,
         command=str,
-        alert=Alert,
+        alert=Alert | None,
     ),
     _document("calibrate", "`calibrate`", Calibration, dry_run=bool, model=str),
     _document(
