@@ -152,6 +152,16 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return errors_of(self.failures)
 
     @property
+    def error_indexes(self) -> tuple[int, ...]:
+        """The messages of these failures."""
+        return tuple([error.index for error in self.errors])
+
+    @property
+    def answer_indexes(self) -> tuple[int, ...]:
+        """The message of the final answer, if there is one."""
+        return () if self.final_index is None else (self.final_index,)
+
+    @property
     def total_errors(self) -> int:
         """Tool results that are failures and no probes."""
         return len(self.errors)

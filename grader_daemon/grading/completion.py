@@ -37,15 +37,14 @@ class RuleClassifier:
         reasons = self._signs(analysis)
         completed = sum([reason.effect or 0 for reason in reasons]) > 0
         if analysis.state is SessionState.INTERRUPTED:
-            where = () if analysis.final_index is None else (analysis.final_index,)
-            reasons.append(Reason(_SCORE, "completion.interrupted", None, where))
+            reasons.append(Reason(_SCORE, "completion.interrupted", None, analysis.answer_indexes))
             completed = False
         return completed, reasons
 
     def _signs(self, analysis: Analysis) -> list[Reason]:
         rules = self._rules
         answer = analysis.final_answer
-        where = () if analysis.final_index is None else (analysis.final_index,)
+        where = analysis.answer_indexes
         reasons = []
         if answer:
             said = self._said_in(uncontracted(answer.lower()))
@@ -55,8 +54,7 @@ class RuleClassifier:
         if analysis.error_rate <= rules.low_error_rate:
             reasons.append(_LOW_ERROR_RATE)
         if analysis.error_rate > rules.high_error_rate:
-            indexes = tuple([error.index for error in analysis.errors])
-            reasons.append(Reason(_SCORE, "completion.high_error_rate", -1.0, indexes))
+            reasons.append(Reason(_SCORE, "completion.high_error_rate", -1.0, analysis.error_indexes))
         if len(answer) < rules.short_answer_characters:
             reasons.append(Reason(_SCORE, "completion.short_answer", -1.0, where))
         if analysis.signals_from_people:

@@ -19,7 +19,7 @@ _NO_FAILURES = Reason(_RECOVERY, "recovery.no_failures", None)
 
 def grade_efficiency(analysis: Analysis, rules: EfficiencyRules) -> tuple[int, Reason]:
     """Return the score of the first level whose limits are kept, 1 to 5."""
-    failing = tuple([error.index for error in analysis.errors])
+    failing = analysis.error_indexes
     error_rate, tool_calls = analysis.error_rate, analysis.tool_calls
     for level in rules.levels:
         if error_rate <= level.error_rate and (level.tool_calls is None or tool_calls <= level.tool_calls):
@@ -40,7 +40,7 @@ def grade_quality(analysis: Analysis, rules: QualityRules) -> tuple[int, list[Re
 
 def _credits(analysis: Analysis, rules: QualityRules) -> Iterator[Reason]:
     answer = analysis.final_answer
-    where = () if analysis.final_index is None else (analysis.final_index,)
+    where = analysis.answer_indexes
     for holds, rule, effect in (
         (len(answer) > rules.long_characters, "quality.long_answer", rules.long_effect),
         (len(answer) > rules.longer_characters, "quality.longer_answer", rules.longer_effect),
@@ -52,7 +52,7 @@ def _credits(analysis: Analysis, rules: QualityRules) -> Iterator[Reason]:
 
 
 def _debits(analysis: Analysis, rules: QualityRules) -> Iterator[Reason]:
-    failing = tuple([error.index for error in analysis.errors])
+    failing = analysis.error_indexes
     if analysis.had_repeated_errors:
         yield Reason(_QUALITY, "quality.repeated_errors", rules.repeated_errors_effect, failing)
     if len(failing) > rules.many_errors:
