@@ -9,7 +9,7 @@ from grader_daemon.analysis.features import features_of
 from grader_daemon.analysis.session_state import is_answer, is_cut_off, read_state
 from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader
 from grader_daemon.analysis.user_messages import SignalReader, TaskTypes, UserMessage, digest_of, summarize
-from grader_daemon.analysis.walk import Walk
+from grader_daemon.analysis.walk import MessageWalk
 from grader_daemon.domain.analysis import Analysis, SessionState
 from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.rules import Rules
@@ -36,9 +36,9 @@ class Analyzer:
     def analyze(self, session: Session, *, idle: bool = False) -> Analysis:
         """Count and name what happened. `idle`: nothing was written to the file for `idle_minutes`."""
         rules = self._rules
-        walk = Walk(session.messages, rules, redactor=self._redactor, outcomes=self._outcomes).to_the_end()
+        walk = MessageWalk(session.messages, rules, redactor=self._redactor, outcomes=self._outcomes).to_the_end()
         users = walk.users.messages
-        state, state_reason = read_state(session.messages, rules.tail, last_outcome=walk.last_outcome, idle=idle)
+        state, state_reason = read_state(session.messages, rules.tail, last_status=walk.last_status, idle=idle)
         final_index = _final_index(session.messages)
         final_answer = session.messages[final_index].text.strip() if final_index is not None else ""
         answered = final_index is not None and is_answer(session.messages[final_index], rules.tail)
@@ -46,7 +46,7 @@ class Analyzer:
         signals = self._signals.read(users)
         last = session.messages[-1] if session.messages else None
         failures = tuple(walk.trail.failures)
-        cut_off = is_cut_off(session.messages, state, last_outcome=walk.last_outcome)
+        cut_off = is_cut_off(session.messages, state, last_status=walk.last_status)
         return Analysis(
             state=state,
             state_reason=state_reason,

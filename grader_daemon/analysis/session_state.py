@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from grader_daemon.domain.analysis import Outcome, SessionState
+from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.rules import TailRules
 from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message
 
 
 def read_state(
-    messages: tuple[Message, ...], rules: TailRules, *, last_outcome: Outcome | None, idle: bool
+    messages: tuple[Message, ...], rules: TailRules, *, last_status: CallStatus | None, idle: bool
 ) -> tuple[SessionState, str]:
     """Return the state and what decided it.
 
     Args:
         messages: of the whole session.
         rules: what the end of a session that was cut short looks like.
-        last_outcome: of the last tool result, None without one.
+        last_status: of the last tool result, None without one.
         idle: nothing was written for so long that an open end stays open.
     """
     if messages:
@@ -23,7 +23,7 @@ def read_state(
         if last.role == ASSISTANT and not last.tool_calls:
             cause = _why_cut_short(messages, rules)
             return (SessionState.INTERRUPTED, cause) if cause else (SessionState.COMPLETE, "answered")
-        if last.role == TOOL and last_outcome is Outcome.INTERRUPTED:
+        if last.role == TOOL and last_status is CallStatus.INTERRUPTED:
             return SessionState.INTERRUPTED, "tool call interrupted"
     if idle:
         return SessionState.INTERRUPTED, "open and idle"
@@ -35,7 +35,7 @@ def is_answer(last: Message, rules: TailRules) -> bool:
     return _why_no_answer(last, rules) is None
 
 
-def is_cut_off(messages: tuple[Message, ...], state: SessionState, *, last_outcome: Outcome | None) -> bool:
+def is_cut_off(messages: tuple[Message, ...], state: SessionState, *, last_status: CallStatus | None) -> bool:
     """Whether a session was stopped, or goes on, before its work was done.
 
     One that ends in the result of a call is, if the model is known to have waited for it (``finish_reason``): there are
@@ -43,7 +43,7 @@ def is_cut_off(messages: tuple[Message, ...], state: SessionState, *, last_outco
     """
     if state is SessionState.COMPLETE:
         return False
-    if not messages or messages[-1].role != TOOL or last_outcome is Outcome.INTERRUPTED:
+    if not messages or messages[-1].role != TOOL or last_status is CallStatus.INTERRUPTED:
         return True
     caller = next((message for message in reversed(messages) if message.role == ASSISTANT), None)
     return caller is not None and caller.finish_reason is not None

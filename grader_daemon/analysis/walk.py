@@ -12,13 +12,13 @@ from grader_daemon.analysis.tool_calls.failure_trail import UNNAMED_TOOL, Failur
 from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader, ToolOutcome
 from grader_daemon.analysis.tool_calls.probes import ProbeFinder
 from grader_daemon.analysis.user_messages import UserMessage, written_by_person
-from grader_daemon.domain.analysis import Category, Failure, Outcome, ToolUse
+from grader_daemon.domain.analysis import CallStatus, Category, Failure, ToolUse
 from grader_daemon.domain.limits import LONGEST_NAME, MOST_TOOLS
 from grader_daemon.domain.rules import ErrorRunRules, PeopleRules, Rules
 from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message
 from grader_daemon.redaction import Redactor
 
-_SUCCESS: Final = Outcome.SUCCESS
+_SUCCESS: Final = CallStatus.SUCCESS
 _OTHER_TOOL: Final = "other"
 _NOT_CALLED: Final = CallView(None, None)
 _QUESTION_TAIL = 40
@@ -131,7 +131,7 @@ class UserSide:
         return text[-_QUESTION_TAIL:].rstrip(_CLOSERS).endswith(self._rules.question_endings)
 
 
-class Walk:
+class MessageWalk:
     """What has been seen of a session, from its first message to its last."""
 
     def __init__(
@@ -151,11 +151,11 @@ class Walk:
         self.api_calls = 0
         self.tool_calls = 0
         self.recovery_index: int | None = None
-        self.last_outcome: Outcome | None = None
+        self.last_status: CallStatus | None = None
         self.refused = False
         self.interrupted = False
 
-    def to_the_end(self) -> Walk:
+    def to_the_end(self) -> MessageWalk:
         """See all messages, in their order."""
         for index, message in enumerate(self._messages):
             role = message.role
@@ -203,21 +203,21 @@ class Walk:
     def _see_result(self, index: int, message: Message) -> None:
         call = self._call_of(message)
         result = self._read_result(call.tool, message.text, call)
-        outcome = self.last_outcome = result.outcome
-        self.notes.append((index, call, outcome))
-        self.recent.results.append((message, outcome))
+        status = self.last_status = result.status
+        self.notes.append((index, call, status))
+        self.recent.results.append((message, status))
         has_failed = self.trail.errors > 0
         if has_failed:
-            self.trail.see_result(message, outcome)
-        if outcome is _SUCCESS:
+            self.trail.see_result(message, status)
+        if status is _SUCCESS:
             self.error_runs.end()
             if has_failed:
                 self._see_recovery(index, call)
-        elif outcome is Outcome.GUARDED:
+        elif status is CallStatus.GUARDED:
             self.error_runs.add_stuck(index)
-        elif outcome is Outcome.REFUSED:
+        elif status is CallStatus.REFUSED:
             self.refused = True
-        elif outcome is Outcome.INTERRUPTED:
+        elif status is CallStatus.INTERRUPTED:
             self.interrupted = True
         elif result.category is not None:
             self._see_failure(index, result, result.category, call=call)

@@ -32,7 +32,7 @@ class Category(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Outcome(StrEnum):
+class CallStatus(StrEnum):
     """What one tool result says about its call.
 
     `GUARDED` is a call that the agent's guard against loops refused to run: the same had been done again and again.

@@ -14,7 +14,7 @@ from typing import Final
 
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, CallView, Purpose
-from grader_daemon.domain.analysis import Outcome
+from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import Message
 
 MOST_RUNS = 1_000
@@ -27,13 +27,13 @@ _REFUSED: Final = (
 )
 _REFUSAL_REACH = 80
 _WORKED: Final = {
-    Outcome.SUCCESS: True,
-    Outcome.FAILURE: False,
-    Outcome.REFUSED: False,
-    Outcome.NOT_EXECUTED: False,
-    Outcome.GUARDED: False,
+    CallStatus.SUCCESS: True,
+    CallStatus.FAILURE: False,
+    CallStatus.REFUSED: False,
+    CallStatus.NOT_EXECUTED: False,
+    CallStatus.GUARDED: False,
 }
-"""By outcome, whether the call did what it is there for; of the others it is not known."""
+"""By status, whether the call did what it is there for; of the others it is not known."""
 
 _LOOKING_PROGRAMS = """
     cat cd cmp cut df diff dirname du echo egrep env fgrep file find fmt fold free grep head hexdump hostname id jq less
@@ -48,7 +48,7 @@ _SEPARATOR = re.compile(r"&&|\|\||[|;&\n]")
 _REDIRECTED = re.compile(r"\d?>&\d|[&\d]?>\s*/dev/null")
 _QUOTED = re.compile(r"'[^'\n]{0,400}'|\"[^\"\n]{0,400}\"")
 
-Note = tuple[int, CallView, Outcome]
+Note = tuple[int, CallView, CallStatus]
 """One tool result as the analysis saw it: its place, its call, how it went."""
 
 
@@ -76,7 +76,7 @@ class ToolRun:
         return self.purpose in HARMLESS
 
 
-class Evidence:
+class ClaimEvidence:
     """What a session's calls were, in their order.
 
     `is_whole` says that no call is missing: only then can be told from it what was never done.
@@ -136,7 +136,7 @@ class Evidence:
         return self._messages[run.index].text[-characters:].replace("\\n", "\n")
 
     def _run(self, note: Note) -> ToolRun:
-        index, call, outcome = note
+        index, call, status = note
         purpose = call.purpose
         path = command = ""
         if purpose not in HARMLESS:
@@ -146,15 +146,15 @@ class Evidence:
             index=index,
             words=call.words,
             purpose=purpose,
-            worked=self._worked(index, outcome, purpose),
+            worked=self._worked(index, status, purpose),
             command=command[:_EXAMINED_COMMAND],
             is_code=bool(command) and call.is_code,
             path=path,
             arguments=call.text,
         )
 
-    def _worked(self, index: int, outcome: Outcome, purpose: Purpose) -> bool | None:
-        worked = _WORKED.get(outcome)
+    def _worked(self, index: int, status: CallStatus, purpose: Purpose) -> bool | None:
+        worked = _WORKED.get(status)
         if worked and purpose in CHANGING:
             head = self._messages[index].text[:_REFUSAL_REACH].lower()
             is_refused = not head.startswith("{") and any(word in head for word in _REFUSED)

@@ -10,7 +10,7 @@ from enum import Enum
 from itertools import islice
 from typing import Final
 
-from grader_daemon.analysis.claims.evidence import Evidence, ToolRun
+from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun
 
 _READ_CHARACTERS = 2_000
 _MOST_RUNS = 20
@@ -102,7 +102,7 @@ def _runs_elsewhere(command: str) -> bool:
     )
 
 
-def passed(run: ToolRun, evidence: Evidence) -> TestsResult | None:
+def passed(run: ToolRun, evidence: ClaimEvidence) -> TestsResult | None:
     """Return how the tests of a run went; None when they were not run to their end, or nothing says so.
 
     That a runner failed does not say that tests did: it may have crashed. So it takes its own words, or an assertion.

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from grader_daemon.analysis.claims.evidence import Evidence, Note, ToolRun, only_looks, same_file
+from grader_daemon.analysis.claims.evidence import ClaimEvidence, Note, ToolRun, only_looks, same_file
 from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename
@@ -97,7 +97,7 @@ def verify_claims(
     stated = find_claims(session.messages[final_index].text) if final_index is not None else ()
     if not stated or final_index is None:
         return ()
-    verifier = ClaimVerifier(Evidence(notes, session.messages, is_whole=not session.compacted))
+    verifier = ClaimVerifier(ClaimEvidence(notes, session.messages, is_whole=not session.compacted))
     verified = [(each, verifier.verify(each)) for each in stated]
     claims = [
         Claim(each.kind, verification[0], _shown(each.subject, redactor), final_index, verification[1])
@@ -117,7 +117,7 @@ def _shown(subject: str | None, redactor: Redactor) -> str | None:
 class ClaimVerifier:
     """Holds the claims of one session against its calls."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: ClaimEvidence) -> None:
         self._evidence = evidence
 
     def verify(self, claim: StatedClaim) -> Verification | None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log, share
 from grader_daemon.analysis.features.session_window import RecentResult, SessionWindow
-from grader_daemon.domain.analysis import FailureKind, Outcome, errors_of
+from grader_daemon.domain.analysis import CallStatus, FailureKind, errors_of
 from grader_daemon.domain.phrases import holds_any
 
 FEATURES: Final = (
@@ -67,7 +67,7 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
     """Return the features of this group, in order."""
     results = window.results
     errors = [speaks_of_error(result) for result in results]
-    failed = [result.outcome is Outcome.FAILURE for result in results]
+    failed = [result.status is CallStatus.FAILURE for result in results]
     empty = [_is_empty(result) for result in results]
     misread = [_is_misread(result.plain, result.words) for result in results]
     misread += map(_is_misread, window.people, window.people_words)
@@ -96,7 +96,7 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
 
 def speaks_of_error(result: RecentResult) -> bool:
     """Is this a failure, or does it hold the words of one?"""
-    if result.outcome is Outcome.FAILURE or not _ERROR.isdisjoint(result.words):
+    if result.status is CallStatus.FAILURE or not _ERROR.isdisjoint(result.words):
         return True
     return not _NOT_THERE_WORDS.isdisjoint(result.words) and holds_any(result.plain, _NOT_THERE)
 

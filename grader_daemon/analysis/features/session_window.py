@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.analysis.tool_calls import CallView, Purpose
-from grader_daemon.domain.analysis import Failure, Outcome
+from grader_daemon.domain.analysis import CallStatus, Failure
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session import Message
@@ -62,7 +62,7 @@ class RecentMessages:
 
     answers: deque[Message] = field(default_factory=lambda: deque(maxlen=_MOST_ANSWERS))
     calls: deque[CallView] = field(default_factory=lambda: deque(maxlen=_MOST_CALLS))
-    results: deque[tuple[Message, Outcome]] = field(default_factory=lambda: deque(maxlen=_MOST_RESULTS))
+    results: deque[tuple[Message, CallStatus]] = field(default_factory=lambda: deque(maxlen=_MOST_RESULTS))
     people: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_PEOPLE))
     count_answers: int = 0
     count_people: int = 0
@@ -82,7 +82,7 @@ class RecentMessages:
     def forgive(self) -> None:
         """Replace the last result by one that worked: it was a look at what may not be there."""
         message, _ = self.results.pop()
-        self.results.append((message, Outcome.SUCCESS))
+        self.results.append((message, CallStatus.SUCCESS))
 
 
 class RecentResult(msgspec.Struct, frozen=True, gc=False):
@@ -93,7 +93,7 @@ class RecentResult(msgspec.Struct, frozen=True, gc=False):
     tokens: list[bytes]
     words: set[bytes]
     length: int
-    outcome: Outcome
+    status: CallStatus
 
 
 class RecentCall(msgspec.Struct, frozen=True, gc=False):
@@ -212,7 +212,7 @@ def _is_about_files(request: str, asked: set[bytes], calls: list[RecentCall]) ->
     return "/" in request and _PATH.search(request) is not None
 
 
-def _bodies(noted: list[tuple[Message, Outcome]]) -> list[str]:
+def _bodies(noted: list[tuple[Message, CallStatus]]) -> list[str]:
     """Return what is read of results: of the last few more than of those before."""
     late = len(noted) - _LATE_RESULTS
     return [
@@ -221,10 +221,10 @@ def _bodies(noted: list[tuple[Message, Outcome]]) -> list[str]:
     ]
 
 
-def _result(noted: tuple[Message, Outcome], body: str, lowered: bytes) -> RecentResult:
-    message, outcome = noted
+def _result(noted: tuple[Message, CallStatus], body: str, lowered: bytes) -> RecentResult:
+    message, status = noted
     tokens = lowered.split()
-    return RecentResult(body, lowered, tokens, set(tokens), len(message.text), outcome)
+    return RecentResult(body, lowered, tokens, set(tokens), len(message.text), status)
 
 
 def _beginnings(arguments: list[str]) -> list[str]:

@@ -103,7 +103,7 @@ class Line:
         return set().union(*(run.names for run in self.programs))
 
 
-class _Part(NamedTuple):
+class _Pipeline(NamedTuple):
     """A pipeline, what stands before it, and whether it runs in the background."""
 
     operator: str
@@ -115,27 +115,27 @@ def read_line(command: str, depth: int = 0) -> Line | None:
     """Read a command line; None for one that is too long, too deep or empty."""
     if len(command) > LONGEST_LINE or depth > DEEPEST_NESTING:
         return None
-    parts = _Parts().of(command)
-    if len(parts) > _MOST_PIPELINES:
+    pipelines = _Pipelines().of(command)
+    if len(pipelines) > _MOST_PIPELINES:
         return None
     reader = _Reader(depth)
-    for part in parts:
-        reader.see(part)
+    for pipeline in pipelines:
+        reader.see(pipeline)
     return reader.line if reader.line.programs else None
 
 
-class _Parts:
+class _Pipelines:
     """Cuts a line into its pipelines. Those inside of ``$( )`` count only where nothing but an assignment is around."""
 
     def __init__(self) -> None:
-        self._parts: list[_Part] = []
+        self._pipelines: list[_Pipeline] = []
         self._around: list[tuple[list[Simple], str]] = []
         self._stages = [Simple()]
         self._operator = ";"
         self._is_target = False
         self._is_inner = False
 
-    def of(self, line: str) -> list[_Part]:
+    def of(self, line: str) -> list[_Pipeline]:
         """Return the pipelines in their order."""
         for kind, text in tokens(line):
             if kind == "word":
@@ -152,7 +152,7 @@ class _Parts:
             else:
                 self._see_separator(text)
         self._close(is_left_alone=False)
-        return self._parts
+        return self._pipelines
 
     def _see_separator(self, text: str) -> None:
         if text == "(" and self._is_inner:
@@ -177,7 +177,7 @@ class _Parts:
     def _close(self, *, is_left_alone: bool) -> None:
         stages = self._stages
         if len(stages) > 1 or stages[0].words:
-            self._parts.append(_Part(self._operator, stages, is_left_alone))
+            self._pipelines.append(_Pipeline(self._operator, stages, is_left_alone))
             self._operator = ";"
         self._stages = [Simple()]
 
@@ -192,22 +192,22 @@ class _Reader:
         self._all_stages = False
         self._first_stage: tuple[Program, ...] = ()
 
-    def see(self, part: _Part) -> None:
+    def see(self, pipeline: _Pipeline) -> None:
         """Add the next pipeline."""
         line = self.line
-        stages = [_Stage(stage.words, self._depth) for stage in part.stages]
+        stages = [_Stage(stage.words, self._depth) for stage in pipeline.stages]
         runs = [run for stage in stages for run in stage.runs]
         if not runs:
             return
         self._see_settings(runs[0])
-        self._note_masks(part, stages, runs)
+        self._note_masks(pipeline, stages, runs)
         deciding = runs if self._all_stages else list(stages[-1].deciders)
-        if part.operator == "&&" or (self._strict and part.operator != "||"):
+        if pipeline.operator == "&&" or (self._strict and pipeline.operator != "||"):
             deciding = [*line.deciders, *deciding]
         line.printed = line.deciders if _prints_code(runs[-1]) else ()
         if line.printed and "PIPESTATUS" in " ".join(runs[-1].words):
             line.printed = self._first_stage
-        line.deciders = () if part.is_left_alone else tuple(deciding)
+        line.deciders = () if pipeline.is_left_alone else tuple(deciding)
         line.negates = stages[-1].negates
         line.programs += runs
         if not line.printed:
@@ -220,12 +220,12 @@ class _Reader:
             self._strict = self._strict or bool(re.match(r"-\w{0,8}e", options))
             self._all_stages = self._all_stages or "pipefail" in options
 
-    def _note_masks(self, part: _Part, stages: list[_Stage], runs: list[Program]) -> None:
+    def _note_masks(self, pipeline: _Pipeline, stages: list[_Stage], runs: list[Program]) -> None:
         line = self.line
-        hides = (len(part.stages) > 1 and not self._all_stages) or any(stage.masks for stage in stages)
-        goes_on = part.operator in _GOING_ON and bool(line.programs) and not self._strict
-        line.masks = line.masks or hides or goes_on or part.is_left_alone or runs[-1].name in GOES_ON_AFTER_ERRORS
-        line.gives_way = part.operator == "||" and runs[0].family in _GIVING_WAY
+        hides = (len(pipeline.stages) > 1 and not self._all_stages) or any(stage.masks for stage in stages)
+        goes_on = pipeline.operator in _GOING_ON and bool(line.programs) and not self._strict
+        line.masks = line.masks or hides or goes_on or pipeline.is_left_alone or runs[-1].name in GOES_ON_AFTER_ERRORS
+        line.gives_way = pipeline.operator == "||" and runs[0].family in _GIVING_WAY
 
 
 class _Stage:

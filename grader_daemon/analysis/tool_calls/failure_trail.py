@@ -15,7 +15,7 @@ import msgspec
 from grader_daemon.analysis.fingerprints import sign
 from grader_daemon.analysis.shell import EXAMINED_CHARACTERS, PLAIN_SPOKEN
 from grader_daemon.analysis.tool_calls import CallView, Operation
-from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, Outcome, Step
+from grader_daemon.domain.analysis import CallStatus, Category, ErrorSign, Failure, FailureKind, Step
 from grader_daemon.domain.limits import MOST_SIGNS
 from grader_daemon.domain.session import Message
 from grader_daemon.redaction import MARK, Redactor
@@ -23,7 +23,7 @@ from grader_daemon.redaction import MARK, Redactor
 UNNAMED_TOOL = "unknown"
 """The name of a tool that neither its call nor its result tells."""
 
-_WORKED = {Outcome.SUCCESS: True, Outcome.FAILURE: False}
+_WORKED = {CallStatus.SUCCESS: True, CallStatus.FAILURE: False}
 _MOST_NEEDLES = 16
 _NO_SECRET = re.compile(r"[a-z_]{1,16}\d?(?:[ .-][a-z_]{1,16}){0,3}")
 """Nearly all commands; to read the whole line of any other costs a hundred times as much."""
@@ -54,12 +54,12 @@ class FailureTrail:
             self._step = Step(tool, self._shown(call), None)
             self._note(self._step)
 
-    def see_result(self, message: Message, outcome: Outcome) -> None:
+    def see_result(self, message: Message, status: CallStatus) -> None:
         """Note whether the step worked, if this is its result."""
         step = self._step
         if step is None or not _may_answer(message, step, self._step_id):
             return
-        self._note(Step(step.tool, step.command, _WORKED.get(outcome)))
+        self._note(Step(step.tool, step.command, _WORKED.get(status)))
         self._step = None
 
     def see_success(self, tool: str | None, call: CallView) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from grader_daemon.analysis.shell import Line, Meaning, masked_failure, printed_code
 from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.analysis.tool_calls.results import ResultReader
-from grader_daemon.domain.analysis import Category, Outcome
+from grader_daemon.domain.analysis import CallStatus, Category
 from grader_daemon.domain.rules import FailureRules
 
 _EXAMINED_END = 200
@@ -31,7 +31,7 @@ class ToolOutcome(NamedTuple):
     `output` is what the failed call gave as text. `meaning` is what the exit code says of it.
     """
 
-    outcome: Outcome
+    status: CallStatus
     category: Category | None = None
     output: str = ""
     line: Line | None = None
@@ -39,7 +39,7 @@ class ToolOutcome(NamedTuple):
 
 
 _OF_PROGRAMS_THAT_RAN = (Meaning.ANSWER, Meaning.FINDINGS)
-_WORKED = ToolOutcome(Outcome.SUCCESS)
+_WORKED = ToolOutcome(CallStatus.SUCCESS)
 
 
 class OutcomeReader:
@@ -50,21 +50,21 @@ class OutcomeReader:
 
     def read(self, tool: str | None, text: str, call: CallView) -> ToolOutcome:
         """Return the outcome of one call by the text of its result. `tool` is what the result names."""
-        outcome, category = self._results.read(tool, text)
-        if outcome is Outcome.SUCCESS:
+        status, category = self._results.read(tool, text)
+        if status is CallStatus.SUCCESS:
             return self._of_success(text, call) if _may_hide(text, call.text) else _WORKED
         if category is None:
-            return ToolOutcome(outcome)
+            return ToolOutcome(status)
         return self._of_failure(text, category, call)
 
     def _of_failure(self, text: str, category: Category, call: CallView) -> ToolOutcome:
         output, code = self._results.output_and_code(text)
         line = call.line
         if line is None or not code:
-            return ToolOutcome(Outcome.FAILURE, category, output, line)
+            return ToolOutcome(CallStatus.FAILURE, category, output, line)
         meaning = line.meaning_of(code)
         if meaning in _OF_PROGRAMS_THAT_RAN and _broke_down(output, line):
-            return ToolOutcome(Outcome.FAILURE, category, output, line)
+            return ToolOutcome(CallStatus.FAILURE, category, output, line)
         return _WORKED if meaning is Meaning.ANSWER else _failed(category, output, line, meaning)
 
     def _of_success(self, text: str, call: CallView) -> ToolOutcome:
@@ -82,7 +82,7 @@ class OutcomeReader:
         if not is_masked:
             return _WORKED
         category = self._results.classify(output[-_CLASSIFIED_END:], 1) or Category.COMMAND_FAILED
-        return ToolOutcome(Outcome.FAILURE, category, output, line, meaning)
+        return ToolOutcome(CallStatus.FAILURE, category, output, line, meaning)
 
     def _of_printed_code(self, code: int, output: str, line: Line) -> ToolOutcome:
         meaning = line.meaning_of_printed(code)
@@ -106,8 +106,8 @@ def _of_clippy(line: Line) -> bool:
 def _failed(category: Category, output: str, line: Line, meaning: Meaning | Category | None) -> ToolOutcome:
     """What a failure says comes before what its exit code says."""
     if isinstance(meaning, Category):
-        return ToolOutcome(Outcome.FAILURE, meaning if category in _VAGUE else category, output, line)
-    return ToolOutcome(Outcome.FAILURE, category, output, line, meaning)
+        return ToolOutcome(CallStatus.FAILURE, meaning if category in _VAGUE else category, output, line)
+    return ToolOutcome(CallStatus.FAILURE, category, output, line, meaning)
 
 
 def _may_hide(text: str, written: str) -> bool:

@@ -12,7 +12,7 @@ import re
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from grader_daemon.domain.analysis import Category, Outcome
+from grader_daemon.domain.analysis import CallStatus, Category
 from grader_daemon.domain.phrases import Phrases
 from grader_daemon.domain.rules import FailureRules
 
@@ -70,7 +70,7 @@ class _Delegation(msgspec.Struct, frozen=True):
 _FINE = (None, True)
 _REFUTED = (False, "false", "False")
 _SILENT = _Report()
-_WORKED = (Outcome.SUCCESS, None)
+_WORKED = (CallStatus.SUCCESS, None)
 _PLAIN_ENDS = (
     ('", "exit_code": 0, "error": null}', '{"output": "'),
     ('"is_binary": false, "is_image": false}', '{"content": "'),
@@ -85,15 +85,15 @@ class ResultReader:
         self._rules = rules
         self._decode = msgspec.json.Decoder(_Report).decode
         self._failing = Phrases((prefix, None) for prefix in rules.failing_prefixes)
-        self._signs = Phrases[Outcome | Category](
+        self._signs = Phrases[CallStatus | Category](
             [
-                *((phrase, Outcome.REFUSED) for phrase in rules.refusal_phrases),
+                *((phrase, CallStatus.REFUSED) for phrase in rules.refusal_phrases),
                 *((phrase, category) for category in Category for phrase in rules.categories.get(category, ())),
             ]
         )
         self._harmless = tuple(meaning.lower() for meaning in rules.harmless_meanings)
 
-    def read(self, tool: str | None, text: str) -> tuple[Outcome, Category | None]:
+    def read(self, tool: str | None, text: str) -> tuple[CallStatus, Category | None]:
         """Return the outcome of one call and, for a failure, its category.
 
         The most common results that worked are known by their two ends: a quote inside their text would be escaped, so
@@ -105,17 +105,17 @@ class ResultReader:
         body = text if text.startswith("{") else _unwrapped(text.lstrip())
         return self._read_report(tool, body) if body.startswith("{") else self._read_plain(body)
 
-    def _read_report(self, tool: str | None, body: str) -> tuple[Outcome, Category | None]:
+    def _read_report(self, tool: str | None, body: str) -> tuple[CallStatus, Category | None]:
         body, report = self._report_in(body)
         if _is_plain_success(report) and tool != _DELEGATION_TOOL:
             return _WORKED
         outcome = self._outcome(report, tool, body)
-        if outcome is not Outcome.FAILURE:
+        if outcome is not CallStatus.FAILURE:
             return outcome, None
         category = self.classify(_failure_text(body), _exit_code(report))
         if category is Category.UNKNOWN and _http_error(report):
             category = Category.API_ERROR
-        return (Outcome.FAILURE, category) if category is not None else (Outcome.REFUSED, None)
+        return (CallStatus.FAILURE, category) if category is not None else (CallStatus.REFUSED, None)
 
     def classify(self, text: str, code: int | None) -> Category | None:
         """Return the category of a failure by what it says, else by its exit code; None when a person refused."""
@@ -141,7 +141,7 @@ class ResultReader:
         body, report = self._report_in(body)
         code = _exit_code(report)
         words = _failure_text(body) or (f"exit code {code}" if code else "")
-        if self._tells_error(report) or self._outcome_of_status(report.status) is Outcome.FAILURE:
+        if self._tells_error(report) or self._outcome_of_status(report.status) is CallStatus.FAILURE:
             code = None
         return words, code
 
@@ -151,18 +151,18 @@ class ResultReader:
         except (msgspec.MsgspecError, RecursionError):
             return self._salvage(body)
 
-    def _outcome(self, report: _Report, tool: str | None, body: str) -> Outcome:
+    def _outcome(self, report: _Report, tool: str | None, body: str) -> CallStatus:
         if report.guardrail or self._is_guarded(report.error):
-            return Outcome.GUARDED
+            return CallStatus.GUARDED
         code = _exit_code(report)
         if code in self._rules.interrupted_exit_codes:
-            return Outcome.INTERRUPTED
+            return CallStatus.INTERRUPTED
         if code and not self._is_harmless(report.exit_code_meaning):
-            return Outcome.FAILURE
+            return CallStatus.FAILURE
         if self._tells_error(report):
-            return Outcome.FAILURE
+            return CallStatus.FAILURE
         if tool == _DELEGATION_TOOL and self._child_failed(body):
-            return Outcome.FAILURE
+            return CallStatus.FAILURE
         return self._outcome_of_status(report.status)
 
     def _is_guarded(self, error: object) -> bool:
@@ -184,31 +184,31 @@ class ResultReader:
             return False
         return _names_error(self._decode(result))
 
-    def _outcome_of_status(self, status: object) -> Outcome:
+    def _outcome_of_status(self, status: object) -> CallStatus:
         if isinstance(status, str):
             if status.lower() in self._rules.failing_statuses:
-                return Outcome.FAILURE
+                return CallStatus.FAILURE
             if status.lower() in self._rules.pending_statuses:
-                return Outcome.PENDING
-        return Outcome.SUCCESS
+                return CallStatus.PENDING
+        return CallStatus.SUCCESS
 
-    def _read_plain(self, text: str) -> tuple[Outcome, Category | None]:
+    def _read_plain(self, text: str) -> tuple[CallStatus, Category | None]:
         if _PARTS.match(text):
             text = _text_of_parts(text)
         head = text[:_HEAD]
         if head.startswith(self._rules.interrupted_prefixes):
-            return Outcome.INTERRUPTED, None
+            return CallStatus.INTERRUPTED, None
         if head.startswith(self._rules.not_executed_prefixes):
-            return (Outcome.INTERRUPTED if "user interrupt" in head else Outcome.NOT_EXECUTED), None
+            return (CallStatus.INTERRUPTED if "user interrupt" in head else CallStatus.NOT_EXECUTED), None
         if self._is_guarded(head):
-            return Outcome.GUARDED, None
+            return CallStatus.GUARDED, None
         stated = _TEXT_EXIT_CODE.match(head)
         code = int(stated.group(1)) if stated else None
         if code in self._rules.interrupted_exit_codes:
-            return Outcome.INTERRUPTED, None
+            return CallStatus.INTERRUPTED, None
         if code or (code is None and (self._failing.begin(head.lower()) or _INVALID_ARGUMENTS.match(head))):
             category = self.classify(text, code)
-            return (Outcome.FAILURE, category) if category is not None else (Outcome.REFUSED, None)
+            return (CallStatus.FAILURE, category) if category is not None else (CallStatus.REFUSED, None)
         return _WORKED
 
     def _is_harmless(self, meaning: object) -> bool:

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from grader_daemon.analysis.session_state import is_cut_off, read_state
-from grader_daemon.domain.analysis import Outcome, SessionState
+from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Message
 from tests.strategies import WORKED, answer, call, result, rounds, user
@@ -63,18 +63,18 @@ UNASKED = msgspec.structs.replace(call("terminal"), finish_reason=None)
     ],
 )
 def test_the_last_messages_tell_the_state(messages: tuple[Message, ...], state: SessionState, rules: Rules) -> None:
-    assert read_state(messages, rules.tail, last_outcome=Outcome.SUCCESS, idle=False)[0] is state
+    assert read_state(messages, rules.tail, last_status=CallStatus.SUCCESS, idle=False)[0] is state
 
 
 def test_an_interrupted_tool_call_at_the_end_interrupts_the_session(rules: Rules) -> None:
     messages = (REQUEST, call("terminal"), result("[Command interrupted]"))
-    state, reason = read_state(messages, rules.tail, last_outcome=Outcome.INTERRUPTED, idle=False)
+    state, reason = read_state(messages, rules.tail, last_status=CallStatus.INTERRUPTED, idle=False)
     assert (state, reason) == (INTERRUPTED, "tool call interrupted")
 
 
 def test_a_request_after_an_interrupted_call_is_open_again(rules: Rules) -> None:
     messages = (REQUEST, call("terminal"), result("[Command interrupted]"), user("Try another way"))
-    assert read_state(messages, rules.tail, last_outcome=Outcome.INTERRUPTED, idle=False)[0] is OPEN
+    assert read_state(messages, rules.tail, last_status=CallStatus.INTERRUPTED, idle=False)[0] is OPEN
 
 
 @pytest.mark.parametrize(
@@ -88,16 +88,16 @@ def test_a_request_after_an_interrupted_call_is_open_again(rules: Rules) -> None
 def test_only_an_open_end_is_interrupted_by_idleness(
     messages: tuple[Message, ...], state: SessionState, rules: Rules
 ) -> None:
-    assert read_state(messages, rules.tail, last_outcome=Outcome.SUCCESS, idle=True)[0] is state
+    assert read_state(messages, rules.tail, last_status=CallStatus.SUCCESS, idle=True)[0] is state
 
 
 def test_the_reason_names_the_finish_reason(rules: Rules) -> None:
     messages = (REQUEST, answer("part", "length"))
-    assert read_state(messages, rules.tail, last_outcome=None, idle=False)[1] == "finish_reason=length"
+    assert read_state(messages, rules.tail, last_status=None, idle=False)[1] == "finish_reason=length"
 
 
 def test_an_answer_alone_is_complete(rules: Rules) -> None:
-    assert read_state((answer("Hello."),), rules.tail, last_outcome=None, idle=False) == (COMPLETE, "answered")
+    assert read_state((answer("Hello."),), rules.tail, last_status=None, idle=False) == (COMPLETE, "answered")
 
 
 @pytest.mark.parametrize(
@@ -108,15 +108,15 @@ def test_an_answer_alone_is_complete(rules: Rules) -> None:
         pytest.param((REQUEST,), None, True, id="no-answer"),
         pytest.param((), None, True, id="nothing"),
         pytest.param((REQUEST, call("terminal")), None, True, id="call-without-result"),
-        pytest.param((REQUEST, *rounds(WORKED)), Outcome.SUCCESS, True, id="result-that-the-model-waited-for"),
-        pytest.param((REQUEST, UNASKED, result(WORKED)), Outcome.SUCCESS, False, id="result-as-the-answer"),
-        pytest.param((REQUEST, UNASKED, result(WORKED)), Outcome.INTERRUPTED, True, id="interrupted-call"),
-        pytest.param((result(WORKED),), Outcome.SUCCESS, False, id="result-of-nobody"),
+        pytest.param((REQUEST, *rounds(WORKED)), CallStatus.SUCCESS, True, id="result-that-the-model-waited-for"),
+        pytest.param((REQUEST, UNASKED, result(WORKED)), CallStatus.SUCCESS, False, id="result-as-the-answer"),
+        pytest.param((REQUEST, UNASKED, result(WORKED)), CallStatus.INTERRUPTED, True, id="interrupted-call"),
+        pytest.param((result(WORKED),), CallStatus.SUCCESS, False, id="result-of-nobody"),
     ],
 )
 @pytest.mark.parametrize("idle", [True, False])
 def test_a_session_is_cut_off_unless_it_came_to_an_end(
-    rules: Rules, messages: tuple[Message, ...], last: Outcome | None, cut_off: bool, idle: bool
+    rules: Rules, messages: tuple[Message, ...], last: CallStatus | None, cut_off: bool, idle: bool
 ) -> None:
-    state, _ = read_state(messages, rules.tail, last_outcome=last, idle=idle)
-    assert is_cut_off(messages, state, last_outcome=last) is cut_off
+    state, _ = read_state(messages, rules.tail, last_status=last, idle=idle)
+    assert is_cut_off(messages, state, last_status=last) is cut_off

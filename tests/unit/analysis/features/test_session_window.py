@@ -12,7 +12,7 @@ from grader_daemon.analysis.features.session_window import (
     output,
     window_of,
 )
-from grader_daemon.domain.analysis import Outcome
+from grader_daemon.domain.analysis import CallStatus
 from tests.calls import call_of
 from tests.strategies import answer, result
 
@@ -26,7 +26,7 @@ def test_only_the_last_messages_are_kept() -> None:
     for number in range(100):
         recent.note_answer(answer(f"say {number}"), [call_of("t", str(number))])
         recent.note_person(f"do {number}")
-        recent.results.append((result(f"got {number}"), Outcome.SUCCESS))
+        recent.results.append((result(f"got {number}"), CallStatus.SUCCESS))
     window = _window(recent, "do 0")
     assert window.turns == window.count_people == 100
     assert max(len(window.said), len(window.calls), len(window.results), len(window.people)) <= 12

@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from grader_daemon.analysis.fingerprints import FINGERPRINT_VERSION, NO_MESSAGE, sign
 from grader_daemon.analysis.fingerprints.normalize import normalize
 from grader_daemon.analysis.tool_calls.results import ResultReader
-from grader_daemon.domain.analysis import Category, ErrorSign, Outcome
+from grader_daemon.domain.analysis import CallStatus, Category, ErrorSign
 from grader_daemon.domain.rules import Rules
 from tests.calls import family_in
 from tests.strategies import texts
@@ -73,7 +73,7 @@ def sign_of(reader: ResultReader, failure: Labelled) -> ErrorSign:
         fields = {"output": failure.text, "exit_code": failure.exit_code, "error": None}
     content = msgspec.json.encode(fields).decode()
     outcome, category = reader.read(failure.tool, content)
-    assert outcome is Outcome.FAILURE
+    assert outcome is CallStatus.FAILURE
     assert category is not None
     family = family_in({"command": failure.command} if failure.command else None)
     return sign(failure.tool, family, category, reader.output_and_code(content)[0])

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 
 from grader_daemon.analysis.tool_calls.results import ResultReader
-from grader_daemon.domain.analysis import Category, Outcome
+from grader_daemon.domain.analysis import CallStatus, Category
 from grader_daemon.domain.rules import Rules
 from grader_daemon.rules import load_rules
 from tests.strategies import texts, tool_results
 from tests.timing import is_done_within
 
-WORKED = Outcome.SUCCESS
-FAILED = Outcome.FAILURE
+WORKED = CallStatus.SUCCESS
+FAILED = CallStatus.FAILURE
 LOOP_WARNING = (
     "\n\n[Tool loop warning: same_tool_failure_warning; count=3; terminal has failed 3 times this turn."
     " This looks like a loop; change approach before retrying.]"
@@ -284,50 +284,56 @@ def test_failed_results_are_failures_of_a_category(
 @pytest.mark.parametrize(
     ("content", "outcome"),
     [
-        pytest.param(terminal("[Command interrupted]", 130), Outcome.INTERRUPTED, id="interrupted-command"),
+        pytest.param(terminal("[Command interrupted]", 130), CallStatus.INTERRUPTED, id="interrupted-command"),
         pytest.param(
-            "[Tool execution cancelled — x was skipped due to user interrupt]", Outcome.INTERRUPTED, id="cancelled"
+            "[Tool execution cancelled — x was skipped due to user interrupt]", CallStatus.INTERRUPTED, id="cancelled"
         ),
         pytest.param(
-            "[Tool execution skipped — x was not started. User sent a new message]", Outcome.NOT_EXECUTED, id="skipped"
+            "[Tool execution skipped — x was not started. User sent a new message]",
+            CallStatus.NOT_EXECUTED,
+            id="skipped",
         ),
         pytest.param(
-            "Skipped: other tool call in this response had invalid JSON.", Outcome.NOT_EXECUTED, id="sibling-was-broken"
+            "Skipped: other tool call in this response had invalid JSON.",
+            CallStatus.NOT_EXECUTED,
+            id="sibling-was-broken",
         ),
         pytest.param(
             '{"error": "Blocked terminal: the same tool call failed 5 times",'
             ' "guardrail": {"action": "block", "code": "repeated_exact_failure_block"}}',
-            Outcome.GUARDED,
+            CallStatus.GUARDED,
             id="guardrail",
         ),
         pytest.param(
             '{"error": "BLOCKED: You have called read_file on this exact region 4 times and the file has NOT changed.'
             ' STOP calling read_file for this path", "path": "/w/data.txt", "already_read": 4}',
-            Outcome.GUARDED,
+            CallStatus.GUARDED,
             id="the-same-region-was-read-again-and-again",
         ),
         pytest.param(
             '{"error": "BLOCKED: You have read this exact file region 4 times in a row. The content has NOT changed."}',
-            Outcome.GUARDED,
+            CallStatus.GUARDED,
             id="the-same-region-was-read-in-a-row",
         ),
-        pytest.param("BLOCKED: You have run this exact search 4 times in a row.", Outcome.GUARDED, id="in-plain-text"),
+        pytest.param(
+            "BLOCKED: You have run this exact search 4 times in a row.", CallStatus.GUARDED, id="in-plain-text"
+        ),
         pytest.param(
             '{"output": "", "exit_code": -1, "error": "BLOCKED: User denied. Do NOT retry.", "status": "blocked"}'
             + LOOP_WARNING,
-            Outcome.REFUSED,
+            CallStatus.REFUSED,
             id="the-user-said-no",
         ),
         pytest.param(
-            "Error: the request was rejected by the user", Outcome.REFUSED, id="the-user-said-no-in-plain-text"
+            "Error: the request was rejected by the user", CallStatus.REFUSED, id="the-user-said-no-in-plain-text"
         ),
         pytest.param(
-            '{"status": "dispatched", "mode": "background"}', Outcome.PENDING, id="delegated-to-the-background"
+            '{"status": "dispatched", "mode": "background"}', CallStatus.PENDING, id="delegated-to-the-background"
         ),
     ],
 )
 def test_what_is_no_failure_of_the_agent_has_an_outcome_of_its_own(
-    reader: ResultReader, content: str, outcome: Outcome
+    reader: ResultReader, content: str, outcome: CallStatus
 ) -> None:
     assert reader.read("terminal", content) == (outcome, None)
 
@@ -427,12 +433,12 @@ def test_hostile_results_take_bounded_time(reader: ResultReader, content: str) -
     ],
 )
 def test_plain_text_can_tell_an_interrupt(reader: ResultReader, content: str) -> None:
-    assert reader.read("terminal", content) == (Outcome.INTERRUPTED, None)
+    assert reader.read("terminal", content) == (CallStatus.INTERRUPTED, None)
 
 
 @pytest.mark.parametrize("results", ['"none"', "[1]", "{}"])
 def test_a_delegation_whose_report_has_another_shape_is_taken_as_success(reader: ResultReader, results: str) -> None:
-    assert reader.read("delegate_task", f'{{"results": {results}}}') == (Outcome.SUCCESS, None)
+    assert reader.read("delegate_task", f'{{"results": {results}}}') == (CallStatus.SUCCESS, None)
 
 
 @pytest.mark.parametrize(
