@@ -1,0 +1,119 @@
+"""Databases that earlier versions left are brought up to date and lose nothing; see `tests.upgrade`."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+import pytest
+
+from tests.e2e.daemon_process import DATABASE, run_command
+from tests.upgrade import EXPORTS, FOLDER
+
+VERSIONS = sorted(path.name.partition(".")[0] for path in FOLDER.glob("*.db.xz"))
+DERIVED = ("schema_migrations", "sqlite_sequence", "session_words")
+"""Tables that are made from others, or of SQLite's own; the first words of their names."""
+
+MOVED: dict[str, str] = {}
+"""Tables of an earlier version whose rows are in another one today."""
+
+COUNTED_ANEW = {"rollup_days": ("revision",)}
+"""Columns that say how often a row was counted, not what was counted."""
+
+CHANGED = {
+    ("f9d717b", "grades"): [
+        f".grades[7].{field}: {was} is None"
+        for field, was in (
+            ("task_completed", False),
+            ("tool_calls_efficient", 5),
+            ("response_quality", 3),
+            ("errors_recovered", True),
+            ("score", 3.0),
+        )
+    ]
+}
+"""What is said otherwise on purpose: a session with neither an answer nor a call has no scores since."""
+
+
+class Upgraded(NamedTuple):
+    """A database as a version left it, and a home in which today's program opened it."""
+
+    version: str
+    before: Path
+    home: Path
+    said: dict[str, Any]
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def upgraded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Upgraded:
+    """Each of them; a command that writes brings it up to date, even if it finds nothing to write."""
+    home = tmp_path_factory.mktemp(request.param)
+    before = home / "before.db"
+    before.write_bytes(lzma.decompress((FOLDER / f"{request.param}.db.xz").read_bytes()))
+    (home / DATABASE).parent.mkdir(parents=True)
+    (home / DATABASE).write_bytes(before.read_bytes())
+    (home / "labels.csv").write_text("session_id,completed\n")
+    ended = run_command(home, "label", "--csv", home / "labels.csv")
+    assert ended.returncode == 0, ended.stderr
+    return Upgraded(
+        request.param, before, home, json.loads(lzma.decompress((FOLDER / f"{request.param}.json.xz").read_bytes()))
+    )
+
+
+def test_an_old_and_a_new_version_are_there() -> None:
+    assert len(VERSIONS) == 2
+
+
+def test_every_row_is_there_as_it_was(upgraded: Upgraded) -> None:
+    with closing(_opened(upgraded.before)) as before, closing(_opened(upgraded.home / DATABASE)) as after:
+        lost = {table: list(_lost(before, after, table)) for table in _tables(before)}
+
+    assert {table: rows for table, rows in lost.items() if rows} == {}
+
+
+def _opened(path: Path) -> apsw.Connection:
+    return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+
+
+def _tables(connection: apsw.Connection) -> list[str]:
+    rows = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+    return [name for (name,) in rows if not name.startswith(DERIVED)]
+
+
+def _lost(before: apsw.Connection, after: apsw.Connection, table: str) -> Iterator[tuple[Any, ...]]:
+    """Rows of an earlier table that are not in today's, by the columns that both have."""
+    then, now = _columns(before, table), _columns(after, MOVED.get(table, table))
+    both = ", ".join(column for column in then if column in now and column not in COUNTED_ANEW.get(table, ()))
+    assert both, f"{table} is gone"
+    kept = set(after.execute(f"SELECT {both} FROM {MOVED.get(table, table)}"))
+    return (row for row in before.execute(f"SELECT {both} FROM {table}") if row not in kept)
+
+
+def _columns(connection: apsw.Connection, table: str) -> list[str]:
+    return [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
+
+
+@pytest.mark.parametrize("of", EXPORTS)
+def test_commands_say_what_they_said(upgraded: Upgraded, of: str) -> None:
+    """What the version itself printed, without what is counted from today on."""
+    if of not in upgraded.said:
+        return
+    ended = run_command(upgraded.home, *EXPORTS[of], timezone="UTC")
+
+    assert ended.returncode in {0, 1}, ended.stderr
+    assert _missing(upgraded.said[of], json.loads(ended.stdout)) == CHANGED.get((upgraded.version, of), [])
+
+
+def _missing(then: Any, now: Any, place: str = "") -> list[str]:
+    """Places of a document whose value is another one now; new keys are welcome."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        return [gone for key in then for gone in _missing(then[key], now.get(key, "gone"), f"{place}.{key}")]
+    if isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
+        pairs = enumerate(zip(then, now, strict=True))
+        return [gone for number, (one, other) in pairs for gone in _missing(one, other, f"{place}[{number}]")]
+    return [] if then == now else [f"{place}: {then!r:.60} is {now!r:.60}"]
