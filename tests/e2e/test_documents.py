@@ -1,7 +1,12 @@
-"""The README's commands work, and its pictures show what is printed: ``python -m tests.pictures`` renews them."""
+"""The README's commands work, and what pages and pictures show is what is printed.
+
+``python -m tests.pictures`` renews the pictures.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
 from pathlib import Path
 
@@ -58,3 +63,39 @@ def test_sessions_of_hermes_are_graded_once_its_home_is_set(tmp_path: Path) -> N
 
     assert not without
     assert home.run("list", "-o", "ndjson")
+
+
+def test_demo_prints_what_the_page_shows(home: SampleHome) -> None:
+    [shown] = [block for block in page("docs/install.md").blocks("text") if "An agent works there" in block]
+    told = [_without_time(line) for line in shown.splitlines() if " s  " in line]
+
+    printed = [_without_time(line) for line in home.run("demo").splitlines()]
+
+    assert len(told) == 4
+    assert [line for line in told if line not in printed] == []
+
+
+def test_doctor_makes_the_checks_that_the_page_shows(home: SampleHome) -> None:
+    shown = _output("docs/operations.md", "grader-daemon doctor")
+    names = {re.split(r"\s{2,}", line)[0] for line in shown if re.search(r"  (ok|warning|problem) ", line)}
+
+    made = {check["name"] for check in json.loads(home.run("doctor", "--json"))["checks"]}
+
+    assert names
+    assert names <= made
+
+
+def test_error_issues_have_the_columns_that_the_page_shows(home: SampleHome) -> None:
+    shown = _output("docs/insight.md", "grader-daemon errors list")[0]
+
+    assert home.run("errors", "list").splitlines()[0].split() == shown.split()
+
+
+def _output(name: str, command: str) -> list[str]:
+    """Return the lines that a page shows below a command."""
+    [block] = [block for block in page(name).blocks("console") if f"$ {command}\n" in block]
+    return block.partition(f"$ {command}\n")[2].partition("\n\n")[0].splitlines()
+
+
+def _without_time(line: str) -> str:
+    return re.sub(r"^ *[0-9.]+ s  ", "", line)
