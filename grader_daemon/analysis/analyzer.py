@@ -6,6 +6,7 @@ import msgspec
 
 from grader_daemon.analysis.claims import verify_claims
 from grader_daemon.analysis.features import features_of
+from grader_daemon.analysis.features.session_window import window_of
 from grader_daemon.analysis.session_state import is_answer, is_cut_off, read_state
 from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader
 from grader_daemon.analysis.user_messages import SignalReader, TaskTypes, UserMessage, digest_of, summarize
@@ -44,9 +45,16 @@ class Analyzer:
         answered = final_index is not None and is_answer(session.messages[final_index], rules.tail)
         claims = verify_claims(session, walk.notes, final_index=final_index, redactor=self._redactor)
         signals = self._signals.read(users)
-        last = session.messages[-1] if session.messages else None
         failures = tuple(walk.trail.failures)
-        cut_off = is_cut_off(session.messages, state, last_status=walk.last_status)
+        window = window_of(
+            walk.recent,
+            session.messages[-1] if session.messages else None,
+            request=walk.request,
+            cut_off=is_cut_off(session.messages, state, last_status=walk.last_status),
+            failures=failures,
+            claims=claims,
+            signals=signals,
+        )
         return Analysis(
             state=state,
             state_reason=state_reason,
@@ -74,15 +82,7 @@ class Analyzer:
             claims=claims,
             signals_from_people=signals,
             request=self._request(session, users[0] if users else None),
-            features=features_of(
-                walk.recent,
-                last,
-                request=walk.request,
-                cut_off=cut_off,
-                failures=failures,
-                claims=claims,
-                signals=signals,
-            ),
+            features=features_of(window),
         )
 
     def _request(self, session: Session, first: UserMessage | None) -> int | None:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Final
 
 from grader_daemon.analysis.claims import Note
-from grader_daemon.analysis.features import RecentMessages
+from grader_daemon.analysis.features.session_window import RecentMessages
 from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.analysis.tool_calls.failure_trail import UNNAMED_TOOL, FailureTrail
 from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader, ToolOutcome

@@ -19,13 +19,9 @@ from grader_daemon.analysis.features import (
     repetition,
 )
 from grader_daemon.analysis.features.hashed_words import WORDS
-from grader_daemon.analysis.features.session_window import RecentMessages, window_of
-from grader_daemon.domain.analysis import Failure
-from grader_daemon.domain.claims import Claim
-from grader_daemon.domain.people import PersonSignal
-from grader_daemon.domain.session import Message
+from grader_daemon.analysis.features.session_window import SessionWindow
 
-__all__ = ["DIRECTIONS", "FEATURES", "FEATURES_VERSION", "HIGHEST_VALUES", "WORDS", "RecentMessages", "features_of"]
+__all__ = ["DIRECTIONS", "FEATURES", "FEATURES_VERSION", "HIGHEST_VALUES", "WORDS", "features_of"]
 
 FEATURES_VERSION: Final = 2
 """Raised by one whenever a feature comes, goes or changes its meaning."""
@@ -44,25 +40,8 @@ HIGHEST_VALUES: Final = {feature.name: feature.most for feature in _ALL}
 """The range of each feature: from 0 to this."""
 
 
-def features_of(
-    recent: RecentMessages,
-    last: Message | None,
-    *,
-    request: str | None,
-    cut_off: bool = False,
-    failures: tuple[Failure, ...] = (),
-    claims: tuple[Claim, ...] = (),
-    signals: tuple[PersonSignal, ...] = (),
-) -> tuple[float, ...]:
-    """Return the features of a session, each a finite number of its range, by what was noted of it.
-
-    `last` is the last message of the session, `request` the first message of a person. `cut_off` says that the session
-    was stopped before its work was done; `failures` are what went wrong, `claims` and `signals` what the answer claims
-    and what people let know.
-    """
-    window = window_of(
-        recent, last, request=request, cut_off=cut_off, failures=failures, claims=claims, signals=signals
-    )
+def features_of(window: SessionWindow) -> tuple[float, ...]:
+    """Return the features of a session, each a finite number of its range."""
     values: list[float] = []
     for measure in _MEASURES:
         values += measure(window)

@@ -143,12 +143,16 @@ def window_of(
     last: Message | None,
     *,
     request: str | None,
-    cut_off: bool,
-    failures: tuple[Failure, ...],
-    claims: tuple[Claim, ...],
-    signals: tuple[PersonSignal, ...],
+    cut_off: bool = False,
+    failures: tuple[Failure, ...] = (),
+    claims: tuple[Claim, ...] = (),
+    signals: tuple[PersonSignal, ...] = (),
 ) -> SessionWindow:
-    """Read the messages that were kept. `last` is the last of the session, `request` what was asked for first."""
+    """Read the messages that were kept, and put them beside what else is known of the session.
+
+    `last` is its last message, `request` the first of a person. `cut_off` says that it was stopped before its work was
+    done; `failures` are what went wrong, `claims` and `signals` what the answer claims and what people let know.
+    """
     spoken = [text for text in [message.text for message in recent.answers] if text and not text.isspace()]
     answer = spoken[-1].strip() if spoken else ""
     shown = ends(answer, _ANSWER_REACH).replace("’", "'")

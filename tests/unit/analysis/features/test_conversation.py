@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.analysis.features import FEATURES, RecentMessages, features_of
+from grader_daemon.analysis.features import FEATURES, features_of
+from grader_daemon.analysis.features.session_window import RecentMessages, window_of
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.people import PersonSignal, SignalKind
 
@@ -12,9 +13,8 @@ THANKS = PersonSignal(SignalKind.THANKS, 4)
 
 
 def _values(claims: tuple[Claim, ...], signals: tuple[PersonSignal, ...]) -> dict[str, float]:
-    return dict(
-        zip(FEATURES, features_of(RecentMessages(), None, request=None, claims=claims, signals=signals), strict=True)
-    )
+    window = window_of(RecentMessages(), None, request=None, claims=claims, signals=signals)
+    return dict(zip(FEATURES, features_of(window), strict=True))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tests.strategies import answer, result
 
 
 def _window(recent: RecentMessages, request: str | None = None) -> SessionWindow:
-    return window_of(recent, None, request=request, cut_off=False, failures=(), claims=(), signals=())
+    return window_of(recent, None, request=request)
 
 
 def test_only_the_last_messages_are_kept() -> None:
