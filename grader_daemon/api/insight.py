@@ -20,13 +20,13 @@ from grader_daemon.domain.insight import ErrorIssue, Group, IssueState, Patterns
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import InputError
-from grader_daemon.jobs.weekly import FIRST_WEEK
 from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.groups import find_patterns
 from grader_daemon.patterns.issues import to_issue
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, QUALITY, RECOVERY, count, estimate_words
 from grader_daemon.reports.verdicts import trust_words
+from grader_daemon.reports.week import FIRST_WEEK
 
 _LONGEST_SILENCE = timedelta(days=366)
 

@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Mapping
-from datetime import date, datetime, timedelta, tzinfo
-from itertools import accumulate
+from collections.abc import Callable
+from datetime import datetime, timedelta, tzinfo
 
 import msgspec
 import structlog
 
-from grader_daemon.domain.alert import Alert
-from grader_daemon.domain.calendar import Span, day_of, end_of, start_of, week_name, week_of
+from grader_daemon.domain.calendar import Span, day_of, end_of, start_of, week_name
 from grader_daemon.domain.calibration import Trust
-from grader_daemon.domain.insight import ErrorIssue, Example, IssueState, TrendPoint, WeeklyReport
+from grader_daemon.domain.insight import ErrorIssue, TrendPoint, WeeklyReport
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.patterns import groups
 from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.issues import to_issue
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.reports.document import read_report, report_document
-from grader_daemon.reports.numbers import REPORTED, TRENDED
-from grader_daemon.reports.suggestions import suggest
+from grader_daemon.reports.numbers import TRENDED
+from grader_daemon.reports.week import Bases, WeekFacts, missing_weeks, revised, weekly_report
 from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import StoredReport
 
-_LISTED = 5
-_LISTED_ISSUES = 10
 _EXAMINED_ISSUES = 200
 _TREND_WEEKS = 8
-_WEEK = timedelta(days=7)
 _GRACE = timedelta(hours=1)
 _ZONES = timedelta(hours=26)
 """So far at most apart are the ends of a day in two zones."""
-FIRST_WEEK = date(2000, 1, 3)
-"""A session of an earlier week has a wrong time."""
 
 
 class ReportJob:
@@ -77,23 +69,13 @@ class WeeklyReports:
 
         Those are the weeks in which sessions ended, and all since this program first used the database.
         """
-        store = self._store
-        this_week = week_of(day_of(now, self._zone))
-        weeks = {week_of(day) for day in store.rollups.days_with_sessions()}
-        installed_at = store.reports.installed_at()
-        if installed_at is not None:
-            week = week_of(day_of(installed_at, self._zone))
-            while week.first < this_week.first:
-                weeks.add(week)
-                week = week_of(week.first + _WEEK)
-        basis_of, bases = _Bases(store.rollups.revisions()), store.reports.bases()
-        return sorted(
-            (
-                week
-                for week in weeks
-                if FIRST_WEEK <= week.first < this_week.first and bases.get(week.first) != basis_of(week)
-            ),
-            key=lambda week: week.first,
+        installed_at = self._store.reports.installed_at()
+        basis_of, bases = Bases(self._store.rollups.revisions()), self._store.reports.bases()
+        return missing_weeks(
+            self._store.rollups.days_with_sessions(),
+            installed_on=None if installed_at is None else day_of(installed_at, self._zone),
+            today=day_of(now, self._zone),
+            is_told=lambda week: bases.get(week.first) == basis_of(week),
         )
 
     def write(self, week: Span, now: datetime) -> tuple[WeeklyReport, bool]:
@@ -102,9 +84,9 @@ class WeeklyReports:
         Returns:
             the report, and whether it says anything new.
         """
-        basis = _Bases(self._store.rollups.revisions())(week)
+        basis = Bases(self._store.rollups.revisions())(week)
         before = _read(self._store.reports.report(week.first))
-        report = _following(before, self._make(week, complete=True))
+        report = revised(before, self._make(week, complete=True))
         with self._store.transaction():
             if report == before:
                 self._store.reports.note_basis(week.first, basis)
@@ -119,9 +101,9 @@ class WeeklyReports:
             return self._make(week, complete=False)
         kept = self._store.reports.report(week.first)
         before = _read(kept)
-        if before is not None and kept is not None and kept.basis == _Bases(self._store.rollups.revisions())(week):
+        if before is not None and kept is not None and kept.basis == Bases(self._store.rollups.revisions())(week):
             return before
-        return _following(before, self._make(week, complete=True))
+        return revised(before, self._make(week, complete=True))
 
     def _make(self, week: Span, *, complete: bool) -> WeeklyReport:
         since, until = start_of(week.first, self._zone), end_of(week.last, self._zone)
@@ -133,40 +115,28 @@ class WeeklyReports:
             for dimension in (Dimension.TASK_TYPE, Dimension.TOOL, Dimension.CATEGORY)
         )
 
-        def examples(why: Example) -> tuple[str, ...]:
-            return self._store.reports.examples(why, week)
-
-        issues = self._issues(week, until)
-        scored = [group for group in task_types if group.score.now.value is not None]
-        return WeeklyReport(
-            week=week_name(week.first),
-            week_start=week.first,
-            week_end=week.last,
+        facts = WeekFacts(
+            week=week,
+            until=until,
             complete=complete,
-            revision=1,
-            late_sessions=0,
             coverage=self._store.reports.coverage(
                 graded=overall.sessions + overall.unanswered,
                 open_sessions=overall_now.open_sessions,
                 since=since,
                 until=until,
             ),
-            total_sessions=overall.sessions,
-            unanswered=overall.unanswered,
-            sessions_before=overall.sessions_before,
             trust=self._trust(),
-            **{measure.report: getattr(overall, measure.group) for measure in REPORTED},
-            lowest_task_types=tuple(sorted(scored, key=lambda g: (g.score.now.value or 0.0, g.name))[:_LISTED]),
-            error_prone_tools=tuple(group for group in tools[:_LISTED] if group.failures),
-            common_errors=categories[:_LISTED],
-            suggestions=suggest(overall, task_types=task_types, tools=tools, categories=categories, examples=examples),
-            new_issues=tuple(i for i in issues if i.state is IssueState.NEW)[:_LISTED_ISSUES],
-            returned_issues=tuple(i for i in issues if i.state is IssueState.REGRESSED)[:_LISTED_ISSUES],
-            alerts=tuple(_as_of(alert, until) for alert in self._store.alerts.between(since, until)),
-            trend=tuple(self._trend(week)),
+            overall=overall,
+            task_types=task_types,
+            tools=tools,
+            categories=categories,
+            issues=self._issues(week, until),
+            alerts=self._store.alerts.between(since, until),
+            trend=self._trend(week),
             checked_completion=estimate_completion(overall_now, labels(self._store), week),
             people=self._store.reports.from_people(week),
         )
+        return weekly_report(facts, examples=lambda why: self._store.reports.examples(why, week))
 
     def _issues(self, week: Span, until: datetime) -> list[ErrorIssue]:
         """The issues of the week as they stood at its end, those with most failures first."""
@@ -194,20 +164,6 @@ class WeeklyReports:
         return points[::-1]
 
 
-class _Bases:
-    """What reports are made of, as one number: the revisions of all days up to the end of a week.
-
-    The trend looks back eight weeks, and whether an error is new depends on all days before.
-    """
-
-    def __init__(self, revisions: Mapping[date, int]) -> None:
-        self._days = sorted(revisions)
-        self._sums = [0, *accumulate(revisions[day] for day in self._days)]
-
-    def __call__(self, week: Span) -> int:
-        return self._sums[bisect_right(self._days, week.last)]
-
-
 def _read(kept: StoredReport | None) -> WeeklyReport | None:
     """Read a report that was kept; one of another version, or that somebody changed, is made anew."""
     if kept is None:
@@ -216,22 +172,3 @@ def _read(kept: StoredReport | None) -> WeeklyReport | None:
         return read_report(kept.content)
     except msgspec.MsgspecError:
         return None
-
-
-def _following(before: WeeklyReport | None, made: WeeklyReport) -> WeeklyReport:
-    """Number the report: another revision if it says other things than the one before."""
-    if before is None:
-        return made
-    late = max(0, before.late_sessions + _finished(made) - _finished(before))
-    same = msgspec.structs.replace(made, revision=before.revision, late_sessions=before.late_sessions)
-    return before if same == before else msgspec.structs.replace(made, revision=before.revision + 1, late_sessions=late)
-
-
-def _finished(report: WeeklyReport) -> int:
-    return report.total_sessions + report.unanswered
-
-
-def _as_of(alert: Alert, moment: datetime) -> Alert:
-    """Forget what happened to the alert after `moment`."""
-    resolved = alert.resolved_at if alert.resolved_at is not None and alert.resolved_at < moment else None
-    return msgspec.structs.replace(alert, resolved_at=resolved, acknowledged_at=None, note=None, told=True)
