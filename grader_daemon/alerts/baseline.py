@@ -51,7 +51,7 @@ class Totals(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return type(self)(self.sessions - other.sessions, self.total - other.total, self.squares - other.squares)
 
     def moments(self) -> tuple[float, float]:
-        """Give mean and variance with half a value of 0 and half of 1 added, as Jeffreys' prior does.
+        """Return mean and variance with half a value of 0 and half of 1 added, as Jeffreys' prior does.
 
         The mean is never 0 or 1, and the variance never 0.
         """
@@ -105,7 +105,7 @@ def make_baseline(days: Sequence[Day], *, made_on: int, floor: float, rules: Ale
 
 
 def is_due(baseline: Baseline, days: Sequence[Day], *, today: int, rules: AlertRules) -> bool:
-    """Tell whether a new baseline would know twice as many days, or all that there can be, or a later time.
+    """Whether a new baseline would know twice as many days, or all that there can be, or a later time.
 
     More often would be better for the estimate, but each time a drop that has just begun is learned as normal.
     """
@@ -114,7 +114,7 @@ def is_due(baseline: Baseline, days: Sequence[Day], *, today: int, rules: AlertR
 
 
 def stake(change: float, *, variance: float, room: float) -> float:
-    """Give the lambda with which evidence of a change grows fastest, if values can be off by `room` on the other side.
+    """Return the lambda with which evidence of a change grows fastest, if values can be off by `room` the other way.
 
     For values of 0 and 1 with the mean m, `change / (m * (1 - m))` makes the evidence the likelihood ratio.
     """
@@ -133,7 +133,7 @@ def a_month(days: Sequence[Day], *, until: int) -> float:
 
 
 def _newest(days: Sequence[Day], *, sessions: int) -> Sequence[Day]:
-    """Give the last days, as few of them as hold so many sessions."""
+    """Return the last days, as few of them as hold so many sessions."""
     first = len(days)
     while first > 0 and sessions > 0:
         first -= 1
@@ -142,7 +142,7 @@ def _newest(days: Sequence[Day], *, sessions: int) -> Sequence[Day]:
 
 
 def _dispersion(days: Sequence[Day]) -> float:
-    """Give the 90 % bound of chi-squared by its degrees of freedom, >= 1.
+    """Return the 90 % bound of chi-squared by its degrees of freedom, >= 1.
 
     It is pulled up to what a spread of 0.03 would make of it, with the weight of as many days as chance needs to move
     it so far: one or two where a day has hundreds of sessions and shows its spread at once, the most where it has few.

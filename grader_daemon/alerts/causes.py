@@ -43,20 +43,20 @@ class Member(msgspec.Struct, frozen=True, gc=False):
 
 
 def members(observations: Sequence[Observation], stream: Stream) -> list[Member]:
-    """Give the sessions that are part of a stream, in the order given."""
+    """Return the sessions that are part of a stream, in the order given."""
     valued = [(observation, reading(observation, stream)) for observation in observations]
     return [Member(observation, value) for observation, value in valued if value is not None]
 
 
 def weightiest(since: Sequence[Member], *, below: float) -> tuple[str, ...]:
-    """Give the ids of the sessions with the lowest values below `below`, newest first among equals; at most five."""
+    """Return the ids of the sessions with the lowest values below `below`, newest first among equals; at most five."""
     low = [member for member in reversed(since) if member.value < below]
     low.sort(key=lambda member: member.value)
     return tuple([member.observation.session_id for member in low[:_MOST_SESSIONS]])
 
 
 def share_changes(before: Sequence[Member], since: Sequence[Member], *, rules: AlertRules) -> tuple[ShareChange, ...]:
-    """Give the names that surely have another share of the sessions now, or are new; the biggest change first."""
+    """Return the names that surely have another share of the sessions now, or are new; the biggest change first."""
     if not before or not since:
         return ()
     counts, counts_since = _counts(before), _counts(since)
@@ -156,7 +156,7 @@ def _kind(values: Sequence[float], *, share: float) -> _Kind:
 
 
 def _parts(before: Sequence[Member], since: Sequence[Member]) -> tuple[_Part, _Part]:
-    """Give mix and work, with their variances by the delta method: shares are multinomial, means have their own."""
+    """Return mix and work, with their variances by the delta method: shares are multinomial, means have their own."""
     kinds, kinds_since = _by_type(before), _by_type(since)
     mix, work = _Part(0.0, 0.0), _Part(0.0, 0.0)
     heights = {}
@@ -171,7 +171,7 @@ def _parts(before: Sequence[Member], since: Sequence[Member]) -> tuple[_Part, _P
 
 
 def _height_and_change(kind: _Kind | None, since: _Kind | None) -> tuple[_Part, _Part]:
-    """Give the average of the two means of a type, and their difference."""
+    """Return the average of the two means of a type, and their difference."""
     if kind is not None and since is not None:
         variance = kind.variance + since.variance
         return _Part((kind.mean + since.mean) / 2, variance / 4), _Part(since.mean - kind.mean, variance)
@@ -189,6 +189,6 @@ def _share_of(kinds: Mapping[str, _Kind], name: str) -> float:
 
 
 def _spread(kinds: Mapping[str, _Kind], heights: Mapping[str, float]) -> float:
-    """Give the variance of the height of a session's type."""
+    """Return the variance of the height of a session's type."""
     mean = sum([kind.share * heights[name] for name, kind in kinds.items()])
     return sum([kind.share * (heights[name] - mean) ** 2 for name, kind in kinds.items()])

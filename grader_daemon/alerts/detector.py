@@ -97,14 +97,14 @@ def read_state(content: bytes, *, today: int, drops: int) -> DetectorState | Non
 
 
 def begin(day: int) -> DetectorState:
-    """Give the state of a stream on the day of its first session."""
+    """Return the state of a stream on the day of its first session."""
     return DetectorState(day=day, began_day=day)
 
 
 def observe(
     state: DetectorState, value: float, *, at: datetime, day: int, part: float, rules: AlertRules
 ) -> DetectorState:
-    """Give the state after one more session, of `value` 0 to 1, higher is better; for `part` see `budget`.
+    """Return the state after one more session, of `value` 0 to 1, higher is better; for `part` see `budget`.
 
     Sessions come in the order in which they ended; a day that lies before the last one counts as the last one.
     """
@@ -119,7 +119,7 @@ def observe(
 
 
 def learn(state: DetectorState, value: float, *, day: int, rules: AlertRules) -> DetectorState:
-    """Give the state after a session of the past: it tells what is normal, and is no evidence of a drop.
+    """Return the state after a session of the past: it tells what is normal, and is no evidence of a drop.
 
     A stream that only learned is armed by the first session that it observes.
     """
@@ -129,7 +129,7 @@ def learn(state: DetectorState, value: float, *, day: int, rules: AlertRules) ->
 
 
 def evidence_of(state: DetectorState) -> float:
-    """Give the evidence of a drop, >= 0: the mean over all stakes, which is what the threshold is compared with."""
+    """Return the evidence of a drop, >= 0: the mean over all stakes, which is what the threshold is compared with."""
     return sum(state.evidence) / len(state.evidence) if state.evidence else 0.0
 
 
@@ -197,7 +197,7 @@ def _watch(
 
 
 def _started(state: DetectorState, at: datetime) -> tuple[Start | None, ...]:
-    """Let all climbs that had not begun begin with the session after `state`."""
+    """Return where climbs began: those that had not begin with the session after `state`."""
     here = Start(at, state.seen)
     return tuple([here if climb == 1 else start for climb, start in zip(state.climbs, state.starts, strict=True)])
 
@@ -236,7 +236,7 @@ def _await_recovery(state: DetectorState, alarm: Alarm, *, value: float, rules: 
 
 
 def _aim(bad: Totals, baseline: Baseline) -> tuple[float, float]:
-    """Give the level that is bad, and the lambda for the way back to the baseline's bound.
+    """Return the level that is bad, and the lambda for the way back to the baseline's bound.
 
     The level is the upper 10 % bound of the mean: the values by which a drop was found were lower than it is by chance.
     """

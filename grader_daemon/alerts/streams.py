@@ -23,7 +23,7 @@ _LOWEST, _SPAN = 1, 4
 
 
 def readings(observation: Observation) -> Iterator[tuple[Stream, float]]:
-    """Give the streams that a session is part of, each once, with its value there.
+    """Return the streams that a session is part of, each once, with its value there.
 
     Of a tool, these are the completion of the sessions that used it and the failures of its own calls.
     """
@@ -41,19 +41,19 @@ def readings(observation: Observation) -> Iterator[tuple[Stream, float]]:
 
 
 def reading(observation: Observation, stream: Stream) -> float | None:
-    """Give the value of a session in one stream; None when it is no part of it."""
+    """Return the value of a session in one stream; None when it is no part of it."""
     return dict(readings(observation)).get(stream)
 
 
 def shown(metric: Metric, value: float) -> float:
-    """Give a value, or the mean of values, on the metric's own scale."""
+    """Return a value, or the mean of values, on the metric's own scale."""
     if metric.is_score:
         return _LOWEST + _SPAN * value
     return 1 - value if metric is Metric.FAILURE_RATE else value
 
 
 def shown_change(metric: Metric, change: float) -> float:
-    """Give a change of a mean on the metric's own scale: failures rise when values fall."""
+    """Return a change of a mean on the metric's own scale: failures rise when values fall."""
     return shown(metric, change) - shown(metric, 0.0)
 
 
@@ -89,7 +89,7 @@ def _is_watched(name: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _streams(dimension: Dimension, name: str) -> tuple[Stream, Stream, Stream, Stream]:
-    """Give the streams of a group; made once, because making one costs as much as a step of the detector."""
+    """Return the streams of a group; made once, because making one costs as much as a step of the detector."""
     return (
         Stream(Metric.COMPLETION_RATE, dimension, name),
         Stream(Metric.EFFICIENCY, dimension, name),

@@ -128,7 +128,7 @@ class _Fold:
             self.events.append(Alarmed(stream=stream, at=at, alarm=after.alarm, baseline=after.baseline))
 
     def _forget(self, at: datetime) -> None:
-        """Let streams go that had no session for long, so that there is room for those that are in use."""
+        """Drop streams that had no session for long, so that there is room for those that are in use."""
         last = self._today - self._rules.forget_days
         for stream in [stream for stream, state in self._states.items() if state.day < last]:
             state = self._states.pop(stream)

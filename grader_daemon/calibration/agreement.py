@@ -66,7 +66,7 @@ def score_verdicts(outcomes: Sequence[bool], verdicts: Sequence[bool]) -> Verdic
 
 
 def matthews(outcomes: Sequence[bool], verdicts: Sequence[bool]) -> float:
-    """Give the Matthews correlation, -1 to 1; 0 where one side always says the same."""
+    """Return the Matthews correlation, -1 to 1; 0 where one side always says the same."""
     return _matthews(_cells(outcomes, verdicts))
 
 
@@ -85,7 +85,7 @@ def score_probabilities(outcomes: Sequence[bool], probabilities: Sequence[float]
 
 
 def skill(outcomes: Sequence[bool], probabilities: Sequence[float]) -> float | None:
-    """Give the Brier skill over the rate of these outcomes, at most 1; None where all of them are the same."""
+    """Return the Brier skill over the rate of these outcomes, at most 1; None where all of them are the same."""
     rate = sum(outcomes) / len(outcomes)
     if not 0 < rate < 1:
         return None
@@ -94,7 +94,7 @@ def skill(outcomes: Sequence[bool], probabilities: Sequence[float]) -> float | N
 
 
 def bins(outcomes: Sequence[bool], probabilities: Sequence[float]) -> list[Bin]:
-    """Give the reliability diagram: tenths of the probability in which there are sessions."""
+    """Return the reliability diagram: tenths of the probability in which there are sessions."""
     found = []
     for index, members in sorted(_members(outcomes, probabilities).items()):
         predicted = sum([p for p, _ in members]) / len(members)
@@ -105,13 +105,13 @@ def bins(outcomes: Sequence[bool], probabilities: Sequence[float]) -> list[Bin]:
 
 
 def calibration_error(outcomes: Sequence[bool], probabilities: Sequence[float]) -> float:
-    """Give the expected calibration error over tenths, 0 to 1."""
+    """Return the expected calibration error over tenths, 0 to 1."""
     members = _members(outcomes, probabilities).values()
     return sum([abs(sum([p - outcome for p, outcome in each])) for each in members]) / len(outcomes)
 
 
 def ranking(outcomes: Sequence[bool], probabilities: Sequence[float]) -> float | None:
-    """Give the area under the curve: how often a completed session stands above a failed one; None without both."""
+    """Return the area under the curve: how often a completed session stands above a failed one; None without both."""
     completed = sum(outcomes)
     failed = len(outcomes) - completed
     if not completed or not failed:
@@ -141,7 +141,7 @@ def _kappa(cells: Cells) -> float:
 
 
 def _estimate(measure: Callable[[Cells], float], cells: Cells) -> Estimate:
-    """Give a measure of counts with its interval; the counts are those and half a session more in every cell."""
+    """Return a measure of counts with its interval; the counts are those and half a session more in every cell."""
     sample = round(sum(cells))
     if not sample:
         return Estimate()
@@ -198,7 +198,7 @@ def _ranking_estimate(outcomes: Sequence[bool], probabilities: Sequence[float]) 
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
-    """Give the rank of each value, from 1; equal ones share the mean of theirs."""
+    """Return the rank of each value, from 1; equal ones share the mean of theirs."""
     order = sorted(range(len(values)), key=values.__getitem__)
     ranks = [0.0] * len(values)
     start = 0

@@ -17,13 +17,13 @@ _PRECISION = 1e-8
 
 
 def dot(left: Vector, right: Vector) -> float:
-    """Give the sum of the products."""
+    """Return the sum of the products."""
     total: float = sum(map(mul, left, right))
     return total
 
 
 def gram(rows: Sequence[Vector]) -> Matrix:
-    """Give the products of all pairs of rows: a symmetric matrix, as many rows as there are.
+    """Return the products of all pairs of rows: a symmetric matrix, as many rows as there are.
 
     They are told by the distances (the polarisation identity), which the standard library sums in C.
     """
@@ -39,7 +39,7 @@ def gram(rows: Sequence[Vector]) -> Matrix:
 
 
 def cholesky(matrix: Matrix) -> Matrix:
-    """Give the lower triangle whose product with its transpose is `matrix`; row `i` has `i + 1` numbers.
+    """Return the lower triangle whose product with its transpose is `matrix`; row `i` has `i + 1` numbers.
 
     Raises:
         ArithmeticError: the matrix is not positive definite.
@@ -93,7 +93,7 @@ def approach(matrix: Matrix, right: Vector) -> list[float]:
 
 
 def inverse_diagonal(lower: Matrix) -> list[float]:
-    """Give the diagonal of the inverse of the matrix whose Cholesky triangle is `lower`."""
+    """Return the diagonal of the inverse of the matrix whose Cholesky triangle is `lower`."""
     diagonal = []
     for start in range(len(lower)):
         column = [1 / lower[start][start]]

@@ -21,7 +21,7 @@ Split = tuple[list[Sample], list[Sample]]
 
 
 def folds(samples: Sequence[Sample], count: int = _FOLDS) -> list[list[int]]:
-    """Give the places of the samples in `count` parts about equally large; a task lies in one of them."""
+    """Return the places of the samples in `count` parts about equally large; a task lies in one of them."""
     tasks: dict[str, list[int]] = {}
     for index, sample in enumerate(samples):
         tasks.setdefault(sample.task, []).append(index)
@@ -72,7 +72,7 @@ def predictions(samples: Sequence[Sample], directions: Mapping[str, float]) -> d
 
 
 def validity(predicted: Mapping[str, Sequence[Prediction]]) -> Validity:
-    """Say what priors are worth where they were not trained: means over the sources."""
+    """Return what priors are worth where they were not trained: means over the sources."""
     rankings, by_model, by_rules = [], [], []
     for each in predicted.values():
         outcomes = [prediction.sample.completed for prediction in each]
@@ -88,7 +88,7 @@ def validity(predicted: Mapping[str, Sequence[Prediction]]) -> Validity:
 
 
 def doubtful_elsewhere(predicted: Mapping[str, Sequence[Prediction]], prior: Prior) -> tuple[float, float]:
-    """Give the probabilities between which a prior's verdicts are little better than a guess, by these sources.
+    """Return the probabilities between which a prior's verdicts are little better than a guess, by these sources.
 
     Sessions that were cut off are judged by that alone.
     """
@@ -110,7 +110,7 @@ def has_both(samples: Sequence[Sample]) -> bool:
 
 
 def _families(samples: Sequence[Sample]) -> list[set[str]]:
-    """Give the sources, those together that share tasks."""
+    """Return the sources, those together that share tasks."""
     tasks: dict[str, set[str]] = {}
     for sample in samples:
         tasks.setdefault(sample.source, set()).add(sample.task)

@@ -35,7 +35,7 @@ class _Block(msgspec.Struct):
 
 
 def doubtful(places: Sequence[Seen]) -> tuple[float, float]:
-    """Give the probabilities from which on more than two, and at least three, of five sessions were completed.
+    """Return the probabilities from which on more than two, and at least three, of five sessions were completed.
 
     Each place that has sessions has as much say as any other. Where it is never so many, 1.
     """
@@ -48,7 +48,7 @@ def doubtful(places: Sequence[Seen]) -> tuple[float, float]:
 
 
 def _rising(places: Sequence[Seen]) -> list[_Block]:
-    """Put together neighbours until the rate rises from block to block (pool adjacent violators)."""
+    """Join neighbours until the rate rises from block to block (pool adjacent violators)."""
     blocks: list[_Block] = []
     for block in sorted(_points(places), key=lambda point: point.start):
         blocks.append(block)

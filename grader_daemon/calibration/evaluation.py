@@ -93,7 +93,7 @@ def evaluate(prior: Prior, samples: Sequence[Sample], history: Sequence[tuple[fl
 
 
 def trained(evaluation: Evaluation, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]) -> CompletionModel:
-    """Give the model of all labels, if they teach anything; its version is a digest of what it says.
+    """Return the model of all labels, if they teach anything; its version is a digest of what it says.
 
     With `FEWEST_LABELS` it is the labels that say at which probabilities a verdict is little better than a guess.
     """
@@ -129,13 +129,13 @@ def cross_validate(
 
 
 def predict(model: CompletionModel, sample: Sample) -> tuple[float, bool]:
-    """Give what a model says of a session: the probability, and the verdict; 0 where it has no idea."""
+    """Return what a model says of a session: the probability, and the verdict; 0 where it has no idea."""
     likely = model.predict(sample.features) or 0.0
     return likely, likely >= model.threshold
 
 
 def matthews_gain(labelled: Sequence[Sample], verdicts: Sequence[bool]) -> tuple[float, float]:
-    """Give the gain over the rules and its standard error, by drawing tasks again and again."""
+    """Return the gain over the rules and its standard error, by drawing tasks again and again."""
     tasks: dict[str, list[int]] = {}
     for index, sample in enumerate(labelled):
         tasks.setdefault(sample.task, []).append(index)
@@ -157,12 +157,12 @@ def _doubtful(evaluation: Evaluation, samples: Sequence[Sample], prior: Prior) -
 
 
 def _unmoved(prior: Prior) -> Prior:
-    """Give a prior so sure of its weights that labels teach the base rate alone."""
+    """Return a prior so sure of its weights that labels teach the base rate alone."""
     return msgspec.structs.replace(prior, variances=(_SURE,) * len(prior.names))
 
 
 def _level_of(prior: Prior, history: Sequence[tuple[float, ...]]) -> CompletionModel:
-    """Give the prior's model at the level of these sessions; as it is if they are too few."""
+    """Return the prior's model at the level of these sessions; as it is if they are too few."""
     made = levelled(prior, history, version="")
     if made.version:
         return made
@@ -174,7 +174,7 @@ def _digest(model: CompletionModel) -> str:
 
 
 def _brier_gain(labelled: Sequence[Sample], new: Sequence[float], old: Sequence[float]) -> tuple[float, float]:
-    """Give the gain and its standard error; sessions of one task are one piece of evidence."""
+    """Return the gain and its standard error; sessions of one task are one piece of evidence."""
     gains: dict[str, float] = {}
     for sample, ours, theirs in zip(labelled, new, old, strict=True):
         gain = (theirs - sample.completed) ** 2 - (ours - sample.completed) ** 2

@@ -87,7 +87,7 @@ def _sum(known: Matrix, doubtful: Matrix, factor: float) -> Matrix:
 
 
 def _pulled(prior: Gaussian, candidate: _Candidate, rows: Sequence[Vector]) -> tuple[float, ...]:
-    """Give the weights that the labels pull the prior's to."""
+    """Return the weights that the labels pull the prior's to."""
     each = zip(prior.means, prior.variances, prior.in_doubt, zip(*rows, strict=True), strict=True)
     return tuple(
         [
@@ -146,7 +146,7 @@ def _newton(step: _Step, kernel: Matrix, outcomes: Sequence[bool], start: list[f
 
 
 def _curved(kernel: Matrix, roots: list[float]) -> Matrix:
-    """Give I + R K R, with the roots of the curvature on the diagonal of R."""
+    """Return I + R K R, with the roots of the curvature on the diagonal of R."""
     curved = [[root * value for value in map(mul, row, roots)] for root, row in zip(roots, kernel, strict=True)]
     for index, row in enumerate(curved):
         row[index] += 1

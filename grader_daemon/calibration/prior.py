@@ -77,7 +77,7 @@ class Validity(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def better(self) -> VerdictBy:
-        """Say whose verdict was better there; the rules' unless the model's was."""
+        """Return whose verdict was better there; the rules' unless the model's was."""
         if self.model_matthews is None or self.rules_matthews is None:
             return VerdictBy.RULES
         return VerdictBy.MODEL if self.model_matthews > self.rules_matthews else VerdictBy.RULES
@@ -110,7 +110,7 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
         return self.names.index(CUT_OFF) if CUT_OFF in self.names else None
 
     def is_cut_off(self, features: Sequence[float]) -> bool:
-        """Say whether these are the features of a session that was stopped before its work was done."""
+        """Whether these are the features of a session that was stopped before its work was done."""
         at = self.cut_off_at
         return at is not None and bool(features[at])
 
@@ -138,7 +138,7 @@ def is_free(feature: str) -> bool:
 def unscaled(
     prior: Prior, scaling: Scaling, weights: Sequence[float], *, intercept: float, threshold: float, version: str
 ) -> CompletionModel:
-    """Give the model that reads features as they are."""
+    """Return the model that reads features as they are."""
     plain = tuple([weight / scale for weight, scale in zip(weights, scaling.scales, strict=True)])
     return CompletionModel(
         version=version,
@@ -201,7 +201,7 @@ def train_prior(
 
 
 def _robust_weights(scaled: list[Matrix], outcomes: list[list[bool]], expected: list[float]) -> list[float]:
-    """Give the ridge weights of the expected and the seen correlations, for features as alike as in the sources."""
+    """Return the ridge weights of the expected and the seen correlations, for features as alike as in the sources."""
     width = len(expected)
     alike: Matrix = [[0.0] * width for _ in range(width)]
     seen = [PLACES_EXPECTED * _EXPECTED_CORRELATION * direction for direction in expected]
@@ -243,7 +243,7 @@ def _slope(scores: list[list[float]], outcomes: list[list[bool]]) -> float:
 
 
 def _level(odds: list[list[float]], rate: float) -> float:
-    """Give the intercept with which the mean probability, of the means of the sources, is `rate`; by bisection."""
+    """Return the intercept with which the mean probability, of the means of the sources, is `rate`; by bisection."""
     low, high = -_FARTHEST_LEVEL, _FARTHEST_LEVEL
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -253,7 +253,7 @@ def _level(odds: list[list[float]], rate: float) -> float:
 
 
 def _threshold(likely: list[list[float]], outcomes: list[list[bool]]) -> float:
-    """Give the probability from which on verdicts agree best with the outcomes, in the mean of the sources."""
+    """Return the probability from which on verdicts agree best with the outcomes, in the mean of the sources."""
     pooled = sorted([p for each in likely for p in each])
     candidates = [pooled[len(pooled) * share // _SHARES] for share in range(1, _SHARES)]
 

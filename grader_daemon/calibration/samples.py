@@ -37,7 +37,7 @@ class Scaling(msgspec.Struct, frozen=True, kw_only=True):
     scales: tuple[float, ...]
 
     def apply(self, features: Vector) -> list[float]:
-        """Give how many scales each feature lies from its mean."""
+        """Return how many scales each feature lies from its mean."""
         return [(value - mean) / scale for value, mean, scale in zip(features, self.means, self.scales, strict=True)]
 
     def adapted(self, history: Sequence[Vector]) -> Scaling:
@@ -54,7 +54,7 @@ class Scaling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def scaling_of(sources: Iterable[Sequence[Sample]]) -> Scaling:
-    """Give the scaling of labelled sessions; each source counts as much as any other.
+    """Return the scaling of labelled sessions; each source counts as much as any other.
 
     The scale is the standard deviation, or a quarter of the greatest distance where that is more: what is rare has no
     more than four times the say of what is common.
@@ -80,7 +80,7 @@ def by_source(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
 
 
 def _moments(column: Sequence[float]) -> tuple[float, float]:
-    """Give mean and variance."""
+    """Return mean and variance."""
     mean = sum(column) / len(column)
     centred = [value - mean for value in column]
     return mean, sum(map(mul, centred, centred)) / len(column)

@@ -56,18 +56,18 @@ class TrainingContext(msgspec.Struct, frozen=True, kw_only=True):
     prior_better: VerdictBy
 
     def policy(self, standing: Calibration | None) -> CompletionPolicy:
-        """Give the policy in force, where `standing` was adopted last."""
+        """Return the policy in force, where `standing` was adopted last."""
         return policy_in_force(self.setting, standing, prior=self.prior.model, prior_better=self.prior_better)
 
     def evidence(self, standing: Calibration | None) -> Evidence:
-        """Give what is known of whose verdict is better, where `standing` was adopted last."""
+        """Return what is known of whose verdict is better, where `standing` was adopted last."""
         if standing is not None and is_of(standing, self.prior.model):
             return standing.evidence
         return Evidence(prior=self.prior.version, better=self.prior_better, why="nothing was learned yet")
 
 
 def policy_record(standing: Calibration | None, context: TrainingContext, now: datetime) -> Calibration | None:
-    """Give the record of the policy in force; None if the one adopted last tells of it already."""
+    """Return the record of the policy in force; None if the one adopted last tells of it already."""
     policy = context.policy(standing)
     carried = standing if standing is not None and is_of(standing, context.prior.model) else None
     if (
@@ -102,7 +102,7 @@ def train(
     now: datetime,
     seen: int,
 ) -> Calibration:
-    """Say what labels teach, and whether that is to be adopted.
+    """Return what labels teach, and whether that is to be adopted.
 
     Args:
         labels: all that stand, the newest last.
@@ -195,14 +195,14 @@ def _sample(label: Label) -> Sample:
 def _of_all(
     evaluation: Evaluation, in_force: CompletionModel, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]
 ) -> CompletionModel:
-    """Give the model of all labels; without any that teach, the one in force if it differs by next to nothing."""
+    """Return the model of all labels; without any that teach, the one in force if it differs by next to nothing."""
     model = trained(evaluation, samples, history)
     is_same = in_force.weights == model.weights and abs(in_force.intercept - model.intercept) < _SAME_LEVEL
     return in_force if evaluation.teacher is None and is_same else model
 
 
 def _agreement(likely: Sequence[float], verdicts: Sequence[bool], samples: Sequence[Sample]) -> Agreement | None:
-    """Say how far probabilities and verdicts agree with people; None without labels."""
+    """Return how far probabilities and verdicts agree with people; None without labels."""
     if not samples:
         return None
     outcomes = [sample.completed for sample in samples]
@@ -222,7 +222,7 @@ def _reliability(evaluation: Evaluation, samples: Sequence[Sample]) -> tuple[Rel
 
 
 def _better(evaluation: Evaluation, samples: Sequence[Sample]) -> VerdictBy | None:
-    """Give whose verdicts agree better with people; None when that may be chance, or labels are few."""
+    """Return whose verdicts agree better with people; None when that may be chance, or labels are few."""
     if len(samples) < FEWEST_LABELS:
         return None
     gain, error = matthews_gain(samples, evaluation.verdicts)
@@ -257,7 +257,7 @@ def _shift(before: CompletionModel, after: CompletionModel, samples: Sequence[Sa
 def _weight_changes(
     before: CompletionModel, after: CompletionModel, scales: Sequence[float]
 ) -> tuple[WeightChange, ...]:
-    """Give the features with a meaning whose weights move most, none when they are the same."""
+    """Return the features with a meaning whose weights move most, none when they are the same."""
     changes = [
         WeightChange(name, old * scale, new * scale)
         for name, old, new, scale in zip(after.names, before.weights, after.weights, scales, strict=True)
@@ -277,7 +277,7 @@ def _counts(labels: Sequence[Label], *, left_out: int) -> LabelCounts:
 
 
 def _why(evaluation: Evaluation, prior: Prior) -> str:
-    """Say in a sentence what was decided of the weights."""
+    """Return in a sentence what was decided of the weights."""
     gain, is_levelled = evaluation.gain, evaluation.untaught.version != prior.version
     if not gain.sample:
         return "there are no labels; " + (

@@ -70,7 +70,7 @@ def update(
 
 
 def levelled(prior: Prior, history: Sequence[tuple[float, ...]], *, version: str) -> CompletionModel:
-    """Give the prior's model at the level of a person's finished sessions; as it is where they are few."""
+    """Return the prior's model at the level of a person's finished sessions; as it is where they are few."""
     seen = [features for features in history if not prior.is_cut_off(features)]
     if len(seen) < FEWEST_SESSIONS:
         return prior.model
@@ -82,19 +82,19 @@ def levelled(prior: Prior, history: Sequence[tuple[float, ...]], *, version: str
 
 
 def base_rate(prior: Prior, labelled: Sequence[Sample]) -> float:
-    """Give how many tasks are completed: as the labels say, and as the prior does where there are few. 0 to 1."""
+    """Return how many tasks are completed: as the labels say, and as the prior does where there are few. 0 to 1."""
     completed = sum([sample.completed for sample in labelled])
     return (completed + _BASE_RATE_LABELS * prior.base_rate) / (len(labelled) + _BASE_RATE_LABELS)
 
 
 def _threshold(model: CompletionModel, seen: Sequence[tuple[float, ...]], rate: float) -> float:
-    """Give the probability from which on as many of the sessions count as completed as the base rate says."""
+    """Return the probability from which on as many of the sessions count as completed as the base rate says."""
     likely = sorted([model.predict(features) or 0.0 for features in seen])
     return likely[min(len(likely) - 1, int((1 - rate) * len(likely)))]
 
 
 def _variances(prior: Prior, scaling: Scaling) -> list[float]:
-    """Give the variances of weights for scaled features."""
+    """Return the variances of weights for scaled features."""
     return [
         variance * scale * scale if is_free(name) else variance
         for name, variance, scale in zip(prior.names, prior.variances, scaling.scales, strict=True)

@@ -36,7 +36,7 @@ class _Message(msgspec.Struct):
 
 
 def in_format(payload: str, wanted: WebhookFormat, url: str) -> tuple[str, bytes]:
-    """Give where to post the document of an alert to, and what."""
+    """Return where to post the document of an alert to, and what."""
     if wanted == "json":
         return url, payload.encode()
     message = msgspec.json.decode(payload, type=_Message)

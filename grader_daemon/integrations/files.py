@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def replace_file(path: Path, content: str) -> None:
-    """Put a file in its place in one step; a link that is there is replaced, what it leads to stays.
+    """Replace a file in one step; a link that is there is replaced, what it leads to stays.
 
     Raises:
         OSError: it cannot be written there.

@@ -78,7 +78,7 @@ def mounts(proc: Path = PROC) -> list[Mount]:
 
 
 def mount_of(path: Path, known: Sequence[Mount]) -> Mount | None:
-    """Give the file system that holds `path`, which need not exist; the one mounted last counts."""
+    """Return the file system that holds `path`, which need not exist; the one mounted last counts."""
     real = os.path.realpath(path)
     holding = [mount for mount in known if real == mount.point or real.startswith(mount.point.rstrip("/") + "/")]
     return max(enumerate(holding), key=lambda each: (len(each[1].point), each[0]))[1] if holding else None
@@ -101,7 +101,7 @@ def space_at(path: Path) -> Space:
 
 
 def inotify_limits(proc: Path = PROC) -> Inotify | None:
-    """Give what a user may have of inotify."""
+    """Return what a user may have of inotify."""
     folder = proc / "sys" / "fs" / "inotify"
     try:
         return Inotify(

@@ -86,7 +86,7 @@ class Poster:
 
 
 def said_by(error: BaseException) -> str:
-    """Give what a foreign exception says, in one short line."""
+    """Return what a foreign exception says, in one short line."""
     return " ".join(str(error).split())[:_SAID_CHARACTERS] or type(error).__name__
 
 

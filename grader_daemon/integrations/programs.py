@@ -67,7 +67,7 @@ def ask_program(
 
 
 def environment_without_secrets(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Give our environment but for the secrets among our own settings, with `more` in it."""
+    """Return our environment but for the secrets among our own settings, with `more` in it."""
     ours = {name: value for name, value in os.environ.items() if name.upper() not in _SECRET_VARIABLES}
     return {**ours, **(more or {})}
 

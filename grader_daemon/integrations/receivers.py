@@ -84,7 +84,7 @@ class Command:
 
 
 def sign(body: bytes, timestamp: str, secret: str) -> str:
-    """Give the value of ``X-Grader-Signature``."""
+    """Return the value of ``X-Grader-Signature``."""
     digest = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
     return f"sha256={digest}"
 

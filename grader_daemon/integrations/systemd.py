@@ -89,7 +89,7 @@ class UserManager:
             raise ServiceError(f"{why}: log in as this user, not by su or sudo, or {_INSTEAD}") from error
 
     def state(self, unit: str) -> UnitState:
-        """Say how a unit is; one that does not exist has the `load` state ``not-found``."""
+        """Return how a unit is; one that does not exist has the `load` state ``not-found``."""
         said = self._systemctl("show", "--timestamp=unix", f"--property={','.join(_PROPERTIES)}", unit)
         known = dict.fromkeys(_PROPERTIES, "") | dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
         code, status = known["ExecMainCode"], int(known["ExecMainStatus"] or 0)
@@ -144,7 +144,7 @@ class UserManager:
             return None
 
     def log(self, unit: str, *, lines: int, priority: str | None = None, follow: bool = False) -> Iterator[LogEntry]:
-        """Give the last entries about a unit, the oldest first; `follow` goes on with new ones, without end.
+        """Return the last entries about a unit, the oldest first; `follow` goes on with new ones, without end.
 
         Raises:
             ServiceError: the journal cannot be read.

@@ -61,12 +61,12 @@ class Fit:
 
 
 def shipped_unit() -> str:
-    """Give the unit as it is in the repository."""
+    """Return the unit as it is in the repository."""
     return files("grader_daemon.integrations").joinpath(UNIT).read_text("utf-8")
 
 
 def fitted_unit(fit: Fit, *, version: str) -> str:
-    """Give the unit with absolute paths and all that the settings need.
+    """Return the unit with absolute paths and all that the settings need.
 
     Raises:
         ConfigurationError: a path cannot be seen by a service, or not be written down in a unit.
@@ -87,13 +87,13 @@ def is_edited(unit: str) -> bool:
 
 
 def edits(unit: str, fitted: str) -> list[str]:
-    """Give the directives that a unit has beside a fitted one, and those that it lacks, after a plus or a minus."""
+    """Return the directives that a unit has beside a fitted one, and those that it lacks, after a plus or a minus."""
     changed = difflib.unified_diff(_told(fitted), _told(unit), n=0, lineterm="")
     return [line for line in changed if line.startswith(("+", "-")) and not line.startswith(("+++", "---"))]
 
 
 def directives(unit: str) -> dict[str, str]:
-    """Give the directives of a unit by name; of one that stands there several times, the last."""
+    """Return the directives of a unit by name; of one that stands there several times, the last."""
     return {found[1]: found[2] for line in unit.splitlines() if (found := _DIRECTIVE.fullmatch(line))}
 
 
@@ -181,7 +181,7 @@ def _names(settings: Sequence[str]) -> str:
 
 
 def _replace(unit: str, changes: _Lines) -> str:
-    """Put other lines where a directive stands.
+    """Write other lines where a directive stands.
 
     The comment right above a directive goes with it if that is taken out or brings a comment of its own.
     """

@@ -92,7 +92,7 @@ class Calibrator:
         return msgspec.structs.replace(found, adopted=False)
 
     def try_out(self, now: datetime) -> Calibration:
-        """Say what `calibrate` would do; nothing is written."""
+        """Return what `calibrate` would do; nothing is written."""
         return self._look(now)[0]
 
     def _look(self, now: datetime) -> tuple[Calibration, Calibration | None]:

@@ -66,7 +66,7 @@ class DegradationWatch:
         self._log = structlog.get_logger()
 
     def run(self, now: datetime) -> bool:
-        """Take up the sessions that ended since the last run, then look at the thresholds.
+        """Watch the sessions that ended since the last run, then look at the thresholds.
 
         Returns:
             whether there was anything new.
@@ -101,7 +101,7 @@ class DegradationWatch:
         return took_any
 
     def _pass_over_late(self, now: datetime) -> None:
-        """Let the position follow the clock where no sessions come; once in a day, because it is a write."""
+        """Move the position on with the clock where no sessions come; once in a day, because it is a write."""
         position = self._store.alerts.position()
         if position is not None and position.ended_at < now - 2 * _LATE:
             with self._store.transaction():
@@ -161,7 +161,7 @@ class DegradationWatch:
         return bool(changed)
 
     def _groups_of(self, rule: ThresholdRule, now: datetime, *, since: datetime) -> Iterable[tuple[str, Sums]]:
-        """Give the groups that a rule is about: all of its dimension unless it names one."""
+        """Return the groups that a rule is about: all of its dimension unless it names one."""
         last = last_days(rule.days, day_of(now, self._zone))
         span = Span(max(last.first, day_of(since, self._zone)), last.last)
         if rule.dimension is Dimension.OVERALL or rule.group is not None:

@@ -122,7 +122,7 @@ class Checker:
         return list(islice((one for one in readable if one is not None), count))
 
     def check(self, judged: ReadableGrade, *, tries: int = _TRIES, budgeted: bool = False) -> QualityCheck:
-        """Have one session judged. A scorer that has too much to do is asked up to `tries` times, each call noted.
+        """Ask the scorer about one session. A scorer that has too much to do is asked up to `tries` times, each call noted.
 
         Raises:
             ScorerUnavailableError: it cannot be asked now.
@@ -191,7 +191,7 @@ class Checker:
 
 
 def _sensible(answer: object, scorer: str) -> float:
-    """Give an answer as it is.
+    """Return an answer as it is.
 
     Raises:
         ScorerError: it is no number from 1 to 5.

@@ -65,7 +65,7 @@ class WeeklyReports:
         self._trust = trust
 
     def missing(self, now: datetime) -> list[Span]:
-        """Give the weeks that are over and have no report, or one of other numbers, in order.
+        """Return the weeks that are over and have no report, or one of other numbers, in order.
 
         Those are the weeks in which sessions ended, and all since this program first used the database.
         """
@@ -96,7 +96,7 @@ class WeeklyReports:
         return report, report != before
 
     def report(self, week: Span, now: datetime) -> WeeklyReport:
-        """Give the report of a week: the kept one, or what `write` would keep; a provisional one while it goes on."""
+        """Return the report of a week: the kept one, or what `write` would keep; a provisional one while it goes on."""
         if week.last >= day_of(now, self._zone):
             return self._make(week, complete=False)
         kept = self._store.reports.report(week.first)

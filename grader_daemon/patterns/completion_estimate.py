@@ -78,7 +78,7 @@ def bias_corrected(drawn: Sequence[Pair], *, rest: int, said: int, judged: int, 
 
 
 def _worth(drawn: Sequence[Pair], truth: float, verdicts: float) -> tuple[float, float]:
-    """Give the weight of the automatic verdicts, 0 to 1, and how many labels one label is worth thanks to them.
+    """Return the weight of the automatic verdicts, 0 to 1, and how many labels one label is worth thanks to them.
 
     The weight is what makes the variance least, drawn towards 0: then the labels speak alone.
     """

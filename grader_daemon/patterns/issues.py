@@ -18,7 +18,7 @@ _QUIET = timedelta(days=14)
 
 
 def to_issue(row: IssueRow, now: datetime, *, today: date) -> ErrorIssue:
-    """Say where an issue stands at `now`, which is the day `today` where the person lives."""
+    """Return where an issue stands at `now`, which is the day `today` where the person lives."""
     sign = row.sign
     return ErrorIssue(
         fingerprint=sign.fingerprint,
@@ -98,6 +98,6 @@ def _state(row: IssueRow, now: datetime, today: date) -> IssueState:
 
 
 def _last_return(days: Sequence[date]) -> date | None:
-    """Give the last day on which the issue came back after a quiet time."""
+    """Return the last day on which the issue came back after a quiet time."""
     returns = [after for before, after in pairwise(days) if after - before >= _QUIET]
     return returns[-1] if returns else None

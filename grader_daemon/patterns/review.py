@@ -27,7 +27,7 @@ def choose(
     known_requests: Collection[int],
     chance: Random,
 ) -> tuple[Candidate, Sampling] | None:
-    """Give the session to ask about, and whether it was drawn by chance; None without candidates.
+    """Return the session to ask about, and whether it was drawn by chance; None without candidates.
 
     `threshold` is the probability from which on the model says "completed", `disputed` are sessions on whose quality a
     scorer disagrees. An uncertain session is not asked about when its request is one of `known_requests`. Where no
@@ -45,7 +45,7 @@ def choose(
 
 
 def _teaches(candidate: Candidate, threshold: float, disputed: Collection[str]) -> float:
-    """Give how much its label would teach: 0 (nothing is known to be unsure) to 2."""
+    """Return how much its label would teach: 0 (nothing is known to be unsure) to 2."""
     likely = candidate.p_completed
     closeness = 0.0 if likely is None else 1 - min(1.0, abs(likely - threshold) / max(threshold, 1 - threshold))
     by_model = candidate.completed if likely is None else likely >= threshold

@@ -82,7 +82,7 @@ def strip(figure: Figure, measure: Measure, *, highest: float) -> Element:
 
 
 def scale_end(estimates: Iterable[Estimate], measure: Measure) -> float:
-    """Give the highest value that a scale needs: all of it, for rates that are usually small the next round number."""
+    """Return the highest value that a scale needs: all of it, for rates that are usually small the next round one."""
     if not measure.fine_below:
         return measure.highest
     most = max((end for one in estimates for end in (one.value, one.high) if end is not None), default=0.0)

@@ -13,7 +13,7 @@ _DECODER = msgspec.json.Decoder(WeeklyReport)
 
 
 def report_document(report: WeeklyReport) -> dict[str, Any]:
-    """Give a report as plain values for a JSON document, in a fixed order."""
+    """Return a report as plain values for a JSON document, in a fixed order."""
     return {"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(report, order="deterministic")}
 
 
@@ -26,7 +26,7 @@ def read_report(text: str | bytes) -> WeeklyReport:
 
 
 def report_schema() -> dict[str, Any]:
-    """Give the JSON Schema (2020-12) of the document."""
+    """Return the JSON Schema (2020-12) of the document."""
     (_, components) = msgspec.json.schema_components((WeeklyReport,), ref_template="#/$defs/{name}")
     report = components["WeeklyReport"]
     report["properties"] = {"schema_version": {"const": SCHEMA_VERSION}, **report["properties"]}

@@ -41,7 +41,7 @@ _KIND_OF: Mapping[Direction | None, str] = {
 
 
 def render_html(report: WeeklyReport) -> str:
-    """Give a report as a whole page."""
+    """Return a report as a whole page."""
     whole = lay_out(report)
     page = element("html", _head(whole), _body(whole, report), lang="en")
     return f"<!DOCTYPE html>\n{tostring(page, encoding='unicode', method='html')}\n"
@@ -81,7 +81,7 @@ def _section(section: Section, report: WeeklyReport) -> Element:
 
 
 def _drawn(section: Section, report: WeeklyReport) -> Iterable[Element]:
-    """Give the blocks of a section, and the charts that go with them."""
+    """Return the blocks of a section, and the charts that go with them."""
     blocks = map(_block, section.blocks)
     if section.topic is Topic.TREND:
         return (*_trends(report), *blocks)
@@ -143,7 +143,7 @@ def _row(row: Row, table: Table) -> Element:
 
 
 def _highest(table: Table, measure: Measure) -> float:
-    """Give the end of the scale on which rows are drawn: one for the table, if all rows are of one measure."""
+    """Return the end of the scale on which rows are drawn: one for the table, if all rows are of one measure."""
     if len(_measures(table)) > 1:
         return measure.highest
     return scale_end((one for row in table.rows if row.figure for one in (row.figure.now, row.figure.before)), measure)

@@ -114,7 +114,7 @@ _FIGURE_COLUMNS: Final = (*_NAMED.values(), Column("Verdict", is_number=False))
 
 
 def lay_out(report: WeeklyReport) -> Layout:
-    """Put a report in order."""
+    """Return a report in the order in which it is read."""
     return Layout(
         f"Weekly report, {remark(report.week, LONGEST_NAME)}",
         phrasing.days(report.week_start, report.week_end),

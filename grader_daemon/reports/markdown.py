@@ -24,7 +24,7 @@ _NOT_FOR_CODE = re.compile(r"[`|]")
 
 
 def render_markdown(report: WeeklyReport) -> str:
-    """Give a report as GitHub-flavoured Markdown."""
+    """Return a report as GitHub-flavoured Markdown."""
     whole = lay_out(report)
     blocks = [f"# {escape(whole.title)}", escape(whole.subtitle), *(f"**{_inline(words)}**" for words in whole.notes)]
     for section in whole.sections:
@@ -33,7 +33,7 @@ def render_markdown(report: WeeklyReport) -> str:
 
 
 def escape(text: str) -> str:
-    """Give a sentence so that it renders as the text it is, inside of a line."""
+    """Return a sentence so that it renders as the text it is, inside of a line."""
     return _MEANING.sub(_escaped, clean(text))
 
 

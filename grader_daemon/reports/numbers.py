@@ -101,7 +101,7 @@ class Direction(StrEnum):
 
 
 def direction_of(figure: Figure, measure: Measure) -> Direction:
-    """Say whether a number got better or worse; unclear while the interval of the change holds 0."""
+    """Whether a number got better or worse; unclear while the interval of the change holds 0."""
     low, high = figure.change.low, figure.change.high
     if low is None or high is None:
         return Direction.UNKNOWN
@@ -111,12 +111,12 @@ def direction_of(figure: Figure, measure: Measure) -> Direction:
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
-    """Give a number of things: "1 session", "1,200 sessions"."""
+    """Return a number of things: "1 session", "1,200 sessions"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def value_words(value: float, measure: Measure) -> str:
-    """Give one value: "71 %", "3.4". What is not all is never rounded to all, nor what is not nothing to nothing."""
+    """Return one value: "71 %", "3.4". What is not all is never rounded to all, nor what is not nothing to nothing."""
     digits = _digits(value, measure)
     shown = f"{value * measure.factor:.{digits}f}"
     if measure.lowest == 0 < value and float(shown) == 0:
@@ -127,12 +127,12 @@ def value_words(value: float, measure: Measure) -> str:
 
 
 def tick_words(value: float, measure: Measure) -> str:
-    """Give a value on a scale, as short as it goes: "2.5 %", "3"."""
+    """Return a value on a scale, as short as it goes: "2.5 %", "3"."""
     return f"{round(value * measure.factor, 2):g}{measure.unit}"
 
 
 def estimate_words(estimate: Estimate, measure: Measure) -> str:
-    """Give an estimate with its interval: "71 % (62-79 %)"; what has no value says why: "too few (3 sessions)"."""
+    """Return an estimate with its interval: "71 % (62-79 %)"; what has no value says why: "too few (3 sessions)"."""
     if estimate.value is None:
         return missing_words(estimate, measure)
     shown = value_words(estimate.value, measure)
@@ -144,21 +144,21 @@ def estimate_words(estimate: Estimate, measure: Measure) -> str:
 
 
 def brief_words(estimate: Estimate, measure: Measure) -> str:
-    """Give an estimate without its interval: "71 %", "too few"."""
+    """Return an estimate without its interval: "71 %", "too few"."""
     if estimate.value is None:
         return "too few" if estimate.sample else UNKNOWN
     return value_words(estimate.value, measure)
 
 
 def missing_words(estimate: Estimate, measure: Measure) -> str:
-    """Say why an estimate has no value."""
+    """Return why an estimate has no value."""
     if not estimate.sample:
         return measure.nothing
     return f"too few ({count(estimate.sample, 'session')}{measure.sample})"
 
 
 def change_words(figure: Figure, measure: Measure) -> str:
-    """Give a change with its interval for a table: "+4 (-5 to +13)", a dash where there is none."""
+    """Return a change with its interval for a table: "+4 (-5 to +13)", a dash where there is none."""
     if figure.change.value is None:
         return UNKNOWN
     digits = _digits_of_change(figure, measure)
@@ -166,12 +166,12 @@ def change_words(figure: Figure, measure: Measure) -> str:
 
 
 def figure_words(figure: Figure, measure: Measure, *, before: str = WEEK_BEFORE) -> str:
-    """Give a number and how it stands to the one before, in a sentence."""
+    """Return a number and how it stands to the one before, in a sentence."""
     return f"{estimate_words(figure.now, measure)}{_comparison(figure, measure, before)}"
 
 
 def count_words(number: int, noun: str, *, earlier: int, before: str = WEEK_BEFORE) -> str:
-    """Give a number of things beside that of the span before: "40 sessions, 5 more than the week before"."""
+    """Return a number of things beside that of the span before: "40 sessions, 5 more than the week before"."""
     if not earlier:
         return f"{count(number, noun)}, none {before}"
     if number == earlier:
@@ -181,7 +181,7 @@ def count_words(number: int, noun: str, *, earlier: int, before: str = WEEK_BEFO
 
 
 def clear_changes(figures: Sequence[tuple[Measure, Figure]], *, before: str = WEEK_BEFORE) -> tuple[str, ...]:
-    """Say what clearly changed, worse first; nothing where there is nothing to compare with."""
+    """Return what clearly changed, worse first; nothing where there is nothing to compare with."""
     directions = [(direction_of(figure, measure), measure.name.lower()) for measure, figure in figures]
     said = tuple(
         f"Clearly {wanted} than {before}: {', '.join(named)}."
@@ -194,7 +194,7 @@ def clear_changes(figures: Sequence[tuple[Measure, Figure]], *, before: str = WE
 
 
 def part_words(part: float, margin: float | None, measure: Measure) -> str:
-    """Give a part of a change with its sign, margin and unit: "-24 ± 6 points"."""
+    """Return a part of a change with its sign, margin and unit: "-24 ± 6 points"."""
     amount = _signed(part, measure, measure.digits)
     if margin is not None:
         return f"{amount} ± {margin * measure.factor:.{measure.digits}f}{measure.step}"
@@ -213,7 +213,7 @@ def _comparison(figure: Figure, measure: Measure, before: str) -> str:
 
 
 def _difference(figure: Figure, measure: Measure) -> str:
-    """Give the change in words. `figure.change` has a value."""
+    """Return the change in words. `figure.change` has a value."""
     value = figure.change.value or 0.0
     amount = f"{abs(value) * measure.factor:.{_digits_of_change(figure, measure)}f}"
     more = "more than" if value > 0 else "less than"

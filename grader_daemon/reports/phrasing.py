@@ -67,12 +67,12 @@ _CAUSE_OF = {
 
 
 def day(when: date) -> str:
-    """Give a day as it is said: 16 November 2026."""
+    """Return a day as it is said: 16 November 2026."""
     return f"{when.day} {_MONTHS[when.month - 1]} {when.year}"
 
 
 def days(first: date, last: date) -> str:
-    """Give a span of days, saying month and year once where they are the same."""
+    """Return a span of days, saying month and year once where they are the same."""
     if (first.year, first.month) == (last.year, last.month):
         return f"{first.day} to {day(last)}"
     if first.year == last.year:
@@ -81,19 +81,19 @@ def days(first: date, last: date) -> str:
 
 
 def moment(when: datetime, zone: tzinfo | None) -> str:
-    """Give a moment in `zone` (None: the machine's), which is named: 16 November 2026, 09:10 UTC."""
+    """Return a moment in `zone` (None: the machine's), which is named: 16 November 2026, 09:10 UTC."""
     here = local(when, zone)
     return f"{day(here.date())}, {here:%H:%M %Z}"
 
 
 def notes(report: WeeklyReport) -> tuple[Words, ...]:
-    """Say what a reader must know before any number: the week goes on, the numbers are other ones than before."""
+    """Return what a reader must know before any number: the week goes on, the numbers are other ones than before."""
     unfinished = () if report.complete else (("The week is not over: provisional.",),)
     return (*unfinished, *_revision(report))
 
 
 def coverage_words(coverage: Coverage) -> Words:
-    """Say how much of what was there a report rests on."""
+    """Return how much of what was there a report rests on."""
     if not coverage.seen:
         return ("No session files were seen.",)
     parts = (
@@ -108,14 +108,14 @@ def coverage_words(coverage: Coverage) -> Words:
 
 
 def unanswered_words(report: WeeklyReport) -> tuple[str, ...]:
-    """Say how many sessions had nothing to judge; nothing without any."""
+    """Return how many sessions had nothing to judge; nothing without any."""
     if not report.unanswered:
         return ()
     return (f"Without an answer: {count(report.unanswered, 'more session')}, of which no number below tells.",)
 
 
 def trust_sentence(report: WeeklyReport) -> str:
-    """Say how far the verdicts that the completion rate is made of can be trusted."""
+    """Return how far the verdicts that the completion rate is made of can be trusted."""
     trust = report.trust
     return (
         f"Verdicts are by the {trust.by}: {trust_words(trust)}."
@@ -124,7 +124,7 @@ def trust_sentence(report: WeeklyReport) -> str:
 
 
 def checked_words(checked: Estimate) -> tuple[str, ...]:
-    """Say what the completion rate is by people's word, put together from random reviews; nothing without any."""
+    """Return what the completion rate is by people's word, put together from random reviews; nothing without any."""
     if not checked.sample:
         return ()
     reviews = count(checked.sample, "random review")
@@ -134,7 +134,7 @@ def checked_words(checked: Estimate) -> tuple[str, ...]:
 
 
 def people_words(report: WeeklyReport) -> tuple[Words, ...]:
-    """Say how often people objected, and asked for the same again; nothing where nobody could."""
+    """Return how often people objected, and asked for the same again; nothing where nobody could."""
     if report.people is None or not report.total_sessions:
         return ()
     sessions = count(report.total_sessions, "session")
@@ -144,7 +144,7 @@ def people_words(report: WeeklyReport) -> tuple[Words, ...]:
 
 
 def suggestion_lines(suggestion: Suggestion) -> tuple[Words, ...]:
-    """Give the numbers that triggered a suggestion, and sessions that show why."""
+    """Return the numbers that triggered a suggestion, and sessions that show why."""
     because: Words = (f"Because {remark(suggestion.because)}",)
     return (because, *examples("For example", suggestion.sessions))
 
@@ -156,7 +156,7 @@ def issue_title(issue: ErrorIssue) -> Words:
 
 
 def issue_lines(issue: ErrorIssue, zone: tzinfo | None = UTC) -> tuple[Words, ...]:
-    """Give what an issue looks like, what helped, and where it occurs; days are those of `zone`, see `alert_lines`."""
+    """Return what an issue looks like, what helped, and where it occurs; for days and `zone` see `alert_lines`."""
     signal, example = name(issue.signal, LONGEST_LINE), name(issue.example, LONGEST_LINE)
     shown: tuple[Words, ...] = (("It says ", signal),) if issue.signal else ()
     if issue.example and example != signal:
@@ -165,7 +165,7 @@ def issue_lines(issue: ErrorIssue, zone: tzinfo | None = UTC) -> tuple[Words, ..
 
 
 def helped(steps: Iterable[StepCount]) -> Words:
-    """Say which next steps worked after a failure, and how often: the surest first, and what often did not."""
+    """Return which next steps worked after a failure, and how often: the surest first, and what often did not."""
     tried = tuple(steps)
     if not tried:
         return ("What was tried next is not known",)
@@ -177,7 +177,7 @@ def helped(steps: Iterable[StepCount]) -> Words:
 
 
 def step_words(step: StepCount) -> Words:
-    """Give one next step and its odds: "terminal curl 12 of 14 tries"."""
+    """Return one next step and its odds: "terminal curl 12 of 14 tries"."""
     odds = f" {step.worked:,} of {count(step.tries, 'try', 'tries')}"
     if step.is_retry:
         return ("a retry", odds)
@@ -191,14 +191,14 @@ def call(tool: str | None, command: str | None) -> Words:
 
 
 def alert_title(alert: Alert) -> Words:
-    """Say how bad an alert is, of what, and how that stood before and stands since."""
+    """Return how bad an alert is, of what, and how that stood before and stands since."""
     number = "" if alert.number is None else f" {alert.number}"
     told = joined([drop_words(drop) for drop in alert.drops[:1]], "")
     return (f"Alert{number}, {alert.level}: ", *told)
 
 
 def alert_lines(alert: Alert, zone: tzinfo | None = UTC) -> tuple[Words, ...]:
-    """Give when an alert opened, its likely cause, where else it shows, and what became of it; times are in `zone`.
+    """Return when an alert opened, its likely cause, where else it shows, and what became of it; times are in `zone`.
 
     Reports tell them in UTC: one that is made again elsewhere must be the same.
     """
@@ -213,13 +213,13 @@ def alert_lines(alert: Alert, zone: tzinfo | None = UTC) -> tuple[Words, ...]:
 
 
 def alert_cause(alert: Alert) -> str:
-    """Say in a line what is known of why; nothing where nothing is."""
+    """Return in a line what is known of why; nothing where nothing is."""
     changed = _listed("What changed since: ", [_share(change) for change in alert.changes[:1]])
     return " ".join(plain(words) for words in (*_causes(alert), *changed))
 
 
 def drop_words(drop: StreamDrop) -> Words:
-    """Give a stream, and how it stood before and stands since."""
+    """Return a stream, and how it stood before and stands since."""
     measure = MEASURES[drop.stream.metric]
     before, since = estimate_words(drop.before, measure), estimate_words(drop.since, measure)
     return (*stream_words(drop.stream), f", {before} before, {since} since")
@@ -258,7 +258,7 @@ def _skipped(skipped: Mapping[str, int]) -> str:
 
 
 def _spread(issue: ErrorIssue, zone: tzinfo | None) -> tuple[Words, ...]:
-    """Say when, in what work, and how many sessions recovered."""
+    """Return when, in what work, and how many sessions recovered."""
     types = sorted(issue.task_types.items(), key=lambda entry: (-entry[1], entry[0]))
     named: list[Words] = [(name(task_type), f" {sessions:,}") for task_type, sessions in types]
     span = f"{day(day_of(issue.first_seen, zone))} to {day(day_of(issue.last_seen, zone))}"

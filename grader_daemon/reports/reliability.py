@@ -32,7 +32,7 @@ _BAR: Final = 40
 
 
 def calibration_lines(made: Calibration) -> Iterator[str]:
-    """Say what a calibration found, and what it changed."""
+    """Return what a calibration found, and what it changed."""
     evidence = made.evidence
     yield f"{label_words(evidence.counts)}."
     yield f"{sentence(evidence.why)}."
@@ -56,7 +56,7 @@ def calibration_lines(made: Calibration) -> Iterator[str]:
 
 
 def label_words(counts: LabelCounts) -> str:
-    """Say how many labels there are to learn from, and how they came."""
+    """Return how many labels there are to learn from, and how they came."""
     others = f"; {counts.left_out} left out (older, or of sessions that went on or show too little)"
     others = others if counts.left_out else ""
     if not counts.total:
@@ -68,7 +68,7 @@ def label_words(counts: LabelCounts) -> str:
 
 
 def because_words(policy: VerdictSetting, evidence: Evidence) -> str:
-    """Say why it is the rules, or the model, that decide."""
+    """Return why it is the rules, or the model, that decide."""
     if policy is not VerdictSetting.AUTO:
         return f"the setting verdict says {policy}"
     if evidence.by_labels:
@@ -84,12 +84,12 @@ def sentence(text: str) -> str:
 
 
 def number_words(value: float) -> str:
-    """Give a number of about 1 with its sign."""
+    """Return a number of about 1 with its sign."""
     return f"{value:+.3f}".replace("-", MINUS)
 
 
 def agreement_words(estimate: Estimate) -> str:
-    """Give a number with its interval: "0.21 (0.18-0.24)"."""
+    """Return a number with its interval: "0.21 (0.18-0.24)"."""
     if estimate.value is None:
         return UNKNOWN
     shown = f"{estimate.value:.2f}".replace("-", MINUS)
@@ -99,7 +99,7 @@ def agreement_words(estimate: Estimate) -> str:
 
 
 def agreement_table(rules: Agreement, model: Agreement) -> list[tuple[str, str, str, str]]:
-    """Give name, model and rules of each number, and the number of labels, row by row."""
+    """Return name, model and rules of each number, and the number of labels, row by row."""
     return [
         (
             name,

@@ -16,7 +16,7 @@ from grader_daemon.reports.text import render_text
 
 
 def render_json(report: WeeklyReport) -> str:
-    """Give the JSON document of a report, indented."""
+    """Return the JSON document of a report, indented."""
     return escaped(msgspec.json.format(msgspec.json.encode(report_document(report)), indent=2).decode()) + "\n"
 
 

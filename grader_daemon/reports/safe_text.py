@@ -39,23 +39,23 @@ Words = tuple[str | Name, ...]
 
 
 def name(text: str, longest: int = LONGEST_NAME) -> Name:
-    """Give a name from outside as it can be shown."""
+    """Return a name from outside as it can be shown."""
     return Name(remark(text, longest))
 
 
 def remark(text: str, longest: int = LONGEST_REMARK) -> str:
-    """Give a sentence that holds words from outside: one line, printable, at most `longest` columns."""
+    """Return a sentence that holds words from outside: one line, printable, at most `longest` columns."""
     line = unicodedata.normalize("NFC", " ".join(text.split()))
     return cut(clean(line), longest) or "(empty)"
 
 
 def plain(words: Words) -> str:
-    """Give a sentence as one string."""
+    """Return a sentence as one string."""
     return "".join(part if isinstance(part, str) else part.text for part in words)
 
 
 def joined(parts: list[Words], between: str) -> Words:
-    """Put sentences in a row with words between them."""
+    """Join sentences, with words between them."""
     row: list[str | Name] = []
     for part in parts:
         row += (between, *part) if row else part

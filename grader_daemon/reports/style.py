@@ -131,7 +131,7 @@ svg *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 
 
 def style_sheet() -> str:
-    """Give the whole style sheet."""
+    """Return the whole style sheet."""
     return (
         f":root{{color-scheme:light dark;{_variables(LIGHT)}}}\n"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{_variables(DARK)}}}}}"

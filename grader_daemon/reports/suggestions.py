@@ -40,7 +40,7 @@ def suggest(
     categories: Sequence[Group],
     examples: Examples,
 ) -> tuple[Suggestion, ...]:
-    """Give the suggestions for a span of days: whole first, then task types, tools and errors."""
+    """Return the suggestions for a span of days: whole first, then task types, tools and errors."""
     found = (
         *_for_all(overall),
         *_for_task_types(task_types),

@@ -23,7 +23,7 @@ _SHORTEST_NAME = 12
 
 
 def render_text(report: WeeklyReport, *, width: int = WIDEST) -> str:
-    """Give a report as plain text in lines of at most `width` columns, without escapes.
+    """Return a report as plain text in lines of at most `width` columns, without escapes.
 
     Tables that do not fit become lists. `width` counts as no less than `NARROWEST` and no more than `WIDEST`.
     """
@@ -54,7 +54,7 @@ def _block(block: Block, width: int) -> list[str]:
 
 
 def _spaced(parts: Sequence[list[str]]) -> list[str]:
-    """Put parts below each other with an empty line between them."""
+    """Return parts below each other, with an empty line between them."""
     first, *others = parts
     return [*first, *(line for part in others for line in ("", *part))]
 
@@ -77,7 +77,7 @@ def _aligned(cell: str, column: Column, width: int) -> str:
 
 
 def _listed(row: Row, table: Table, width: int) -> list[str]:
-    """Give a row of a table that is too wide as a few lines of its own."""
+    """Return a row of a table that is too wide as a few lines of its own."""
     first, *others = map(plain, row.cells)
     said = ", ".join(f"{column.title.lower()} {cell}" for column, cell in zip(table.columns[1:], others, strict=True))
     return [*wrap(first, width), *_indented(said, width)]

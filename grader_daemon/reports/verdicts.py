@@ -22,25 +22,25 @@ UNSURE_NOTE: Final = "An unsure verdict would be wrong more than two times in fi
 
 
 def outcome_words(outcome: Outcome) -> str:
-    """Give an outcome as it is said: "not done"."""
+    """Return an outcome as it is said: "not done"."""
     return outcome.replace("_", " ")
 
 
 def brief_verdict(grade: Grade) -> str:
-    """Give the verdict for a table: "not done*"; the star says that it is a person's word."""
+    """Return the verdict for a table: "not done*"; the star says that it is a person's word."""
     mark = "*" if grade.verdict_by is VerdictBy.PERSON else ""
     return f"{outcome_words(grade.outcome)}{mark}{' (open)' if grade.state is SessionState.OPEN else ''}"
 
 
 def verdict_words(grade: Grade, trust: Trust, *, said: str = "said by a person") -> str:
-    """Give the verdict as a sentence; `said` tells of a person's word, where it is one, by whom and when."""
+    """Return the verdict as a sentence; `said` tells of a person's word, where it is one, by whom and when."""
     if grade.verdict_by is not VerdictBy.PERSON:
         return "; ".join([_automatically(grade, trust), *_trusted(grade, trust)])
     return f"{outcome_words(grade.outcome)}, {said}; automatically: {_automatically(automatic(grade), trust)}"
 
 
 def trust_words(trust: Trust) -> str:
-    """Say how far automatic verdicts can be trusted."""
+    """Return how far automatic verdicts can be trusted."""
     if not trust.labels:
         elsewhere = "how far such verdicts agree with the truth is not known"
         if trust.agreement is not None:
@@ -52,7 +52,7 @@ def trust_words(trust: Trust) -> str:
 
 
 def _degree(agreement: float, *, of: str = "") -> str:
-    """Give a correlation of -1 to 1 in words, so that nobody takes it for a share of verdicts that are right."""
+    """Return a correlation of -1 to 1 in words, so that nobody takes it for a share of verdicts that are right."""
     word = next((word for least, word in _DEGREES if agreement >= least), "hardly at all")
     return f"{word}{of} (correlation {agreement:.2f} of 1)".replace("-", MINUS)
 

@@ -28,7 +28,7 @@ _NOT_JUDGING = {"alerts"}
 
 
 def load_rules(overlay: Path | None = None) -> Rules:
-    """Give the shipped rules, overlaid by the file `overlay`.
+    """Return the shipped rules, overlaid by the file `overlay`.
 
     Raises:
         ConfigurationError: the overlay cannot be read, or a key or value in it is wrong.
@@ -51,7 +51,7 @@ def load_rules(overlay: Path | None = None) -> Rules:
 
 
 def shipped_text() -> str:
-    """Give the text of the shipped `rules.toml`."""
+    """Return the text of the shipped `rules.toml`."""
     return files(__package__).joinpath(_SHIPPED).read_text("utf-8")
 
 
@@ -79,7 +79,7 @@ def _checked(table: dict[str, Any]) -> Rules:
 
 
 def _explain(path: Path, text: str, own: dict[str, Any], message: str) -> str:
-    """Say which key of the user's file is wrong, and in which line: the first that is wrong by itself."""
+    """Return which key of the user's file is wrong, and in which line: the first that is wrong by itself."""
     keys, message = _first_wrong(own) or ([], message)
     line = _line_of(text, keys)
     place = f"{path}, line {line}" if line else str(path)
@@ -126,7 +126,7 @@ def _wrong_part(item: Any) -> list[str]:
 
 
 def _nested(keys: list[str], value: Any) -> dict[str, Any]:
-    """Give the table that holds `value` alone; what follows a list's index is part of the list."""
+    """Return the table that holds `value` alone; what follows a list's index is part of the list."""
     names = keys[: next((i for i, key in enumerate(keys) if key.isdecimal() and isinstance(value, list)), len(keys))]
     for name in reversed(names):
         value = {name: value}

@@ -18,7 +18,7 @@ _LARGEST = 1e6
 
 
 def load_prior(path: Path | None = None) -> ShippedPrior:
-    """Give the prior in a file, or the one that comes with the package.
+    """Return the prior in a file, or the one that comes with the package.
 
     Raises:
         ConfigurationError: the file cannot be read, or holds no prior.
@@ -36,7 +36,7 @@ def load_prior(path: Path | None = None) -> ShippedPrior:
 
 
 def prior_text(shipped: ShippedPrior) -> str:
-    """Give a prior as the text of its file; numbers are kept to six digits."""
+    """Return a prior as the text of its file; numbers are kept to six digits."""
     rounded = _rounded(msgspec.to_builtins(shipped))
     return msgspec.json.format(msgspec.json.encode(rounded), indent=1).decode() + "\n"
 

@@ -24,7 +24,7 @@ class QualityScorer(Protocol):
     """
 
     def validate(self, session: Session, grade: Grade) -> float:
-        """Give the quality of the session's answer, 1 (worst) to 5 (best).
+        """Return the quality of the session's answer, 1 (worst) to 5 (best).
 
         Raises:
             ScorerError: there is no answer about this session.
@@ -45,7 +45,7 @@ class FunctionScorer:
 
 
 def as_scorer(given: QualityScorer | Callable[[Session, Grade], float]) -> QualityScorer:
-    """Give what can judge sessions as a scorer.
+    """Return what can judge sessions as a scorer.
 
     Raises:
         InputError: it can not.
@@ -58,5 +58,5 @@ def as_scorer(given: QualityScorer | Callable[[Session, Grade], float]) -> Quali
 
 
 def name_of(scorer: QualityScorer) -> str:
-    """Give the name under which the answers of a scorer are kept."""
+    """Return the name under which the answers of a scorer are kept."""
     return str(getattr(scorer, "name", None) or type(scorer).__name__)

@@ -64,7 +64,7 @@ class CommandScorer:
 
 
 def _document(session: Session, grade: Grade) -> dict[str, Any]:
-    """Give the JSON document: `session` with all its messages, and `grade`."""
+    """Return the JSON document: `session` with all its messages, and `grade`."""
     judged = msgspec.to_builtins(grade)
     return {
         "schema_version": SCHEMA_VERSION,

@@ -43,7 +43,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def question(turns: Sequence[TranscriptTurn], *, most_characters: int) -> list[dict[str, str]]:
-    """Give the messages of a chat, of at most `most_characters` (at least `LEAST_CHARACTERS`) in all."""
+    """Return the messages of a chat, of at most `most_characters` (at least `LEAST_CHARACTERS`) in all."""
     marker = secrets.token_hex(16)
     before = f"{_BEFORE.format(marker=marker)}\n{marker}\n"
     after = f"\n{marker}\n{_AFTER}"
@@ -55,7 +55,7 @@ def question(turns: Sequence[TranscriptTurn], *, most_characters: int) -> list[d
 
 
 def _fitted(turns: Sequence[TranscriptTurn], room: int) -> str:
-    """Give the record, cut so that it fits: first long texts, each in its middle, then messages in the middle."""
+    """Return the record, cut so that it fits: first long texts, each in its middle, then messages in the middle."""
     kept = _without_middle(turns, room // _TURN_CHARACTERS)
     longest = room
     while True:
@@ -84,7 +84,7 @@ def _shorter(turn: TranscriptTurn, most: int) -> TranscriptTurn:
 
 
 def _shortened(text: str, most: int) -> str:
-    """Give both ends of a long text; of its end, where errors stand, a third."""
+    """Return both ends of a long text; of its end, where errors stand, a third."""
     if len(text) <= most:
         return text
     end = most // 3
@@ -92,7 +92,7 @@ def _shortened(text: str, most: int) -> str:
 
 
 def _without_middle(turns: Sequence[TranscriptTurn], most: int) -> Sequence[TranscriptTurn]:
-    """Give at most so many messages: the first, a note, the last ones; or both ends without their calls."""
+    """Return at most so many messages: the first, a note, the last ones; or both ends without their calls."""
     if len(turns) <= most:
         return turns
     if most <= _FEWEST:

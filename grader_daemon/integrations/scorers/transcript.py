@@ -35,12 +35,12 @@ class TranscriptTurn(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def redacted(text: str) -> str:
-    """Give text as it may be handed over."""
+    """Return text as it may be handed over."""
     return SECRETS_AND_ADDRESSES.redact(storable(text))
 
 
 def transcript(session: Session) -> tuple[TranscriptTurn, ...]:
-    """Give the messages of a session as they may be handed over."""
+    """Return the messages of a session as they may be handed over."""
     told = (message for message in session.messages if message.role not in _HIDDEN_ROLES)
     return tuple(_turn(message, tool) for message, tool in with_tools(told))
 
