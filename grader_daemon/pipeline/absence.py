@@ -15,7 +15,7 @@ from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.errors import ReadError, VanishedFileError
 from grader_daemon.sources.reading import look_at
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.protocol import SessionStore
 from grader_daemon.storage.records import UngradedFile
 
 _PASSED_OVER = frozenset({SkipReason.COPY, SkipReason.SUPERSEDED})
@@ -30,7 +30,7 @@ class Absence(NamedTuple):
     again: list[str]
 
 
-def absences(store: Store, roots: Sequence[Path]) -> Iterator[Absence]:
+def absences(store: SessionStore, roots: Sequence[Path]) -> Iterator[Absence]:
     """Look at all files without a grade, a few at a time. Below a root that is missing nothing counts as gone."""
     missing = tuple(os.path.join(root, "") for root in roots if not root.is_dir())
     for state in _UNGRADED:
@@ -40,7 +40,7 @@ def absences(store: Store, roots: Sequence[Path]) -> Iterator[Absence]:
             files = store.ungraded_files(state, after=files[-1], limit=_PAGE)
 
 
-def stamps(store: Store, roots: Sequence[Path]) -> Callable[[str], FileStamp | None]:
+def stamps(store: SessionStore, roots: Sequence[Path]) -> Callable[[str], FileStamp | None]:
     """Give what tells how the ledger knows a file: not at all if it was passed over for one that is gone."""
     again = {path for absence in absences(store, roots) for path in absence.again}
     return lambda path: None if path in again else store.file_stamp(path)
@@ -59,7 +59,7 @@ def compare(files: Iterable[UngradedFile], is_gone: Callable[[str], bool]) -> Ab
     return absence
 
 
-def still_settled(store: Store, known: Mapping[str, LedgerEntry]) -> dict[str, LedgerEntry]:
+def still_settled(store: SessionStore, known: Mapping[str, LedgerEntry]) -> dict[str, LedgerEntry]:
     """Leave out the rows of files passed over for one that is gone: what they say does not hold any more."""
     sessions = [entry.session_id for entry in known.values() if entry.session_id is not None and _is_passed_over(entry)]
     files = store.files_of_sessions(sessions) if sessions else {}

@@ -26,7 +26,7 @@ from grader_daemon.pipeline.examine import (
     VanishedFile,
 )
 from grader_daemon.pipeline.saving import grades_of_files, retract, save_grades, save_verdicts
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.protocol import SessionStore
 from grader_daemon.storage.records import NewGrade
 
 
@@ -68,7 +68,9 @@ class Commit:
     A request is asked again when a session of it begins within `asked_again_within` after another one has ended.
     """
 
-    def __init__(self, store: Store, *, retry_pauses: tuple[timedelta, ...], asked_again_within: timedelta) -> None:
+    def __init__(
+        self, store: SessionStore, *, retry_pauses: tuple[timedelta, ...], asked_again_within: timedelta
+    ) -> None:
         self._store = store
         self._retry_pauses = retry_pauses
         self._asked_again_within = asked_again_within
@@ -80,7 +82,7 @@ class Commit:
         now: datetime,
         redecide: Callable[[Grade], Grade],
     ) -> list[IngestResult]:
-        """Write many ingests, each with the file's ledger row before; call it inside `Store.transaction`.
+        """Write many ingests, each with the file's ledger row before; call it inside `SessionStore.transaction`.
 
         `redecide` gives the grade of a session whose file cannot be read any more, as it would be judged now.
         """
@@ -99,7 +101,7 @@ class _Batch:
 
     def __init__(
         self,
-        store: Store,
+        store: SessionStore,
         now: datetime,
         *,
         retry_pauses: tuple[timedelta, ...],

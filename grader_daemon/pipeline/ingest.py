@@ -15,7 +15,7 @@ from grader_daemon.pipeline.commit import Commit, IngestOutcome, IngestResult
 from grader_daemon.pipeline.examine import Examined, Examiner, TroubledFile
 from grader_daemon.pipeline.helper_process import HelperProcess
 from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON, OnBug, bug_with, examine_any, trouble_with
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.protocol import SessionStore
 
 _BUSY_PATIENCE_SECONDS = 90
 _LOOKUP = 100
@@ -36,7 +36,7 @@ class Ingest:
         *,
         examiner: Examiner,
         recorder: Commit,
-        store: Store,
+        store: SessionStore,
         clock: Callable[[], datetime],
         on_file: Callable[[str], None] = lambda _: None,
         on_bug: OnBug = lambda _, __: None,

@@ -21,12 +21,12 @@ from grader_daemon.domain.feedback import (
 )
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.saving import save_verdicts
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.protocol import SessionStore
 
 _MOST_CANDIDATES: Final = 20_000
 
 
-def add_feedback(store: Store, said: Sequence[Said], *, now: datetime) -> list[Feedback]:
+def add_feedback(store: SessionStore, said: Sequence[Said], *, now: datetime) -> list[Feedback]:
     """Keep what people say of graded sessions, of each once, and let it stand; call it inside a transaction.
 
     Raises:
@@ -47,12 +47,12 @@ def add_feedback(store: Store, said: Sequence[Said], *, now: datetime) -> list[F
     return given
 
 
-def standing_of(store: Store, session_ids: Sequence[str]) -> dict[str, Standing]:
+def standing_of(store: SessionStore, session_ids: Sequence[str]) -> dict[str, Standing]:
     """Return what stands of what was said of those of `session_ids` of which anything ever was."""
     return standing_by_session(store.feedback.said(session_ids))
 
 
-def labels(store: Store) -> list[Label]:
+def labels(store: SessionStore) -> list[Label]:
     """Return all labels that stand, of sessions that have a grade, in the order in which they were given."""
     said = standing_by_session(store.feedback.said())
     found = [(said[session.session_id].last, session) for session in store.feedback.judged()]
@@ -60,14 +60,14 @@ def labels(store: Store) -> list[Label]:
     return [to_label(said[session.session_id], last, session) for last, session in stand]
 
 
-def reviewed_since(store: Store, moment: datetime) -> int:
+def reviewed_since(store: SessionStore, moment: datetime) -> int:
     """Count the sessions that were judged in reviews since then, and not taken back."""
     said = standing_by_session(store.feedback.said_of_reviewed(moment))
     lasts = [each.last for each in said.values() if each.last is not None]
     return sum(last.source is FeedbackSource.REVIEW and last.given_at >= moment for last in lasts)
 
 
-def candidates(store: Store, *, since: datetime | None) -> list[Candidate]:
+def candidates(store: SessionStore, *, since: datetime | None) -> list[Candidate]:
     """Return the finished sessions with scores that ended since then, or ever, and of whose completion nobody speaks.
 
     The newest 20,000 at most.

@@ -15,11 +15,13 @@ from grader_daemon.domain.feedback import apply_override, standing_by_session
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.repeats import Place, changed_around, places_of
 from grader_daemon.domain.session import SkipReason
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.protocol import SessionStore
 from grader_daemon.storage.records import NewGrade
 
 
-def save_grades(store: Store, grades: Sequence[NewGrade], *, asked_again_within: timedelta | None = None) -> None:
+def save_grades(
+    store: SessionStore, grades: Sequence[NewGrade], *, asked_again_within: timedelta | None = None
+) -> None:
     """Insert or replace grades with their details and failures, and count them in the roll-ups.
 
     What people said of these sessions stands above the new grades. `asked_again_within`: so soon must the same be
@@ -35,14 +37,16 @@ def save_grades(store: Store, grades: Sequence[NewGrade], *, asked_again_within:
         _settle_repeats(store, [*places_of(after), *places_of(before)], within=asked_again_within)
 
 
-def save_verdicts(store: Store, changes: Sequence[tuple[Grade, Grade]]) -> None:
+def save_verdicts(store: SessionStore, changes: Sequence[tuple[Grade, Grade]]) -> None:
     """Let grades say what another policy or a person says (each as it was and as it is), and count them so."""
     _count(store, added=[new for _, new in changes], removed=[old for old, _ in changes])
     store.grades.put_verdicts([new for _, new in changes])
     store.note_rules([(new.session_file, new.rules_version) for _, new in changes])
 
 
-def retract(store: Store, session_id: str, reason: SkipReason, *, asked_again_within: timedelta | None = None) -> None:
+def retract(
+    store: SessionStore, session_id: str, reason: SkipReason, *, asked_again_within: timedelta | None = None
+) -> None:
     """Take a grade back because another file holds the session; its own file's ledger row says why.
 
     For `asked_again_within` see `save_grades`.
@@ -55,14 +59,14 @@ def retract(store: Store, session_id: str, reason: SkipReason, *, asked_again_wi
     store.pass_over_session(session_id, reason)
 
 
-def grades_of_files(store: Store, paths: Sequence[str]) -> list[Grade]:
+def grades_of_files(store: SessionStore, paths: Sequence[str]) -> list[Grade]:
     """Return the grades that were made of those of `paths` that the ledger knows."""
     entries = store.ledger_entries(paths)
     stored = store.grades.stored([entry.session_id for entry in entries.values() if entry.session_id is not None])
     return [each.grade for each in stored.values() if each.detailed and each.grade.session_file in entries]
 
 
-def _under_overrides(store: Store, grades: Sequence[NewGrade]) -> Sequence[NewGrade]:
+def _under_overrides(store: SessionStore, grades: Sequence[NewGrade]) -> Sequence[NewGrade]:
     """Return new grades with what people said of their sessions above them."""
     said = standing_by_session(store.feedback.said([new.grade.session_id for new in grades]))
     if not said:
@@ -75,7 +79,7 @@ def _under_overrides(store: Store, grades: Sequence[NewGrade]) -> Sequence[NewGr
     ]
 
 
-def _count(store: Store, *, added: Iterable[Grade], removed: Iterable[Grade]) -> None:
+def _count(store: SessionStore, *, added: Iterable[Grade], removed: Iterable[Grade]) -> None:
     changes = Changes()
     for grade in removed:
         changes.remove(grade)
@@ -84,7 +88,7 @@ def _count(store: Store, *, added: Iterable[Grade], removed: Iterable[Grade]) ->
     store.rollups.apply(changes)
 
 
-def _settle_repeats(store: Store, places: Sequence[Place], *, within: timedelta) -> None:
+def _settle_repeats(store: SessionStore, places: Sequence[Place], *, within: timedelta) -> None:
     """Decide anew which sessions were asked for again around places where sessions came, changed or went."""
     if not places:
         return

@@ -19,6 +19,7 @@ from grader_daemon.storage.protocol.insight import (
     QualityChecks,
     Reports,
     Rollups,
+    Signs,
 )
 from grader_daemon.storage.records import DaemonStatus, JobHistory
 
@@ -43,10 +44,11 @@ class DaemonState(Protocol):
         """Return what the daemon said of itself last; None when none ever ran."""
 
 
-class Store(Ledger, Protocol):
-    """One connection to what the program remembers. Reads may come from any thread, one at a time.
+class SessionStore(Ledger, Protocol):
+    """What grading and labelling need: sessions, files, and the sums that change with them.
 
-    `live_since` is set by a daemon when it begins: files that are written from then on are graded live.
+    Reads may come from any thread, one at a time. `live_since` is set by a daemon when it begins: files that are
+    written from then on are graded live.
     """
 
     live_since: datetime | None
@@ -60,9 +62,26 @@ class Store(Ledger, Protocol):
     @property
     def rollups(self) -> Rollups: ...
     @property
-    def issues(self) -> Issues: ...
+    def issues(self) -> Signs: ...
     @property
     def feedback(self) -> FeedbackLog: ...
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Everything inside happens, or nothing of it.
+
+        Raises:
+            StoreReplacedError: what was opened is not what stands in its place now.
+            StoreBusyError: another program keeps it locked.
+            UnstorableError: it does not take what was to be written.
+            StoreError: it cannot be written.
+        """
+
+
+class Store(SessionStore, Protocol):
+    """One connection to all that the program remembers."""
+
+    @property
+    def issues(self) -> Issues: ...
     @property
     def calibrations(self) -> Calibrations: ...
     @property
@@ -77,16 +96,6 @@ class Store(Ledger, Protocol):
     def job_runs(self) -> JobRuns: ...
     @property
     def daemon(self) -> DaemonState: ...
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """Everything inside happens, or nothing of it.
-
-        Raises:
-            StoreReplacedError: what was opened is not what stands in its place now.
-            StoreBusyError: another program keeps it locked.
-            UnstorableError: it does not take what was to be written.
-            StoreError: it cannot be written.
-        """
 
     def close(self) -> None:
         """Close it; safe to call twice."""

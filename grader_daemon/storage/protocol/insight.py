@@ -47,11 +47,15 @@ class Rollups(Protocol):
         """Return how often something changed on each day."""
 
 
-class Issues(Protocol):
-    """Error issues: what failures have in common."""
+class Signs(Protocol):
+    """What error issues look like."""
 
     def save_signs(self, signs: Sequence[ErrorSign]) -> None:
         """Keep what issues look like; the first example stays."""
+
+
+class Issues(Signs, Protocol):
+    """Error issues: what failures have in common."""
 
     def seen(self, span: Span) -> list[str]:
         """Fingerprints of the issues that occurred in a span, most failures first."""

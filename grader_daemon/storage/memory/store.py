@@ -1,0 +1,100 @@
+"""The store in memory, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from datetime import date
+
+from grader_daemon.domain.analysis import ErrorSign
+from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.counting import Changes
+from grader_daemon.domain.insight import ToolStep
+from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
+from grader_daemon.storage.memory.grades import FeedbackLog, Grades, Repeats, Rivals
+from grader_daemon.storage.memory.ledger import Ledger
+from grader_daemon.storage.memory.tables import Part, Tables
+
+
+class MemoryStore(Ledger):
+    """What the pipeline needs of a store, gone when the program ends; see `storage.protocol.SessionStore`."""
+
+    def __init__(self, *, host: str = "") -> None:
+        """`host` is that of every grade."""
+        tables = Tables(host=host)
+        super().__init__(tables)
+        self.grades = Grades(tables)
+        self.rivals = Rivals(tables)
+        self.repeats = Repeats(tables)
+        self.feedback = FeedbackLog(tables)
+        self.rollups = Rollups(tables)
+        self.issues = Signs(tables)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return self._tables.transaction()
+
+
+class Rollups(Part):
+    """Sums by day and group."""
+
+    def apply(self, changes: Changes) -> None:
+        for group, numbers in changes.groups().items():
+            self._tables.groups.put(group, _sum([self._tables.groups.get(group, ()), numbers]))
+        for step, numbers in changes.tool_steps.items():
+            self._tables.tool_steps.put(step, _sum([self._tables.tool_steps.get(step, ()), numbers]))
+        for day in map(date.fromisoformat, sorted(changes.days)):
+            self._tables.revisions.put(day, self._tables.revisions.get(day, 0) + 1)
+
+    def groups(self, span: Span) -> dict[tuple[Dimension, str], Sums]:
+        found: dict[tuple[Dimension, str], list[tuple[int, ...]]] = {}
+        for group, numbers in self._tables.groups.items():
+            if _lies_in(group.day, span) and any(numbers):
+                found.setdefault((Dimension(group.dimension), group.name), []).append(numbers)
+        return {group: _to_sums(_sum(numbers)) for group, numbers in found.items()}
+
+    def group(self, dimension: Dimension, name: str, span: Span) -> Sums:
+        return self.groups(span).get((dimension, name), Sums())
+
+    def names(self, dimension: Dimension) -> list[str]:
+        sums = self.groups(Span(date.min, date.max))
+        named = [(-one.sessions, name) for (of, name), one in sums.items() if of is dimension and one.sessions]
+        return [name for _, name in sorted(named)]
+
+    def tool_steps(self, span: Span) -> list[ToolStep]:
+        found: dict[tuple[str, str, str, bool], list[tuple[int, ...]]] = {}
+        for key, numbers in self._tables.tool_steps.items():
+            if _lies_in(key.day, span) and any(numbers):
+                found.setdefault((key.tool, key.next_tool, key.next_command, key.is_retry), []).append(numbers)
+        return [
+            ToolStep(tool, next_tool, command or None, is_retry, *_sum(numbers))
+            for (tool, next_tool, command, is_retry), numbers in sorted(found.items())
+        ]
+
+    def days_with_sessions(self) -> list[date]:
+        groups = self._tables.groups.items()
+        overall = [(group.day, _to_sums(numbers)) for group, numbers in groups if group.dimension == Dimension.OVERALL]
+        return sorted(date.fromisoformat(day) for day, sums in overall if sums.sessions + sums.unanswered > 0)
+
+    def revisions(self) -> dict[date, int]:
+        return dict(self._tables.revisions)
+
+
+class Signs(Part):
+    """What error issues look like."""
+
+    def save_signs(self, signs: Sequence[ErrorSign]) -> None:
+        for sign in signs:
+            if sign.fingerprint not in self._tables.signs:
+                self._tables.signs.put(sign.fingerprint, sign)
+
+
+def _sum(rows: Iterable[Sequence[int]]) -> tuple[int, ...]:
+    return tuple(sum(column) for column in zip(*(row for row in rows if row), strict=True))
+
+
+def _lies_in(day: str, span: Span) -> bool:
+    return span.first.isoformat() <= day <= span.last.isoformat()
+
+
+def _to_sums(numbers: Sequence[int]) -> Sums:
+    return Sums(**dict(zip(SUM_NAMES, numbers, strict=True)))

@@ -1,0 +1,113 @@
+"""Tables of values that know what they held when a unit of work began."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date, datetime
+from threading import RLock
+from typing import NamedTuple, TypeVar
+
+from grader_daemon.domain.analysis import ErrorSign
+from grader_daemon.domain.counting import GroupKey, ToolStepKey
+from grader_daemon.domain.feedback import Feedback
+from grader_daemon.domain.identity import Identity
+from grader_daemon.domain.ledger import LedgerEntry
+from grader_daemon.storage.records import LastGrade, StoredGrade
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+Undo = Callable[[], None]
+
+
+class Row(NamedTuple):
+    """A grade with the identity of its session, and when it ended."""
+
+    stored: StoredGrade
+    identity: Identity
+
+    @property
+    def ended_at(self) -> datetime:
+        """By what sessions are listed: the end, or when they were graded."""
+        return self.stored.grade.ended_at or self.stored.grade.graded_at
+
+
+class File(NamedTuple):
+    """A row of the ledger; `number` tells its place among those of equal rank."""
+
+    number: int
+    entry: LedgerEntry
+    seen_at: datetime
+
+
+class Table(dict[Key, Value]):
+    """A table by its key. Every change goes through `put` or `drop`, which note how to take it back."""
+
+    def __init__(self, journal: list[Undo]) -> None:
+        super().__init__()
+        self._journal = journal
+
+    def put(self, key: Key, value: Value) -> None:
+        """Insert or replace a row."""
+        self._remember(key)
+        self[key] = value
+
+    def drop(self, key: Key) -> None:
+        """Delete a row; nothing happens if it is not there."""
+        if key in self:
+            self._remember(key)
+            del self[key]
+
+    def _remember(self, key: Key) -> None:
+        if key in self:
+            before = self[key]
+            self._journal.append(lambda: self.__setitem__(key, before))
+        else:
+            self._journal.append(lambda: self.__delitem__(key))
+
+
+class Tables:
+    """All that the store holds."""
+
+    def __init__(self, *, host: str) -> None:
+        """`host` is that of every grade."""
+        journal: list[Undo] = []
+        self._journal = journal
+        self.lock = RLock()
+        self.host = host
+        self.numbers: Table[str, int] = Table(journal)
+        self.grades: Table[str, Row] = Table(journal)
+        self.files: Table[str, File] = Table(journal)
+        self.last_grades: Table[str, LastGrade] = Table(journal)
+        self.groups: Table[GroupKey, tuple[int, ...]] = Table(journal)
+        self.tool_steps: Table[ToolStepKey, tuple[int, ...]] = Table(journal)
+        self.revisions: Table[date, int] = Table(journal)
+        self.signs: Table[str, ErrorSign] = Table(journal)
+        self.feedback: Table[int, Feedback] = Table(journal)
+
+    def number(self, table: str) -> int:
+        """Return the next number of a table; none is given twice."""
+        last = self.numbers.get(table, 0) + 1
+        self.numbers.put(table, last)
+        return last
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything inside happens, or nothing of it."""
+        with self.lock:
+            self._journal.clear()
+            try:
+                yield
+            except BaseException:
+                while self._journal:
+                    self._journal.pop()()
+                raise
+            finally:
+                self._journal.clear()
+
+
+class Part:
+    """A part of the store: what is done with some of the tables."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables

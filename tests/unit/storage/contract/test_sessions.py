@@ -1,0 +1,338 @@
+"""What every store promises of sessions and files. A new store is one more line in `STORES`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from grader_daemon.domain.analysis import SessionState, ToolUse
+from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.claims import Support
+from grader_daemon.domain.feedback import FeedbackSource, Said
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.identity import decide
+from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.session import SkipReason
+from grader_daemon.errors import InputError
+from grader_daemon.pipeline.labels import add_feedback, candidates, labels, reviewed_since, standing_of
+from grader_daemon.pipeline.saving import retract, save_grades
+from grader_daemon.storage.memory.store import MemoryStore
+from grader_daemon.storage.protocol import SessionStore
+from grader_daemon.storage.records import GradeFilter, NewGrade, SortKey
+from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.strategies import NOW, grade, grades, identity, ledger_entries, moments, new_grade
+
+STORES: dict[str, Callable[[Path], SessionStore]] = {
+    "sqlite": lambda folder: SqliteStore(folder / "grades.db", host="here"),
+    "memory": lambda _: MemoryStore(host="here"),
+}
+HOUR = timedelta(hours=1)
+EVER = Span(NOW.date().replace(year=1), NOW.date().replace(year=9999))
+
+
+@pytest.fixture(params=list(STORES))
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SessionStore]:
+    opened = STORES[request.param](tmp_path)
+    yield opened
+    close(opened)
+
+
+def close(store: SessionStore) -> None:
+    if isinstance(store, SqliteStore):
+        store.close()
+
+
+def save(store: SessionStore, *made: Grade) -> None:
+    with store.transaction():
+        save_grades(store, [new_grade(one) for one in made], asked_again_within=48 * HOUR)
+
+
+def ids(store: SessionStore, which: GradeFilter) -> list[str]:
+    return [one.grade.session_id for one in store.grades.page(which).grades]
+
+
+def entry(path: str, state: FileState = FileState.GRADED, **changes: object) -> LedgerEntry:
+    made = LedgerEntry(path=path, stamp=FileStamp(1, 2, 3, 4, 5), state=state, session_id="s", digest="d")
+    return msgspec.structs.replace(made, **changes)
+
+
+def seen(store: SessionStore) -> object:
+    """All that a store says when it is asked for everything."""
+    pages = [
+        [(one.grade, one.digest, one.loop_told) for one in store.grades.page(GradeFilter(sort=sort)).grades]
+        for sort in SortKey
+    ]
+    known = [one.grade.session_id for one in store.grades.page(GradeFilter()).grades]
+    return (
+        pages,
+        store.grades.last_ended_at(),
+        {(of, name): sums for (of, name), sums in store.rollups.groups(EVER).items()},
+        [store.rollups.names(dimension) for dimension in Dimension],
+        sorted(store.rollups.tool_steps(EVER), key=repr),
+        store.rollups.days_with_sessions(),
+        store.rollups.revisions(),
+        labels(store),
+        standing_of(store, known),
+        store.feedback.judged_requests(),
+        sorted(candidates(store, since=None), key=lambda one: one.session_id),
+        reviewed_since(store, NOW - HOUR),
+        store.file_counts(),
+        store.skip_counts(),
+        store.graded_paths(),
+        [store.last_grade(live=live) for live in (False, True)],
+    )
+
+
+# -- the unit of work --------------------------------------------------------------------------------------------------
+
+
+def test_nothing_of_a_unit_of_work_that_fails_is_left(store: SessionStore) -> None:
+    save(store, grade(session_id="kept", session_file="/kept"))
+    with store.transaction():
+        store.save_entries([entry("/kept", session_id="kept")], now=NOW)
+    before = seen(store)
+
+    def fails() -> None:
+        with store.transaction():
+            save_grades(store, [new_grade(grade(session_id=one, session_file=f"/{one}")) for one in ("kept", "new")])
+            add_feedback(
+                store, [Said(session_id="new", completed=False, by="me", source=FeedbackSource.LABEL)], now=NOW
+            )
+            retract(store, "kept", SkipReason.COPY)
+            store.save_entries([entry("/kept", FileState.DEAD), entry("/other")], now=NOW)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+
+    assert seen(store) == before
+
+
+def test_a_unit_of_work_sees_what_it_has_written(store: SessionStore) -> None:
+    with store.transaction():
+        save_grades(store, [new_grade(grade(session_id="a"))])
+        assert list(store.grades.stored(["a", "b"])) == ["a"]
+
+
+# -- lists -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lowest_first", [True, False])
+@pytest.mark.parametrize("sort", list(SortKey))
+def test_pages_hold_every_session_once_in_one_order(store: SessionStore, sort: SortKey, lowest_first: bool) -> None:
+    """Ties are many: equal scores, equal ends; and what is not known comes last in both directions."""
+    save(
+        store,
+        *(
+            grade(
+                session_id=f"s{number:02}",
+                ended_at=NOW + number % 3 * HOUR,
+                p_completed=None if number % 4 == 0 else number % 3 / 2,
+                tool_calls_efficient=1 + number % 2,
+                tool_calls=number % 5,
+            )
+            for number in range(17)
+        ),
+    )
+    which = GradeFilter(sort=sort, lowest_first=lowest_first)
+
+    found, before = [], None
+    while True:
+        page = store.grades.page(replace(which, limit=5, before=before))
+        found += [one.grade.session_id for one in page.grades]
+        if page.next is None:
+            break
+        before = page.next
+
+    assert found == ids(store, which)
+    assert sorted(found) == [f"s{number:02}" for number in range(17)]
+    if sort is SortKey.PROBABILITY:
+        assert {found.index(f"s{number:02}") >= 12 for number in range(0, 17, 4)} == {True}
+
+
+@pytest.mark.parametrize(
+    ("which", "expected"),
+    [
+        pytest.param(GradeFilter(), "dcba", id="newest-first"),
+        pytest.param(GradeFilter(lowest_first=True), "abcd", id="oldest-first"),
+        pytest.param(GradeFilter(since=NOW + HOUR, until=NOW + 3 * HOUR), "cb", id="until-is-left-out"),
+        pytest.param(GradeFilter(model="größe"), "b", id="a-name-that-is-not-ascii"),
+        pytest.param(GradeFilter(model="m"), "da", id="a-model-that-is-not-known-is-not-found"),
+        pytest.param(GradeFilter(text="GROSSE naive"), "b", id="words-without-accents-in-any-case"),
+        pytest.param(GradeFilter(text="fla"), "c", id="the-beginning-of-a-word"),
+        pytest.param(GradeFilter(completed=False), "c", id="not-completed"),
+        pytest.param(GradeFilter(state="open"), "d", id="by-state"),
+        pytest.param(GradeFilter(host="here", limit=1), "d", id="a-limit"),
+        pytest.param(GradeFilter(host="there"), "", id="another-host"),
+        pytest.param(GradeFilter(tool="browser"), "b", id="by-tool"),
+        pytest.param(GradeFilter(claim=Support.VERIFIED), "", id="by-claim"),
+    ],
+)
+def test_a_filter_finds_what_is_known(store: SessionStore, which: GradeFilter, expected: str) -> None:
+    save(
+        store,
+        grade(session_id="a", ended_at=NOW, task_summary=None),
+        grade(
+            session_id="b",
+            ended_at=NOW + HOUR,
+            model="größe",
+            task_summary="die naïve grosse Änderung",
+            tools=(ToolUse("browser", 2, 1),),
+        ),
+        grade(session_id="c", ended_at=NOW + 2 * HOUR, model=None, task_summary="flaky tests", task_completed=False),
+        grade(session_id="d", ended_at=NOW + 3 * HOUR, state=SessionState.OPEN),
+    )
+    assert "".join(ids(store, which)) == expected
+
+
+@pytest.mark.parametrize("text", ["", "-", '"*"'])
+def test_a_text_without_a_word_is_refused(store: SessionStore, text: str) -> None:
+    with pytest.raises(InputError, match="no word to search for"):
+        store.grades.page(GradeFilter(text=text))
+
+
+def test_an_id_may_be_shortened_while_it_names_one(store: SessionStore) -> None:
+    save(store, grade(session_id="ab1"), grade(session_id="ab2"), grade(session_id="ab"), grade(session_id="ü%_"))
+    assert store.grades.find("ab").grade.session_id == "ab"
+    assert store.grades.find("ü%").grade.session_id == "ü%_"
+    for wrong in ("a", "x", "%"):
+        with pytest.raises(InputError):
+            store.grades.find(wrong)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def test_files_are_due_in_the_order_in_which_they_wait(store: SessionStore) -> None:
+    retry = FileState.RETRY
+    with store.transaction():
+        store.save_entries(
+            [
+                entry("/late", retry, look_again_at=NOW),
+                entry("/early", retry, look_again_at=NOW - HOUR),
+                entry("/not-yet", retry, look_again_at=NOW + HOUR),
+                entry("/clock-was-set-back", retry, look_again_at=NOW + 100 * HOUR),
+                entry("/never"),
+            ],
+            now=NOW,
+        )
+    due = store.due_paths(NOW, longest_pause=2 * HOUR, limit=9)
+    assert due == ["/early", "/late", "/clock-was-set-back"]
+
+
+def test_files_of_a_state_are_paged_by_their_time(store: SessionStore) -> None:
+    with store.transaction():
+        for number in (3, 1, 2, 1):
+            stamp = FileStamp(0, 0, 0, number, 0)
+            path = f"/{number}{len(store.ungraded_files(FileState.SKIPPED, after=None, limit=9))}"
+            store.save_entries([entry(path, FileState.SKIPPED, stamp=stamp, reason="copy")], now=NOW)
+    first = store.ungraded_files(FileState.SKIPPED, after=None, limit=3)
+    rest = store.ungraded_files(FileState.SKIPPED, after=first[-1], limit=3)
+    assert [file.path for file in (*first, *rest)] == ["/11", "/13", "/22", "/30"]
+    assert {file.reason for file in first} == {"copy"}
+
+
+def test_a_grade_made_as_its_file_was_written_is_live(store: SessionStore) -> None:
+    store.live_since = NOW - HOUR
+    written = int((NOW - timedelta(seconds=3)).timestamp() * 1e9)
+    with store.transaction():
+        store.save_entries([entry("/a", stamp=FileStamp(0, 0, 0, 0, 0))], now=NOW)
+        assert store.last_grade(live=True) is None
+        store.save_entries([entry("/b", stamp=FileStamp(0, 0, 0, written, 0))], now=NOW)
+    last = store.last_grade(live=True)
+    assert last is not None
+    assert last.lag_seconds == pytest.approx(3, abs=0.01)
+
+
+# -- all stores say the same -------------------------------------------------------------------------------------------
+
+SESSIONS = "abc"
+saved = st.tuples(st.just("save"), st.lists(st.tuples(st.sampled_from(SESSIONS), grades()), min_size=1, max_size=3))
+said = st.tuples(
+    st.just("say"),
+    st.builds(
+        Said,
+        session_id=st.sampled_from(SESSIONS),
+        by=st.just("me"),
+        source=st.sampled_from((FeedbackSource.LABEL, FeedbackSource.REVIEW)),
+        completed=st.none() | st.booleans(),
+        quality=st.none() | st.integers(1, 5),
+    ),
+)
+taken = st.tuples(st.just("retract"), st.sampled_from(SESSIONS))
+noted = st.tuples(st.just("note"), st.lists(ledger_entries(), min_size=1, max_size=3))
+STEPS = st.lists(saved | said | taken | noted, max_size=8)
+
+
+def step(store: SessionStore, what: str, values: object) -> None:
+    match what, values:
+        case "save", list(some):
+            known = {one: new_grade(replace(made, session_id=one, session_file=f"/{one}")) for one, made in some}
+            save_grades(store, list(known.values()), asked_again_within=48 * HOUR)
+            files = [
+                entry(f"/{one}", session_id=one, rules_version=new.grade.rules_version) for one, new in known.items()
+            ]
+            store.save_entries(files, now=NOW)
+        case "say", Said() as words:
+            if words.session_id in store.grades.stored([words.session_id]):
+                add_feedback(store, [words], now=NOW)
+        case "retract", str(one):
+            retract(store, one, SkipReason.SUPERSEDED, asked_again_within=48 * HOUR)
+        case "note", list(entries):
+            store.save_entries(entries, now=NOW)
+
+
+@given(STEPS)
+def test_after_any_history_all_stores_say_the_same(steps: list[tuple[str, object]]) -> None:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
+        stores = [make(Path(folder)) for make in STORES.values()]
+        for one in stores:
+            opened.callback(close, one)
+            for what, values in steps:
+                with one.transaction():
+                    step(one, what, values)
+        assert [seen(one) for one in stores] == [seen(stores[0])] * len(stores)
+        paths = [f"/{one}" for one in SESSIONS]
+        assert [one.ledger_entries(paths) for one in stores] == [stores[0].ledger_entries(paths)] * len(stores)
+
+
+@given(st.lists(st.tuples(st.sampled_from([None, 1, 2]), st.booleans(), moments, moments), max_size=6))
+def test_all_stores_find_who_beats_a_session(sessions: list[tuple[int | None, bool, datetime, datetime]]) -> None:
+    """Stores may name more rivals than those; the decision is the same."""
+    known = [
+        identity(
+            session_id=f"s{number}",
+            file=f"/{number}",
+            lineage=key,
+            conversation=key,
+            compacted=compacted,
+            started_at=min(began, ended),
+            updated_at=max(began, ended),
+        )
+        for number, (key, compacted, began, ended) in enumerate(sessions)
+    ]
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
+        stores = [make(Path(folder)) for make in STORES.values()]
+        for one in stores:
+            opened.callback(close, one)
+        for new in known:
+            decisions = [decide(new, None, one.rivals.of(new)) for one in stores]
+            assert decisions == [decisions[0]] * len(stores)
+            if decisions[0].lost is None:
+                for one in stores:
+                    with one.transaction():
+                        for fallen in decisions[0].fallen:
+                            retract(one, fallen.session_id, fallen.reason)
+                        made = grade(session_id=new.session_id, session_file=new.file)
+                        save_grades(one, [NewGrade(grade=made, identity=new, digest="d")])
+        assert len({one.rivals.related(known) for one in stores}) == 1
