@@ -3,17 +3,26 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from grader_daemon import SelfGrader, bootstrap
+from grader_daemon.api.context import GraderContext
+from grader_daemon.api.insight import Insight
 from grader_daemon.cli import patterns
-from grader_daemon.domain.analysis import Category, Failure, SessionState, Step
+from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState, Step
+from grader_daemon.domain.insight import IssueState
+from grader_daemon.errors import InputError
 from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.sqlite.store import SqliteStore
-from tests.strategies import grade, new_grade
+from tests.alert_examples import alert
+from tests.conftest import Clock
+from tests.strategies import NOW, grade, new_grade
+from tests.unit.api.conftest import Save
 
 
 @pytest.fixture
@@ -85,3 +94,94 @@ def test_a_report_of_a_week_that_is_over_needs_no_right_to_write(
 
         path.parent.chmod(0o700)
     assert (report.complete, report.revision, report.total_sessions) == (True, 1, 0)
+
+
+# -- by a clock of the test --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def insight(context: GraderContext) -> Insight:
+    return Insight(context)
+
+
+def test_a_report_is_of_the_last_week_that_is_over_where_the_person_lives(insight: Insight, clock: Clock) -> None:
+    monday = datetime(2026, 11, 22, 11, tzinfo=UTC)  # midnight of the 23rd in Auckland: week 48 begins
+    clock.now = monday - timedelta(minutes=1)
+    before = insight.weekly_report()
+    clock.now = monday
+    after = insight.weekly_report()
+
+    assert (before.week, after.week) == ("2026-W46", "2026-W47")
+
+
+@pytest.mark.parametrize("week", ["2026-W49", "2026-W99", "next", "1969-W01"])
+def test_there_is_no_report_of_a_week_that_has_not_begun(insight: Insight, week: str) -> None:
+    with pytest.raises(InputError, match="week"):
+        insight.weekly_report(week)
+
+
+def test_an_alert_is_acknowledged_when_the_clock_says_and_that_can_be_taken_back(
+    insight: Insight, store: Store, clock: Clock
+) -> None:
+    number = _add_alert(store)
+    known = insight.acknowledge_alert(number, "the mirror\nwas down")
+    later = insight.acknowledge_alert(number)
+    forgotten = insight.unacknowledge_alert(number)
+
+    assert (known.acknowledged_at, known.note) == (clock.now, "the mirror was down")
+    assert later.note == "the mirror was down"
+    assert (forgotten.acknowledged_at, forgotten.note) == (None, "the mirror was down")
+
+
+def test_a_silence_ends_by_itself(insight: Insight, store: Store, clock: Clock) -> None:
+    number = _add_alert(store)
+    until = insight.silence_alert(number, timedelta(hours=12))
+    during = insight.silences()
+    clock.now = until
+    after = insight.silences()
+
+    assert set(during.values()) == {NOW + timedelta(hours=12)}
+    assert after == {}
+
+
+@pytest.mark.parametrize("span", [timedelta(seconds=59), timedelta(days=367), -timedelta(days=1)])
+def test_a_silence_is_a_minute_to_a_year(insight: Insight, store: Store, span: timedelta) -> None:
+    number = _add_alert(store)
+
+    with pytest.raises(InputError, match="a minute to a year"):
+        insight.silence_alert(number, span)
+    assert insight.silences() == {}
+
+
+def _add_alert(store: Store) -> int:
+    with store.transaction():
+        made = store.alerts.add(alert()).number
+    assert made is not None
+    return made
+
+
+def test_what_is_said_of_an_error_is_noted_and_taken_back(insight: Insight, store: Store) -> None:
+    failed = grade(total_errors=1, failures=(Failure(2, "terminal", Category.TIMEOUT, "git", "1-aaa", None),))
+    sign = ErrorSign(
+        fingerprint="1-aaa", tool="terminal", command="git", category=Category.TIMEOUT, signal="slow", example="slow"
+    )
+    with store.transaction():
+        save_grades(store, [msgspec.structs.replace(new_grade(failed), signs=(sign,))])
+    (issue,) = insight.error_issues()
+    resolved = insight.resolve_error(issue.fingerprint)
+    ignored = insight.ignore_error(issue.fingerprint)
+    listed = insight.error_issues()
+    reopened = insight.reopen_error(issue.fingerprint)
+
+    assert (resolved.state, ignored.state, listed) == (IssueState.RESOLVED, IssueState.IGNORED, [])
+    assert reopened.state == issue.state
+
+
+def test_a_summary_counts_the_days_that_the_clock_tells(insight: Insight, save: Save, clock: Clock) -> None:
+    save("s", ended_at=NOW, ended_on="2026-11-22")  # in Auckland
+    counts = []
+    for days_later in (0, 6, 7):
+        clock.now = NOW + timedelta(days=days_later)
+        counts.append(insight.summary(days=7).sessions)
+
+    assert counts == [1, 1, 0]

@@ -1,0 +1,87 @@
+"""The database of a grader: when it is opened, and for what."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.api.context import GraderContext
+from grader_daemon.errors import InputError, NoDatabaseError, StoreError
+from grader_daemon.settings import Settings, load_settings
+from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.earlier import make_earlier
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return load_settings(db_path=tmp_path / "grades.db")
+
+
+def test_without_a_database_nothing_is_made_of_a_question(settings: Settings) -> None:
+    context = GraderContext(settings)
+
+    assert not context.has_database
+    with pytest.raises(NoDatabaseError, match="nothing was graded yet"):
+        _ = context.store
+    with pytest.raises(NoDatabaseError):
+        _ = context.writable
+    assert not settings.db_path.exists()
+
+
+def test_what_is_to_be_graded_makes_the_database(settings: Settings) -> None:
+    with closing(GraderContext(settings)) as context:
+        made = context.make_store()
+
+        assert settings.db_path.exists()
+        assert context.store is made
+        assert context.writable is made
+
+
+def test_what_only_reads_cannot_write(settings: Settings) -> None:
+    SqliteStore(settings.db_path).close()
+
+    with closing(GraderContext(settings)) as context, pytest.raises(StoreError), context.store.transaction():
+        context.store.forget_files(["/s/x.json"])
+
+
+def test_what_only_reads_leaves_the_version_of_a_database_alone(settings: Settings) -> None:
+    make_earlier(settings.db_path, 4)
+    before = settings.db_path.read_bytes()
+
+    with closing(GraderContext(settings)) as context, pytest.raises(StoreError, match="its schema 4 is older"):
+        context.store.file_counts()
+
+    assert settings.db_path.read_bytes() == before
+
+
+def test_threads_share_what_is_opened(settings: Settings) -> None:
+    SqliteStore(settings.db_path).close()
+
+    with closing(GraderContext(settings)) as context, ThreadPoolExecutor(8) as threads:
+        opened = set(threads.map(lambda _: id(context.store), range(32)))
+
+    assert len(opened) == 1
+
+
+def test_a_store_that_is_given_stands_in_the_place_of_the_database(settings: Settings, store: Store) -> None:
+    context = GraderContext(settings, store=store)
+
+    assert context.has_database
+    assert context.store is context.writable is store
+    assert not settings.db_path.exists()
+
+
+def test_what_is_closed_answers_nothing(settings: Settings) -> None:
+    context = GraderContext(settings)
+    context.make_store()
+    context.close()
+    context.close()
+
+    with pytest.raises(InputError, match="this SelfGrader is closed"):
+        _ = context.store
+    with pytest.raises(InputError, match="this SelfGrader is closed"):
+        context.make_store()

@@ -1,0 +1,78 @@
+"""What a person should judge next, on a store and a clock of the test."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from grader_daemon.api.context import GraderContext
+from grader_daemon.api.labels import Labels
+from grader_daemon.api.review import Reviews
+from grader_daemon.domain.feedback import FeedbackSource
+from tests.conftest import Clock
+from tests.strategies import NOW
+from tests.unit.api.conftest import Save
+
+
+@pytest.fixture
+def reviews(context: GraderContext) -> Reviews:
+    return Reviews(context)
+
+
+def next_id(reviews: Reviews, **asked: Any) -> str | None:
+    item = reviews.next_item(**asked)
+    return None if item is None else item.stored.grade.session_id
+
+
+def test_without_sessions_there_is_nothing_to_judge(reviews: Reviews) -> None:
+    assert reviews.next_item() is None
+
+
+def test_a_session_of_this_week_comes_before_older_ones(reviews: Reviews, save: Save) -> None:
+    save("old", ended_at=NOW - timedelta(days=20))
+    save("new", ended_at=NOW - timedelta(days=1))
+
+    assert {next_id(reviews, seed=seed) for seed in range(20)} == {"new"}
+    assert next_id(reviews, passed={"new"}) == "old"
+    assert next_id(reviews, passed={"new", "old"}) is None
+
+
+def test_the_same_seed_asks_for_the_same_session(reviews: Reviews, save: Save) -> None:
+    for number in range(8):
+        save(f"s{number}", ended_at=NOW - timedelta(hours=number + 1))
+
+    assert len({next_id(reviews, seed=7) for _ in range(5)}) == 1
+    assert len({next_id(reviews, seed=seed) for seed in range(40)}) > 1
+
+
+def test_what_was_judged_is_not_asked_for_again(reviews: Reviews, context: GraderContext, save: Save) -> None:
+    save("only", ended_at=NOW - timedelta(hours=1))
+    item = reviews.next_item()
+    assert item is not None
+    Labels(context).add("only", completed=True, source=FeedbackSource.REVIEW, sampled=item.sampled)
+
+    assert reviews.next_item() is None
+
+
+def test_reviews_of_a_week_are_counted_from_monday_on(
+    reviews: Reviews, context: GraderContext, save: Save, clock: Clock
+) -> None:
+    save("a", ended_at=NOW)
+    save("b", ended_at=NOW)
+    monday = datetime(2026, 11, 22, 11, tzinfo=UTC)  # midnight of the 23rd in Auckland
+    for session_id, at in (("a", monday - timedelta(minutes=1)), ("b", monday)):
+        clock.now = at
+        Labels(context).add(session_id, completed=True, source=FeedbackSource.REVIEW)
+
+    assert reviews.done_this_week() == 1
+
+
+def test_the_evidence_is_shown_without_the_file_too(reviews: Reviews, save: Save) -> None:
+    save("gone", ended_at=NOW, task_summary="Deploy the release")
+    item = reviews.next_item()
+
+    assert item is not None
+    assert item.request == ("Deploy the release",)
+    assert item.note == "the messages cannot be shown: the file is gone"
