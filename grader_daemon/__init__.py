@@ -1,19 +1,6 @@
 """Grades the sessions of LLM agents on this machine as they finish, without calling a model.
 
-Layers, each importing only what stands below it (checked by import-linter)::
-
-    cli                              commands; output.py is the only file that prints
-    api | daemon                     SelfGrader; watcher, debouncer, queue, worker, scheduler
-    bootstrap                        settings to working parts; reads the clock
-    jobs                             what is done from time to time: reports, the watch on quality, delivery
-    settings | log | pipeline        one file's way: read, parse, analyze, grade, save
-    storage | rules | integrations   the only SQL; the rules and their file; what is told to the outside
-    sources                          where sessions lie, how they are found, read and decoded
-    analysis | grading               pure stages, each a function of values
-    patterns | alerts | reports      pure too: many grades in, insight out
-    redaction                        what takes secrets out of text; nothing leaves without it
-    domain                           the nouns
-    errors
+Each room imports only what stands below it: `docs/architecture.md` draws them.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.reference import commands, database, log_events, rooms, schemas, settings
+from tests.reference import commands, database, log_events, python_api, rooms, schemas, settings
 from tests.reference.blocks import renewed
 
 ROOT = Path(__file__).parent.parent.parent
@@ -19,6 +19,7 @@ _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "commands.md": {"overview": commands.overview, "details": commands.details},
     "json.md": {"documents": schemas.documents_list, "types": schemas.types_list},
     "log-events.md": {"events": log_events.events_table, "keys": log_events.keys_table},
+    "python-api.md": {"methods": python_api.methods, "names": python_api.names},
     "settings.md": {"settings": settings.settings_table},
     "sql.md": {"tables": database.tables},
 }
