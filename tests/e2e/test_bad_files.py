@@ -17,6 +17,7 @@ import pytest
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import DATABASE, DaemonProcess, Event, Row, query, run_command
 from tests.e2e.session_files import content, path_of, replace, turns, write
+from tests.needs import require, require_programs
 from tests.strategies import json_answer, json_user
 from tests.waiting import wait_until
 
@@ -54,7 +55,7 @@ def _make_device(path: Path) -> None:
     try:
         os.mknod(path, 0o20600, os.makedev(1, 3))
     except PermissionError:
-        pytest.skip("only root may make a device")
+        require(False, "the right to make a device")
 
 
 def _make_loop(path: Path) -> None:
@@ -401,10 +402,9 @@ def test_names_with_line_breaks_and_escapes_stay_on_one_line(tmp_path: Path) -> 
 @pytest.fixture
 def home_of_nobody() -> Iterator[Path]:
     """A home whose owner is bound by permission bits, as root is not."""
-    if os.geteuid() != 0:
-        pytest.skip("only root may start a daemon as somebody else; see the test with mode 0")
-    if not _nobody_can_run_it():
-        pytest.skip("setpriv is missing, or another user may not read the program")
+    require_programs("setpriv")
+    require(os.geteuid() == 0, "the right to start a daemon as somebody else")
+    require(_nobody_can_run_it(), "the right of another user to read the program")
     home = Path(tempfile.mkdtemp(prefix="grader-e2e-"))
     sessions = home / ".timmy" / "sessions"
     sessions.mkdir(parents=True)
@@ -480,8 +480,6 @@ def _wait_until_open(daemon: DaemonProcess) -> None:
 
 
 def _nobody_can_run_it() -> bool:
-    if shutil.which("setpriv") is None:
-        return False
     tried = [*_AS_NOBODY, sys.executable, "-c", "import grader_daemon.cli.run"]
     return subprocess.run(tried, check=False, capture_output=True, cwd="/").returncode == 0
 

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, NamedTuple
 import pytest
 
 from tests.e2e.daemon_process import DATABASE, DaemonProcess, Row, query, run_command
+from tests.needs import require
 from tests.waiting import wait_until
 
 SAMPLES = Path(__file__).parents[2] / ".." / "shared" / "data" / "hermes"
@@ -168,10 +169,7 @@ def _play(replays: list[_Replay]) -> None:
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graded]:
     """All scenarios replayed into one daemon, and graded once more directly."""
-    if not SCENARIOS:
-        if os.environ.get("CI") == "true":
-            pytest.fail("the recorded sessions are missing")
-        pytest.skip("the recorded sessions are not here")
+    require(SCENARIOS, "the folder of recorded sessions")
     home = tmp_path_factory.mktemp("replays")
     root = home / ".timmy"
     root.mkdir()
@@ -197,8 +195,7 @@ def _is_settled(daemon: DaemonProcess, file: Path) -> bool:
 
 
 def test_every_trace_of_writes_has_its_files() -> None:
-    if not SCENARIOS and os.environ.get("CI") != "true":
-        pytest.skip("the recorded sessions are not here")
+    require(SCENARIOS, "the folder of recorded sessions")
     traces = list((SAMPLES / "traces").glob("*.inotify"))
 
     assert traces

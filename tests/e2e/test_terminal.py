@@ -15,6 +15,7 @@ import pytest
 
 from tests.e2e.daemon_process import environment, run_command
 from tests.e2e.session_files import turns, write, write_many
+from tests.needs import require
 from tests.strategies import json_answer, json_round, json_user
 from tests.waiting import PATIENCE_SECONDS
 
@@ -227,8 +228,7 @@ def test_a_closed_standard_output_is_no_traceback(hostile_home: Path) -> None:
 
 
 def test_a_full_disk_for_the_output_is_told_in_one_line(hostile_home: Path) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("there is no /dev/full")
+    require(Path("/dev/full").exists(), "/dev/full")
     with open("/dev/full", "w") as full:
         ended = subprocess.run(
             [sys.executable, "-m", "grader_daemon", "list"],

@@ -8,42 +8,29 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cache
-from glob import glob
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-import pytest
-
 from tests.e2e.daemon_process import DaemonProcess
+from tests.needs import require, require_faketime, require_programs
 
 _CLONE_NEWNS = 0x00020000
 """Of unshare(2): mounts of our own."""
 
 _CHUNK = 1 << 20
-_LIBRARIES = ("/usr/lib/*", "/usr/lib64", "/usr/local/lib")
-
-
-def require(is_there: object, what: str) -> None:
-    """Skip the test where `what` is missing; in CI nothing may be missing."""
-    if is_there:
-        return
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"{what} is missing")
-    pytest.skip(f"{what} is missing")
 
 
 def without_privileges() -> tuple[str, ...]:
     """Give what starts a program that permission bits bind, as they do not bind root."""
     if os.geteuid() != 0:
         return ()
-    require(shutil.which("setpriv"), "setpriv")
+    require_programs("setpriv")
     return ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
 
 
@@ -105,7 +92,8 @@ class SmallDisk:
 @cache
 def _have_mounts_of_our_own() -> None:
     """From here on, what is mounted is seen by this test run and the programs that it starts alone."""
-    require(shutil.which("mount") and os.geteuid() == 0, "the right to mount")
+    require_programs("mount")
+    require(os.geteuid() == 0, "the right to mount")
     libc = ctypes.CDLL(None, use_errno=True)
     may = libc.unshare(_CLONE_NEWNS) == 0
     require(may, f"the right to mounts of our own ({errno.errorcode.get(ctypes.get_errno())})")
@@ -123,7 +111,7 @@ def _run(*command: str) -> None:
 @contextmanager
 def failing_calls(daemon: DaemonProcess, *calls: str, paths: Sequence[Path] = (), error: str = "EIO") -> Iterator[None]:
     """System calls of a running daemon fail as long as the block lasts; those on `paths` alone, if any are given."""
-    require(shutil.which("strace"), "strace")
+    require_programs("strace")
     names = ",".join(calls)
     faults = ("-e", f"trace={names}", "-e", f"inject={names}:error={error}")
     names_too = [each for path in paths for each in (str(path), path.name)]  # files are opened by name, in their folder
@@ -158,15 +146,14 @@ class FakeClock:
     """The wall clock of programs started `under` it; their monotonic clock and the times of files stay real."""
 
     def __init__(self, folder: Path) -> None:
-        libraries = [found for place in _LIBRARIES for found in glob(f"{place}/faketime/libfaketimeMT.so.1")]
-        require(libraries, "libfaketime")
+        library = require_faketime()
         (folder / "sitecustomize.py").write_text(_ANOTHER_SLEEP)
         self._offset = folder / "clock"
         self.set(timedelta())
         self.under = (
             "env",
             f"PYTHONPATH={folder}",
-            f"LD_PRELOAD={libraries[0]}",
+            f"LD_PRELOAD={library}",
             f"FAKETIME_TIMESTAMP_FILE={self._offset}",
             "FAKETIME_CACHE_DURATION=1",
             "FAKETIME_DONT_FAKE_MONOTONIC=1",

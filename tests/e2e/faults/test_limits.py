@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import shutil
 import signal
 import subprocess
 from functools import cache
@@ -15,10 +14,10 @@ from grader_daemon.pipeline.helper_process import LARGE_BYTES
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import DaemonProcess
 from tests.e2e.faults.bearing import borne
-from tests.e2e.faults.boxes import require
 from tests.e2e.faults.held import HeldReading
 from tests.e2e.faults.load import harmless, wait_until_caught_up
 from tests.e2e.session_files import content, path_of, replace, turns, write
+from tests.needs import require, require_programs
 from tests.waiting import wait_until
 
 FOLDERS = 30
@@ -88,13 +87,14 @@ def _with_limit(name: str, limit: int) -> tuple[str, ...]:
     """A user namespace of its own, with a limit of its own: the machine's stays as it is."""
     script = f'echo {limit} > /proc/sys/user/{name} && exec "$@"'
     under = ("unshare", "--user", "--map-root-user", "sh", "-c", script, "sh")
+    require_programs("unshare")
     require(_works(under), "user namespaces with limits of their own")
     return under
 
 
 @cache
 def _works(under: tuple[str, ...]) -> bool:
-    return shutil.which(under[0]) is not None and subprocess.run([*under, "true"], check=False).returncode == 0
+    return subprocess.run([*under, "true"], check=False).returncode == 0
 
 
 # -- descriptors and memory --------------------------------------------------------------------------------------------

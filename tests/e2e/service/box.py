@@ -1,6 +1,6 @@
 """A disposable Debian with a real systemd, in which the built wheel is installed as a user would.
 
-`../shared/tools/systemd_box.sh` makes and boots it. What tests do there is written to memory, over a tree that stays as
+`../shared/tools/systemd_box.sh` boots it. What tests do there is written to memory, over a tree that stays as
 it was made, in a mount name space of its own.
 """
 
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.needs import IN_CI, require, require_programs
 from tests.waiting import wait_until
 
 _ROOT = Path(__file__).parents[3]
@@ -29,6 +30,7 @@ _ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin
 _PYTHON = (3, 11)
 """Of Debian 12; wheels for another one would not fit."""
 
+_PACKAGES = "systemd,systemd-sysv,dbus,dbus-user-session,libpam-systemd,python3,python3-venv"
 _WITHIN_SECONDS = 60
 
 HOME = Path("/home/timmy")
@@ -140,17 +142,16 @@ class Box:
         self.run(f"systemctl --user daemon-reload; systemctl --user reset-failed {UNIT}")
 
 
-def missing() -> str | None:
-    """Say what a box needs and this machine lacks; None if it can be booted."""
-    if not _SCRIPT.exists():
-        return "../shared/tools/systemd_box.sh is not there"
-    if sys.version_info[:2] != _PYTHON:
-        return "the box has another Python"
-    if os.geteuid() != 0:
-        return "only root can boot a box"
-    if not _TREE.exists() and os.environ.get("CI") != "true":
-        return f"there is no box at {_TREE}: ../shared/tools/systemd_box.sh build"
-    return None
+def require_box() -> None:
+    """Require what a box needs of this machine."""
+    require_programs("systemd-nspawn", "unshare", "pgrep")
+    require(_SCRIPT.exists(), str(_SCRIPT.name))
+    require(sys.version_info[:2] == _PYTHON, f"Python {'.'.join(map(str, _PYTHON))}, which the box has,")
+    require(os.geteuid() == 0, "the right to boot a box")
+    if IN_CI:
+        require_programs("debootstrap")
+    else:
+        require(_TREE.exists(), f"a box at {_TREE} (bash {_SCRIPT.name} build)")
 
 
 @contextmanager
@@ -178,10 +179,15 @@ def booted(folder: Path) -> Iterator[Box]:
 def _build() -> None:
     """Make the tree, on a bare Debian of CI; it gets its name when it is whole."""
     unfinished = _TREE.with_name("unfinished")
-    for command in ("apt-get update -q", "apt-get install -qy procps", f"bash {_SCRIPT} build"):
-        subprocess.run(
-            command.split(), env={**os.environ, "BOX_ROOT": str(unfinished)}, check=True, stdout=subprocess.DEVNULL
-        )
+    unfinished.mkdir(parents=True)
+    lingering = unfinished / "var/lib/systemd/linger/timmy"
+    for command in (
+        f"debootstrap --variant=minbase --include={_PACKAGES} bookworm {unfinished}",
+        f"chroot {unfinished} useradd -m timmy",
+        f"mkdir -p {lingering.parent}",
+        f"touch {lingering}",
+    ):
+        subprocess.run(command.split(), check=True, stdout=subprocess.DEVNULL)
     unfinished.rename(_TREE)
 
 

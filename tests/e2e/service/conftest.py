@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
 
-from tests.e2e.service.box import CONFIG, SHARED, Box, booted, missing
+from tests.e2e.service.box import CONFIG, Box, booted, require_box
 
 
 class Installed(NamedTuple):
@@ -21,11 +20,7 @@ class Installed(NamedTuple):
 @pytest.fixture(scope="session")
 def booted_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
     """A box with the wheel in it, and no service."""
-    reason = missing()
-    if reason is not None:
-        if os.environ.get("CI") == "true" and SHARED.exists():
-            pytest.fail(reason)
-        pytest.skip(reason)
+    require_box()
     with booted(tmp_path_factory.mktemp("box")) as box:
         yield box
 

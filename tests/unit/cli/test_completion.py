@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from grader_daemon.cli.words import FILE, written_words
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.needs import require_programs
 from tests.strategies import grade, new_grade
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.test_insight import _alert, _seed
@@ -109,9 +109,9 @@ def test_a_shell_gets_its_script(home: Path, run: Run, shell: str) -> None:
     assert f"_GRADER_DAEMON_COMPLETE={shell}_complete" in ended.stdout
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 @pytest.mark.usefixtures("known_home")
 def test_bash_completes_an_id() -> None:
+    require_programs("bash")
     program = Path(sys.executable).parent
     asked = (
         'eval "$(grader-daemon completion bash)"; COMP_WORDS=(grader-daemon show 20261121); COMP_CWORD=2;'

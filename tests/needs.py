@@ -1,0 +1,45 @@
+"""What tests need of the machine beside Python: elsewhere they are skipped without it, in CI they fail.
+
+`.ci/run` installs all of it; no test installs anything.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from glob import glob
+
+import pytest
+
+IN_CI = os.environ.get("CI") == "true"
+
+KERNELS = frozenset({"this kernel has its memory controller elsewhere", "this file system cuts such times itself"})
+"""Why a test may be skipped in CI too: nothing that could be installed would change it."""
+
+_PACKAGES = {
+    "setpriv": "util-linux",
+    "unshare": "util-linux",
+    "pgrep": "procps",
+    "systemd-nspawn": "systemd-container",
+}
+_LIBRARIES = ("/usr/lib/*", "/usr/lib64", "/usr/local/lib")
+
+
+def require(is_there: object, what: str) -> None:
+    """Skip the test where `what` is missing; in CI nothing may be missing."""
+    if not is_there:
+        (pytest.fail if IN_CI else pytest.skip)(f"{what} is missing")
+
+
+def require_programs(*names: str) -> None:
+    """Require programs of the machine."""
+    missing = [name for name in names if shutil.which(name) is None]
+    packages = " ".join(sorted({_PACKAGES.get(name, name) for name in missing}))
+    require(not missing, f"{', '.join(missing)} (apt-get install {packages})")
+
+
+def require_faketime() -> str:
+    """Require the library that tells programs another time, and return its path."""
+    found = [path for place in _LIBRARIES for path in glob(f"{place}/faketime/libfaketimeMT.so.1")]
+    require(found, "libfaketime (apt-get install libfaketime)")
+    return found[0]

@@ -1,0 +1,29 @@
+"""The versions that CI tests with: every dependency has one, within the range that a user may have, and no source."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+_ROOT = Path(__file__).parent.parent
+_LOCKED = dict(
+    line.split("==") for line in (_ROOT / ".ci" / "constraints.txt").read_text("utf-8").splitlines() if "==" in line
+)
+_PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+_DIRECT = [*_PROJECT["dependencies"], *_PROJECT["optional-dependencies"]["test"]]
+
+
+@pytest.mark.parametrize("line", _DIRECT)
+def test_every_dependency_has_a_version_of_its_range(line: str) -> None:
+    requirement = Requirement(line)
+
+    assert requirement.specifier.contains(_LOCKED[requirement.name])
+
+
+def test_versions_say_nothing_of_where_they_come_from() -> None:
+    lines = (_ROOT / ".ci" / "constraints.txt").read_text("utf-8").splitlines()
+
+    assert [line for line in lines if line.partition("==")[2] != _LOCKED.get(line.partition("==")[0])] == []
