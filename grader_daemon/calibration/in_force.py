@@ -33,7 +33,7 @@ def is_of(adopted: Calibration, prior: CompletionModel) -> bool:
 
 
 def trust_in(policy: CompletionPolicy, look: Calibration | None, validity: Validity) -> Trust:
-    """Return how far the policy in force can be trusted: by labels, if the last `look` was with it, else by the prior."""
+    """Return how far the policy in force can be trusted: by labels, if the last `look` was with it, or by the prior."""
     is_model = policy.by is VerdictBy.MODEL
     known = Trust(
         version=policy.version,

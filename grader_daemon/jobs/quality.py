@@ -122,7 +122,7 @@ class Checker:
         return list(islice((one for one in readable if one is not None), count))
 
     def check(self, judged: ReadableGrade, *, tries: int = _TRIES, budgeted: bool = False) -> QualityCheck:
-        """Ask the scorer about one session. A scorer that has too much to do is asked up to `tries` times, each call noted.
+        """Ask the scorer about one session; one that has too much to do is asked up to `tries` times, each call noted.
 
         Raises:
             ScorerUnavailableError: it cannot be asked now.
