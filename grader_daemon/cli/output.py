@@ -118,7 +118,7 @@ def document(content: Any = None, /, **fields: Any) -> None:
     """Print one JSON document, indented, with times in ISO 8601: the fields of a struct or dictionary, then others."""
     import msgspec  # `--help` must not wait for it
 
-    from grader_daemon.domain.schema import SCHEMA_VERSION
+    from grader_daemon._version import SCHEMA_VERSION
 
     whole = msgspec.structs.asdict(content) if isinstance(content, msgspec.Struct) else content or {}
     encoded = msgspec.json.encode({"schema_version": SCHEMA_VERSION, **whole, **fields}, enc_hook=str)

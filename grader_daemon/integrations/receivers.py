@@ -15,7 +15,7 @@ from typing import Protocol
 
 import msgspec
 
-from grader_daemon.domain.schema import SCHEMA_VERSION
+from grader_daemon._version import SCHEMA_VERSION
 from grader_daemon.errors import CallError, DeliveryError
 from grader_daemon.integrations.chat import WebhookFormat, in_format
 from grader_daemon.integrations.posting import Poster

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 import msgspec
 import structlog
 
+from grader_daemon._version import SCHEMA_VERSION
 from grader_daemon.alerts import thresholds
 from grader_daemon.alerts.detector import DetectorState, read_state
 from grader_daemon.alerts.settlement import Settled, announced, explained, settle
@@ -22,7 +23,6 @@ from grader_daemon.domain.alert import Alert, AlertKind, Observation, Stream
 from grader_daemon.domain.calendar import Span, day_of, last_days
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.reports.phrasing import alert_cause, alert_title
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.storage.protocol import Store

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from grader_daemon._version import SCHEMA_VERSION
 from grader_daemon.domain.insight import WeeklyReport
-from grader_daemon.domain.schema import SCHEMA_VERSION
 
 _DECODER = msgspec.json.Decoder(WeeklyReport)
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from grader_daemon._version import SCHEMA_VERSION
 from grader_daemon.api.calibration import CalibrationState
 from grader_daemon.api.configuration import SettingValue, Written
 from grader_daemon.api.doctor.repairs import Repair
@@ -39,7 +40,6 @@ from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.insight import ErrorIssue, Patterns, WeeklyReport
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.quality import QualityCheck
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.verdict import Outcome
 from grader_daemon.reports.document import report_schema
 from grader_daemon.storage.maintenance.backup import Backup, Restored

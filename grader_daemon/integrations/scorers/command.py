@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import msgspec
 
+from grader_daemon._version import SCHEMA_VERSION
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import LEAST, MOST
-from grader_daemon.domain.schema import SCHEMA_VERSION
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import CallError, ScorerError, ScorerUnavailableError
 from grader_daemon.integrations.programs import ask_program, environment_without_secrets
