@@ -37,7 +37,7 @@ _CORES = len(os.sched_getaffinity(0))
 _SECOND_TRY = ("--reruns=1", "--reruns-delay=5", "--max-suite-reruns=5", "--rerun-show-tracebacks")
 """On a machine shared with strangers a process may starve; what passes only then is told at the end, with its trace."""
 
-_CHECKS = (
+CHECKS = (
     ("ruff", "format", "--check", "."),
     ("ruff", "check", "."),
     ("mypy",),
@@ -80,7 +80,7 @@ def main(arguments: list[str]) -> int:
     os.chdir(_ROOT)
     run = _BY_WORD.get(arguments[0], _USUAL) if arguments else _USUAL
     given = arguments if run is _USUAL else arguments[1:]
-    for check in _CHECKS:
+    for check in CHECKS:
         if _call(*check):
             return 1
     os.environ["HYPOTHESIS_PROFILE"] = run.examples

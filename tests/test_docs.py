@@ -24,6 +24,7 @@ from grader_daemon.grading import CATALOG
 from grader_daemon.log.events import EVENTS
 from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.schema import migrations
+from tests.__main__ import CHECKS
 from tests.documents import PAGES, ROOT, Page, page
 from tests.unseen_secrets import CARRIERS, KINDS
 
@@ -197,6 +198,13 @@ def test_ci_runs_the_test_command_of_the_documents() -> None:
 
     assert len(commands) == 1
     assert f"{commands[0]}\n" in page("CONTRIBUTING.md").blocks("sh")
+
+
+def test_hooks_before_a_commit_are_the_checks_of_the_test_command() -> None:
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text("utf-8")
+
+    run = [line.split() for line in re.findall(r"entry: \.venv/bin/(.+)", hooks)]
+    assert [tuple(words) for words in run if words[0] != "python"] == list(CHECKS)
 
 
 def test_changelog_has_a_place_for_what_comes_next() -> None:
