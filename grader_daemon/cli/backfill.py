@@ -12,6 +12,7 @@ from grader_daemon import IngestOutcome, IngestResult
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, asks, json_option, since_options
+from grader_daemon.cli.status import file_words
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import count
 
@@ -61,7 +62,7 @@ def tell_outcomes(outcomes: Counter[IngestOutcome], *, as_json: bool) -> None:
     if as_json:
         output.document(files=dict(counts))
     else:
-        output.line(", ".join(f"{number} {what.replace('_', ' ')}" for what, number in counts) or "Nothing to do.")
+        output.line(", ".join(f"{number} {file_words(what)}" for what, number in counts) or "Nothing to do.")
 
 
 def is_trouble(outcomes: Counter[IngestOutcome]) -> bool:

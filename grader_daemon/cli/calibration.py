@@ -191,7 +191,7 @@ def _number(value: float | None) -> str:
 def calibrate_command(*, grader: SelfGrader, dry_run: bool, as_json: bool) -> None:
     """Learn from labels; adopt what is shown to be better, and grade by it from then on."""
     with output.busy("Learning from labels …"):
-        made = grader.calibration.try_out() if dry_run else grader.calibrate()
+        made = grader.calibration.try_out() if dry_run else grader.calibration.learn()
     if as_json:
         output.document({"dry_run": dry_run, **calibration_document(made)})
         return

@@ -28,7 +28,7 @@ _TITLES = {
 @json_option
 def command(*, grader: SelfGrader, days: int, as_json: bool) -> None:
     """Show what sessions of the last days have in common, with 95 % intervals, beside the days before."""
-    patterns = grader.identify_patterns(days)
+    patterns = grader.insight.patterns(days)
     if as_json:
         output.document(patterns)
     else:

@@ -9,6 +9,7 @@ import click
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks
+from grader_daemon.domain.calendar import week_name
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.renderers import RENDERERS
 from grader_daemon.reports.text import render_text
@@ -22,11 +23,14 @@ from grader_daemon.reports.text import render_text
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file.")
 def command(*, grader: SelfGrader, week: str | None, form: str, out: Path | None) -> None:
     """Show the report of a week: what was done, what failed, what changed, what to do."""
-    report = grader.generate_weekly_report(week)
+    report = grader.insight.weekly_report(week)
     if out is not None:
         output.file(out, RENDERERS[form](report))
         output.line(clean(f"{out} is written."))
     elif form == "text":
         output.line(render_text(report, width=output.width()).rstrip("\n"))
+        if week is None and not report.total_sessions:
+            this_week = week_name(grader.context.today)
+            output.line(f"\nThat was last week. This week so far: grader-daemon report --week {this_week}")
     else:
         output.line(RENDERERS[form](report).rstrip("\n"))

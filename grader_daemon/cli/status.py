@@ -14,6 +14,11 @@ from grader_daemon.reports.numbers import count
 _NOT_RUNNING = 3
 HOW_TO_RUN = "not running: grader-daemon run, or grader-daemon service install"
 
+_FILE_WORDS = {
+    **dict.fromkeys(("retry", "retry_scheduled"), "to be tried again"),
+    **dict.fromkeys(("dead", "quarantined"), "given up"),
+}
+
 
 @click.command("status")
 @asks
@@ -44,7 +49,7 @@ def _print(status: Status) -> None:
             ("open alerts", f"{status.open_alerts}: grader-daemon alerts" if status.open_alerts else "none"),
             *([("alerts not delivered", status.undelivered)] if status.undelivered else []),
             *([("quality checks", _checks(status.quality))] if status.quality is not None else []),
-            *((f"files {state}", count) for state, count in sorted(status.files.items())),
+            *((f"files {file_words(state)}", count) for state, count in sorted(status.files.items())),
             *((f"  skipped: {reason}", count) for reason, count in status.skipped.items()),
         ]
     )
@@ -52,8 +57,13 @@ def _print(status: Status) -> None:
         output.line()
         output.table(
             ("file", "state", "tries", "why"),
-            [(entry.path, entry.state, entry.attempts, entry.reason) for entry in status.troubled],
+            [(entry.path, file_words(entry.state), entry.attempts, entry.reason) for entry in status.troubled],
         )
+
+
+def file_words(became: str) -> str:
+    """Return what people are told of a file of this state, or with this outcome."""
+    return _FILE_WORDS.get(became, became.replace("_", " "))
 
 
 def unwatched_words(agent: UnwatchedAgent) -> str:

@@ -12,7 +12,7 @@ from grader_daemon.api.overview import OpenSessions, Overview, overview
 from grader_daemon.api.status import Status
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, days_option, json_option
-from grader_daemon.cli.status import HOW_TO_RUN, silence_words, unwatched_words, waiting_words
+from grader_daemon.cli.status import HOW_TO_RUN, file_words, silence_words, unwatched_words, waiting_words
 from grader_daemon.domain.insight import ErrorIssue, Patterns
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import COMPLETION, TRENDED, count, estimate_words, figure_words
@@ -79,8 +79,7 @@ def _coverage(patterns: Patterns, status: Status) -> str:
     left = (
         (patterns.open_sessions, "still open"),
         (patterns.unanswered, "without an answer"),
-        (status.files.get("retry", 0), "to be tried again"),
-        (status.files.get("dead", 0), "given up"),
+        *((status.files.get(state, 0), file_words(state)) for state in ("retry", "dead")),
     )
     said = [f"{number:,} {words}" for number, words in left if number]
     counted = f"{count(patterns.sessions, 'session')} counted"

@@ -110,7 +110,7 @@ def test_dead_files_are_told_with_their_error_and_tried_once_more(
     assert before["state"] == "problem"
     assert before["found"].startswith("2 files given up, 0 to be tried again; ")
     assert "grader-daemon grade " in before["fix"]
-    assert "Done: 2 dead files will be tried once more by the daemon" in repaired.stdout
+    assert "Done: 2 files that the daemon gave up will be tried once more" in repaired.stdout
     daemon = start_daemon()
     daemon.wait_for_grade("huge")
     daemon.wait_for_ledger(dead, "dead")

@@ -109,7 +109,8 @@ def _mend_rows(context: DoctorContext) -> Iterator[str]:
         if half:
             yield f"{count(grade_again(store, now=context.now), 'file')} will be graded again by the daemon"
         if dead:
-            yield f"{count(try_dead_again(store, now=context.now), 'dead file')} will be tried once more by the daemon"
+            given_up = count(try_dead_again(store, now=context.now), "file")
+            yield f"{given_up} that the daemon gave up will be tried once more"
 
 
 def _is_damaged(context: DoctorContext) -> bool:

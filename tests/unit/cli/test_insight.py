@@ -12,6 +12,7 @@ import pytest
 
 from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, ShareChange, Stream, StreamDrop
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step, ToolUse
+from grader_daemon.domain.calendar import day_of, week_name
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.text import clean
@@ -542,3 +543,28 @@ def test_what_is_done_with_alerts_and_issues_is_a_document(home: Path, run: Run,
     report = run(home, "report", "--json", "--out", str(tmp_path / "r.json"))
     assert report.stdout == f"{tmp_path}/r.json is written.\n"
     assert json.loads((tmp_path / "r.json").read_text())["week"]
+
+
+def test_an_empty_report_of_last_week_says_how_to_see_this_one(run: Run, home: Path) -> None:
+    """Who began this week sees no sessions in the report of the last."""
+    SqliteStore(home / DATABASE).close()
+    this_week = week_name(day_of(now(), None))
+
+    shown, asked = run(home, "report"), run(home, "report", "--week", this_week)
+
+    assert shown.stdout.endswith(f"\nThat was last week. This week so far: grader-daemon report --week {this_week}\n")
+    assert "That was last week" not in asked.stdout
+
+
+def test_files_that_were_given_up_are_called_so_everywhere(run: Run, home: Path) -> None:
+    sessions = home / ".timmy" / "sessions"
+    sessions.mkdir(parents=True)
+    (sessions / "session_x.json").write_text("this was never a session")
+
+    graded, status, seen = run(home, "backfill"), run(home, "status"), run(home, "summary")
+
+    assert graded.stdout == "1 given up\n"
+    assert [line.split()[-1] for line in status.stdout.splitlines() if line.startswith("files given up")] == ["1"]
+    assert "1 given up" in seen.stdout
+    assert "dead" not in status.stdout + seen.stdout
+    assert json.loads(run(home, "status", "--json").stdout)["files"] == {"dead": 1}
