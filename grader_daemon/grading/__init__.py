@@ -1,6 +1,11 @@
 """`Analysis` to scores: verdicts by rule, each with its reasons."""
 
-from grader_daemon.grading.catalog import CATALOG
+from types import MappingProxyType
+
+from grader_daemon.grading import completion, scores
 from grader_daemon.grading.grader import Grader
 
 __all__ = ["CATALOG", "Grader"]
+
+CATALOG = MappingProxyType(completion.SENTENCES | scores.SENTENCES)
+"""What each rule id means, in a sentence."""

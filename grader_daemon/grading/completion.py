@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from grader_daemon.domain.analysis import Analysis, SessionState
 from grader_daemon.domain.claims import Claim, Support
@@ -11,6 +12,22 @@ from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.people import ACCEPTING, OBJECTING, PersonSignal
 from grader_daemon.domain.phrases import Phrases, uncontracted
 from grader_daemon.domain.rules import CompletionRules
+
+SENTENCES: Final = {
+    "completion.phrase": "the final answer says that it is done",
+    "completion.output_reference": "the final answer refers to an output that was made",
+    "completion.low_error_rate": "few tool calls failed",
+    "completion.verified_claim": "the record of tool calls bears out what the final answer claims",
+    "completion.contradicted_claim": "the record of tool calls contradicts what the final answer claims",
+    "completion.failure_phrase": "the final answer says that something failed",
+    "completion.high_error_rate": "many tool calls failed",
+    "completion.short_answer": "the final answer is empty or very short",
+    "completion.accepted": "the last that a person said of the work is thanks or acceptance",
+    "completion.complaint": "the last that a person said of the work is a complaint, a correction or giving up",
+    "completion.interrupted": "the session was cut short, so it is never completed",
+    "completion.model": "the model decides, by how likely it finds that the task was completed",
+}
+"""What each rule of completion means; `why` prints these, `docs/grades.md` lists them."""
 
 _SCORE = "task_completed"
 _SAID = {"completion.phrase": 1.0, "completion.output_reference": 1.0, "completion.failure_phrase": -1.0}

@@ -11,6 +11,23 @@ from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.rules import EfficiencyRules, QualityRules
 
+SENTENCES: Final = {
+    "efficiency.level": "error rate and number of tool calls are within this level's limits",
+    "efficiency.otherwise": "error rate or number of tool calls are beyond every level",
+    "quality.base": "every answer starts here",
+    "quality.long_answer": "the final answer is long",
+    "quality.longer_answer": "the final answer is very long",
+    "quality.code_block": "the final answer holds a code block",
+    "quality.link": "the final answer holds a link or reference",
+    "quality.repeated_errors": "several tool calls in a row failed",
+    "quality.many_errors": "many tool calls failed",
+    "quality.loop_risk": "failures in a row, or the number of calls, look like a loop",
+    "recovery.no_failures": "no tool call failed",
+    "recovery.recovered": "a tool call worked after the last failure, and the session ended in an answer",
+    "recovery.not_recovered": "no tool call worked after the last failure, or the session ended without an answer",
+}
+"""What each rule of these scores means; `why` prints these, `docs/grades.md` lists them."""
+
 _EFFICIENCY: Final = "tool_calls_efficient"
 _QUALITY: Final = "response_quality"
 _RECOVERY: Final = "errors_recovered"
