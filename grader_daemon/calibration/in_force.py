@@ -24,7 +24,7 @@ def policy_in_force(
     model, better = prior, prior_better
     if adopted is not None and is_of(adopted, prior):
         model, better = adopted.model, adopted.evidence.better
-    return CompletionPolicy(by=better if setting is VerdictSetting.AUTO else VerdictBy(setting.value), model=model)
+    return CompletionPolicy(by=setting.decider(better), model=model)
 
 
 def is_of(adopted: Calibration, prior: CompletionModel) -> bool:

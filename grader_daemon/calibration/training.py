@@ -44,6 +44,8 @@ _LISTED_WEIGHTS: Final = 10
 _SAME_LEVEL: Final = 0.2
 """Log-odds: a level that moved by less, five hundredths of probability at most, is not worth to grade all again."""
 
+_STAYS: Final = "the weights in force do better on the labels that came since they were made"
+
 
 class TrainingContext(msgspec.Struct, frozen=True, kw_only=True):
     """What a calibration starts from: the policy that is set, and the prior.
@@ -119,15 +121,12 @@ def train(
     before = context.policy(standing)
     in_force = before.model or context.prior.model
     model, why = _of_all(evaluation, in_force, samples, known), _why(evaluation, context.prior)
-    if standing is not None and model.version != in_force.version:
-        fresh = [place for place, label in enumerate(fit) if label.given_at > standing.made_at]
-        if _does_better(in_force, evaluation, samples, fresh):
-            model, why = in_force, "the weights in force do better on the labels that came since they were made"
+    fresh = [place for place, label in enumerate(fit) if standing is not None and label.given_at > standing.made_at]
+    if model.version != in_force.version and _does_better(in_force, evaluation, samples, fresh):
+        model, why = in_force, _STAYS
     shown = _better(evaluation, samples)
     better = shown or context.prior_better
-    after = CompletionPolicy(
-        by=better if context.setting is VerdictSetting.AUTO else VerdictBy(context.setting.value), model=model
-    )
+    after = CompletionPolicy(by=context.setting.decider(better), model=model)
     known_before = context.evidence(standing)
     is_news = (better, shown is not None) != (known_before.better, known_before.by_labels)
     shift, turned = _shift(in_force, model, samples)

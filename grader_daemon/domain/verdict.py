@@ -39,6 +39,10 @@ class VerdictSetting(StrEnum):
     RULES = "rules"
     MODEL = "model"
 
+    def decider(self, better: VerdictBy) -> VerdictBy:
+        """Return who decides, where `better` is whose verdicts are known to be the better ones."""
+        return better if self is VerdictSetting.AUTO else VerdictBy(self.value)
+
 
 class Decision(msgspec.Struct, frozen=True, gc=False):
     """An automatic verdict: was the task completed, who says so, and how likely the model finds it (None: no idea).

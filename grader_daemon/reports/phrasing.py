@@ -38,18 +38,8 @@ MOST_CHANGES: Final = 6
 """How many streams and shares a sentence on an alert holds."""
 
 _MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
 )
 _GROUP_OF = {
     Dimension.TASK_TYPE: "task type ",
