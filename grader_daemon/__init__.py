@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from grader_daemon.domain.rollup import Dimension as Dimension
     from grader_daemon.domain.session import Message as Message
     from grader_daemon.domain.session import Session as Session
+    from grader_daemon.domain.unit import Found as Found
+    from grader_daemon.domain.unit import Unit as Unit
     from grader_daemon.errors import ConfigurationError as ConfigurationError
     from grader_daemon.errors import GraderError as GraderError
     from grader_daemon.errors import InputError as InputError
@@ -65,7 +67,6 @@ if TYPE_CHECKING:
     from grader_daemon.pipeline.commit import IngestOutcome as IngestOutcome
     from grader_daemon.pipeline.commit import IngestResult as IngestResult
     from grader_daemon.settings import Settings as Settings
-    from grader_daemon.sources.discovery import FoundFile as FoundFile
     from grader_daemon.storage.maintenance.backup import Backup as Backup
     from grader_daemon.storage.records import GradeFilter as GradeFilter
     from grader_daemon.storage.records import Page as Page
@@ -97,9 +98,9 @@ _HOMES = {
     "domain.quality": "QualityCheck",
     "domain.rollup": "Dimension",
     "domain.session": "Message Session",
+    "domain.unit": "Found Unit",
     "errors": "ConfigurationError GraderError InputError ScorerError ScorerUnavailableError StoreError UngradableError",
     "integrations.scorers": "QualityScorer",
-    "sources.discovery": "FoundFile",
     "pipeline.commit": "IngestOutcome IngestResult",
     "settings": "Settings",
     "storage.maintenance.backup": "Backup",

@@ -11,6 +11,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.settings import Settings
 from grader_daemon.storage.protocol import Store
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from grader_daemon.calibration.prior import ShippedPrior
     from grader_daemon.calibration.training import TrainingContext
     from grader_daemon.domain.calibration import Trust
+    from grader_daemon.domain.unit import Unit
     from grader_daemon.domain.verdict import CompletionPolicy
     from grader_daemon.integrations.receivers import Receiver
     from grader_daemon.integrations.scorers import QualityScorer
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from grader_daemon.jobs.weekly import WeeklyReports
     from grader_daemon.pipeline.examine import Examiner
     from grader_daemon.pipeline.ingest import Ingest
+    from grader_daemon.sources.protocol import Sources
 
 
 _GRADING_MARGIN = timedelta(minutes=2)
@@ -138,11 +142,22 @@ def make_examiner(settings: Settings, policy: CompletionPolicy) -> Examiner:
     return Examiner(
         load_rules(settings.rules_file),
         policy,
+        make_sources(settings),
         zone=settings.zone,
         idle=timedelta(minutes=settings.idle_minutes),
         limits=settings.limits,
-        roots=[str(root) for root in settings.watch_roots],
     )
+
+
+def make_sources(settings: Settings, *, most_bytes: int | None = None) -> Sources:
+    """Return where sessions lie and how they are read; sessions larger than `most_bytes` are refused."""
+    from grader_daemon.sources.hermes.snapshot_files import HermesSnapshots
+    from grader_daemon.sources.protocol import Sources
+
+    limits = settings.limits
+    if most_bytes is not None:
+        limits = msgspec.structs.replace(limits, bytes=min(limits.bytes, most_bytes))
+    return Sources([HermesSnapshots([str(root) for root in settings.watch_roots], zone=settings.zone, limits=limits)])
 
 
 def open_store(settings: Settings, *, read_only: bool = False) -> Store:
@@ -168,11 +183,11 @@ def make_ingest(
     store: Store,
     *,
     clock: Clock = utc_now,
-    on_file: Callable[[str], None] = lambda _: None,
-    on_bug: Callable[[str, Exception], None] = lambda _, __: None,
+    on_unit: Callable[[Unit | None], None] = lambda _: None,
+    on_bug: Callable[[Unit, Exception], None] = lambda _, __: None,
     may_wait: Callable[[], bool] | None = None,
 ) -> Ingest:
-    """Everything between a path and its row. For `on_file` and `on_bug` see `Ingest`.
+    """Everything between a path and its row. For `on_unit` and `on_bug` see `Ingest`.
 
     `may_wait` is for a `HelperProcess`; without it, large files are examined in this process.
 
@@ -193,7 +208,7 @@ def make_ingest(
         ),
         store=store,
         clock=clock,
-        on_file=on_file,
+        on_unit=on_unit,
         on_bug=on_bug,
         helper=None if may_wait is None else HelperProcess(may_wait=may_wait),
     )
@@ -261,15 +276,13 @@ def make_scorer(settings: Settings) -> QualityScorer | None:
 
 def make_checker(settings: Settings, store: Store, scorer: QualityScorer, *, clock: Clock = utc_now) -> Checker:
     """Everything between a grade and what a scorer says of it."""
-    from grader_daemon.jobs.quality import Checker
+    from grader_daemon.jobs.quality import LARGEST_BYTES, Checker
 
     return Checker(
         store,
         scorer,
         discrepancy=settings.quality_discrepancy,
-        zone=settings.zone,
-        limits=settings.limits,
-        roots=[str(root) for root in settings.watch_roots],
+        sources=make_sources(settings, most_bytes=LARGEST_BYTES),
         settled_after=timedelta(minutes=settings.idle_minutes) + _GRADING_MARGIN,
         clock=clock,
     )

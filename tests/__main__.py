@@ -29,7 +29,7 @@ _CORE = ",".join(
             "alerts/*",
             "reports/*",
         ),
-        *("sources/decoding.py", "sources/formats.py", "sources/hermes/sharegpt.py", "sources/hermes/snapshot.py"),
+        *("sources/decoding.py", "sources/hermes/sharegpt.py", "sources/hermes/snapshot.py"),
         *("daemon/debounce.py", "daemon/lag.py", "daemon/reconcile.py", "daemon/scan_plan.py", "daemon/schedule.py"),
     )
 )

@@ -14,6 +14,7 @@ import pytest
 import tests.examples  # noqa: F401  loads a profile before a test module is read
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
+from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.pipeline.commit import Commit
 from grader_daemon.pipeline.examine import Examiner
@@ -22,6 +23,7 @@ from grader_daemon.rules import load_rules
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.needs import IN_CI, KERNELS
 from tests.strategies import NOW, document
+from tests.units import hermes
 
 os.environ["GRADER_VERDICT"] = "rules"
 """Whose verdicts a reader can follow; tests of the model say so."""
@@ -29,6 +31,7 @@ os.environ["GRADER_VERDICT"] = "rules"
 IDLE = timedelta(minutes=30)
 PAUSES = (timedelta(seconds=5), timedelta(seconds=30))
 MAX_BYTES = 1_000_000
+LIMITS = Limits(bytes=MAX_BYTES)
 NOBODY = 65534
 
 
@@ -79,24 +82,24 @@ def clock() -> Clock:
 @pytest.fixture
 def examiner(rules: Rules) -> Examiner:
     """Times without a zone are UTC."""
-    return Examiner(rules, CompletionPolicy(), zone=UTC, idle=IDLE, limits=Limits(bytes=MAX_BYTES))
+    return Examiner(rules, CompletionPolicy(), hermes(limits=LIMITS), zone=UTC, idle=IDLE, limits=LIMITS)
 
 
 @pytest.fixture
-def bugs() -> list[tuple[str, Exception]]:
-    """The files that `ingest` failed on, and how."""
+def bugs() -> list[tuple[Unit, Exception]]:
+    """The units that `ingest` failed on, and how."""
     return []
 
 
 @pytest.fixture
-def ingest(examiner: Examiner, store: SqliteStore, clock: Clock, bugs: list[tuple[str, Exception]]) -> Ingest:
-    """From path to row."""
+def ingest(examiner: Examiner, store: SqliteStore, clock: Clock, bugs: list[tuple[Unit, Exception]]) -> Ingest:
+    """From unit to row."""
     return Ingest(
         examiner=examiner,
         recorder=Commit(store, retry_pauses=PAUSES, asked_again_within=timedelta(2)),
         store=store,
         clock=clock,
-        on_bug=lambda path, error: bugs.append((path, error)),
+        on_bug=lambda failed, error: bugs.append((failed, error)),
     )
 
 

@@ -10,23 +10,31 @@ import apsw
 from grader_daemon.storage.sqlite.schema import migrations
 
 _NOT_COPIED = ("schema_migrations", "sqlite_sequence")
+_BEFORE_UNITS = {"mtime_ns": "written_ns"} | dict.fromkeys(("device", "inode", "size", "ctime_ns"), "7")
+"""Columns of `session_files` before it was keyed by unit, and what stands in them."""
 
 
 def make_earlier(path: Path, version: int, *, holding: Path | None = None) -> None:
     """Make a database of the schema `version`; it holds what that version can hold of the rows of another one."""
     with closing(apsw.Connection(str(path))) as connection:
-        columns = "version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL"
-        connection.execute(f"CREATE TABLE schema_migrations ( {columns})")
+        made = "version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL"
+        connection.execute(f"CREATE TABLE schema_migrations ({made})")
         for number, name, sql in migrations()[:version]:
             connection.execute(sql)
             connection.execute("INSERT INTO schema_migrations VALUES (?, ?, '2026-11-21')", (number, name))
         if holding is not None:
             connection.execute("ATTACH ? AS other", (str(holding),))
             for table in _tables(connection):
-                columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA main.table_info({table})"))
+                columns, now = (_columns(connection, database, table) for database in ("main", "other"))
+                values = [name if name in now else _BEFORE_UNITS[name] for name in columns]
                 connection.execute(
-                    f"INSERT OR REPLACE INTO main.{table} ({columns}) SELECT {columns} FROM other.{table}"
+                    f"INSERT OR REPLACE INTO main.{table} ({', '.join(columns)})"
+                    f" SELECT {', '.join(values)} FROM other.{table}"
                 )
+
+
+def _columns(connection: apsw.Connection, database: str, table: str) -> list[str]:
+    return [row[1] for row in connection.execute(f"PRAGMA {database}.table_info({table})")]
 
 
 def _tables(connection: apsw.Connection) -> list[str]:

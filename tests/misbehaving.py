@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from grader_daemon.domain.ledger import LedgerEntry
+from grader_daemon.domain.unit import Unit
 from grader_daemon.pipeline.examine import Examined, Examiner
 
 
@@ -25,10 +26,10 @@ class Misbehaving(Examiner):
         made, _ = super().__reduce__()
         return _as, (type(self), made)
 
-    def examine(self, path: str, *, now: datetime, known: LedgerEntry | None = None) -> Examined:
+    def examine(self, unit: Unit, *, now: datetime, known: LedgerEntry | None = None) -> Examined:
         """See `Examiner.examine`."""
         self.misbehave()
-        return super().examine(path, now=now, known=known)
+        return super().examine(unit, now=now, known=known)
 
     def misbehave(self) -> None:
         """Do what no file should make one do."""

@@ -28,11 +28,13 @@ from grader_daemon.domain.completion_model import MARKS, CompletionModel
 from grader_daemon.domain.feedback import FeedbackSource, Label
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.identity import Identity
-from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
+from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.storage.records import NewGrade
+from tests.units import unit
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
 SESSION_ID = "20261121_220000_abcdef"
@@ -252,7 +254,7 @@ def calibration(**changes: object) -> Calibration:
 
 def new_grade(made: Grade) -> NewGrade:
     """The grade as it is saved, of a session that is like no other."""
-    session = identity(session_id=made.session_id, file=made.session_file, updated_at=made.ended_at)
+    session = identity(session_id=made.session_id, unit=made.unit, updated_at=made.ended_at)
     return NewGrade(grade=made, identity=session, digest="d")
 
 
@@ -260,7 +262,7 @@ def identity(**changes: object) -> Identity:
     """A session that is like no other, but for `changes`."""
     base = Identity(
         session_id=SESSION_ID,
-        file="/s/session_x.json",
+        unit=unit("/s/session_x.json"),
         written_ns=0,
         state=SessionState.COMPLETE,
         messages=4,
@@ -439,8 +441,9 @@ def ledger_entries(draw: st.DrawFn) -> LedgerEntry:
     """Any ledger row; only rows that are not `graded` have a reason."""
     state = draw(st.sampled_from(list(FileState)))
     return LedgerEntry(
-        path=draw(names),
-        stamp=FileStamp(*(draw(counts) for _ in range(5))),
+        unit=Unit(draw(names), draw(names), draw(st.just("") | names)),
+        stamp=draw(st.binary(max_size=40)),
+        written_ns=draw(counts),
         state=state,
         digest=draw(st.none() | names),
         session_id=draw(st.none() | names),

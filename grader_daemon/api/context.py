@@ -18,6 +18,7 @@ from grader_daemon.storage.protocol import Store
 if TYPE_CHECKING:
     from grader_daemon.domain.rules import Rules
     from grader_daemon.redaction import Redactor
+    from grader_daemon.sources.protocol import Sources
 
 
 class GraderContext:
@@ -99,6 +100,11 @@ class GraderContext:
         from grader_daemon.rules import load_rules  # which most questions do not need
 
         return load_rules(self.settings.rules_file)
+
+    @cached_property
+    def sources(self) -> Sources:
+        """Where sessions lie, and how they are read."""
+        return bootstrap.make_sources(self.settings)
 
     @cached_property
     def redactor(self) -> Redactor:

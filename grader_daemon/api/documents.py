@@ -17,7 +17,7 @@ from grader_daemon.storage.records import StoredGrade
 
 _LAST = ("ended_at", "ended_on", "error_rate", "had_user_refusal", "had_user_interruption", "state_reason", "tools")
 
-_INTERNAL = ("features", "request")
+_INTERNAL = ("features", "request", "unit_key")
 GRADE_NAMES: Final = (
     *(name for name in Grade.__struct_fields__ if name not in {*_INTERNAL, *_LAST}),
     *_LAST,

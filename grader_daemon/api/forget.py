@@ -9,9 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from grader_daemon.domain.ledger import FileState, LedgerEntry, ledger_path
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
-from grader_daemon.sources.decoding import recognise
+from grader_daemon.domain.unit import Unit
+from grader_daemon.sources.protocol import Sources
 from grader_daemon.storage.protocol import Store
 
 _SESSIONS = frozenset({SkipReason.COPY, SkipReason.SUPERSEDED, SkipReason.REVIEW_FORK})
@@ -33,39 +34,42 @@ class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
     comes_back: bool = False
 
 
-def forget(store: Store, paths: Sequence[str], roots: Sequence[Path]) -> list[Forgotten]:
-    """Remove the ledger rows of files; one that is graded keeps its row, as its grade stays."""
+def forget(store: Store, paths: Sequence[str], sources: Sources) -> list[Forgotten]:
+    """Remove the ledger rows of files; one that holds a grade keeps its rows, as the grade stays."""
     files = [os.path.abspath(path) for path in paths]
-    known = store.ledger_entries([ledger_path(file) for file in files])
-    told = [_fate(file, known.get(ledger_path(file)), roots) for file in files]
-    _remove(store, [each.file for each in told if each.fate is Fate.FORGOTTEN])
+    known = {file: _entries(store, file, sources) for file in files}
+    told = [_fate(file, list(known[file].values()), sources) for file in files]
+    _remove(store, [unit for each in told if each.fate is Fate.FORGOTTEN for unit in known[each.file]])
     return told
 
 
-def leave_no_trace(store: Store, files: Sequence[str], roots: Sequence[Path]) -> None:
+def leave_no_trace(store: Store, files: Sequence[str], sources: Sources) -> None:
     """Forget those files that a person named and that are no sessions, but for what is watched."""
-    strangers = [ledger_path(file) for file in files if not _is_below(file, roots)]
-    known = store.ledger_entries(strangers)
-    _remove(store, [path for path, entry in known.items() if not _is_session(entry)])
+    known = [_entries(store, file, sources) for file in files if not _is_below(file, sources)]
+    _remove(store, [unit for entries in known for unit, entry in entries.items() if not _is_session(entry)])
 
 
-def _remove(store: Store, files: Sequence[str]) -> None:
-    if files:
+def _entries(store: Store, file: str, sources: Sources) -> dict[Unit, LedgerEntry]:
+    return store.ledger_entries([unit.storable() for unit in sources.named(file)])
+
+
+def _remove(store: Store, units: Sequence[Unit]) -> None:
+    if units:
         with store.transaction():
-            store.forget_files([ledger_path(file) for file in files])
+            store.forget_units(units)
 
 
-def _fate(file: str, entry: LedgerEntry | None, roots: Sequence[Path]) -> Forgotten:
-    if entry is None:
+def _fate(file: str, entries: Sequence[LedgerEntry], sources: Sources) -> Forgotten:
+    if not entries:
         return Forgotten(file=file, fate=Fate.UNKNOWN)
-    if entry.state is FileState.GRADED:
+    if any(entry.state is FileState.GRADED for entry in entries):
         return Forgotten(file=file, fate=Fate.GRADED)
-    found = os.path.lexists(file) and recognise(file) is not None
-    return Forgotten(file=file, fate=Fate.FORGOTTEN, comes_back=found and _is_below(file, roots))
+    found = os.path.lexists(file) and sources.claims(file)
+    return Forgotten(file=file, fate=Fate.FORGOTTEN, comes_back=found and _is_below(file, sources))
 
 
-def _is_below(file: str, roots: Sequence[Path]) -> bool:
-    return any(Path(file).is_relative_to(os.path.abspath(root)) for root in roots)
+def _is_below(file: str, sources: Sources) -> bool:
+    return any(Path(file).is_relative_to(os.path.abspath(root)) for root in sources.roots())
 
 
 def _is_session(entry: LedgerEntry) -> bool:

@@ -194,10 +194,8 @@ def read_graded(context: GraderContext, stored: StoredGrade) -> tuple[Session | 
     """Read a session as it is now; without it, or where it is not what was graded, also why."""
     from grader_daemon.pipeline.rereading import read_again
 
-    settings = context.settings
-    roots = [str(root) for root in settings.watch_roots]
     try:
-        read = read_again(stored.grade, zone=settings.zone, limits=settings.limits, roots=roots)
+        read = read_again(stored.grade, context.sources)
     except GraderError as error:
         return None, f"the messages cannot be shown: {error}"
     return read.session, None if read.digest == stored.digest else _CHANGED

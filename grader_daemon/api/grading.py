@@ -19,7 +19,8 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.difference import RegradeDiff
 from grader_daemon.domain.feedback import keep_override
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.ledger import LedgerEntry, ledger_path
+from grader_daemon.domain.ledger import LedgerEntry
+from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import InputError, NoDatabaseError, StoreError, UngradableError
 from grader_daemon.grading.comparison import Comparison
@@ -27,21 +28,21 @@ from grader_daemon.pipeline.absence import stamps
 from grader_daemon.pipeline.backfill import backfill, backfill_in_processes, regrade
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
 from grader_daemon.pipeline.examine import (
-    BusyFile,
+    BusyUnit,
     Examined,
     Examiner,
-    GradedFile,
-    SkippedFile,
-    TroubledFile,
-    VanishedFile,
+    GradedUnit,
+    SkippedUnit,
+    TroubledUnit,
+    VanishedUnit,
 )
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.saving import grades_of_files
-from grader_daemon.sources.discovery import FoundFile, Walk, named_files
+from grader_daemon.pipeline.saving import grades_of_units
+from grader_daemon.sources.protocol import named_units
 from grader_daemon.storage.protocol import Store
 
 _AT_ONCE = 200
-"""Files that are compared in one go."""
+"""Units that are compared in one go."""
 
 
 class GradingResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +63,7 @@ class Grading:
     def __init__(self, context: GraderContext) -> None:
         self._context = context
         self._settings = context.settings
+        self._sources = context.sources
         self._made: Ingest | None = None  # by the calibration of this number; both under the lock of the context
         self._calibrated = 0
 
@@ -80,7 +82,7 @@ class Grading:
         if outcomes.errors:
             raise UngradableError(": ".join(outcomes.errors[0]))
         file, why = outcomes.skipped[0]
-        entry = self._context.store.ledger_entry(ledger_path(file))
+        entry = self._context.store.ledger_entry(self._sources.named(file)[0].storable())
         of = "" if entry is None or entry.session_id is None else f" of session {entry.session_id}"
         raise UngradableError(f"{file}: has no grade of its own: {why.replace('_', ' ')}{of}")
 
@@ -88,10 +90,10 @@ class Grading:
         """Grade up to `n` sessions that are not graded yet, the one that was written last first."""
         store = self._context.make_store()  # before anything is read: another program may be making it at this moment
         grades: list[Grade] = []
-        for file in self.ungraded_files():
+        for found in self.ungraded_files():
             if len(grades) >= n:
                 break
-            graded = [recorded.grade.session_id for recorded in self._ingest_all([file.path]) if recorded.grade]
+            graded = [recorded.grade.session_id for recorded in self._ingest_all([found.unit]) if recorded.grade]
             grades += [stored.grade for stored in store.grades.stored(graded).values()]
         return grades
 
@@ -107,20 +109,20 @@ class Grading:
             InputError: a path does not exist.
         """
         named = paths_of(paths)
-        files, empty = named_files(named)
+        units, empty = named_units(named, self._sources)
         if dry_run:
-            outcomes = self._try_out(files)
+            outcomes = self._try_out(units)
         else:
             store = self._context.make_store()
-            outcomes = self._grade_files(files)
-            leave_no_trace(store, [os.path.abspath(path) for path in named], self._settings.watch_roots)
+            outcomes = self._grade_units(units)
+            leave_no_trace(store, [os.path.abspath(path) for path in named], self._sources)
         return msgspec.structs.replace(outcomes, errors=outcomes.errors + empty)
 
     def forget(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Forgotten]:
         """Remove what is remembered of files without a grade of their own; a single text is one path."""
-        return forget(self._context.writable, paths_of(paths), self._settings.watch_roots)
+        return forget(self._context.writable, paths_of(paths), self._sources)
 
-    def ungraded_files(self, *, since: datetime | None = None) -> list[FoundFile]:
+    def ungraded_files(self, *, since: datetime | None = None) -> list[Found]:
         """Files below the roots that are not graded as they are now, the one that was written last first.
 
         `since`: that were written from then on. Roots that are no folders are passed over; see `missing_roots`. A
@@ -133,14 +135,14 @@ class Grading:
         if len(missing) == len(self._settings.watch_roots):
             raise InputError(f"{', '.join(map(str, missing))}: no such folder; nothing was looked for")
         earliest = since.timestamp() * 1e9 if since is not None else float("-inf")
-        seen = stamps(self._context.store, self._settings.watch_roots) if self._context.has_database else lambda _: None
+        seen = stamps(self._context.store, self._sources) if self._context.has_database else lambda _: None
         found = [
-            file
-            for root in self._settings.watch_roots
-            for file in Walk(str(root))
-            if file.stamp.mtime_ns >= earliest and seen(file.path) != file.stamp
+            each
+            for walk in self._sources.walks()
+            for each in walk
+            if each.written_ns >= earliest and seen(each.unit) != each.stamp
         ]
-        return sorted(found, key=lambda file: file.stamp.mtime_ns, reverse=True)
+        return sorted(found, key=lambda each: each.written_ns, reverse=True)
 
     def missing_roots(self) -> list[Path]:
         """Give the watched folders that are none."""
@@ -173,7 +175,7 @@ class Grading:
         if rules_file is not None:
             settings = settings.model_copy(update={"rules_file": Path(rules_file)})
         return _compare_all(
-            self._context.store.graded_paths(since=since),
+            self._units_of(self._context.store.graded_paths(since=since)),
             store=self._context.store,
             examiner=bootstrap.make_examiner(settings, bootstrap.make_policy(settings, self._context.store)),
             clock=self._context.now,
@@ -185,7 +187,7 @@ class Grading:
 
         For `jobs` above 1 see `backfill`. Nothing is done that is not asked for: go through what it yields.
         """
-        again = paths_of(paths)
+        again = self._units_of(paths_of(paths))
         if jobs <= 1:
             return regrade(again, self._ingest, batch=self._settings.batch_sessions, clock=self._context.now)
         return backfill_in_processes(
@@ -196,7 +198,7 @@ class Grading:
             clock=self._context.now,
         )
 
-    def backfill(self, files: Sequence[FoundFile], *, jobs: int = 1) -> Iterator[list[IngestResult]]:
+    def backfill(self, files: Sequence[Found], *, jobs: int = 1) -> Iterator[list[IngestResult]]:
         """Grade many files in `jobs` processes; yields what came of each batch when it is saved.
 
         Further processes import the program that starts them: for `jobs` above 1 it must be guarded, as for
@@ -206,11 +208,11 @@ class Grading:
         Raises:
             UngradableError: a process died.
         """
-        paths = [file.path for file in files]
+        units = [found.unit for found in files]
         if jobs <= 1:
-            return backfill(paths, self._ingest, batch=self._settings.batch_sessions)
+            return backfill(units, self._ingest, batch=self._settings.batch_sessions)
         return backfill_in_processes(
-            paths,
+            units,
             self._ingest,
             jobs=jobs,
             make_examiner=self._examiner_maker(),
@@ -236,20 +238,24 @@ class Grading:
             bootstrap.make_policy(self._settings, self._context.store),
         )
 
-    def _ingest_all(self, paths: list[str]) -> list[IngestResult]:
+    def _units_of(self, paths: Sequence[str]) -> list[Unit]:
+        """Return all units of these files."""
+        return [unit for path in paths for unit in self._sources.named(path)]
+
+    def _ingest_all(self, units: list[Unit]) -> list[IngestResult]:
         recorded: list[IngestResult] = []
         with self._context.lock:
-            while paths:
-                some, done = self._ingest.ingest(paths, within_seconds=float("inf"))
+            while units:
+                some, done = self._ingest.ingest(units, within_seconds=float("inf"))
                 recorded += some
-                paths = paths[done:]
+                units = units[done:]
         return recorded
 
-    def _grade_files(self, files: list[str]) -> GradingResult:
+    def _grade_units(self, units: list[Unit]) -> GradingResult:
         grades: list[tuple[int | None, Grade]] = []
         skipped: list[tuple[str, str]] = []
         errors: list[tuple[str, str]] = []
-        for recorded in self._ingest_all(files):
+        for recorded in self._ingest_all(units):
             match recorded.outcome:
                 case IngestOutcome.GRADED | IngestOutcome.UNCHANGED:
                     self._collect_stored(recorded, grades, skipped)
@@ -265,26 +271,27 @@ class Grading:
         self, recorded: IngestResult, grades: list[tuple[int | None, Grade]], skipped: list[tuple[str, str]]
     ) -> None:
         """Give what the database has now: an unchanged file keeps the grade, or the skip, that it had."""
-        entry = self._context.store.ledger_entry(ledger_path(recorded.path))
+        entry = self._context.store.ledger_entry(recorded.unit)
         if entry is None or entry.session_id is None or entry.state != "graded":
             skipped.append((recorded.path, (entry.reason if entry is not None else None) or "skipped"))
             return
         stored = self._context.store.grades.find(entry.session_id)
         grades.append((stored.id, stored.grade))
 
-    def _try_out(self, files: list[str]) -> GradingResult:
+    def _try_out(self, units: list[Unit]) -> GradingResult:
         policy, trust = self._policy_to_try()
         examiner = bootstrap.make_examiner(self._settings, policy)
         grades: list[tuple[int | None, Grade]] = []
         skipped: list[tuple[str, str]] = []
         errors: list[tuple[str, str]] = []
-        for file in files:
-            match examiner.examine(file, now=self._context.now()):
-                case GradedFile(grade=grade):
+        for unit in units:
+            file = str(unit)
+            match examiner.examine(unit, now=self._context.now()):
+                case GradedUnit(grade=grade):
                     grades.append((None, grade))
-                case SkippedFile(skipped=why):
+                case SkippedUnit(skipped=why):
                     skipped.append((file, why.reason))
-                case TroubledFile(error=error):
+                case TroubledUnit(error=error):
                     errors.append((file, error))
                 case _:
                     errors.append((file, "the file is gone or being written to"))
@@ -300,23 +307,23 @@ class Grading:
 
 
 def _compare_all(
-    paths: Sequence[str],
+    units: Sequence[Unit],
     *,
     store: Store,
     examiner: Examiner,
     clock: Callable[[], datetime],
     advance: Callable[[int], None],
 ) -> RegradeDiff:
-    """Compare the grades of `paths` with those that `examiner` gives now; nothing is written."""
+    """Compare the grades of `units` with those that `examiner` gives now; nothing is written."""
     comparison = Comparison()
-    for start in range(0, len(paths), _AT_ONCE):
-        some = paths[start : start + _AT_ONCE]
-        stored = {grade.session_file: grade for grade in grades_of_files(store, some)}
+    for start in range(0, len(units), _AT_ONCE):
+        some = units[start : start + _AT_ONCE]
+        stored = {grade.unit: grade for grade in grades_of_units(store, some)}
         entries = store.ledger_entries(some)
-        for path in some:
-            if path in stored and path in entries:
-                examined = examiner.examine(path, now=clock())
-                _compare(comparison, stored[path], entries[path], examined, examiner)
+        for unit in some:
+            if unit in stored and unit in entries:
+                examined = examiner.examine(unit, now=clock())
+                _compare(comparison, stored[unit], entries[unit], examined, examiner)
         advance(len(some))
     return comparison.diff()
 
@@ -324,16 +331,16 @@ def _compare_all(
 def _compare(comparison: Comparison, before: Grade, entry: LedgerEntry, examined: Examined, examiner: Examiner) -> None:
     """Sessions that are open, or that went on since, are not compared: there time would show, not rules."""
     match examined:
-        case GradedFile(grade=after, digest=digest):
+        case GradedUnit(grade=after, digest=digest):
             if SessionState.OPEN in {before.state, after.state}:
                 comparison.pass_over("still open")
             elif digest != entry.digest or after.session_id != before.session_id:
                 comparison.pass_over("changed since it was graded")
             else:
                 comparison.add(before, keep_override(after, before))
-        case VanishedFile():
+        case VanishedUnit():
             comparison.add(before, examiner.redecide(before))
-        case BusyFile():
+        case BusyUnit():
             comparison.pass_over("being written to")
         case _:
             comparison.pass_over("cannot be graded any more")

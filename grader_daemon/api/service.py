@@ -20,7 +20,7 @@ from grader_daemon._version import __version__
 from grader_daemon.errors import AlreadyRunningError, ServiceError
 from grader_daemon.integrations.files import replace_file
 from grader_daemon.integrations.systemd import LogEntry, UnitState, UserManager
-from grader_daemon.integrations.unit import UNIT, Fit, directives, edits, fitted_unit, is_edited
+from grader_daemon.integrations.unit_file import UNIT, Fit, directives, edits, fitted_unit, is_edited
 from grader_daemon.setting_sources import Source
 from grader_daemon.settings import Settings, environment_for_others
 from grader_daemon.storage.lock import holder_pid, is_running

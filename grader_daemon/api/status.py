@@ -10,13 +10,43 @@ from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.unwatched import UnwatchedAgent, unwatched_agent
 from grader_daemon.domain.calendar import day_of, end_of, start_of
-from grader_daemon.domain.ledger import LedgerEntry
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.integrations.scorers import name_of
 from grader_daemon.storage.lock import holder_pid, is_running
 from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import DaemonStatus
 
 _LISTED_TROUBLES = 20
+
+
+class Trouble(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that could not be graded: after so many `attempts` it is looked at again then, or not before it changes.
+
+    `state` is "retry" or "dead"; `session_id` and `digest` are of what was read of it before, if it was.
+    """
+
+    path: str
+    state: FileState
+    digest: str | None
+    session_id: str | None
+    reason: str | None
+    attempts: int
+    look_again_at: datetime | None
+    rules_version: str | None
+
+    @classmethod
+    def of(cls, entry: LedgerEntry) -> Trouble:
+        """Return what people are told of a row of the ledger."""
+        return cls(
+            path=str(entry.unit),
+            state=entry.state,
+            digest=entry.digest,
+            session_id=entry.session_id,
+            reason=entry.reason,
+            attempts=entry.attempts,
+            look_again_at=entry.look_again_at,
+            rules_version=entry.rules_version,
+        )
 
 
 class QualityStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +89,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     open_alerts: int = 0
     undelivered: int = 0
     quality: QualityStatus | None = None
-    troubled: list[LedgerEntry] = []
+    troubled: list[Trouble] = []
 
 
 def read_status(context: GraderContext) -> Status:
@@ -91,7 +121,7 @@ def _with_grades(status: Status, context: GraderContext, store: Store) -> Status
         open_alerts=len(store.alerts.open()),
         undelivered=store.outbox.waiting(context.settings.channels),
         quality=_quality(context, store),
-        troubled=store.troubled_entries(limit=_LISTED_TROUBLES),
+        troubled=[Trouble.of(entry) for entry in store.troubled_entries(limit=_LISTED_TROUBLES)],
     )
 
 

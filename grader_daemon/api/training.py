@@ -48,7 +48,7 @@ def train(
     """
     said = read_labels(Path(labels))
     sampler = Sampler(load_rules(settings.rules_file))
-    samples = list(samples_in(Path(folder), said, sampler=sampler, limits=settings.limits))
+    samples = list(samples_in(Path(folder), said, sampler=sampler, sources=bootstrap.make_sources(settings)))
     _check(samples, len(said))
     prior = train_prior(samples, DIRECTIONS, version=_version(samples), features_version=FEATURES_VERSION)
     predicted = predictions(samples, DIRECTIONS)

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from grader_daemon.settings import Settings
-from grader_daemon.sources.hermes.homes import count_sessions, is_home
+from grader_daemon.sources.hermes.homes import count_sessions, default_home, is_home
 
 
 class UnwatchedAgent(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class UnwatchedAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 def unwatched_agent(settings: Settings) -> UnwatchedAgent | None:
     """Look at the one place where Hermes works unless it is told otherwise; None when it is watched, or nothing."""
-    home = os.environ.get("HERMES_HOME") or os.path.expanduser("~/.hermes")
+    home = default_home()
     if not is_home(home) or _is_watched(home, settings):
         return None
     return UnwatchedAgent(path=home, sessions=count_sessions(home), fix=_command(home, settings))

@@ -34,7 +34,7 @@ def command(*, grader: SelfGrader, since: datetime | None, jobs: int, dry_run: b
     for root in missing:
         output.error(f"grader-daemon: {root}: no such folder; the others are looked through")
     if dry_run:
-        _list_files([file.path for file in files], as_json=as_json)
+        _list_files([str(found.unit) for found in files], as_json=as_json)
         return 1 if missing else 0
     outcomes = graded_with_progress("Grading", len(files), grader.grading.backfill(files, jobs=jobs))
     tell_outcomes(outcomes, as_json=as_json)

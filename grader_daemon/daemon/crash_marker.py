@@ -1,7 +1,7 @@
-"""Which file is being read, kept where a crash cannot take it: a file that ends the daemon must not do so for ever.
+"""Which unit is being read, kept where a crash cannot take it: one that ends the daemon must not do so for ever.
 
-The name of the file stands in ``<database>.reading`` while it is read. If the daemon dies meanwhile (out of memory, a
-watchdog, a kill), the next one finds the name there and counts a failed attempt for that file.
+Its name stands in ``<database>.reading`` while it is read. If the daemon dies meanwhile (out of memory, a watchdog, a
+kill), the next one finds the name there and counts a failed attempt for that unit.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import StoreError
 
 _END = b"\0"
-"""No path holds one."""
+"""Of each part of a name; no path holds one."""
 
-_LONGEST_PATH = 65_536
+_PARTS = 3
+_LONGEST_NAME = 65_536
 
 
 class CrashMarker:
@@ -25,32 +27,29 @@ class CrashMarker:
         self._path = db_path.with_name(db_path.name + ".reading")
         self._descriptor: int | None = None
 
-    def open(self) -> str | None:
-        """Open the file; give what the daemon before read when it died, or None.
+    def open(self) -> Unit | None:
+        """Open the file; return what the daemon before read when it died, or None.
 
         Raises:
             StoreError: the file cannot be made.
         """
         try:
             self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            name, end, _ = os.pread(self._descriptor, _LONGEST_PATH, 0).partition(_END)
+            *parts, _ = os.pread(self._descriptor, _LONGEST_NAME, 0).split(_END, _PARTS)
         except OSError as error:
             raise StoreError(f"{self._path}: {error.strerror}") from error
-        return os.fsdecode(name) if name and end else None
+        return Unit(*map(os.fsdecode, parts)) if len(parts) == _PARTS and parts[0] else None
 
-    def set(self, path: str) -> None:
-        """`path` is going to be read. A full disk is no reason not to read it."""
+    def set(self, unit: Unit | None) -> None:
+        """`unit` is going to be read, or none any more. A full disk is no reason not to read it."""
         if self._descriptor is not None:
+            parts = ("",) if unit is None else (unit.source, unit.locator, unit.key)
             with suppress(OSError):
-                os.pwrite(self._descriptor, os.fsencode(path) + _END, 0)
-
-    def clear(self) -> None:
-        """No file is being read."""
-        self.set("")
+                os.pwrite(self._descriptor, b"".join(os.fsencode(part) + _END for part in parts), 0)
 
     def close(self) -> None:
         """Clear for good: what the worker still reads is left to the next daemon, without suspicion."""
-        self.clear()
+        self.set(None)
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)

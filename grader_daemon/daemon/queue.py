@@ -1,4 +1,4 @@
-"""Paths that wait for the worker: bounded, and each path at most once."""
+"""Units that wait for the worker: bounded, and each at most once."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import threading
 from collections.abc import Callable, Iterable
 from time import monotonic
 
+from grader_daemon.domain.unit import Unit
+
 
 class WorkQueue:
-    """Keyed by path. Thread-safe. What does not fit is refused: the disk remembers it."""
+    """Keyed by unit. Thread-safe. What does not fit is refused: the disk remembers it."""
 
     def __init__(self, capacity: int, *, clock: Callable[[], float] = monotonic) -> None:
         """`clock` gives seconds that never go back."""
         self._capacity = capacity
         self._clock = clock
         # Since when each waits, the longest waiting first.
-        self._paths: dict[str, float] = {}
+        self._units: dict[Unit, float] = {}
         self._in_hand = False
         self._in_hand_since: float | None = None
         self._closed = False
@@ -23,37 +25,37 @@ class WorkQueue:
         self._changed = threading.Condition()
 
     def __len__(self) -> int:
-        return len(self._paths)
+        return len(self._units)
 
-    def put(self, paths: Iterable[str]) -> bool:
-        """Add paths that do not wait already; False when one did not fit."""
+    def put(self, units: Iterable[Unit]) -> bool:
+        """Add units that do not wait already; False when one did not fit."""
         fits = True
         with self._changed:
-            for path in paths:
-                if path in self._paths:
+            for unit in units:
+                if unit in self._units:
                     continue
-                if len(self._paths) >= self._capacity:
+                if len(self._units) >= self._capacity:
                     fits = False
                     break
-                self._paths[path] = self._clock()
+                self._units[unit] = self._clock()
             self._changed.notify()
         return fits
 
-    def take(self, limit: int, *, wait: bool) -> list[str]:
-        """Take up to `limit` paths, the longest waiting first.
+    def take(self, limit: int, *, wait: bool) -> list[Unit]:
+        """Take up to `limit` units, the longest waiting first.
 
         Gives [] when there are none and `wait` is not set, or when woken or closed while waiting. Whoever took, even
         nothing, calls `finish`.
         """
         with self._changed:
-            while wait and not (self._paths or self._closed or self._woken):
+            while wait and not (self._units or self._closed or self._woken):
                 self._changed.wait()
             self._woken = False
             if self._closed:
                 return []
-            taken = [path for path, _ in zip(self._paths, range(limit), strict=False)]
-            for path in taken:
-                self._in_hand_since = self._paths.pop(path)
+            taken = [unit for unit, _ in zip(self._units, range(limit), strict=False)]
+            for unit in taken:
+                self._in_hand_since = self._units.pop(unit)
             self._in_hand = True
             return taken
 
@@ -64,16 +66,16 @@ class WorkQueue:
             self._in_hand_since = None
 
     def waited_seconds(self) -> float:
-        """Give how long the path has waited that waits longest, 0 when none does; of those in hand the last counts."""
+        """Give how long the unit has waited that waits longest, 0 when none does; of those in hand the last counts."""
         with self._changed:
-            since = self._in_hand_since if self._in_hand_since is not None else next(iter(self._paths.values()), None)
+            since = self._in_hand_since if self._in_hand_since is not None else next(iter(self._units.values()), None)
             return 0.0 if since is None else self._clock() - since
 
     @property
     def idle(self) -> bool:
         """Does nothing wait, and is nothing in the worker's hands?"""
         with self._changed:
-            return not (self._paths or self._in_hand)
+            return not (self._units or self._in_hand)
 
     def wake(self) -> None:
         """Let `take` return though there may be nothing to take."""

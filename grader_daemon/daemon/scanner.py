@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from pathlib import Path
 from time import monotonic, thread_time
 
 import msgspec
 
 from grader_daemon.daemon.reconcile import plan
-from grader_daemon.domain.ledger import FileStamp
-from grader_daemon.sources.discovery import FoundFile, Walk
+from grader_daemon.domain.unit import Found, Stamp, Unit
+from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.protocol import Sources
 
 _CHUNK = 200
 
@@ -28,22 +28,22 @@ class ScanReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scanner:
-    """Walks below the roots and gives the files that the ledger does not know as they are. One thread owns it."""
+    """Walks below the roots and gives the units that the ledger does not know as they are. One thread owns it."""
 
     def __init__(
         self,
-        roots: Sequence[Path],
-        remembered: Callable[[str], FileStamp | None],
-        orphans: Callable[[], Iterator[Iterable[str]]],
+        sources: Sources,
+        remembered: Callable[[Unit], Stamp | None],
+        orphans: Callable[[], Iterator[Iterable[Unit]]],
     ) -> None:
-        """`remembered` gives a file's stamp in the ledger; `orphans`, bit by bit, files to give whatever that is."""
-        self._roots = [str(root) for root in roots]
+        """`remembered` gives a unit's stamp in the ledger; `orphans`, bit by bit, units to give whatever that is."""
+        self._sources = sources
         self._remembered = remembered
         self._orphans = orphans
-        self._looking: Iterator[Iterable[str]] = iter(())
-        self._again: set[str] = set()
+        self._looking: Iterator[Iterable[Unit]] = iter(())
+        self._again: set[Unit] = set()
         self._walks: list[Walk] = []
-        self._files: Iterator[FoundFile] | None = None
+        self._files: Iterator[Found] | None = None
         self._missing = 0
         self._started = 0.0
         self._cpu = 0.0
@@ -55,24 +55,24 @@ class Scanner:
 
     def start(self) -> None:
         """Begin a scan; one under way is begun anew."""
-        self._walks = [Walk(root) for root in self._roots]
+        self._walks = list(self._sources.walks())
         self._files = chain.from_iterable(self._walks)
         self._looking, self._again = self._orphans(), set()
         self._missing = 0
         self._started = monotonic()
         self._cpu = 0.0
 
-    def step(self, limit: int, *, within_seconds: float) -> tuple[list[FoundFile], ScanReport | None]:
-        """Go on with the scan, for at most `limit` missing files and not much longer than `within_seconds`.
+    def step(self, limit: int, *, within_seconds: float) -> tuple[list[Found], ScanReport | None]:
+        """Go on with the scan, for at most `limit` missing units and not much longer than `within_seconds`.
 
         Returns:
-            the missing files, and a report if the scan is finished by them.
+            the missing units, and a report if the scan is finished by them.
         """
         if self._files is None:
             return [], None
         began = thread_time()
         deadline = monotonic() + within_seconds
-        missing: list[FoundFile] = []
+        missing: list[Found] = []
         exhausted = False
         for some_orphans in self._looking:
             self._again.update(some_orphans)

@@ -1,4 +1,4 @@
-"""The daemon: one loop that moves paths from events, over the debouncer, into the worker's queue.
+"""The daemon: one loop that takes paths from events, over the debouncer, as units into the worker's queue.
 
 The loop's thread owns the watchers. Events come from watchdog's threads and are taken over under one condition,
 `_noticed`. Grading and scanning happen in the worker's thread. Everything in memory may be lost at any time: the ledger
@@ -30,13 +30,11 @@ from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.daemon.scheduler import Scheduler
 from grader_daemon.daemon.watcher import WATCHED, OverflowListener, RootWatcher, count_watches
 from grader_daemon.daemon.worker import Worker
-from grader_daemon.domain.ledger import ledger_path
+from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import StoreError
 from grader_daemon.jobs import Job
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.settings import Settings
-from grader_daemon.sources.decoding import recognise
-from grader_daemon.sources.discovery import Walk
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import DaemonStatus
@@ -62,18 +60,19 @@ class Service:
         self._store.check_if_doubted()
         self._mark = CrashMarker(settings.db_path)
         ingest = bootstrap.make_ingest(
-            settings, self._store, on_file=self._begin_file, on_bug=self._tell_bug, may_wait=self._may_wait
+            settings, self._store, on_unit=self._begin_unit, on_bug=self._tell_bug, may_wait=self._may_wait
         )
         self._rules_version = ingest.examiner.rules_version
+        self._sources = ingest.examiner.sources
         self._queue = WorkQueue(settings.queue_size)
         self._backlog = Backlog(
             store=self._store,
-            roots=settings.watch_roots,
+            sources=self._sources,
             rules_version=self._rules_version,
             quiet_seconds=settings.quiet_seconds,
             longest_pause=settings.longest_pause,
             clock=bootstrap.utc_now,
-            on_young=self._notice_path,
+            on_young=self._notice_unit,
             on_scanned=self._finish_scan,
         )
         self._worker_pulse = self._health.add_pulse("worker")
@@ -135,7 +134,7 @@ class Service:
             rules_version=self._rules_version,
         )
         began = monotonic()
-        self._worker.start(poison_file=self._mark.open())
+        self._worker.start(poison=self._mark.open())
         try:
             with OverflowListener(self._notice_gap):
                 if once:
@@ -166,7 +165,7 @@ class Service:
                 backlog=self._backlog,
                 make_policy=bootstrap.policy_maker(self._settings, self._store),
             ),
-            on_busy=self._notice_path,
+            on_busy=self._notice_unit,
             on_batch=self._after_batch,
         )
 
@@ -181,9 +180,13 @@ class Service:
 
     # -- what other threads call -----------------------------------------------------------------------------------
 
+    def _notice_unit(self, unit: Unit) -> None:
+        """A unit changed while it was read, or was written just now."""
+        self._notice_path(unit.locator)
+
     def _notice_path(self, path: str) -> None:
-        """A file changed. Called by watchdog and, for files that changed while they were read, by the worker."""
-        if recognise(path) is None:
+        """A file changed. Called by watchdog and, for units that are not quiet, by the worker."""
+        if not self._sources.claims(path):
             return
         with self._noticed:
             idle = self._debouncer.next_due() is None
@@ -192,18 +195,18 @@ class Service:
             if idle:
                 self._noticed.notify()
 
-    def _begin_file(self, path: str) -> None:
-        """The worker is about to read a file, or none any more."""
+    def _begin_unit(self, unit: Unit | None) -> None:
+        """The worker is about to read a unit, or none any more."""
         self._worker_pulse.beat()
-        self._mark.set(path)
+        self._mark.set(unit)
 
     def _may_wait(self) -> bool:
         """The worker waits for a process that examines a large file: it lives, and may wait until the daemon ends."""
         self._worker_pulse.beat()
         return not self._queue.closed
 
-    def _tell_bug(self, path: str, error: Exception) -> None:
-        self._log.error("worker.failed", path=path, exc_info=error)
+    def _tell_bug(self, unit: Unit, error: Exception) -> None:
+        self._log.error("worker.failed", path=str(unit), exc_info=error)
 
     def _notice_gap(self, reason: str) -> None:
         """Events may be missing: scan soon."""
@@ -263,7 +266,8 @@ class Service:
                     return
                 quiet = self._debouncer.pop_due(monotonic())
                 gaps, self._gaps = self._gaps, set()
-            if quiet and not self._queue.put(quiet):
+            units = [unit for path in quiet for unit in self._sources.touched(path)]
+            if units and not self._queue.put(units):
                 gaps.add(_TOO_MANY)
             if gaps:
                 self._plan_scan_after(gaps)
@@ -306,9 +310,9 @@ class Service:
 
     def _tell_left(self) -> None:
         """Count the files in the watched folders that could not be graded, in this run or an earlier one."""
-        troubled = {entry.path for entry in self._store.troubled_entries()} | self._worker.unrecorded
+        troubled = {entry.unit for entry in self._store.troubled_entries()} | self._worker.unrecorded
         if troubled:
-            found = {ledger_path(file.path) for root in self._settings.watch_roots for file in Walk(str(root))}
+            found = {each.unit.storable() for walk in self._sources.walks() for each in walk}
             self.left = len(troubled & found)
         if self.left:
             self._log.error("service.incomplete", files=self.left, help="grader-daemon status names them")

@@ -15,6 +15,7 @@ from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import StoreError, StoreReplacedError
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
 from grader_daemon.pipeline.ingest import Ingest
@@ -38,20 +39,20 @@ class Worker:
         batch_seconds: float,
         pulse: Pulse,
         model_reload: ModelReload,
-        on_busy: Callable[[str], None],
+        on_busy: Callable[[Unit], None],
         on_batch: Callable[[], None],
     ) -> None:
         """Set up.
 
         Args:
-            queue: paths that events told of.
-            backlog: paths that are found on disk and in the ledger.
-            ingest: from path to row.
+            queue: units that events told of.
+            backlog: units that are found on disk and in the ledger.
+            ingest: from unit to row.
             batch_sessions: at most so many to a transaction.
             batch_seconds: a transaction gathers for so long.
             pulse: beats while the thread moves.
             model_reload: looks for another policy between two batches.
-            on_busy: told of files that changed while they were read.
+            on_busy: told of units that changed while they were read.
             on_batch: called when what was taken is done with, at least every few seconds.
         """
         self._queue = queue
@@ -61,7 +62,7 @@ class Worker:
         self._batch_seconds = batch_seconds
         self._pulse = pulse
         self._model_reload = model_reload
-        self._poison_file: str | None = None
+        self._poison: Unit | None = None
         self._on_busy = on_busy
         self._on_batch = on_batch
         self._log = structlog.get_logger()
@@ -72,14 +73,14 @@ class Worker:
         self._resumed_at = float("-inf")
         self._tries = 0
         self._told = False
-        self.unrecorded: set[str] = set()
-        """Files that a bug of ours keeps out of the ledger."""
+        self.unrecorded: set[Unit] = set()
+        """Units that a bug of ours keeps out of the ledger."""
         self.outcomes: Counter[str] = Counter()
-        """What came of files so far, and of graded ones their outcomes; whole once the thread has ended."""
+        """What came of units so far, and of graded ones their outcomes; whole once the thread has ended."""
 
-    def start(self, *, poison_file: str | None) -> None:
-        """Begin to work; `poison_file` is the file that was read when the daemon before died."""
-        self._poison_file = poison_file
+    def start(self, *, poison: Unit | None) -> None:
+        """Begin to work; `poison` is the unit that was read when the daemon before died."""
+        self._poison = poison
         self._thread.start()
 
     def stop(self, within_seconds: float) -> bool:
@@ -97,30 +98,30 @@ class Worker:
     def _run(self) -> None:
         while not self._queue.closed:
             self._pulse.beat()
-            paths = self._queue.take(self._batch_sessions, wait=not self._backlog.busy)
+            units = self._queue.take(self._batch_sessions, wait=not self._backlog.busy)
             try:
-                self._count_attempt_at_poison_file()
+                self._count_attempt_at_poison()
                 self._model_reload.look()
-                paths = paths or self._backlog.take(self._batch_sessions)
-                if not paths:
+                units = units or self._backlog.take(self._batch_sessions)
+                if not units:
                     self._tell_resumed()
-                while paths and not self._queue.closed:
-                    paths = paths[self._work(paths) :]
+                while units and not self._queue.closed:
+                    units = units[self._work(units) :]
             except StoreError as error:
-                self._queue.put(paths)  # the disk remembers what does not fit
+                self._queue.put(units)  # the disk remembers what does not fit
                 self._wait_for_store(error)
             except Exception:  # noqa: BLE001  told with its traceback; the next scan finds what is left
-                self._log.exception("worker.failed", paths=len(paths))
+                self._log.exception("worker.failed", paths=len(units))
                 self._stopping.wait(_FIRST_PAUSE_SECONDS)
             self._ingest.rest()
             self._queue.finish()
             self._on_batch()
         self._ingest.close()
 
-    def _work(self, paths: list[str]) -> int:
-        """Ingest from the front of `paths`; give how many are done with."""
+    def _work(self, units: list[Unit]) -> int:
+        """Ingest from the front of `units`; give how many are done with."""
         try:
-            recorded, done = self._ingest.ingest(paths, within_seconds=self._batch_seconds)
+            recorded, done = self._ingest.ingest(units, within_seconds=self._batch_seconds)
         except StoreError as error:
             self._wait_for_store(error)
             return 0
@@ -129,10 +130,10 @@ class Worker:
             self._tell(each)
         return done
 
-    def _count_attempt_at_poison_file(self) -> None:
-        if self._poison_file is not None:
-            self._tell(self._ingest.count_crash(self._poison_file))
-            self._poison_file = None
+    def _count_attempt_at_poison(self) -> None:
+        if self._poison is not None:
+            self._tell(self._ingest.count_crash(self._poison))
+            self._poison = None
 
     def _wait_for_store(self, error: StoreError) -> None:
         """Take nothing in until the database can be written again.
@@ -179,9 +180,9 @@ class Worker:
             case IngestOutcome.QUARANTINED:
                 log.error("session.quarantined", path=path, error=recorded.reason, attempts=recorded.attempts)
             case IngestOutcome.BUSY:
-                self._on_busy(path)
+                self._on_busy(recorded.unit)
             case IngestOutcome.UNRECORDED:  # told by `worker.failed`
-                self.unrecorded.add(path)
+                self.unrecorded.add(recorded.unit)
             case IngestOutcome.UNCHANGED | IngestOutcome.VANISHED:
                 log.debug("session.unchanged", path=path, happened=recorded.outcome)
 

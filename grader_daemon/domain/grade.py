@@ -9,7 +9,11 @@ import msgspec
 from grader_daemon.domain.analysis import Failure, SessionState, ToolUse, errors_of
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal
+from grader_daemon.domain.unit import FIRST_SOURCE, Unit
 from grader_daemon.domain.verdict import Outcome, VerdictBy
+
+UNKNOWN_FORMAT = "unknown"
+"""The format of a grade that another program made."""
 
 
 class Reason(msgspec.Struct, frozen=True, gc=False):
@@ -55,7 +59,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         state: complete, interrupted or open.
         state_reason: why, in words.
         task_type: by the words of the first request; `general` where none fits.
-        format: the format of its file.
+        format: the name of the source that it was read from.
         tool_calls: tool calls in its assistant messages.
         error_rate: `total_errors` by `total_api_calls`, 0 and more.
         had_user_refusal: a person refused a tool call.
@@ -80,6 +84,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         project: the folder in which the agent worked, where its file says so.
         scored: is there anything to judge?
         unsure: the automatic verdict would be wrong more than two times in five.
+        unit_key: which of the sessions in its file; "" where it holds one.
     """
 
     session_id: str
@@ -129,6 +134,12 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     project: str | None = None
     scored: bool = True
     unsure: bool = False
+    unit_key: str = ""
+
+    @property
+    def unit(self) -> Unit:
+        """Where its session lies; a grade of another program is of a file of Hermes."""
+        return Unit(FIRST_SOURCE if self.format == UNKNOWN_FORMAT else self.format, self.session_file, self.unit_key)
 
     @property
     def outcome(self) -> Outcome:

@@ -18,6 +18,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.unit import Unit
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -25,12 +26,11 @@ _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 class Identity(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What tells a session from others that look like it.
 
-    `updated_at` is never before `started_at`; `written_ns` is the modification time of the file, in nanoseconds since
-    1970.
+    `updated_at` is never before `started_at`; for `written_ns` see `Found`.
     """
 
     session_id: str
-    file: str
+    unit: Unit
     written_ns: int
     state: SessionState
     messages: int
@@ -109,7 +109,7 @@ def decide(new: Identity, own: Identity | None, rivals: Iterable[Identity]) -> D
 
     Args:
         new: just read.
-        own: the same session as it stands in another file that is still there, if it does.
+        own: the same session as it stands in another unit that is still there, if it does.
         rivals: other sessions that stand; at least those that can beat `new` or be beaten by it.
     """
     if own is not None and outranks(own, new):
@@ -125,17 +125,17 @@ def decide(new: Identity, own: Identity | None, rivals: Iterable[Identity]) -> D
 
 def is_like(before: Identity, now: Identity) -> bool:
     """Does a session that was read again stand to others as it did before?"""
-    return now == msgspec.structs.replace(before, file=now.file, written_ns=now.written_ns)
+    return now == msgspec.structs.replace(before, unit=now.unit, written_ns=now.written_ns)
 
 
 def outranks(one: Identity, other: Identity) -> bool:
-    """Of two files of a session: does `one` count?
+    """Of two units of a session: does `one` count?
 
     The one named after the session does; of equals the newer by what it says, the longer, the one written later, the
     first by name.
     """
     rank, others = _rank(one), _rank(other)
-    return rank > others or (rank == others and one.file < other.file)
+    return rank > others or (rank == others and one.unit < other.unit)
 
 
 def beaten_by(winner: Identity, loser: Identity) -> SkipReason | None:

@@ -13,6 +13,8 @@ from typing import Final
 
 import msgspec
 
+from grader_daemon.domain.unit import Unit
+
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
 TOOL: Final = "tool"
@@ -102,6 +104,7 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     session_id: str
     file: str
     format: str
+    unit_key: str = ""
     messages: tuple[Message, ...]
     model: str | None = None
     platform: str | None = None
@@ -113,6 +116,11 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     conversation: int | None = None
     compacted: bool = False
     named_after_id: bool = True
+
+    @property
+    def unit(self) -> Unit:
+        """Where it lies."""
+        return Unit(self.format, self.file, self.unit_key)
 
 
 class Skipped(msgspec.Struct, frozen=True, gc=False):

@@ -7,17 +7,15 @@ no grade: it asks people to look.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
 
-import msgspec
 import tenacity
 
 from grader_daemon.domain.calendar import day_of, end_of, start_of
-from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.quality import LEAST, MOST, CheckOutcome, QualityCheck
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import (
@@ -30,13 +28,14 @@ from grader_daemon.errors import (
 from grader_daemon.integrations.scorers import QualityScorer, name_of
 from grader_daemon.log import logger
 from grader_daemon.pipeline.rereading import read_again
+from grader_daemon.sources.protocol import Sources
 from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import StoredGrade
 
 _TRIES: Final = 3
 _LOOKED_AT: Final = 20
 _RECENT: Final = timedelta(days=28)
-_LARGEST_BYTES: Final = 16_777_216
+LARGEST_BYTES: Final = 16_777_216
 """Larger sessions are not judged: a second one in memory beside the one that is graded must not be the last straw."""
 
 
@@ -86,23 +85,19 @@ class Checker:
         scorer: QualityScorer,
         *,
         discrepancy: float,
-        zone: tzinfo | None,
-        limits: Limits,
-        roots: Sequence[str],
+        sources: Sources,
         settled_after: timedelta,
         clock: Callable[[], datetime],
     ) -> None:
         """Draw sessions that ended `settled_after` ago or earlier; from `discrepancy` on, people are asked to look.
 
-        For `roots` see `read_again`.
+        `sources` give no session that is larger than `LARGEST_BYTES`.
         """
         self._store = store
         self._scorer = scorer
         self._name = name_of(scorer)
         self._discrepancy = discrepancy
-        self._zone = zone
-        self._limits = msgspec.structs.replace(limits, bytes=min(limits.bytes, _LARGEST_BYTES))
-        self._roots = roots
+        self._sources = sources
         self._settled_after = settled_after
         self._clock = clock
         self._log = logger()
@@ -137,7 +132,7 @@ class Checker:
 
     def _read(self, stored: StoredGrade, digest: str | None) -> ReadableGrade | None:
         try:
-            reread = read_again(stored.grade, zone=self._zone, limits=self._limits, roots=self._roots)
+            reread = read_again(stored.grade, self._sources)
         except (ReadError, ParseError):
             return None
         return ReadableGrade(stored, reread.session, reread.digest) if reread.digest == digest else None

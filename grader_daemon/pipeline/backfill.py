@@ -15,6 +15,7 @@ from datetime import datetime
 
 import msgspec
 
+from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import UngradableError
 from grader_daemon.pipeline.commit import IngestResult
 from grader_daemon.pipeline.examine import Examined, Examiner
@@ -29,45 +30,45 @@ _LARGEST_CHUNK = 250
 _CHUNKS_PER_JOB = 8
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Examined]).decode
-_examine: Callable[[str], Examined] | None = None
+_examine: Callable[[Unit], Examined] | None = None
 """Set in every helper process when it starts."""
 
 
-def backfill(paths: Sequence[str], ingest: Ingest, *, batch: int) -> Iterator[list[IngestResult]]:
-    """Ingest `paths` in this process, `batch` to a transaction."""
-    for start in range(0, len(paths), batch):
-        recorded, _ = ingest.ingest(paths[start : start + batch], within_seconds=float("inf"))
+def backfill(units: Sequence[Unit], ingest: Ingest, *, batch: int) -> Iterator[list[IngestResult]]:
+    """Ingest `units` in this process, `batch` to a transaction."""
+    for start in range(0, len(units), batch):
+        recorded, _ = ingest.ingest(units[start : start + batch], within_seconds=float("inf"))
         yield recorded
 
 
 def regrade(
-    paths: Sequence[str], ingest: Ingest, *, batch: int, clock: Callable[[], datetime]
+    units: Sequence[Unit], ingest: Ingest, *, batch: int, clock: Callable[[], datetime]
 ) -> Iterator[list[IngestResult]]:
-    """Examine `paths` in this process, also what is graded as it is, and save `batch` to a transaction."""
-    for start in range(0, len(paths), batch):
+    """Examine `units` in this process, also what is graded as it is, and save `batch` to a transaction."""
+    for start in range(0, len(units), batch):
         now = clock()
         yield ingest.save_examined(
-            [examine_any(ingest.examiner, path, now=now) for path in paths[start : start + batch]]
+            [examine_any(ingest.examiner, unit, now=now) for unit in units[start : start + batch]]
         )
 
 
 def backfill_in_processes(
-    paths: Sequence[str],
+    units: Sequence[Unit],
     ingest: Ingest,
     *,
     jobs: int,
     make_examiner: Callable[[], Examiner],
     clock: Callable[[], datetime],
 ) -> Iterator[list[IngestResult]]:
-    """Examine `paths` in `jobs` processes and save here, one chunk to a transaction.
+    """Examine `units` in `jobs` processes and save here, one chunk to a transaction.
 
     `make_examiner` and `clock` are called in the helper processes, so they must be picklable.
 
     Raises:
         UngradableError: a helper process died.
     """
-    chunk = max(1, min(_LARGEST_CHUNK, len(paths) // (jobs * _CHUNKS_PER_JOB)))
-    chunks = [paths[start : start + chunk] for start in range(0, len(paths), chunk)]
+    chunk = max(1, min(_LARGEST_CHUNK, len(units) // (jobs * _CHUNKS_PER_JOB)))
+    chunks = [units[start : start + chunk] for start in range(0, len(units), chunk)]
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_helper, initargs=(make_examiner, clock))
@@ -85,9 +86,9 @@ def _start_helper(make_examiner: Callable[[], Examiner], clock: Callable[[], dat
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     examiner = make_examiner()
     global _examine  # noqa: PLW0603  a pool hands its helpers nothing else
-    _examine = lambda path: examine_any(examiner, path, now=clock())  # noqa: E731
+    _examine = lambda unit: examine_any(examiner, unit, now=clock())  # noqa: E731
 
 
-def _examine_all(paths: Sequence[str]) -> bytes:
+def _examine_all(units: Sequence[Unit]) -> bytes:
     assert _examine is not None
-    return _encode([_examine(path) for path in paths])
+    return _encode([_examine(unit) for unit in units])

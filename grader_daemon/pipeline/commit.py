@@ -1,8 +1,7 @@
-"""What was found out about a file, into the database: the second half of an ingest, inside a transaction."""
+"""What was found out about a unit, into the database: the second half of an ingest, inside a transaction."""
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -16,22 +15,23 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Fallen, Identities, Identity, decide, is_like
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import Skipped, SkipReason
+from grader_daemon.domain.unit import Unit
 from grader_daemon.pipeline.examine import (
-    BusyFile,
+    BusyUnit,
     Examined,
-    GradedFile,
-    SkippedFile,
-    TroubledFile,
-    UnchangedFile,
-    VanishedFile,
+    GradedUnit,
+    SkippedUnit,
+    TroubledUnit,
+    UnchangedUnit,
+    VanishedUnit,
 )
-from grader_daemon.pipeline.saving import grades_of_files, retract, save_grades, save_verdicts
+from grader_daemon.pipeline.saving import grades_of_units, retract, save_grades, save_verdicts
 from grader_daemon.storage.protocol import SessionStore
 from grader_daemon.storage.records import NewGrade
 
 
 class IngestOutcome(StrEnum):
-    """What a file's ingest came to."""
+    """What a unit's ingest came to."""
 
     GRADED = "graded"
     SKIPPED = "skipped"
@@ -51,7 +51,7 @@ class IngestResult(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     `loop_risk` is set once a session: when it runs and is first seen to look like a loop.
     """
 
-    path: str
+    unit: Unit
     outcome: IngestOutcome
     grade: Grade | None = None
     reason: str | None = None
@@ -60,6 +60,11 @@ class IngestResult(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     retry_at: datetime | None = None
     fallen: tuple[Fallen, ...] = ()
     loop_risk: bool = False
+
+    @property
+    def path(self) -> str:
+        """Where the session lies, as people are told."""
+        return str(self.unit)
 
 
 class Commit:
@@ -81,10 +86,12 @@ class Commit:
         *,
         now: datetime,
         redecide: Callable[[Grade], Grade],
+        is_there: Callable[[Unit], bool],
     ) -> list[IngestResult]:
-        """Write many ingests, each with the file's ledger row before; call it inside `SessionStore.transaction`.
+        """Write many ingests, each with the unit's ledger row before; call it inside `Store.transaction`.
 
-        `redecide` gives the grade of a session whose file cannot be read any more, as it would be judged now.
+        `redecide` gives the grade of a session that cannot be read any more, as it would be judged now; `is_there`
+        tells whether another unit that holds the same session still lies where it did.
         """
         batch = _Batch(
             self._store,
@@ -92,6 +99,7 @@ class Commit:
             retry_pauses=self._retry_pauses,
             asked_again_within=self._asked_again_within,
             redecide=redecide,
+            is_there=is_there,
         )
         return batch.record(gathered)
 
@@ -107,18 +115,20 @@ class _Batch:
         retry_pauses: tuple[timedelta, ...],
         asked_again_within: timedelta,
         redecide: Callable[[Grade], Grade],
+        is_there: Callable[[Unit], bool],
     ) -> None:
         self._store = store
         self._now = now
         self._retry_pauses = retry_pauses
         self._asked_again_within = asked_again_within
         self._redecide = redecide
-        self._unreadable: list[str] = []
+        self._is_there = is_there
+        self._unreadable: list[Unit] = []
         self._gathered = Identities()
         self._grades: dict[str, NewGrade] = {}
-        self._entries: dict[str, LedgerEntry] = {}
-        self._skipped: dict[str | None, set[str]] = defaultdict(set)
-        """Files of `_entries` that were passed over, by the session in them."""
+        self._entries: dict[Unit, LedgerEntry] = {}
+        self._skipped: dict[str | None, set[Unit]] = defaultdict(set)
+        """Units of `_entries` that were passed over, by the session in them."""
         self._related: frozenset[str] | None = None
         """Sessions of the batch that the database may know, or a rival of; None: it is asked for each."""
         self._regraded: set[str] = set()
@@ -126,7 +136,7 @@ class _Batch:
 
     def record(self, gathered: Sequence[tuple[Examined, LedgerEntry | None]]) -> list[IngestResult]:
         """Write many ingests."""
-        new = [examined.identity for examined, _ in gathered if isinstance(examined, GradedFile)]
+        new = [examined.identity for examined, _ in gathered if isinstance(examined, GradedUnit)]
         self._related = self._store.rivals.related(new)
         recorded = [self._record(examined, known) for examined, known in gathered]
         self._flush()
@@ -144,36 +154,36 @@ class _Batch:
     def _record(self, examined: Examined, known: LedgerEntry | None) -> IngestResult:
         """Gather the rows of one ingest."""
         match examined:
-            case GradedFile():
+            case GradedUnit():
                 return self._record_grade(examined)
-            case SkippedFile():
+            case SkippedUnit():
                 return self._record_skip(examined)
-            case TroubledFile():
+            case TroubledUnit():
                 return self._record_trouble(examined, known)
-            case UnchangedFile():
-                self._store.restamp(examined.path, examined.stamp)
-                return IngestResult(path=examined.path, outcome=IngestOutcome.UNCHANGED)
-            case VanishedFile():
-                self._store.forget_retry(examined.path)
-                self._unreadable.append(examined.path)
-                return IngestResult(path=examined.path, outcome=IngestOutcome.VANISHED)
-            case BusyFile():
-                return IngestResult(path=examined.path, outcome=IngestOutcome.BUSY)
+            case UnchangedUnit():
+                self._store.restamp(examined.found)
+                return IngestResult(unit=examined.unit, outcome=IngestOutcome.UNCHANGED)
+            case VanishedUnit():
+                self._store.forget_retry(examined.unit)
+                self._unreadable.append(examined.unit)
+                return IngestResult(unit=examined.unit, outcome=IngestOutcome.VANISHED)
+            case BusyUnit():
+                return IngestResult(unit=examined.unit, outcome=IngestOutcome.BUSY)
         assert_never(examined)
 
     def _redecide_unreadable(self) -> None:
         """Grades whose files are gone keep what was read of them; only the verdict follows model and policy."""
-        paths, self._unreadable = self._unreadable, []
-        if paths:
-            stored = grades_of_files(self._store, paths)
+        units, self._unreadable = self._unreadable, []
+        if units:
+            stored = grades_of_units(self._store, units)
             redecided = [(grade, self._redecide(grade)) for grade in stored]
             save_verdicts(self._store, [(old, new) for old, new in redecided if old != new])
 
-    def _record_grade(self, examined: GradedFile) -> IngestResult:
+    def _record_grade(self, examined: GradedUnit) -> IngestResult:
         identity = examined.identity
         before = self._standing(identity.session_id)
-        elsewhere = before.file if before is not None and before.file != identity.file else None
-        own = before if elsewhere is not None and os.path.lexists(elsewhere) else None
+        elsewhere = before.unit if before is not None and before.unit != identity.unit else None
+        own = before if elsewhere is not None and self._is_there(elsewhere) else None
         decision = decide(identity, own, self._rivals(identity))
         if decision.lost is not None:
             if before is not None and decision.own_falls:
@@ -215,16 +225,17 @@ class _Batch:
         told = gathered is not None and gathered.loop_told
         return not told and not self._store.grades.was_loop_told(grade.session_id)
 
-    def _gather_grade(self, examined: GradedFile, fallen: tuple[Fallen, ...]) -> IngestResult:
+    def _gather_grade(self, examined: GradedUnit, fallen: tuple[Fallen, ...]) -> IngestResult:
         grade, identity = examined.grade, examined.identity
         loop_risk = self._is_new_loop_risk(grade)
         self._gathered.add(identity)
         self._grades[grade.session_id] = NewGrade(
             grade=grade, identity=identity, digest=examined.digest, signs=examined.signs, loop_told=loop_risk
         )
-        self._entries[examined.path] = LedgerEntry(
-            path=examined.path,
-            stamp=examined.stamp,
+        self._entries[examined.unit] = LedgerEntry(
+            unit=examined.unit,
+            stamp=examined.found.stamp,
+            written_ns=examined.found.written_ns,
             state=FileState.GRADED,
             digest=examined.digest,
             session_id=grade.session_id,
@@ -232,7 +243,7 @@ class _Batch:
             rules_version=grade.rules_version,
         )
         return IngestResult(
-            path=examined.path,
+            unit=examined.unit,
             outcome=IngestOutcome.GRADED,
             grade=grade,
             session_id=grade.session_id,
@@ -245,15 +256,15 @@ class _Batch:
         gathered = self._grades.pop(session_id, None)
         if gathered is not None:
             self._gathered.remove(session_id)
-            self._pass_over(gathered.identity.file, reason)
+            self._pass_over(gathered.identity.unit, reason)
         if gathered is None or session_id in self._regraded:
             retract(self._store, session_id, reason, asked_again_within=self._asked_again_within)
 
-    def _pass_over(self, path: str, reason: SkipReason) -> None:
-        """Note that a file has no grade any more."""
-        entry = self._entries.get(path)
+    def _pass_over(self, unit: Unit, reason: SkipReason) -> None:
+        """Note that a unit has no grade any more."""
+        entry = self._entries.get(unit)
         if entry is None:
-            self._store.pass_over(path, reason)
+            self._store.pass_over(unit, reason)
         else:
             self._gather_skipped(
                 msgspec.structs.replace(
@@ -262,24 +273,23 @@ class _Batch:
             )
 
     def _compare_others(self, identity: Identity) -> None:
-        """Have the other files of a session looked at again: none stood for it when this one was read."""
-        self._store.compare_again(identity.session_id, but=identity.file, now=self._now)
-        for path in self._skipped.get(identity.session_id, ()):
-            self._entries[path] = msgspec.structs.replace(self._entries[path], look_again_at=self._now)
+        """Have the other units of a session looked at again: none stood for it when this one was read."""
+        self._store.compare_again(identity.session_id, but=identity.unit, now=self._now)
+        for unit in self._skipped.get(identity.session_id, ()):
+            self._entries[unit] = msgspec.structs.replace(self._entries[unit], look_again_at=self._now)
 
-    def _record_loss(self, examined: GradedFile, reason: SkipReason) -> IngestResult:
+    def _record_loss(self, examined: GradedUnit, reason: SkipReason) -> IngestResult:
         """The session is graded from another file, or goes on in one."""
         skipped = Skipped(reason, examined.grade.session_id)
-        return self._record_skip(
-            SkippedFile(path=examined.path, stamp=examined.stamp, digest=examined.digest, skipped=skipped)
-        )
+        return self._record_skip(SkippedUnit(found=examined.found, digest=examined.digest, skipped=skipped))
 
-    def _record_skip(self, examined: SkippedFile) -> IngestResult:
+    def _record_skip(self, examined: SkippedUnit) -> IngestResult:
         skipped = examined.skipped
         self._gather_skipped(
             LedgerEntry(
-                path=examined.path,
-                stamp=examined.stamp,
+                unit=examined.unit,
+                stamp=examined.found.stamp,
+                written_ns=examined.found.written_ns,
                 state=FileState.SKIPPED,
                 digest=examined.digest,
                 session_id=skipped.session_id,
@@ -287,33 +297,34 @@ class _Batch:
             )
         )
         return IngestResult(
-            path=examined.path, outcome=IngestOutcome.SKIPPED, reason=skipped.reason, session_id=skipped.session_id
+            unit=examined.unit, outcome=IngestOutcome.SKIPPED, reason=skipped.reason, session_id=skipped.session_id
         )
 
     def _gather_skipped(self, entry: LedgerEntry) -> None:
-        self._entries[entry.path] = entry
-        self._skipped[entry.session_id].add(entry.path)
+        self._entries[entry.unit] = entry
+        self._skipped[entry.session_id].add(entry.unit)
 
-    def _record_trouble(self, examined: TroubledFile, known: LedgerEntry | None) -> IngestResult:
+    def _record_trouble(self, examined: TroubledUnit, known: LedgerEntry | None) -> IngestResult:
         """Try again after a growing pause while that can help; then the file is dead until its content changes."""
-        tried = known.attempts if known is not None and known.stamp == examined.stamp else 0
+        tried = known.attempts if known is not None and known.stamp == examined.found.stamp else 0
         attempts = tried + 1
         pauses = self._retry_pauses
         again = examined.hope and bool(pauses) and (examined.always or attempts <= len(pauses))
         retry_at = self._now + pauses[min(attempts, len(pauses)) - 1] if again else None
         entry = LedgerEntry(
-            path=examined.path,
-            stamp=examined.stamp,
+            unit=examined.unit,
+            stamp=examined.found.stamp,
+            written_ns=examined.found.written_ns,
             state=FileState.RETRY if again else FileState.DEAD,
             session_id=known.session_id if known is not None else None,
             reason=examined.error,
             attempts=attempts,
             look_again_at=retry_at,
         )
-        self._entries[examined.path] = entry
-        self._unreadable.append(examined.path)
+        self._entries[examined.unit] = entry
+        self._unreadable.append(examined.unit)
         return IngestResult(
-            path=examined.path,
+            unit=examined.unit,
             outcome=IngestOutcome.RETRY_SCHEDULED if again else IngestOutcome.QUARANTINED,
             reason=examined.error,
             attempts=attempts,

@@ -1,32 +1,29 @@
-"""One file, from its path to what should be recorded of it, without touching the database.
+"""One unit, from where it lies to what should be recorded of it, without touching the database.
 
 That makes it safe to do in several processes at once (`backfill`) and easy to try out (`grade --dry-run`).
 """
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
 
 import msgspec
-import xxhash
 
 from grader_daemon.analysis import Analyzer
 from grader_daemon.domain.analysis import ErrorSign, SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
-from grader_daemon.domain.ledger import NOWHERE, FileStamp, FileState, LedgerEntry, ledger_path
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.domain.unit import NOWHERE, Found, Unit
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
 from grader_daemon.grading import Grader
-from grader_daemon.sources.decoding import companion
-from grader_daemon.sources.reading import look_at, read_file, read_session, stamp_of, written_at
+from grader_daemon.sources.protocol import Source, Sources
 
 _OPEN = SessionState.OPEN
 _CLOCKS_DIFFER = timedelta(minutes=1)
@@ -35,15 +32,24 @@ _CLOCKS_DIFFER = timedelta(minutes=1)
 _NO_MEMORY = "grading it takes more memory than there is; raise the memory limit or lower max_file_bytes"
 
 
-class GradedFile(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
+class _Seen(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What every result says of a unit that could be looked at, or was tried to."""
+
+    found: Found
+
+    @property
+    def unit(self) -> Unit:
+        """Which unit."""
+        return self.found.unit
+
+
+class GradedUnit(_Seen, frozen=True, gc=False, kw_only=True, tag=True):
     """A session and its grade.
 
     `signs` are what its failures have in common with those of others. `look_again_at`: when its open end will have been
     idle for too long.
     """
 
-    path: str
-    stamp: FileStamp
     digest: str
     grade: Grade
     signs: tuple[ErrorSign, ...]
@@ -51,73 +57,69 @@ class GradedFile(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
     look_again_at: datetime | None
 
 
-class SkippedFile(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
-    """A file that has no grade of its own."""
+class SkippedUnit(_Seen, frozen=True, gc=False, kw_only=True, tag=True):
+    """A unit that has no grade of its own."""
 
-    path: str
-    stamp: FileStamp
     digest: str | None
     skipped: Skipped
 
 
-class TroubledFile(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
-    """A file that cannot be graded now. `hope` says whether trying again can help, without end if `always`."""
+class TroubledUnit(_Seen, frozen=True, gc=False, kw_only=True, tag=True):
+    """A unit that cannot be graded now. `hope` says whether trying again can help, without end if `always`."""
 
-    path: str
-    stamp: FileStamp
     error: str
     hope: bool
     always: bool = False
 
 
-class UnchangedFile(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
-    """The same bytes as before under the same rules."""
-
-    path: str
-    stamp: FileStamp
+class UnchangedUnit(_Seen, frozen=True, gc=False, kw_only=True, tag=True):
+    """The same content as before under the same rules."""
 
 
-class VanishedFile(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
-    """The file is gone."""
+class VanishedUnit(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
+    """The unit is gone."""
 
-    path: str
-
-
-class BusyFile(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
-    """The file is being written to."""
-
-    path: str
+    unit: Unit
 
 
-Examined = GradedFile | SkippedFile | TroubledFile | UnchangedFile | VanishedFile | BusyFile
+class BusyUnit(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
+    """The unit is being written to."""
+
+    unit: Unit
+
+
+Examined = GradedUnit | SkippedUnit | TroubledUnit | UnchangedUnit | VanishedUnit | BusyUnit
 
 
 class Examiner:
-    """Reads, parses, analyses and grades single files under one set of rules and one policy."""
+    """Reads, analyses and grades single units under one set of rules and one policy."""
 
     def __init__(
         self,
         rules: Rules,
         policy: CompletionPolicy,
+        sources: Sources,
         *,
         zone: tzinfo | None,
         idle: timedelta,
         limits: Limits,
-        roots: Sequence[str] = (),
     ) -> None:
-        """Set up. Below one of `roots`, no link is followed on the way to a file."""
+        """Set up. `zone` is where the person lives; a session without an end that is `idle` for so long is cut short.
+
+        Of `limits`, the sources look to those of the content; the others are for whoever waits for the examiner.
+        """
         self.rules = rules
+        self.sources = sources
         self.limits = limits
         self._policy = policy
         self._zone = zone
         self._idle = idle
-        self._roots = roots
         self._analyzer = Analyzer(rules)
         self._grader = Grader(rules, policy, zone=zone)
         self.rules_version = self._grader.version
 
     def with_policy(self, policy: CompletionPolicy) -> Examiner:
-        """Give an examiner with the same rules and another policy."""
+        """Return an examiner with the same rules and another policy."""
         return self._made_of(policy)()
 
     def __reduce__(self) -> tuple[Callable[[], Examiner], tuple[()]]:
@@ -125,77 +127,64 @@ class Examiner:
         return self._made_of(self._policy), ()
 
     def _made_of(self, policy: CompletionPolicy) -> Callable[[], Examiner]:
-        return partial(
-            Examiner,
-            self.rules,
-            policy,
-            zone=self._zone,
-            idle=self._idle,
-            limits=self.limits,
-            roots=self._roots,
-        )
+        return partial(Examiner, self.rules, policy, self.sources, zone=self._zone, idle=self._idle, limits=self.limits)
 
     def redecide(self, grade: Grade) -> Grade:
         """Give the grade of a session whose file is gone, judged anew from what is kept of it."""
         return self._grader.redecide(grade)
 
-    def examine(self, path: str, *, now: datetime, known: LedgerEntry | None = None) -> Examined:
-        """Look at one file. `known` is its ledger row; the same content is not graded twice."""
-        stamp = NOWHERE
+    def examine(self, unit: Unit, *, now: datetime, known: LedgerEntry | None = None) -> Examined:
+        """Look at one unit. `known` is its ledger row; the same content is not graded twice."""
+        found = Found(unit.storable(), NOWHERE, 0)
         try:
-            found = look_at(path)
-            stamp = stamp_of(found)
-            return self._examine(path, found, stamp, now, known)
+            source = self.sources.of(unit)
+            seen = source.look(unit)
+            found = Found(found.unit, seen.stamp, seen.written_ns)
+            return self._examine(source, seen, now, known)
         except VanishedFileError:
-            return VanishedFile(path=ledger_path(path))
+            return VanishedUnit(unit=found.unit)
         except ChangingFileError:
-            return BusyFile(path=path)
+            return BusyUnit(unit=unit)
         except (ReadError, ParseError, MemoryError) as error:
-            return _trouble(path, stamp, error)
+            return _trouble(found, error)
 
-    def _examine(
-        self, path: str, found: os.stat_result, stamp: FileStamp, now: datetime, known: LedgerEntry | None
-    ) -> Examined:
-        if ledger_path(path) != path:
+    def _examine(self, source: Source, found: Found, now: datetime, known: LedgerEntry | None) -> Examined:
+        if found.unit.storable() != found.unit:
             raise ParseError("the file name is not UTF-8; rename it")
-        if stat.S_ISLNK(found.st_mode):
-            return SkippedFile(path=path, stamp=stamp, digest=None, skipped=Skipped(SkipReason.SYMBOLIC_LINK))
-        reason = companion(path)
-        if reason is not None:
-            return SkippedFile(path=path, stamp=stamp, digest=None, skipped=Skipped(reason))
-        content = read_file(path, found, limits=self.limits, roots=self._roots)
-        digest = xxhash.xxh3_128_hexdigest(content)
-        if known is not None and self._is_settled(known, stamp, digest, now):
-            return UnchangedFile(path=path, stamp=stamp)
-        session = read_session(content, path, zone=self._zone, limits=self.limits)
+        settled = known.digest if known is not None and self._is_settled(known, found, now) else None
+        read = source.read(found, unless=settled)
+        session, digest = read.session, read.digest
+        if session is None:
+            return UnchangedUnit(found=found)
         if isinstance(session, Skipped):
-            return SkippedFile(path=path, stamp=stamp, digest=digest, skipped=session)
+            return SkippedUnit(found=found, digest=digest, skipped=session)
+        assert digest is not None  # a session has content
         graded = known if known is not None and known.state is FileState.GRADED else None
         waited = graded is not None and graded.digest == digest and _is_past(graded.look_again_at, now)
-        return self._grade(session, stamp, digest, now, waited=waited)
+        return self._grade(session, found, digest, now, waited=waited)
 
-    def _is_settled(self, known: LedgerEntry, stamp: FileStamp, digest: str, now: datetime) -> bool:
-        """Would grading it again give what is recorded already?"""
-        if known.digest != digest or _is_past(known.look_again_at, now):
+    def _is_settled(self, known: LedgerEntry, found: Found, now: datetime) -> bool:
+        """Would grading it again give what is recorded already, if its content has not changed?"""
+        if _is_past(known.look_again_at, now):
             return False
         if known.state is FileState.GRADED:
             latest = now + self._idle + _CLOCKS_DIFFER
             noted_in_future = known.look_again_at is not None and known.look_again_at > latest
             return known.rules_version == self.rules_version and not noted_in_future
-        is_newer_copy = known.reason == SkipReason.COPY and known.stamp.mtime_ns != stamp.mtime_ns
+        is_newer_copy = known.reason == SkipReason.COPY and known.written_ns != found.written_ns
         return known.state is FileState.SKIPPED and not is_newer_copy
 
-    def _grade(self, session: Session, stamp: FileStamp, digest: str, now: datetime, *, waited: bool) -> GradedFile:
+    def _grade(self, session: Session, found: Found, digest: str, now: datetime, *, waited: bool) -> GradedUnit:
         """Analyse and grade. `waited`: the same content was seen before, and its time to go on is over."""
         session = self._analyzer.without_secrets(session)
-        written = written_at(stamp)
+        written = found.written_at
         idle_at = (now if written > now + _CLOCKS_DIFFER else written) + self._idle
         analysis = self._analyzer.analyze(session, idle=waited or now >= idle_at)
         grade = self._grader.grade(session, analysis, now=now, written_at=written)
         identity = Identity(
             session_id=session.session_id,
-            file=session.file,
-            written_ns=stamp.mtime_ns,
+            unit=found.unit,
+            written_ns=found.written_ns,
             state=analysis.state,
             messages=len(session.messages),
             started_at=session.started_at,
@@ -206,9 +195,8 @@ class Examiner:
             compacted=session.compacted,
             named_after_id=session.named_after_id,
         )
-        return GradedFile(
-            path=session.file,
-            stamp=stamp,
+        return GradedUnit(
+            found=found,
             digest=digest,
             grade=grade,
             signs=analysis.signs,
@@ -217,12 +205,11 @@ class Examiner:
         )
 
 
-def _trouble(path: str, stamp: FileStamp, error: ReadError | ParseError | MemoryError) -> TroubledFile:
+def _trouble(found: Found, error: ReadError | ParseError | MemoryError) -> TroubledUnit:
     """Can trying again help? What cannot be read may be readable some day, what is half written soon."""
     may_not_be_read = isinstance(error, ReadError)
-    return TroubledFile(
-        path=ledger_path(path),
-        stamp=stamp,
+    return TroubledUnit(
+        found=found,
         error=_NO_MEMORY if isinstance(error, MemoryError) else str(error),
         hope=may_not_be_read or isinstance(error, UnfinishedFileError),
         always=may_not_be_read,

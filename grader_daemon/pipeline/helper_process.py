@@ -21,8 +21,9 @@ from time import clock_gettime, monotonic
 import msgspec
 
 from grader_daemon.domain.ledger import LedgerEntry
-from grader_daemon.domain.limits import Limits
-from grader_daemon.pipeline.examine import BusyFile, Examined, Examiner
+from grader_daemon.domain.unit import Unit
+from grader_daemon.errors import ReadError
+from grader_daemon.pipeline.examine import BusyUnit, Examined, Examiner
 from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON, OnBug, examine_any, trouble_with
 
 LARGE_BYTES = 2_000_000
@@ -68,39 +69,39 @@ class HelperProcess:
         self._connection: Connection | None = None
         self._used_at = 0.0
 
-    def is_for(self, path: str, known: LedgerEntry | None) -> bool:
-        """Is the file large, or did it end a process before? `known` is its ledger row."""
+    def is_for(self, examiner: Examiner, unit: Unit, known: LedgerEntry | None) -> bool:
+        """Is the unit large, or did it end a process before? `known` is its ledger row."""
         if (
             known is not None
             and known.attempts
             and (known.reason or "").startswith((ENDED_THE_DAEMON, _ENDED_THE_HELPER))
         ):
             return True
-        return _size_of(path) > LARGE_BYTES
+        return _size_of(unit, examiner) > LARGE_BYTES
 
     def examine(
         self,
         examiner: Examiner,
-        path: str,
+        unit: Unit,
         *,
         now: datetime,
         known: LedgerEntry | None,
         on_bug: OnBug,
     ) -> Examined:
-        """Examine a file as `examiner` does; one that takes longer than its limits allow is given up.
+        """Examine a unit as `examiner` does; one that takes longer than its limits allow is given up.
 
         When waiting is no longer allowed the process is ended, and the file counts as busy.
         """
         try:
             connection = self._connect(examiner)
-            connection.send((path, now, known))
-            answer = self._wait(connection, path, examiner.limits)
+            connection.send((unit, now, known))
+            answer = self._wait(connection, unit, examiner)
         except (EOFError, OSError) as error:
-            answer = _Answer(trouble_with(path, self._why_ended(error), hope=True))
+            answer = _Answer(trouble_with(unit, self._why_ended(error), examiner.sources, hope=True))
             self.end()
         self._used_at = monotonic()
         if answer.bug is not None:
-            on_bug(path, RuntimeError(answer.bug))
+            on_bug(unit, RuntimeError(answer.bug))
         return answer.examined
 
     def rest(self) -> None:
@@ -127,21 +128,22 @@ class HelperProcess:
             self._examiner = examiner
         return self._connection
 
-    def _wait(self, connection: Connection, path: str, limits: Limits) -> _Answer:
+    def _wait(self, connection: Connection, unit: Unit, examiner: Examiner) -> _Answer:
         """Wait for an answer.
 
         Raises:
             EOFError: the process ended.
             OSError: the same.
         """
-        most = self._cpu_seconds() + max(_LEAST_CPU_SECONDS, limits.cpu_seconds_per_100_mb * _size_of(path) / 1e8)
+        allowed = examiner.limits.cpu_seconds_per_100_mb
+        most = self._cpu_seconds() + max(_LEAST_CPU_SECONDS, allowed * _size_of(unit, examiner) / 1e8)
         while not connection.poll(_LOOK_SECONDS):
             if not self._may_wait():
                 self.end()
-                return _Answer(BusyFile(path=path))
+                return _Answer(BusyUnit(unit=unit))
             if self._cpu_seconds() > most:
                 self.end()
-                return _Answer(trouble_with(path, _TOO_LONG.format(limits.cpu_seconds_per_100_mb), hope=False))
+                return _Answer(trouble_with(unit, _TOO_LONG.format(allowed), examiner.sources, hope=False))
         return _decode(connection.recv_bytes())
 
     def _cpu_seconds(self) -> float:
@@ -158,10 +160,10 @@ class HelperProcess:
         return f"{_ENDED_THE_HELPER}; {_MAYBE_MEMORY}"
 
 
-def _size_of(path: str) -> int:
+def _size_of(unit: Unit, examiner: Examiner) -> int:
     try:
-        return os.lstat(path).st_size
-    except OSError:
+        return examiner.sources.of(unit).size_of(unit)
+    except ReadError:
         return 0  # whoever reads it says what is wrong
 
 
@@ -192,10 +194,10 @@ def _serve(connection: Connection) -> None:
     with suppress(EOFError, OSError):
         examiner: Examiner = connection.recv()
         while True:
-            path, now, known = connection.recv()
+            unit, now, known = connection.recv()
             examined = examine_any(
                 examiner,
-                path,
+                unit,
                 now=now,
                 known=known,
                 on_bug=lambda _, error: bugs.append("".join(traceback.format_exception(error))),

@@ -1,4 +1,4 @@
-"""Ingest: files in, rows out, in batches of one transaction each."""
+"""Ingest: units in, rows out, in batches of one transaction each."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from time import monotonic
 
 import tenacity
 
-from grader_daemon.domain.ledger import LedgerEntry, ledger_path
-from grader_daemon.errors import StoreBusyError, StoreError
+from grader_daemon.domain.ledger import LedgerEntry
+from grader_daemon.domain.unit import Unit
+from grader_daemon.errors import ReadError, StoreBusyError, StoreError
 from grader_daemon.pipeline.absence import still_settled
 from grader_daemon.pipeline.commit import Commit, IngestOutcome, IngestResult
-from grader_daemon.pipeline.examine import Examined, Examiner, TroubledFile
+from grader_daemon.pipeline.examine import Examined, Examiner, TroubledUnit
 from grader_daemon.pipeline.helper_process import HelperProcess
 from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON, OnBug, bug_with, examine_any, trouble_with
 from grader_daemon.storage.protocol import SessionStore
@@ -22,13 +23,13 @@ _LOOKUP = 100
 
 
 Gathered = tuple[Examined, LedgerEntry | None]
-"""What a file is found to be, and its ledger row before."""
+"""What a unit is found to be, and its ledger row before."""
 
 
 class Ingest:
-    """Examines files and records what came of it. Only one thread uses one.
+    """Examines units and records what came of it. Only one thread uses one.
 
-    A file that we fail on by a bug of ours is put aside alone: the others of its batch do not notice.
+    A unit that we fail on by a bug of ours is put aside alone: the others of its batch do not notice.
     """
 
     def __init__(
@@ -38,53 +39,52 @@ class Ingest:
         recorder: Commit,
         store: SessionStore,
         clock: Callable[[], datetime],
-        on_file: Callable[[str], None] = lambda _: None,
+        on_unit: Callable[[Unit | None], None] = lambda _: None,
         on_bug: OnBug = lambda _, __: None,
         helper: HelperProcess | None = None,
     ) -> None:
         """Set up.
 
-        `on_file` is told the path of each file before it is examined, and "" when none is any more; `on_bug` the path
-        of one that we fail on, and how. `helper` examines files that could take long; without one, they are examined
-        here like all others.
+        `on_unit` is told each unit before it is examined, and None when none is any more; `on_bug` one that we fail on,
+        and how. `helper` examines units that could take long; without one, they are examined here like all others.
         """
         self.examiner = examiner
         self._recorder = recorder
         self._store = store
         self._clock = clock
-        self._on_file = on_file
+        self._on_unit = on_unit
         self._on_bug = on_bug
         self._helper = helper
 
-    def ingest(self, paths: Sequence[str], *, within_seconds: float) -> tuple[list[IngestResult], int]:
-        """Ingest from the front of `paths` for as long as `within_seconds` allows, then save in one transaction.
+    def ingest(self, units: Sequence[Unit], *, within_seconds: float) -> tuple[list[IngestResult], int]:
+        """Ingest from the front of `units` for as long as `within_seconds` allows, then save in one transaction.
 
         Returns:
-            what was recorded, and how many of `paths` that covers (at least one).
+            what was recorded, and how many of `units` that covers (at least one).
         """
-        gathered = self._gather(paths, monotonic() + within_seconds)
-        self._on_file("")
+        gathered = self._gather(units, monotonic() + within_seconds)
+        self._on_unit(None)
         return self.save(gathered), len(gathered)
 
-    def _gather(self, paths: Sequence[str], deadline: float) -> list[Gathered]:
+    def _gather(self, units: Sequence[Unit], deadline: float) -> list[Gathered]:
         gathered: list[Gathered] = []
-        for start in range(0, len(paths), _LOOKUP):
-            some = paths[start : start + _LOOKUP]
-            known = self._store.ledger_entries([ledger_path(path) for path in some])
-            settled = still_settled(self._store, known)
+        for start in range(0, len(units), _LOOKUP):
+            some = units[start : start + _LOOKUP]
+            known = self._store.ledger_entries([unit.storable() for unit in some])
+            settled = still_settled(self._store, known, self.examiner.sources)
             now = self._clock()
-            for path in some:
-                self._on_file(path)
-                place = ledger_path(path)
-                gathered.append((self._examine(path, now, settled.get(place)), known.get(place)))
+            for unit in some:
+                self._on_unit(unit)
+                kept = unit.storable()
+                gathered.append((self._examine(unit, now, settled.get(kept)), known.get(kept)))
                 if monotonic() >= deadline:
                     return gathered
         return gathered
 
-    def _examine(self, path: str, now: datetime, known: LedgerEntry | None) -> Examined:
-        if self._helper is not None and self._helper.is_for(path, known):
-            return self._helper.examine(self.examiner, path, now=now, known=known, on_bug=self._on_bug)
-        return examine_any(self.examiner, path, now=now, known=known, on_bug=self._on_bug)
+    def _examine(self, unit: Unit, now: datetime, known: LedgerEntry | None) -> Examined:
+        if self._helper is not None and self._helper.is_for(self.examiner, unit, known):
+            return self._helper.examine(self.examiner, unit, now=now, known=known, on_bug=self._on_bug)
+        return examine_any(self.examiner, unit, now=now, known=known, on_bug=self._on_bug)
 
     def rest(self) -> None:
         """Give back what was taken for a large file, if none came for a while."""
@@ -96,17 +96,17 @@ class Ingest:
         if self._helper is not None:
             self._helper.end()
 
-    def count_crash(self, path: str) -> IngestResult:
-        """Count a failed attempt for a file: we died while we read it."""
-        trouble = trouble_with(path, ENDED_THE_DAEMON, hope=True)
+    def count_crash(self, unit: Unit) -> IngestResult:
+        """Count a failed attempt for a unit: we died while we read it."""
+        trouble = trouble_with(unit, ENDED_THE_DAEMON, self.examiner.sources, hope=True)
         recorded = self.save_examined([trouble])[0]
-        self._on_file("")
+        self._on_unit(None)
         return recorded
 
     def save_examined(self, examined: Sequence[Examined]) -> list[IngestResult]:
         """Write what others have examined; see `save`."""
-        known = self._store.ledger_entries([each.path for each in examined])
-        return self.save([(each, known.get(each.path)) for each in examined])
+        known = self._store.ledger_entries([each.unit for each in examined])
+        return self.save([(each, known.get(each.unit)) for each in examined])
 
     def save(self, gathered: Sequence[Gathered]) -> list[IngestResult]:
         """Write many in one transaction, and each in its own if one of them cannot be written.
@@ -129,17 +129,17 @@ class Ingest:
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001  told with its traceback
-            self._on_bug(examined.path, error)
-            return self._put_aside(bug_with(examined.path, error), known)
+            self._on_bug(examined.unit, error)
+            return self._put_aside(bug_with(examined.unit, error, self.examiner.sources), known)
 
-    def _put_aside(self, trouble: TroubledFile, known: LedgerEntry | None) -> IngestResult:
+    def _put_aside(self, trouble: TroubledUnit, known: LedgerEntry | None) -> IngestResult:
         try:
             return self._save_patiently([(trouble, known)])[0]
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001  told with its traceback
-            self._on_bug(trouble.path, error)
-            return IngestResult(path=trouble.path, outcome=IngestOutcome.UNRECORDED, reason=trouble.error)
+            self._on_bug(trouble.unit, error)
+            return IngestResult(unit=trouble.unit, outcome=IngestOutcome.UNRECORDED, reason=trouble.error)
 
     def _save_patiently(self, gathered: Sequence[Gathered]) -> list[IngestResult]:
         patiently = tenacity.Retrying(
@@ -153,4 +153,11 @@ class Ingest:
     def _save_once(self, gathered: Sequence[Gathered]) -> list[IngestResult]:
         now = self._clock()
         with self._store.transaction():
-            return self._recorder.record(gathered, now=now, redecide=self.examiner.redecide)
+            return self._recorder.record(gathered, now=now, redecide=self.examiner.redecide, is_there=self._is_there)
+
+    def _is_there(self, unit: Unit) -> bool:
+        try:
+            self.examiner.sources.look(unit)
+        except ReadError:
+            return False
+        return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -10,14 +11,13 @@ import msgspec
 from grader_daemon.analysis import Analyzer
 from grader_daemon.calibration.samples import Sample
 from grader_daemon.domain.analysis import Analysis
-from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session
+from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import InputError, ParseError, ReadError
 from grader_daemon.grading.completion import RuleClassifier
 from grader_daemon.pipeline.label_file import read_label_file
-from grader_daemon.sources.discovery import Walk
-from grader_daemon.sources.reading import look_at, read_file, read_session
+from grader_daemon.sources.protocol import Sources
 
 
 class LabelRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ def read_labels(path: Path) -> dict[str, LabelRow]:
     }
 
 
-def samples_in(folder: Path, labels: Mapping[str, LabelRow], *, sampler: Sampler, limits: Limits) -> Iterator[Sample]:
+def samples_in(folder: Path, labels: Mapping[str, LabelRow], *, sampler: Sampler, sources: Sources) -> Iterator[Sample]:
     """Yield a sample of each labelled session below a folder; files that are none, and other sessions, are passed over.
 
     Raises:
@@ -79,16 +79,16 @@ def samples_in(folder: Path, labels: Mapping[str, LabelRow], *, sampler: Sampler
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder")
     left = dict(labels)
-    for found in Walk(str(folder)):
-        session = _session_in(found.path, limits)
+    for found in chain.from_iterable(sources.walks_below(str(folder))):
+        session = _session_in(found.unit, sources)
         label = left.pop(session.session_id, None) if session is not None else None
         if session is not None and label is not None:
             yield sampler.sample(session, sampler.analyze(session), label)
 
 
-def _session_in(path: str, limits: Limits) -> Session | None:
+def _session_in(unit: Unit, sources: Sources) -> Session | None:
     try:
-        read = read_session(read_file(path, look_at(path), limits=limits), path, zone=None, limits=limits)
+        read = sources.read(unit).session
     except (ReadError, ParseError):
         return None
     return read if isinstance(read, Session) else None

@@ -15,6 +15,7 @@ from grader_daemon.domain.feedback import apply_override, standing_by_session
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.repeats import Place, changed_around, places_of
 from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.unit import Unit
 from grader_daemon.storage.protocol import SessionStore
 from grader_daemon.storage.records import NewGrade
 
@@ -41,7 +42,7 @@ def save_verdicts(store: SessionStore, changes: Sequence[tuple[Grade, Grade]]) -
     """Let grades say what another policy or a person says (each as it was and as it is), and count them so."""
     _count(store, added=[new for _, new in changes], removed=[old for old, _ in changes])
     store.grades.put_verdicts([new for _, new in changes])
-    store.note_rules([(new.session_file, new.rules_version) for _, new in changes])
+    store.note_rules([(new.unit, new.rules_version) for _, new in changes])
 
 
 def retract(
@@ -59,11 +60,11 @@ def retract(
     store.pass_over_session(session_id, reason)
 
 
-def grades_of_files(store: SessionStore, paths: Sequence[str]) -> list[Grade]:
-    """Return the grades that were made of those of `paths` that the ledger knows."""
-    entries = store.ledger_entries(paths)
+def grades_of_units(store: SessionStore, units: Sequence[Unit]) -> list[Grade]:
+    """Return the grades that were made of those of `units` that the ledger knows."""
+    entries = store.ledger_entries(units)
     stored = store.grades.stored([entry.session_id for entry in entries.values() if entry.session_id is not None])
-    return [each.grade for each in stored.values() if each.detailed and each.grade.session_file in entries]
+    return [each.grade for each in stored.values() if each.detailed and each.grade.unit in entries]
 
 
 def _under_overrides(store: SessionStore, grades: Sequence[NewGrade]) -> Sequence[NewGrade]:

@@ -1,47 +1,49 @@
-"""Files in trouble by what happened to us, not by what is in them: a bug of ours, an end while they were read."""
+"""Units in trouble by what happened to us, not by what is in them: a bug of ours, an end while they were read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 
-from grader_daemon.domain.ledger import NOWHERE, LedgerEntry, ledger_path
+from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.domain.text import storable
+from grader_daemon.domain.unit import NOWHERE, Found, Unit
 from grader_daemon.errors import ReadError
-from grader_daemon.pipeline.examine import Examined, Examiner, TroubledFile
-from grader_daemon.sources.reading import look_at, stamp_of
+from grader_daemon.pipeline.examine import Examined, Examiner, TroubledUnit
+from grader_daemon.sources.protocol import Sources
 
 ENDED_THE_DAEMON = "the daemon ended while it read this file"
 
-OnBug = Callable[[str, Exception], None]
-"""Is told the path of a file that we fail on, and how."""
+OnBug = Callable[[Unit, Exception], None]
+"""Is told the unit that we fail on, and how."""
 
 
 def examine_any(
     examiner: Examiner,
-    path: str,
+    unit: Unit,
     *,
     now: datetime,
     known: LedgerEntry | None = None,
     on_bug: OnBug = lambda _, __: None,
 ) -> Examined:
-    """Examine a file whatever happens: one that we fail on by a bug of ours is told to `on_bug`, and in trouble."""
+    """Examine a unit whatever happens: one that we fail on by a bug of ours is told to `on_bug`, and in trouble."""
     try:
-        return examiner.examine(path, now=now, known=known)
+        return examiner.examine(unit, now=now, known=known)
     except Exception as error:  # noqa: BLE001  told with its traceback
-        on_bug(path, error)
-        return bug_with(path, error)
+        on_bug(unit, error)
+        return bug_with(unit, error, examiner.sources)
 
 
-def bug_with(path: str, error: Exception) -> TroubledFile:
-    """Give a file that we fail on by a bug of ours; trying again is of no use."""
-    return trouble_with(path, f"internal error: {type(error).__name__}: {error}", hope=False)
+def bug_with(unit: Unit, error: Exception, sources: Sources) -> TroubledUnit:
+    """Return a unit that we fail on by a bug of ours; trying again is of no use."""
+    return trouble_with(unit, f"internal error: {type(error).__name__}: {error}", sources, hope=False)
 
 
-def trouble_with(path: str, error: str, *, hope: bool) -> TroubledFile:
-    """Give a file that cannot be graded now; `hope` says whether trying again can help."""
-    try:
-        stamp = stamp_of(look_at(path))
-    except ReadError:
-        stamp = NOWHERE
-    return TroubledFile(path=ledger_path(path), stamp=stamp, error=storable(error), hope=hope)
+def trouble_with(unit: Unit, error: str, sources: Sources, *, hope: bool) -> TroubledUnit:
+    """Return a unit that cannot be graded now; `hope` says whether trying again can help."""
+    stamp, written_ns = NOWHERE, 0
+    with suppress(ReadError):
+        seen = sources.look(unit)
+        stamp, written_ns = seen.stamp, seen.written_ns
+    return TroubledUnit(found=Found(unit.storable(), stamp, written_ns), error=storable(error), hope=hope)

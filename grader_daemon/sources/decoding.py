@@ -1,17 +1,16 @@
-"""Which format a file has, and its decode, with every way to be wrong told in one line."""
+"""The decode of a JSON document that holds a session, with every way to be wrong told in one line."""
 
 from __future__ import annotations
 
 import json
 import re
-from datetime import tzinfo
+from collections.abc import Callable
 
 import msgspec
 
 from grader_daemon.domain.limits import Limits
-from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.errors import ParseError, UnfinishedFileError
-from grader_daemon.sources.formats import FORMATS, SessionFormat
 
 _LIMITS = Limits()
 _TO_NEXT_VALUE = re.compile(rb'(?:[^",\[{]++|"(?:[^"\\]++|\\.)*+"?)*+([,\[{])?', re.DOTALL)
@@ -20,44 +19,29 @@ the pattern matches everywhere, so no byte is looked at twice."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BOM = b"\xef\xbb\xbf"
-_FALLBACK = FORMATS[0]
 
 
-def recognise(path: str) -> SessionFormat | None:
-    """Give the format that claims a file of this name; None for files that are none of our business."""
-    for candidate in FORMATS:
-        if candidate.claims(path):
-            return candidate
-    return None
-
-
-def companion(path: str) -> SkipReason | None:
-    """Say what the file is if its name alone tells that it is no session; it need not be read then."""
-    session_format = recognise(path)
-    return session_format.companion(path) if session_format is not None else None
-
-
-def parse(content: bytes, path: str, *, zone: tzinfo | None = None, limits: Limits = _LIMITS) -> Session | Skipped:
-    """Decode the content of one session file. A name that no format claims is read as a Hermes session.
+def decode(
+    content: bytes, read: Callable[[bytes], Session | Skipped], *, limits: Limits = _LIMITS
+) -> Session | Skipped:
+    """Decode a JSON document that holds one session, by `read`.
 
     Args:
-        content: the whole file.
-        path: where it was read; only its name and folder are looked at.
-        zone: the zone of times that name none; None is the machine's.
+        content: the whole document.
+        read: may raise what msgspec does, UnicodeDecodeError, and RecursionError.
         limits: what a session may hold.
 
     Raises:
         UnfinishedFileError: it may be in the middle of being written.
         ParseError: it is not a session and will not become one by reading it again.
     """
-    session_format = recognise(path) or _FALLBACK
     if content.startswith(_BOM):
         raise ParseError("starts with a byte-order mark; save it as UTF-8 without one")
     if not content.strip():
         raise UnfinishedFileError("the file is empty")
     _check_values(content, limits)
     try:
-        session = session_format.read(content, path, zone=zone)
+        session = read(content)
     except RecursionError as error:
         raise ParseError("nested too deeply to be a session") from error
     except msgspec.ValidationError as error:

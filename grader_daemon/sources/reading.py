@@ -9,39 +9,25 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import struct
 from collections.abc import Sequence
-from datetime import UTC, datetime, tzinfo
 
-import msgspec
-
-from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.domain.limits import Limits
-from grader_daemon.domain.session import Session, Skipped
+from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
-from grader_daemon.redaction import public_id
-from grader_daemon.sources.decoding import parse
 
 _EDGE = 1 << 63
 """The ledger keeps integers of 64 bits with a sign, as SQLite does."""
+
+_PACK = struct.Struct(">5q").pack
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _ROOT = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _FOLDER = _ROOT | os.O_NOFOLLOW
 
 
-def read_session(content: bytes, path: str, *, zone: tzinfo | None, limits: Limits) -> Session | Skipped:
-    """Decode the content of a session file; from here on a session is known by the id that can be stored and shown.
-
-    Raises:
-        UnfinishedFileError, ParseError: see `parse`.
-    """
-    read = parse(content, path, zone=zone, limits=limits)
-    shown = read.session_id and public_id(read.session_id)
-    return read if shown == read.session_id else msgspec.structs.replace(read, session_id=shown)
-
-
 def look_at(path: str) -> os.stat_result:
-    """Give the status of `path` itself, links not followed.
+    """Return the status of `path` itself, links not followed.
 
     Raises:
         VanishedFileError: it is gone.
@@ -55,8 +41,8 @@ def look_at(path: str) -> os.stat_result:
         raise ReadError(_explain(error)) from error
 
 
-def read_file(path: str, found: os.stat_result, *, limits: Limits, roots: Sequence[str] = ()) -> bytes:
-    """Read the file whose status was `found`; below one of `roots`, no link is followed to it.
+def read_file(found: Found, status: os.stat_result, *, limits: Limits, roots: Sequence[str] = ()) -> bytes:
+    """Read the file of a unit, of this status and as it was found; below one of `roots`, no link is followed to it.
 
     Raises:
         ParseError: no regular file, or larger than `limits` allow.
@@ -64,14 +50,15 @@ def read_file(path: str, found: os.stat_result, *, limits: Limits, roots: Sequen
         ChangingFileError: it is another file by now, or was written to meanwhile.
         ReadError: it cannot be opened or read.
     """
-    if not stat.S_ISREG(found.st_mode):
+    path = found.unit.locator
+    if not stat.S_ISREG(status.st_mode):
         raise ParseError("not a regular file")
-    if found.st_size > limits.bytes:
-        raise ParseError(f"{found.st_size:,} bytes are more than max_file_bytes = {limits.bytes:,}")
+    if status.st_size > limits.bytes:
+        raise ParseError(f"{status.st_size:,} bytes are more than max_file_bytes = {limits.bytes:,}")
     try:
         descriptor = _open(path, roots)
         try:
-            content = _read_all(descriptor, found.st_size)
+            content = _read_all(descriptor, status.st_size)
             after = os.fstat(descriptor)
         finally:
             os.close(descriptor)
@@ -79,7 +66,7 @@ def read_file(path: str, found: os.stat_result, *, limits: Limits, roots: Sequen
         raise VanishedFileError("the file is gone") from error
     except OSError as error:
         raise ReadError(_explain(error)) from error
-    if stamp_of(after) != stamp_of(found):
+    if stamp_of(after) != found.stamp:
         raise ChangingFileError("the file was written to while it was read")
     return content
 
@@ -104,32 +91,22 @@ def _open_below(root: str, way: str) -> int:
         os.close(here)
 
 
-def stamp_of(status: os.stat_result) -> FileStamp:
-    """What the ledger keeps of a file's status, whatever numbers the file system gives.
+def found_file(unit: Unit, status: os.stat_result) -> Found:
+    """Return a unit that is a file, of this status. Times before 1677 or after 2262 are the nearest in between."""
+    return Found(unit, stamp_of(status), max(-_EDGE, min(status.st_mtime_ns, _EDGE - 1)))
 
-    Numbers of devices and inodes (mergerfs hashes these to 64 bits without a sign) are folded and stay distinct. Times
-    before 1677 or after 2262 are the nearest in between: a change still shows in the change time.
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    """Return what tells the content of a file from another: device, inode, size, and times of modification and change.
+
+    A modification time can be set by any program, the change time only by the kernel. Whatever numbers the file system
+    gives (mergerfs hashes inodes to 64 bits without a sign), they are folded into 64 bits each.
     """
-    return FileStamp(
-        _folded(status.st_dev),
-        _folded(status.st_ino),
-        _bounded(status.st_size),
-        _bounded(status.st_mtime_ns),
-        _bounded(status.st_ctime_ns),
-    )
-
-
-def written_at(stamp: FileStamp) -> datetime:
-    """Modification time as aware UTC."""
-    return datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC)
-
-
-def _folded(number: int) -> int:
-    return (number + _EDGE) % (2 * _EDGE) - _EDGE
-
-
-def _bounded(number: int) -> int:
-    return max(-_EDGE, min(number, _EDGE - 1))
+    numbers = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    try:
+        return _PACK(*numbers)
+    except struct.error:
+        return _PACK(*((number + _EDGE) % (2 * _EDGE) - _EDGE for number in numbers))
 
 
 def _read_all(descriptor: int, size: int) -> bytes:

@@ -13,6 +13,7 @@ from grader_daemon.domain.claims import Support
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import BEHIND
+from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import VerdictBy
 
 PageKey = tuple[float | str, ...]
@@ -117,25 +118,25 @@ class DaemonStatus(msgspec.Struct, frozen=True, kw_only=True):
         return waited if waited >= BEHIND else None
 
 
-class OutdatedFile(NamedTuple):
-    """A file graded under other rules; the version of these and the number of its row tell its place among such."""
+class OutdatedUnit(NamedTuple):
+    """A unit graded under other rules; the version of these and the number of its row tell its place among such."""
 
     rules_version: str
     row: int
-    path: str
+    unit: Unit
 
 
-class UngradedFile(NamedTuple):
-    """A file without a grade; its time and the number of its row tell its place among those of its state.
+class UngradedUnit(NamedTuple):
+    """A unit without a grade; its time and the number of its row tell its place among those of its state.
 
-    `reason`: why it was skipped. `graded_file`: from which file its session is graded, if that is known and it is.
+    `reason`: why it was skipped. `graded_from`: from which unit its session is graded, if that is known and it is.
     """
 
-    mtime_ns: int
+    written_ns: int
     row: int
-    path: str
+    unit: Unit
     reason: str | None
-    graded_file: str | None
+    graded_from: Unit | None
 
 
 class LastGrade(NamedTuple):

@@ -47,6 +47,7 @@ from tests.benchmarks.process import make_sandbox
 from tests.benchmarks.sessions import write_sessions
 from tests.benchmarks.stages import StageClocks
 from tests.benchmarks.targets import ONE_PROCESS_OF_FLOOR, TWO_PROCESSES_OF_FLOOR
+from tests.units import units
 
 BATCH = 500
 SIZES = {20_000: 8_000, 200_000: 800, 2_000_000: 80}
@@ -115,7 +116,7 @@ def with_database(corpus: Corpus, folder: Path, use: Callable[[Ingest], None]) -
 def _ingest(ingest: Ingest, paths: Sequence[str]) -> None:
     done = 0
     while done < len(paths):
-        recorded, covered = ingest.ingest(paths[done : done + BATCH], within_seconds=3600)
+        recorded, covered = ingest.ingest(units(paths[done : done + BATCH]), within_seconds=3600)
         wrong = [one for one in recorded if one.outcome is not IngestOutcome.GRADED]
         if wrong:
             raise SystemExit(f"not graded, so nothing is measured: {wrong[0]}")

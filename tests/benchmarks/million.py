@@ -136,7 +136,7 @@ def _starts(settings: Settings) -> Iterator[Figure]:
     store = bootstrap.open_database(settings)
     version = str(store.rows("SELECT rules_version FROM session_files LIMIT 1")[0][0])
     yield at_most("start: files graded under other rules", _outdated(store, version), target=None, unit="ms", digits=2)
-    due = _milliseconds(lambda: store.due_paths(bootstrap.utc_now(), longest_pause=_PAUSE, limit=_BATCH))
+    due = _milliseconds(lambda: store.due_units(bootstrap.utc_now(), longest_pause=_PAUSE, limit=_BATCH))
     yield at_most("start: files that are due", due, target=None, unit="ms", digits=2)
     began = process_time()
     store.check()
@@ -145,7 +145,7 @@ def _starts(settings: Settings) -> Iterator[Figure]:
 
 
 def _outdated(store: SqliteStore, version: str) -> float:
-    return _milliseconds(lambda: store.outdated_files(version, after=None, limit=_BATCH))
+    return _milliseconds(lambda: store.outdated_units(version, after=None, limit=_BATCH))
 
 
 def _milliseconds(ask: Callable[[], object]) -> float:

@@ -53,8 +53,8 @@ _COLUMNS: Mapping[str, Callable[[str], str]] = {
     **dict.fromkeys(("graded_at", "session_start", "ended_at", "updated_at", "started_at", "seen_at"), _moved),
     **dict.fromkeys(("conversation", "request"), _key),
     "lineage": lambda column: f"s.{column} + {_SECONDS} * 1000000",
-    "mtime_ns": lambda column: f"s.{column} + {_SECONDS} * 1000000000",
-    "inode": lambda column: f"s.{column} + copy",
+    "written_ns": lambda column: f"s.{column} + {_SECONDS} * 1000000000",
+    "stamp": lambda column: f"s.{column} || copy",
     "ended_on": lambda _: f"date(s.ended_at, {_SECONDS} || ' seconds')",
     "model": lambda column: f"iif(copy = ?3 AND s.rowid = 1, '{SELDOM}', s.{column})",
 }

@@ -22,6 +22,7 @@ from grader_daemon.settings import load_settings
 from tests.benchmarks import machine
 from tests.benchmarks.targets import SHARED_CHAIN, SHARED_START
 from tests.strategies import document, json_answer, json_round, json_user
+from tests.units import units
 
 _COUNT = 4_000
 _BATCH = 100
@@ -69,7 +70,7 @@ def _cpu_seconds(folder: Path, fields: Callable[[int], dict[str, Any]], count: i
         ingest = bootstrap.make_ingest(load_settings(), store)
         began = process_time()
         for start in range(0, count, _BATCH):
-            ingest.ingest(paths[start : start + _BATCH], within_seconds=float("inf"))
+            ingest.ingest(units(paths[start : start + _BATCH]), within_seconds=float("inf"))
         return process_time() - began
     finally:
         store.close()

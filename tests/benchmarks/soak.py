@@ -125,7 +125,7 @@ def is_caught_up(sandbox: Sandbox) -> bool:
     """Does the ledger know every file as it is?"""
     reader = sandbox.reader()
     try:
-        rows = reader.execute("SELECT path, mtime_ns FROM session_files")
+        rows = reader.execute("SELECT path, written_ns FROM session_files")
         known = {row[0]: row[1] for row in rows}
     finally:
         reader.close()

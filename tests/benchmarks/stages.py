@@ -16,19 +16,18 @@ import xxhash
 
 from grader_daemon.analysis import Analyzer
 from grader_daemon.grading import Grader
-from grader_daemon.pipeline import examine
-from grader_daemon.sources.formats import FORMATS
+from grader_daemon.sources.hermes import snapshot, snapshot_files
 from grader_daemon.storage.sqlite.rivals import Rivals
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _TRANSACTION = "begin, commit"
 _STAGES: tuple[tuple[str, Any, str], ...] = (
     ("ledger lookup", SqliteStore, "ledger_entries"),
-    ("lstat", examine, "look_at"),
-    ("open, read, fstat", examine, "read_file"),
-    ("digest", examine, "xxhash"),
-    ("parse", examine, "parse"),
-    ("  decode", FORMATS[0], "_decoder"),
+    ("lstat", snapshot_files, "look_at"),
+    ("open, read, fstat", snapshot_files, "read_file"),
+    ("digest", snapshot_files, "xxhash"),
+    ("parse", snapshot, "parse"),
+    ("  decode", snapshot, "_DECODER"),
     ("analyze", Analyzer, "analyze"),
     ("grade", Grader, "grade"),
     ("find rivals", Rivals, "of"),

@@ -36,10 +36,10 @@ from grader_daemon.domain.session import Session
 from grader_daemon.errors import GraderError
 from grader_daemon.pipeline.labelled import LabelRow, Sampler, read_labels
 from grader_daemon.rules import load_rules
-from grader_daemon.sources.decoding import parse
-from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.hermes.snapshot import parse
 from tests.benchmarks import machine
 from tests.benchmarks.targets import VALIDITY
+from tests.units import hermes
 
 _TRUTH = Path(__file__).parents[3] / "shared/data/truth"
 _LABELS = (100, 200)
@@ -109,8 +109,10 @@ def _sessions(folder: Path) -> Iterator[Session]:
         with gzip.open(archive) as lines:
             for line in lines:
                 yield from _session(line, "session_x.json")
-    for found in Walk(str(folder)):
-        yield from _session(Path(found.path).read_bytes(), found.path)
+    for walk in hermes([folder]).walks():
+        for found in walk:
+            path = found.unit.locator
+            yield from _session(Path(path).read_bytes(), path)
 
 
 def _session(content: bytes, path: str) -> Iterator[Session]:

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import pytest
 
+from grader_daemon.sources.reading import stamp_of
 from tests.e2e.daemon_process import DATABASE, DaemonProcess, Row, query, run_command
 from tests.needs import require
 from tests.waiting import wait_until
@@ -190,8 +191,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graded]:
 
 def _is_settled(daemon: DaemonProcess, file: Path) -> bool:
     row = daemon.ledger(file)
-    status = file.stat()
-    return row is not None and (row["inode"], row["mtime_ns"]) == (status.st_ino, status.st_mtime_ns)
+    return row is not None and bool(row["stamp"] == stamp_of(file.stat()))
 
 
 def test_every_trace_of_writes_has_its_files() -> None:
@@ -248,7 +248,7 @@ def test_a_burst_of_rewrites_is_graded_a_few_times_only(graded: Graded) -> None:
 def _outcome(database: Path, folder: str) -> dict[str, list[Row]]:
     """Everything that the database knows of the files of a folder, but for when and how often it was found out."""
     files = (
-        "SELECT path, device, inode, size, mtime_ns, digest, session_id, state, reason, attempts, retry_at, last_error"
+        "SELECT source, path, key, stamp, written_ns, digest, session_id, state, reason, attempts, retry_at, last_error"
         " FROM session_files WHERE path LIKE ? ORDER BY path"
     )
     grades = "SELECT * FROM session_grades WHERE session_file LIKE ? ORDER BY session_id"

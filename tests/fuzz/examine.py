@@ -21,7 +21,7 @@ from grader_daemon.errors import ParseError
 from grader_daemon.grading import Grader
 from grader_daemon.redaction import SECRETS_AND_ADDRESSES
 from grader_daemon.rules import load_rules
-from grader_daemon.sources.decoding import parse
+from grader_daemon.sources.hermes.snapshot import parse
 from grader_daemon.storage.sqlite.rows import failure_rows, grade_row
 from tests.strategies import NOW
 

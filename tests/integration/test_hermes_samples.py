@@ -22,11 +22,12 @@ from grader_daemon.grading import Grader
 from grader_daemon.pipeline.commit import Commit
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.sources.decoding import companion, parse, recognise
+from grader_daemon.sources.hermes.snapshot import claims, companion, parse
 from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import MAX_BYTES, Clock
 from tests.strategies import NOW
+from tests.units import hermes, units
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "data" / "hermes"
 
@@ -233,7 +234,7 @@ def graded(name: str, rules: Rules) -> Grade:
 
 
 def test_every_file_is_accounted_for() -> None:
-    claimed = {name for name in names() if recognise(str(SAMPLES / name)) is not None}
+    claimed = {name for name in names() if claims(str(SAMPLES / name))}
     ignored = {name for name in names() if not name.startswith("traces/")} - claimed
     assert claimed == {*EXPECTED, *DUMPS, FORK}
     assert ignored == OTHERS
@@ -299,7 +300,10 @@ def arranged(order: str, files: Sequence[str]) -> list[str]:
 def ingest_all(paths: list[str], *, batch: int, rules: Rules, store: SqliteStore) -> None:
     """Ingest in this order, so many in a transaction."""
     clock = Clock()
-    examiner = Examiner(rules, CompletionPolicy(), zone=UTC, idle=timedelta(days=36500), limits=Limits(bytes=MAX_BYTES))
+    limits = Limits(bytes=MAX_BYTES)
+    examiner = Examiner(
+        rules, CompletionPolicy(), hermes(limits=limits), zone=UTC, idle=timedelta(days=36500), limits=limits
+    )
     ingest = Ingest(
         examiner=examiner,
         recorder=Commit(store, retry_pauses=(timedelta(1),), asked_again_within=timedelta(2)),
@@ -307,7 +311,7 @@ def ingest_all(paths: list[str], *, batch: int, rules: Rules, store: SqliteStore
         clock=clock,
     )
     for start in range(0, len(paths), batch):
-        ingest.ingest(paths[start : start + batch], within_seconds=60)
+        ingest.ingest(units(paths[start : start + batch]), within_seconds=60)
 
 
 @pytest.mark.parametrize(

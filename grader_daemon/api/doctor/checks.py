@@ -10,7 +10,7 @@ from grader_daemon.api.doctor import daemon, database, sessions, setup
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import reason
 from grader_daemon.domain.check import Check, Finding, unknown
-from grader_daemon.domain.ledger import ledger_path
+from grader_daemon.domain.unit import shown_path
 from grader_daemon.errors import ConfigurationError, GraderError, StoreError
 from grader_daemon.settings import Settings
 
@@ -71,4 +71,4 @@ def _named(name: str, finding: Finding) -> Check:
 
 def _utf8(text: str) -> str:
     """Give text that JSON can hold: file names may be of any bytes."""
-    return ledger_path(text)
+    return shown_path(text)

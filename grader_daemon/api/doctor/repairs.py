@@ -13,7 +13,7 @@ from grader_daemon import bootstrap
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.database import may_close
 from grader_daemon.api.doctor.words import who_holds
-from grader_daemon.domain.ledger import ledger_path
+from grader_daemon.domain.unit import shown_path
 from grader_daemon.errors import AlreadyRunningError, GraderError, StoreBusyError, StoreDamagedError, StoreError
 from grader_daemon.reports.numbers import count
 from grader_daemon.settings import Settings
@@ -48,11 +48,11 @@ def repair(read_settings: Callable[[], Settings], *, clock: bootstrap.Clock) -> 
 def _done(step: Callable[[DoctorContext], Iterator[str]], context: DoctorContext) -> Iterator[Repair]:
     try:
         for what in step(context):
-            yield Repair(done=True, what=ledger_path(what))
+            yield Repair(done=True, what=shown_path(what))
     except GraderError as error:
-        yield Repair(done=False, what=ledger_path(str(error)))
+        yield Repair(done=False, what=shown_path(str(error)))
     except OSError as error:
-        yield Repair(done=False, what=ledger_path(f"{error.filename}: {error.strerror}"))
+        yield Repair(done=False, what=shown_path(f"{error.filename}: {error.strerror}"))
 
 
 def _delete_leftovers(context: DoctorContext) -> Iterator[str]:

@@ -97,7 +97,7 @@ def dead_files(context: DoctorContext) -> Finding:
     newest = next(
         (e for e in context.store.troubled_entries(limit=20) if e.state == ("dead" if dead else "retry")), None
     )
-    why = f"; {newest.path}: {newest.reason}" if newest is not None else ""
+    why = f"; {newest.unit}: {newest.reason}" if newest is not None else ""
     if dead:
         again = "correct or remove them; grader-daemon doctor --repair tries each once more"
         one = f"one of them now: grader-daemon grade {shlex.quote(dead[0])}"

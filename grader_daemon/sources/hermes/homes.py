@@ -73,6 +73,11 @@ def look_at_home(folder: str) -> HermesHome | None:
     )
 
 
+def default_home() -> str:
+    """Return the home of the agent that this user runs, whether it is there or not."""
+    return os.environ.get("HERMES_HOME") or os.path.expanduser("~/.hermes")
+
+
 def is_home(folder: str) -> bool:
     """Does Hermes work in this folder, or did it leave sessions there?"""
     return os.path.lexists(os.path.join(folder, "state.db")) or count_sessions(folder) > 0

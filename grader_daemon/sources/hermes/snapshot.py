@@ -16,10 +16,16 @@ from typing import NamedTuple
 import msgspec
 import xxhash
 
-from grader_daemon.domain.limits import LONGEST_NAME, SessionId
+from grader_daemon.domain.limits import LONGEST_NAME, Limits, SessionId
 from grader_daemon.domain.session import TOOL, USER, Message, Session, Skipped, SkipReason
+from grader_daemon.sources.decoding import decode
 from grader_daemon.sources.hermes import sharegpt
 
+NAME = "hermes"
+"""Of the source; the format of its sessions, too."""
+
+UNKNOWN: frozenset[str] = frozenset()
+_LIMITS = Limits()
 _REVIEW_OPENING = "Review the conversation above and "
 _REVIEW_PROMPTS = (_REVIEW_OPENING + "update the skill library", _REVIEW_OPENING + "consider saving")
 _COMPACTION = "[CONTEXT COMPACTION"
@@ -54,64 +60,75 @@ class _File(msgspec.Struct, frozen=True):
     conversations: tuple[sharegpt.Turn, ...] | None = None
 
 
-class HermesFormat:
-    """``session_<id>.json``, and the files beside it that are not sessions."""
+_DECODER = msgspec.json.Decoder(_File)
 
-    name = "hermes"
 
-    def __init__(self) -> None:
-        self._decoder = msgspec.json.Decoder(_File)
+def claims(path: str) -> bool:
+    """Whether this is the name of a session file, or of a file that Hermes writes beside them."""
+    name = path.rpartition("/")[2]
+    return (name.startswith(_PREFIX) and name.endswith(".json")) or companion(path) is not None
 
-    def claims(self, path: str) -> bool:
-        """See `SessionFormat.claims`."""
-        name = path.rpartition("/")[2]
-        return (name.startswith(_PREFIX) and name.endswith(".json")) or self.companion(path) is not None
 
-    def companion(self, path: str) -> SkipReason | None:
-        """See `SessionFormat.companion`."""
-        folder, _, name = path.rpartition("/")
-        if name.startswith(_PREFIX):
-            return None
-        for prefix, suffix, reason in _COMPANIONS:
-            if name.startswith(prefix) and name.endswith(suffix):
-                return reason
-        if folder.rpartition("/")[2] != _SESSIONS_FOLDER:
-            return None
-        if name == "sessions.json":
-            return SkipReason.SESSION_INDEX
-        return SkipReason.GATEWAY_TRANSCRIPT if name.endswith(".jsonl") else None
+def companion(path: str) -> SkipReason | None:
+    """Return what the file is if its name alone tells that it is no session; it need not be read then."""
+    folder, _, name = path.rpartition("/")
+    if name.startswith(_PREFIX):
+        return None
+    for prefix, suffix, reason in _COMPANIONS:
+        if name.startswith(prefix) and name.endswith(suffix):
+            return reason
+    if folder.rpartition("/")[2] != _SESSIONS_FOLDER:
+        return None
+    if name == "sessions.json":
+        return SkipReason.SESSION_INDEX
+    return SkipReason.GATEWAY_TRANSCRIPT if name.endswith(".jsonl") else None
 
-    def read(self, content: bytes, path: str, *, zone: tzinfo | None) -> Session | Skipped:
-        """See `SessionFormat.read`."""
-        name = path.rpartition("/")[2]
-        file = self._decoder.decode(content)
-        messages = file.messages
-        if messages is None and file.conversations is not None:
-            messages = sharegpt.to_messages(file.conversations)
-        stem = name.removesuffix(".json").removeprefix(_PREFIX) if name.startswith(_PREFIX) else None
-        session_id = file.session_id or stem
-        if messages is None or not session_id:
-            return Skipped(SkipReason.NOT_A_SESSION, file.session_id)
-        traits = _traits(messages)
-        if traits.review_fork:
-            return Skipped(SkipReason.REVIEW_FORK, session_id)
-        started_at = _utc(file.session_start, zone)
-        return Session(
-            session_id=session_id,
-            file=path,
-            format=self.name,
-            messages=messages,
-            model=_text(file.model),
-            platform=_text(file.platform),
-            project=_project(file.system_prompt),
-            started_at=started_at,
-            updated_at=_utc(file.last_updated, zone),
-            lineage=_lineage(file.session_start, started_at) if messages else None,
-            opening=_digest(messages[0].text) if messages else None,
-            conversation=_conversation(messages, traits.call_ids),
-            compacted=traits.compacted,
-            named_after_id=stem is None or stem == session_id or stem == file_stem(session_id),
-        )
+
+def parse(content: bytes, path: str, *, zone: tzinfo | None = None, limits: Limits = _LIMITS) -> Session | Skipped:
+    """Decode the content of one session file.
+
+    Args:
+        content: the whole file.
+        path: where it was read; only its name and folder are looked at.
+        zone: the zone of times that name none; None is the machine's.
+        limits: what a session may hold.
+
+    Raises:
+        UnfinishedFileError, ParseError: see `decode`.
+    """
+    return decode(content, lambda whole: _read(whole, path, zone), limits=limits)
+
+
+def _read(content: bytes, path: str, zone: tzinfo | None) -> Session | Skipped:
+    name = path.rpartition("/")[2]
+    file = _DECODER.decode(content)
+    messages = file.messages
+    if messages is None and file.conversations is not None:
+        messages = sharegpt.to_messages(file.conversations)
+    stem = name.removesuffix(".json").removeprefix(_PREFIX) if name.startswith(_PREFIX) else None
+    session_id = file.session_id or stem
+    if messages is None or not session_id:
+        return Skipped(SkipReason.NOT_A_SESSION, file.session_id)
+    traits = _traits(messages)
+    if traits.review_fork:
+        return Skipped(SkipReason.REVIEW_FORK, session_id)
+    started_at = _utc(file.session_start, zone)
+    return Session(
+        session_id=session_id,
+        file=path,
+        format=NAME,
+        messages=messages,
+        model=_text(file.model),
+        platform=_text(file.platform),
+        project=_project(file.system_prompt),
+        started_at=started_at,
+        updated_at=_utc(file.last_updated, zone),
+        lineage=_lineage(file.session_start, started_at) if messages else None,
+        opening=_digest(messages[0].text) if messages else None,
+        conversation=_conversation(messages, traits.call_ids),
+        compacted=traits.compacted,
+        named_after_id=stem is None or stem == session_id or stem == file_stem(session_id),
+    )
 
 
 def file_stem(session_id: str) -> str:

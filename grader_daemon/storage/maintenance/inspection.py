@@ -58,13 +58,18 @@ _TWICE = (
 """What is counted in two ways: its name, and the two queries that must give the same rows."""
 
 HALF_GRADED = (
-    "SELECT f.path FROM session_files AS f"
+    "SELECT f.rowid FROM session_files AS f"
     " LEFT JOIN session_grades AS g ON g.session_id = f.session_id"
     " LEFT JOIN session_details AS d ON d.session_id = f.session_id"
     " WHERE f.state = 'graded' AND (g.session_id IS NULL OR d.session_id IS NULL OR g.total_errors <>"
     " (SELECT count(*) FROM session_failures AS x WHERE x.session_id = f.session_id AND x.kind <> 'probe'))"
 )
-"""Files that the ledger calls graded, and whose grade, details or failures are missing."""
+"""Rows of units that the ledger calls graded, and whose grade, details or failures are missing."""
+
+
+_HALF_GRADED_FILES = (
+    f"SELECT path FROM session_files WHERE rowid IN ({HALF_GRADED}) AND retry_at IS NULL LIMIT {_PATHS}"
+)
 
 
 def sqlite_version() -> str:
@@ -168,7 +173,7 @@ class Inspection:
 
     def half_graded(self) -> list[str]:
         """Files that the ledger calls graded, whose grade is not whole and will not be made again; at most 10,000."""
-        return [row[0] for row in self._rows(f"{HALF_GRADED} AND f.retry_at IS NULL LIMIT {_PATHS}")]
+        return [row[0] for row in self._rows(_HALF_GRADED_FILES)]
 
     def dead(self) -> list[str]:
         """Files that were given up, the one seen last first; at most 10,000."""

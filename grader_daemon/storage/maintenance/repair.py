@@ -58,7 +58,7 @@ def grade_again(store: SqliteStore, *, now: datetime) -> int:
     """Let the daemon grade the files again whose grades are not whole; gives how many."""
     return _change(
         store,
-        f"UPDATE session_files SET retry_at = ?, rules_version = NULL WHERE path IN ({HALF_GRADED})",
+        f"UPDATE session_files SET retry_at = ?, rules_version = NULL WHERE rowid IN ({HALF_GRADED})",
         to_text(now),
     )
 

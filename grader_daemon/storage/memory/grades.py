@@ -128,11 +128,11 @@ class Rivals(Part):
         return [self._identity(row) for row in others if _is_related(row.identity, new)]
 
     def _identity(self, row: Row) -> Identity:
-        file = self._tables.files.get(row.stored.grade.session_file)
+        file = self._tables.files.get(row.stored.grade.unit)
         return msgspec.structs.replace(
             row.identity,
-            file=row.stored.grade.session_file,
-            written_ns=0 if file is None else file.entry.stamp.mtime_ns,
+            unit=row.stored.grade.unit,
+            written_ns=0 if file is None else file.entry.written_ns,
         )
 
 

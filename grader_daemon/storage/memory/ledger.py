@@ -1,4 +1,4 @@
-"""The ledger of files in memory."""
+"""The ledger of units in memory."""
 
 from __future__ import annotations
 
@@ -7,118 +7,121 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry, ledger_path
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.storage.memory.tables import File, Part
-from grader_daemon.storage.records import LastGrade, OutdatedFile, UngradedFile
+from grader_daemon.storage.records import LastGrade, OutdatedUnit, UngradedUnit
 
 _PASSED_OVER = (SkipReason.COPY, SkipReason.SUPERSEDED)
 
 
 class Ledger(Part):
-    """What became of every file, by its path."""
+    """What became of every unit."""
 
     live_since: datetime | None = None
 
-    def ledger_entry(self, path: str) -> LedgerEntry | None:
-        return self.ledger_entries([path]).get(path)
+    def ledger_entry(self, unit: Unit) -> LedgerEntry | None:
+        return self.ledger_entries([unit]).get(unit)
 
-    def ledger_entries(self, paths: Sequence[str]) -> dict[str, LedgerEntry]:
+    def ledger_entries(self, units: Sequence[Unit]) -> dict[Unit, LedgerEntry]:
         known = self._tables.files
-        return {path: known[path].entry for path in paths if path in known}
+        return {unit: known[unit].entry for unit in units if unit in known}
 
-    def file_stamp(self, path: str) -> FileStamp | None:
-        file = self._tables.files.get(ledger_path(path))
+    def unit_stamp(self, unit: Unit) -> Stamp | None:
+        file = self._tables.files.get(unit.storable())
         return None if file is None else file.entry.stamp
 
-    def due_paths(self, now: datetime, *, longest_pause: timedelta, limit: int) -> list[str]:
+    def due_units(self, now: datetime, *, longest_pause: timedelta, limit: int) -> list[Unit]:
         due = [
-            (entry.look_again_at, entry.path)
+            (entry.look_again_at, entry.unit)
             for entry in self._entries()
             if entry.look_again_at is not None
             and (entry.look_again_at <= now or entry.look_again_at > now + longest_pause)
         ]
-        return [path for _, path in sorted(due)[:limit]]
+        return [unit for _, unit in sorted(due)[:limit]]
 
-    def outdated_files(self, rules_version: str, *, after: OutdatedFile | None, limit: int) -> list[OutdatedFile]:
-        files = [
-            OutdatedFile(file.entry.rules_version or "", file.number, file.entry.path)
+    def outdated_units(self, rules_version: str, *, after: OutdatedUnit | None, limit: int) -> list[OutdatedUnit]:
+        units = [
+            OutdatedUnit(file.entry.rules_version or "", file.number, file.entry.unit)
             for file in self._tables.files.values()
             if file.entry.state is FileState.GRADED and (file.entry.rules_version or "") != rules_version
         ]
-        return sorted(file for file in files if after is None or file[:2] > after[:2])[:limit]
+        return sorted(unit for unit in units if after is None or unit[:2] > after[:2])[:limit]
 
-    def ungraded_files(self, state: FileState, *, after: UngradedFile | None, limit: int) -> list[UngradedFile]:
-        files = [
-            UngradedFile(
-                file.entry.stamp.mtime_ns,
+    def ungraded_units(self, state: FileState, *, after: UngradedUnit | None, limit: int) -> list[UngradedUnit]:
+        units = [
+            UngradedUnit(
+                file.entry.written_ns,
                 file.number,
-                file.entry.path,
+                file.entry.unit,
                 file.entry.reason if state is FileState.SKIPPED else None,
-                self.files_of_sessions([file.entry.session_id or ""]).get(file.entry.session_id or ""),
+                self.units_of_sessions([file.entry.session_id or ""]).get(file.entry.session_id or ""),
             )
             for file in self._tables.files.values()
             if file.entry.state is state is not FileState.GRADED
         ]
-        behind = [file for file in files if after is None or file[:2] > after[:2]]
-        return sorted(behind, key=lambda file: file[:2])[:limit]
+        behind = [unit for unit in units if after is None or unit[:2] > after[:2]]
+        return sorted(behind, key=lambda unit: unit[:2])[:limit]
 
-    def files_of_sessions(self, session_ids: Sequence[str]) -> dict[str, str]:
+    def units_of_sessions(self, session_ids: Sequence[str]) -> dict[str, Unit]:
         known = self._tables.grades
-        return {one: known[one].stored.grade.session_file for one in session_ids if one in known}
+        return {one: known[one].stored.grade.unit for one in session_ids if one in known}
 
     def graded_paths(self, *, but_of: str | None = None, since: datetime | None = None) -> list[str]:
         rows = ((entry, self._tables.grades.get(entry.session_id or "")) for entry in self._entries())
         return sorted(
-            entry.path
-            for entry, row in rows
-            if entry.state is FileState.GRADED
-            and row is not None
-            and (but_of is None or entry.rules_version != but_of)
-            and (since is None or (row.stored.grade.ended_at is not None and row.stored.grade.ended_at >= since))
+            {
+                entry.unit.locator
+                for entry, row in rows
+                if entry.state is FileState.GRADED
+                and row is not None
+                and (but_of is None or entry.rules_version != but_of)
+                and (since is None or (row.stored.grade.ended_at is not None and row.stored.grade.ended_at >= since))
+            }
         )
 
     def save_entries(self, entries: Sequence[LedgerEntry], *, now: datetime) -> None:
         graded = [entry for entry in entries if entry.state is FileState.GRADED]
-        lasts = [LastGrade(one.session_id, now, now.timestamp() - one.stamp.mtime_ns / 1e9) for one in graded]
+        lasts = [LastGrade(one.session_id, now, now.timestamp() - one.written_ns / 1e9) for one in graded]
         for last in lasts[-1:]:
             self._tables.last_grades.put("any", last)
         for entry, last in zip(graded, lasts, strict=True):
             if self._is_live(entry, last, now):
                 self._tables.last_grades.put("live", last)
         for entry in entries:
-            known = self._tables.files.get(entry.path)
+            known = self._tables.files.get(entry.unit)
             number = self._tables.number("files") if known is None else known.number
-            self._tables.files.put(entry.path, File(number, entry, now))
+            self._tables.files.put(entry.unit, File(number, entry, now))
 
-    def restamp(self, path: str, stamp: FileStamp) -> None:
-        self._change([path], stamp=stamp)
+    def restamp(self, found: Found) -> None:
+        self._change([found.unit], stamp=found.stamp, written_ns=found.written_ns)
 
-    def forget_retry(self, path: str) -> None:
-        self._change([path], look_again_at=None)
+    def forget_retry(self, unit: Unit) -> None:
+        self._change([unit], look_again_at=None)
 
-    def forget_files(self, paths: Sequence[str]) -> None:
-        for path in self.ledger_entries(paths).values():
-            if path.state is not FileState.GRADED:
-                self._tables.files.drop(path.path)
+    def forget_units(self, units: Sequence[Unit]) -> None:
+        for entry in self.ledger_entries(units).values():
+            if entry.state is not FileState.GRADED:
+                self._tables.files.drop(entry.unit)
 
-    def note_rules(self, graded: Sequence[tuple[str, str]]) -> None:
-        for path, rules_version in graded:
-            self._change(self._graded(path=path), rules_version=rules_version)
+    def note_rules(self, graded: Sequence[tuple[Unit, str]]) -> None:
+        for unit, rules_version in graded:
+            self._change(self._graded(unit=unit), rules_version=rules_version)
 
-    def pass_over(self, path: str, reason: SkipReason) -> None:
-        self._pass_over(self._graded(path=path), reason)
+    def pass_over(self, unit: Unit, reason: SkipReason) -> None:
+        self._pass_over(self._graded(unit=unit), reason)
 
     def pass_over_session(self, session_id: str, reason: SkipReason) -> None:
         self._pass_over(self._graded(session_id=session_id), reason)
 
-    def compare_again(self, session_id: str, *, but: str, now: datetime) -> None:
+    def compare_again(self, session_id: str, *, but: Unit, now: datetime) -> None:
         passed = [
-            entry.path
+            entry.unit
             for entry in self._entries()
             if entry.session_id == session_id and entry.state is FileState.SKIPPED and entry.reason in _PASSED_OVER
         ]
-        self._change([path for path in passed if path != but], look_again_at=now)
+        self._change([unit for unit in passed if unit != but], look_again_at=now)
 
     def file_counts(self) -> dict[str, int]:
         return _counted(entry.state.value for entry in self._entries())
@@ -136,25 +139,25 @@ class Ledger(Part):
     def _entries(self) -> list[LedgerEntry]:
         return [file.entry for file in self._tables.files.values()]
 
-    def _graded(self, **said: str) -> list[str]:
-        """Return the graded files of which this is so."""
+    def _graded(self, **said: object) -> list[Unit]:
+        """Return the graded units of which this is so."""
         return [
-            entry.path
+            entry.unit
             for entry in self._entries()
             if entry.state is FileState.GRADED and all(getattr(entry, name) == value for name, value in said.items())
         ]
 
-    def _change(self, paths: Sequence[str], **changes: object) -> None:
-        for path in paths:
-            file = self._tables.files.get(path)
+    def _change(self, units: Sequence[Unit], **changes: object) -> None:
+        for unit in units:
+            file = self._tables.files.get(unit)
             if file is not None:
-                self._tables.files.put(path, file._replace(entry=replace(file.entry, **changes)))
+                self._tables.files.put(unit, file._replace(entry=replace(file.entry, **changes)))
 
-    def _pass_over(self, paths: Sequence[str], reason: SkipReason) -> None:
-        self._change(paths, state=FileState.SKIPPED, reason=reason, look_again_at=None, rules_version=None)
+    def _pass_over(self, units: Sequence[Unit], reason: SkipReason) -> None:
+        self._change(units, state=FileState.SKIPPED, reason=reason, look_again_at=None, rules_version=None)
 
     def _is_live(self, entry: LedgerEntry, last: LastGrade, now: datetime) -> bool:
-        known = self._tables.files.get(entry.path)
+        known = self._tables.files.get(entry.unit)
         is_new = known is None or known.entry.state is not FileState.GRADED or known.entry.digest != entry.digest
         since = self.live_since
         return since is not None and is_new and 0 <= last.lag_seconds <= (now - since).total_seconds()

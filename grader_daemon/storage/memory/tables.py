@@ -13,6 +13,7 @@ from grader_daemon.domain.counting import GroupKey, ToolStepKey
 from grader_daemon.domain.feedback import Feedback
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import LedgerEntry
+from grader_daemon.domain.unit import Unit
 from grader_daemon.storage.records import LastGrade, StoredGrade
 
 Key = TypeVar("Key")
@@ -77,7 +78,7 @@ class Tables:
         self.host = host
         self.numbers: Table[str, int] = Table(journal)
         self.grades: Table[str, Row] = Table(journal)
-        self.files: Table[str, File] = Table(journal)
+        self.files: Table[Unit, File] = Table(journal)
         self.last_grades: Table[str, LastGrade] = Table(journal)
         self.groups: Table[GroupKey, tuple[int, ...]] = Table(journal)
         self.tool_steps: Table[ToolStepKey, tuple[int, ...]] = Table(journal)

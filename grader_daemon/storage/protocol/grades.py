@@ -1,4 +1,4 @@
-"""What is kept of sessions and of their files, and what people said of them."""
+"""What is kept of sessions and of where they lie, and what people said of them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Protocol
 from grader_daemon.domain.feedback import Candidate, Feedback, JudgedSession
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
-from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.repeats import Asked, Place
 from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.storage.records import (
     GradeFilter,
     LastGrade,
     NewGrade,
-    OutdatedFile,
+    OutdatedUnit,
     Page,
     StoredGrade,
-    UngradedFile,
+    UngradedUnit,
 )
 
 
@@ -63,31 +64,31 @@ class Grades(Protocol):
 
 
 class Ledger(Protocol):
-    """What became of every file."""
+    """What became of every unit."""
 
-    def ledger_entry(self, path: str) -> LedgerEntry | None:
-        """Return what became of the file `path`; None when it was never seen."""
+    def ledger_entry(self, unit: Unit) -> LedgerEntry | None:
+        """Return what became of a unit; None when it was never seen."""
 
-    def ledger_entries(self, paths: Sequence[str]) -> dict[str, LedgerEntry]:
-        """Return what became of those of `paths` that were ever seen."""
+    def ledger_entries(self, units: Sequence[Unit]) -> dict[Unit, LedgerEntry]:
+        """Return what became of those of `units` that were ever seen."""
 
-    def file_stamp(self, path: str) -> FileStamp | None:
-        """Return what the file `path` was like when it was last looked at; the cheap half of `ledger_entry`."""
+    def unit_stamp(self, unit: Unit) -> Stamp | None:
+        """Return what a unit was like when it was last looked at; the cheap half of `ledger_entry`."""
 
-    def due_paths(self, now: datetime, *, longest_pause: timedelta, limit: int) -> list[str]:
-        """Files that are to be looked at again though nothing changed, the longest due first.
+    def due_units(self, now: datetime, *, longest_pause: timedelta, limit: int) -> list[Unit]:
+        """Units that are to be looked at again though nothing changed, the longest due first.
 
         What is due later than after `longest_pause` was noted by a clock that was set back since: it is due too.
         """
 
-    def outdated_files(self, rules_version: str, *, after: OutdatedFile | None, limit: int) -> list[OutdatedFile]:
-        """Graded files whose grade was made under other rules, from the one behind `after` on."""
+    def outdated_units(self, rules_version: str, *, after: OutdatedUnit | None, limit: int) -> list[OutdatedUnit]:
+        """Graded units whose grade was made under other rules, from the one behind `after` on."""
 
-    def ungraded_files(self, state: FileState, *, after: UngradedFile | None, limit: int) -> list[UngradedFile]:
-        """Files of a state that is not `graded`, from the one behind `after` on."""
+    def ungraded_units(self, state: FileState, *, after: UngradedUnit | None, limit: int) -> list[UngradedUnit]:
+        """Units of a state that is not `graded`, from the one behind `after` on."""
 
-    def files_of_sessions(self, session_ids: Sequence[str]) -> dict[str, str]:
-        """From which files those of the sessions are graded that are."""
+    def units_of_sessions(self, session_ids: Sequence[str]) -> dict[str, Unit]:
+        """From which units those of the sessions are graded that are."""
 
     def graded_paths(self, *, but_of: str | None = None, since: datetime | None = None) -> list[str]:
         """Graded files in order of path, but those of one version; `since`: of sessions that ended from then on."""
@@ -95,26 +96,26 @@ class Ledger(Protocol):
     def save_entries(self, entries: Sequence[LedgerEntry], *, now: datetime) -> None:
         """Write ledger rows; counts a grade for those whose state is `graded`."""
 
-    def restamp(self, path: str, stamp: FileStamp) -> None:
-        """Note that a file was touched or moved about without a change of content."""
+    def restamp(self, found: Found) -> None:
+        """Note that a unit was touched or moved about without a change of content."""
 
-    def forget_retry(self, path: str) -> None:
-        """Stop looking for a file that is gone; its grade, if it has one, stays."""
+    def forget_retry(self, unit: Unit) -> None:
+        """Stop looking for a unit that is gone; its grade, if it has one, stays."""
 
-    def forget_files(self, paths: Sequence[str]) -> None:
-        """Remove rows as if the files had never been seen, but not those of graded files."""
+    def forget_units(self, units: Sequence[Unit]) -> None:
+        """Remove rows as if the units had never been seen, but not those of graded ones."""
 
-    def note_rules(self, graded: Sequence[tuple[str, str]]) -> None:
-        """Note for graded files, by path, by which version of the rules their grades are now."""
+    def note_rules(self, graded: Sequence[tuple[Unit, str]]) -> None:
+        """Note for graded units by which version of the rules their grades are now."""
 
-    def pass_over(self, path: str, reason: SkipReason) -> None:
-        """Note that a file has no grade any more: that of its session comes from another one."""
+    def pass_over(self, unit: Unit, reason: SkipReason) -> None:
+        """Note that a unit has no grade any more: that of its session comes from another one."""
 
     def pass_over_session(self, session_id: str, reason: SkipReason) -> None:
-        """Note the same of the file that a session was graded from."""
+        """Note the same of the unit that a session was graded from."""
 
-    def compare_again(self, session_id: str, *, but: str, now: datetime) -> None:
-        """Have the files looked at again in which a session was passed over, but for one."""
+    def compare_again(self, session_id: str, *, but: Unit, now: datetime) -> None:
+        """Have the units looked at again in which a session was passed over, but for one."""
 
     def file_counts(self) -> dict[str, int]:
         """Files by state."""

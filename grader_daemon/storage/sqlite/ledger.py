@@ -1,4 +1,4 @@
-"""The ledger: what became of every file."""
+"""The ledger: what became of every unit."""
 
 from __future__ import annotations
 
@@ -6,104 +6,118 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry, ledger_path
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
-from grader_daemon.storage.records import LastGrade, OutdatedFile, UngradedFile
+from grader_daemon.domain.unit import FIRST_SOURCE, Found, Stamp, Unit
+from grader_daemon.storage.records import LastGrade, OutdatedUnit, UngradedUnit
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed, translated
 from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text
 
+_UNIT = "source, path, key"
+_IS_UNIT = "source = ? AND path = ? AND key = ?"
 _LEDGER = (
-    "path, device, inode, size, mtime_ns, ctime_ns, digest, session_id, state, reason, attempts, retry_at,"
-    " last_error, rules_version"
+    "source, path, key, stamp, written_ns, digest, session_id, state, reason, attempts, retry_at, last_error,"
+    " rules_version"
 )
+_CHANGING = _LEDGER.split(", ")[3:]
 _UPSERT_ENTRY = (
-    f"INSERT INTO session_files ({_LEDGER}, grades, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT (path) DO UPDATE SET device = excluded.device, inode = excluded.inode, size = excluded.size,"
-    " mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns, digest = excluded.digest,"
-    " session_id = excluded.session_id, state = excluded.state, reason = excluded.reason, attempts = excluded.attempts,"
-    " retry_at = excluded.retry_at, last_error = excluded.last_error, rules_version = excluded.rules_version,"
+    f"INSERT INTO session_files ({_LEDGER}, grades, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    f" ON CONFLICT ({_UNIT}) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _CHANGING)},"
     " grades = grades + excluded.grades, seen_at = excluded.seen_at"
+)
+_ENTRIES = (
+    f"SELECT {', '.join(f'f.{name}' for name in _LEDGER.split(', '))}"
+    " FROM json_each(?) AS wanted CROSS JOIN session_files AS f"
+    " ON f.source = wanted.value ->> 0 AND f.path = wanted.value ->> 1 AND f.key = wanted.value ->> 2"
 )
 _NOTE_LAST = "INSERT OR REPLACE INTO last_grades (live, session_id, graded_at, lag_seconds) SELECT"
 _NOTE_ANY = f"{_NOTE_LAST} 0, ?1, ?2, ?3"
 _NOTE_LIVE = (
     f"{_NOTE_LAST} 1, ?1, ?2, ?3"
-    " WHERE NOT EXISTS (SELECT 1 FROM session_files WHERE path = ?4 AND state = 'graded' AND digest IS ?5)"
+    " WHERE NOT EXISTS (SELECT 1 FROM session_files WHERE source = ?4 AND path = ?5 AND key = ?6"
+    " AND state = 'graded' AND digest IS ?7)"
 )
-_OTHERS = "SELECT coalesce(rules_version, ''), rowid, path FROM session_files WHERE state = 'graded'"
+_OTHERS = f"SELECT coalesce(rules_version, ''), rowid, {_UNIT} FROM session_files WHERE state = 'graded'"
 _FROM_THERE = "(coalesce(rules_version, ''), rowid) > (?1, ?2)"
 _OUTDATED = (
     f"{_OTHERS} AND {_FROM_THERE} AND coalesce(rules_version, '') < ?3"
     f" UNION ALL {_OTHERS} AND {_FROM_THERE} AND coalesce(rules_version, '') > ?3 ORDER BY 1, 2 LIMIT ?4"
 )
+_STAMP = f"SELECT stamp FROM session_files WHERE {_IS_UNIT}"
 _BEFORE_ALL = -(1 << 63)
+_GRADED_FROM = "d.format, g.session_file, d.unit_key"
 _UNGRADED = (
-    "SELECT f.mtime_ns, f.rowid, f.path, f.reason, g.session_file"
+    f"SELECT f.written_ns, f.rowid, f.source, f.path, f.key, f.reason, {_GRADED_FROM}"
     " FROM session_files AS f INDEXED BY session_files_state"
     " LEFT JOIN session_grades AS g ON g.session_id = f.session_id"
-    " WHERE f.state <> 'graded' AND f.state = ? AND (f.mtime_ns, f.rowid) > (?, ?)"
-    " ORDER BY f.mtime_ns, f.rowid LIMIT ?"
+    " LEFT JOIN session_details AS d ON d.session_id = f.session_id"
+    " WHERE f.state <> 'graded' AND f.state = ? AND (f.written_ns, f.rowid) > (?, ?)"
+    " ORDER BY f.written_ns, f.rowid LIMIT ?"
 )
 
 
 class Ledger(Database):
-    """The part of the store that remembers files."""
+    """The part of the store that remembers units."""
 
     live_since: datetime | None = None
     """Set by a daemon when it begins: files that are written from then on are graded live."""
 
-    def ledger_entry(self, path: str) -> LedgerEntry | None:
-        """What became of the file `path`; None when it was never seen."""
-        return self.ledger_entries([path]).get(path)
+    def ledger_entry(self, unit: Unit) -> LedgerEntry | None:
+        """What became of a unit; None when it was never seen."""
+        return self.ledger_entries([unit]).get(unit)
 
-    def ledger_entries(self, paths: Sequence[str]) -> dict[str, LedgerEntry]:
-        """What became of those of `paths` that were ever seen."""
-        rows = self.rows(f"SELECT {_LEDGER} FROM session_files WHERE path IN {LISTED}", (listed(paths),))
-        return {row[0]: _to_entry(row) for row in rows}
+    def ledger_entries(self, units: Sequence[Unit]) -> dict[Unit, LedgerEntry]:
+        """What became of those of `units` that were ever seen."""
+        rows = self.rows(_ENTRIES, (listed([(unit.source, unit.locator, unit.key) for unit in units]),))
+        entries = map(_to_entry, rows)
+        return {entry.unit: entry for entry in entries}
 
-    def file_stamp(self, path: str) -> FileStamp | None:
-        """What the file `path` was like when it was last looked at; the cheap half of `ledger_entry`."""
+    def unit_stamp(self, unit: Unit) -> Stamp | None:
+        """What a unit was like when it was last looked at; the cheap half of `ledger_entry`."""
+        kept = unit.storable()
         with self.lock, translated(self.path):
-            row = self.connection.execute(
-                "SELECT device, inode, size, mtime_ns, ctime_ns FROM session_files WHERE path = ?", (ledger_path(path),)
-            ).fetchone()
-        return None if row is None else FileStamp(*row)
+            row = self.connection.execute(_STAMP, (kept.source, kept.locator, kept.key)).fetchone()
+        return None if row is None else row[0]
 
-    def due_paths(self, now: datetime, *, longest_pause: timedelta, limit: int) -> list[str]:
-        """Files that are to be looked at again though nothing changed, the longest due first.
+    def due_units(self, now: datetime, *, longest_pause: timedelta, limit: int) -> list[Unit]:
+        """Units that are to be looked at again though nothing changed, the longest due first.
 
         What is due later than after `longest_pause` was noted by a clock that was set back since: it is due too.
         """
         rows = self.rows(
-            "SELECT retry_at, path FROM session_files WHERE retry_at <= ?"
-            " UNION ALL SELECT retry_at, path FROM session_files WHERE retry_at > ? ORDER BY 1 LIMIT ?",
+            f"SELECT retry_at, {_UNIT} FROM session_files WHERE retry_at <= ?"
+            f" UNION ALL SELECT retry_at, {_UNIT} FROM session_files WHERE retry_at > ? ORDER BY 1 LIMIT ?",
             (to_text(now), to_text(now + longest_pause), limit),
         )
-        return [row[1] for row in rows]
+        return [Unit(*row[1:]) for row in rows]
 
-    def outdated_files(self, rules_version: str, *, after: OutdatedFile | None, limit: int) -> list[OutdatedFile]:
-        """Graded files whose grade was made under other rules, from the one behind `after` on."""
+    def outdated_units(self, rules_version: str, *, after: OutdatedUnit | None, limit: int) -> list[OutdatedUnit]:
+        """Graded units whose grade was made under other rules, from the one behind `after` on."""
         place = ("", -1) if after is None else after[:2]
-        return [OutdatedFile(*row) for row in self.rows(_OUTDATED, (*place, rules_version, limit))]
+        return [
+            OutdatedUnit(version, row, Unit(*unit))
+            for version, row, *unit in self.rows(_OUTDATED, (*place, rules_version, limit))
+        ]
 
-    def ungraded_files(self, state: FileState, *, after: UngradedFile | None, limit: int) -> list[UngradedFile]:
-        """Files of a state that is not `graded`, from the one behind `after` on."""
+    def ungraded_units(self, state: FileState, *, after: UngradedUnit | None, limit: int) -> list[UngradedUnit]:
+        """Units of a state that is not `graded`, from the one behind `after` on."""
         place = (_BEFORE_ALL, 0) if after is None else after[:2]
-        return [UngradedFile(*row) for row in self.rows(_UNGRADED, (state, *place, limit))]
+        rows = self.rows(_UNGRADED, (state, *place, limit))
+        return [UngradedUnit(row[0], row[1], Unit(*row[2:5]), row[5], _graded_from(row[6:])) for row in rows]
 
-    def files_of_sessions(self, session_ids: Sequence[str]) -> dict[str, str]:
-        """From which files those of the sessions are graded that are."""
-        return dict(
-            self.rows(
-                f"SELECT session_id, session_file FROM session_grades WHERE session_id IN {LISTED}",
-                (listed(session_ids),),
-            )
+    def units_of_sessions(self, session_ids: Sequence[str]) -> dict[str, Unit]:
+        """From which units those of the sessions are graded that are."""
+        rows = self.rows(
+            f"SELECT g.session_id, {_GRADED_FROM} FROM session_grades AS g"
+            f" LEFT JOIN session_details AS d ON d.session_id = g.session_id WHERE g.session_id IN {LISTED}",
+            (listed(session_ids),),
         )
+        return {row[0]: unit for row in rows if (unit := _graded_from(row[1:])) is not None}
 
     def graded_paths(self, *, but_of: str | None = None, since: datetime | None = None) -> list[str]:
         """Graded files in order of path, but those of one version; `since`: of sessions that ended from then on."""
         rows = self.rows(
-            "SELECT f.path FROM session_files AS f JOIN session_details AS d ON d.session_id = f.session_id"
+            "SELECT DISTINCT f.path FROM session_files AS f JOIN session_details AS d ON d.session_id = f.session_id"
             " WHERE f.state = 'graded' AND (?1 IS NULL OR f.rules_version IS NOT ?1)"
             " AND (?2 IS NULL OR d.ended_at >= ?2) ORDER BY f.path",
             (but_of, to_text(since)),
@@ -116,43 +130,48 @@ class Ledger(Database):
         self._note_last([entry for entry in entries if entry.state is FileState.GRADED], now)
         self.connection.executemany(_UPSERT_ENTRY, [_entry_row(entry, seen_at) for entry in entries])
 
-    def restamp(self, path: str, stamp: FileStamp) -> None:
-        """Note that a file was touched or moved about without a change of content."""
+    def restamp(self, found: Found) -> None:
+        """Note that a unit was touched or moved about without a change of content."""
+        unit = found.unit
         self.connection.execute(
-            "UPDATE session_files SET device = ?, inode = ?, size = ?, mtime_ns = ?, ctime_ns = ? WHERE path = ?",
-            (stamp.device, stamp.inode, stamp.size, stamp.mtime_ns, stamp.ctime_ns, path),
+            f"UPDATE session_files SET stamp = ?, written_ns = ? WHERE {_IS_UNIT}",
+            (found.stamp, found.written_ns, unit.source, unit.locator, unit.key),
         )
 
-    def forget_retry(self, path: str) -> None:
-        """Stop looking for a file that is gone; its grade, if it has one, stays."""
-        self.connection.execute("UPDATE session_files SET retry_at = NULL WHERE path = ?", (path,))
+    def forget_retry(self, unit: Unit) -> None:
+        """Stop looking for a unit that is gone; its grade, if it has one, stays."""
+        self.connection.execute(
+            f"UPDATE session_files SET retry_at = NULL WHERE {_IS_UNIT}", (unit.source, unit.locator, unit.key)
+        )
 
-    def forget_files(self, paths: Sequence[str]) -> None:
-        """Remove rows as if the files had never been seen, but not those of graded files."""
+    def forget_units(self, units: Sequence[Unit]) -> None:
+        """Remove rows as if the units had never been seen, but not those of graded ones."""
         self.connection.executemany(
-            "DELETE FROM session_files WHERE path = ? AND state <> 'graded'", [(path,) for path in paths]
+            f"DELETE FROM session_files WHERE {_IS_UNIT} AND state <> 'graded'",
+            [(unit.source, unit.locator, unit.key) for unit in units],
         )
 
-    def note_rules(self, graded: Sequence[tuple[str, str]]) -> None:
-        """Note for graded files, by path, by which version of the rules their grades are now."""
+    def note_rules(self, graded: Sequence[tuple[Unit, str]]) -> None:
+        """Note for graded units by which version of the rules their grades are now."""
         self.connection.executemany(
-            "UPDATE session_files SET rules_version = ?2 WHERE path = ?1 AND state = 'graded'", graded
+            f"UPDATE session_files SET rules_version = ? WHERE {_IS_UNIT} AND state = 'graded'",
+            [(version, unit.source, unit.locator, unit.key) for unit, version in graded],
         )
 
-    def pass_over(self, path: str, reason: SkipReason) -> None:
-        """Note that a file has no grade any more: that of its session comes from another one."""
-        self._pass_over("path", path, reason)
+    def pass_over(self, unit: Unit, reason: SkipReason) -> None:
+        """Note that a unit has no grade any more: that of its session comes from another one."""
+        self._pass_over(_IS_UNIT, (unit.source, unit.locator, unit.key), reason)
 
     def pass_over_session(self, session_id: str, reason: SkipReason) -> None:
-        """Note the same of the file that a session was graded from."""
-        self._pass_over("session_id", session_id, reason)
+        """Note the same of the unit that a session was graded from."""
+        self._pass_over("session_id = ?", (session_id,), reason)
 
-    def compare_again(self, session_id: str, *, but: str, now: datetime) -> None:
-        """Have the files looked at again in which a session was passed over, but for one."""
+    def compare_again(self, session_id: str, *, but: Unit, now: datetime) -> None:
+        """Have the units looked at again in which a session was passed over, but for one."""
         self.connection.execute(
-            "UPDATE session_files SET retry_at = ? WHERE session_id = ? AND path <> ? AND state = 'skipped'"
-            " AND reason IN ('copy', 'superseded')",
-            (to_text(now), session_id, but),
+            "UPDATE session_files SET retry_at = ? WHERE session_id = ? AND (source, path, key) <> (?, ?, ?)"
+            " AND state = 'skipped' AND reason IN ('copy', 'superseded')",
+            (to_text(now), session_id, but.source, but.locator, but.key),
         )
 
     def file_counts(self) -> dict[str, int]:
@@ -178,17 +197,23 @@ class Ledger(Database):
         )
         return [_to_entry(row) for row in rows]
 
-    def _pass_over(self, column: str, value: str, reason: SkipReason) -> None:
+    def _pass_over(self, which: str, values: tuple[str, ...], reason: SkipReason) -> None:
         self.connection.execute(
             "UPDATE session_files SET state = 'skipped', reason = ?, retry_at = NULL, rules_version = NULL"
-            f" WHERE {column} = ? AND state = 'graded'",
-            (reason, value),
+            f" WHERE {which} AND state = 'graded'",
+            (reason, *values),
         )
 
     def _note_last(self, graded: Sequence[LedgerEntry], now: datetime) -> None:
         """Note what was graded last, before the rows of the files say so."""
         rows = [
-            (entry.session_id, to_text(now), now.timestamp() - entry.stamp.mtime_ns / 1e9, entry.path, entry.digest)
+            (
+                entry.session_id,
+                to_text(now),
+                now.timestamp() - entry.written_ns / 1e9,
+                *(entry.unit.source, entry.unit.locator, entry.unit.key),
+                entry.digest,
+            )
             for entry in graded
         ]
         self.connection.executemany(_NOTE_ANY, [row[:3] for row in rows[-1:]])
@@ -198,15 +223,13 @@ class Ledger(Database):
 
 
 def _entry_row(entry: LedgerEntry, seen_at: str | None) -> tuple[Any, ...]:
-    stamp = entry.stamp
     skipped = entry.state is FileState.SKIPPED
     return (
-        entry.path,
-        stamp.device,
-        stamp.inode,
-        stamp.size,
-        stamp.mtime_ns,
-        stamp.ctime_ns,
+        entry.unit.source,
+        entry.unit.locator,
+        entry.unit.key,
+        entry.stamp,
+        entry.written_ns,
         entry.digest,
         entry.session_id,
         entry.state,
@@ -222,13 +245,20 @@ def _entry_row(entry: LedgerEntry, seen_at: str | None) -> tuple[Any, ...]:
 
 def _to_entry(row: tuple[Any, ...]) -> LedgerEntry:
     return LedgerEntry(
-        path=row[0],
-        stamp=FileStamp(*row[1:6]),
-        digest=row[6],
-        session_id=row[7],
-        state=FileState(row[8]),
-        reason=row[9] or row[12],
-        attempts=row[10],
-        look_again_at=to_moment(row[11]),
-        rules_version=row[13],
+        unit=Unit(*row[:3]),
+        stamp=row[3],
+        written_ns=row[4],
+        digest=row[5],
+        session_id=row[6],
+        state=FileState(row[7]),
+        reason=row[8] or row[11],
+        attempts=row[9],
+        look_again_at=to_moment(row[10]),
+        rules_version=row[12],
     )
+
+
+def _graded_from(row: tuple[Any, ...]) -> Unit | None:
+    """Read the unit that a session is graded from; a grade of another program has no details, so no source and key."""
+    source, path, key = row
+    return None if path is None else Unit(source or FIRST_SOURCE, path, key or "")

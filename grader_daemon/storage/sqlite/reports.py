@@ -67,7 +67,7 @@ class Reports:
     def coverage(self, *, graded: int, open_sessions: int, since: datetime, until: datetime) -> Coverage:
         rows = self._database.rows(
             "SELECT state, reason, count(*) FROM session_files"
-            " WHERE state <> 'graded' AND state IN ('skipped', 'retry', 'dead') AND mtime_ns >= ? AND mtime_ns < ?"
+            " WHERE state <> 'graded' AND state IN ('skipped', 'retry', 'dead') AND written_ns >= ? AND written_ns < ?"
             " GROUP BY state, CASE state WHEN 'skipped' THEN reason END ORDER BY 1, 2",
             (_nanoseconds(since), _nanoseconds(until)),
         )

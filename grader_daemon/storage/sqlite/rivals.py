@@ -16,10 +16,10 @@ from grader_daemon.storage.sqlite.database import Database, listed
 from grader_daemon.storage.sqlite.rows import to_identity, to_text
 
 _SELECT = (
-    "SELECT d.session_id, g.session_file, f.mtime_ns, d.state, d.messages, d.started_at, d.updated_at, d.lineage,"
-    " d.opening, d.conversation, d.compacted, d.named_after_id"
+    "SELECT d.session_id, d.format, g.session_file, d.unit_key, f.written_ns, d.state, d.messages,"
+    " d.started_at, d.updated_at, d.lineage, d.opening, d.conversation, d.compacted, d.named_after_id"
     " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
-    " LEFT JOIN session_files AS f ON f.path = g.session_file WHERE"
+    " LEFT JOIN session_files AS f ON f.source = d.format AND f.path = g.session_file AND f.key = d.unit_key WHERE"
 )
 _LINK = f"{_SELECT} d.lineage = ? AND d.opening IS ? AND d.session_id <> ?"
 _NEWEST = "ORDER BY d.updated_at DESC, d.messages DESC, d.session_id DESC LIMIT 1"

@@ -11,9 +11,10 @@ import msgspec
 
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, Step, ToolUse
 from grader_daemon.domain.claims import Claim
-from grader_daemon.domain.grade import Grade, Reason
+from grader_daemon.domain.grade import UNKNOWN_FORMAT, Grade, Reason
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.people import PersonSignal
+from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.storage.records import StoredGrade
 from grader_daemon.storage.sqlite.features import from_features, to_features
@@ -79,6 +80,7 @@ DETAIL_COLUMNS = (
     "scored",
     "unsure",
     "started_at",
+    "unit_key",
 )
 VERDICT_COLUMNS = (
     "rules_version",
@@ -206,6 +208,7 @@ def detail_row(
         grade.scored,
         grade.unsure,
         to_text(identity.started_at),
+        grade.unit_key,
     )
 
 
@@ -279,7 +282,7 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
             state=SessionState(details["state"] or SessionState.COMPLETE),
             state_reason=details["state_reason"] or "graded by another program",
             task_type=details["task_type"] or "general",
-            format=details["format"] or "unknown",
+            format=details["format"] or UNKNOWN_FORMAT,
             tool_calls=details["tool_calls"] or 0,
             error_rate=known["total_errors"] / max(calls, 1),
             had_user_refusal=bool(details["had_user_refusal"]),
@@ -304,6 +307,7 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
             project=details["project"],
             scored=bool(details["scored"]) if detailed else calls > 0,
             unsure=bool(details["unsure"]),
+            unit_key=details["unit_key"] or "",
         ),
     )
 
@@ -324,17 +328,17 @@ def to_identity(row: Sequence[Any]) -> Identity:
     """Read the columns of a rival, in the order in which `Rivals` asks for them."""
     return Identity(
         session_id=row[0],
-        file=row[1],
-        written_ns=row[2] or 0,
-        state=SessionState(row[3]),
-        messages=row[4],
-        started_at=to_moment(row[5]),
-        updated_at=to_moment(row[6]),
-        lineage=row[7],
-        opening=row[8],
-        conversation=row[9],
-        compacted=bool(row[10]),
-        named_after_id=bool(row[11]),
+        unit=Unit(*row[1:4]),
+        written_ns=row[4] or 0,
+        state=SessionState(row[5]),
+        messages=row[6],
+        started_at=to_moment(row[7]),
+        updated_at=to_moment(row[8]),
+        lineage=row[9],
+        opening=row[10],
+        conversation=row[11],
+        compacted=bool(row[12]),
+        named_after_id=bool(row[13]),
     )
 
 

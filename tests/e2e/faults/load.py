@@ -25,10 +25,11 @@ from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.rules import load_rules
 from grader_daemon.settings import load_settings
-from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.reading import stamp_of
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.daemon_process import BUSY_MILLISECONDS, DaemonProcess, Row, query
 from tests.e2e.session_files import failing, now, turns, write
+from tests.units import hermes
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 _PAUSE_SECONDS = 0.02
@@ -163,18 +164,18 @@ def assert_nothing_lost_or_twice(
 
 def undisturbed(folder: Path) -> dict[str, Row]:
     """Grade the files below `folder` into a database of their own; gives the rows by session id."""
-    policy = make_policy(load_settings(), None)
+    policy, sources = make_policy(load_settings(), None), hermes([folder])
     with TemporaryDirectory() as aside:
         database = Path(aside) / "grades.db"
         with closing(SqliteStore(database, host=gethostname())) as store:
             ingest = Ingest(
-                examiner=Examiner(load_rules(), policy, zone=UTC, idle=_IDLE, limits=Limits()),
+                examiner=Examiner(load_rules(), policy, sources, zone=UTC, idle=_IDLE, limits=Limits()),
                 recorder=Commit(store, retry_pauses=(), asked_again_within=timedelta(2)),
                 store=store,
                 clock=now,
             )
-            paths = sorted(file.path for file in Walk(str(folder)))
-            happened = {each.outcome for each in ingest.ingest(paths, within_seconds=inf)[0]}
+            found = sorted(each.unit for walk in sources.walks() for each in walk)
+            happened = {each.outcome for each in ingest.ingest(found, within_seconds=inf)[0]}
             assert happened <= {IngestOutcome.GRADED, IngestOutcome.SKIPPED}
         return _grades(database)
 
@@ -216,8 +217,7 @@ def _knows(ledger: Mapping[str, Row], path: Path) -> bool:
     row = ledger.get(str(path))
     if row is None or row["state"] not in {"graded", "skipped"}:
         return False
-    status = path.lstat()
-    return (row["inode"], row["size"], row["mtime_ns"]) == (status.st_ino, status.st_size, status.st_mtime_ns)
+    return bool(row["stamp"] == stamp_of(path.lstat()))
 
 
 def _ledger(database: Path, path: Path | None = None) -> dict[str, Row]:

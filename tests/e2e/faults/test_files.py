@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.daemon import service as service_module
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.service import Service
 from grader_daemon.settings import load_settings
-from grader_daemon.sources.decoding import recognise
+from grader_daemon.sources.hermes import snapshot
+from grader_daemon.sources.hermes.snapshot import claims
+from grader_daemon.sources.reading import stamp_of
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import DATABASE, DaemonProcess, Row, query
 from tests.e2e.faults.load import Load, harmless, undisturbed, wait_until_caught_up
@@ -162,7 +163,8 @@ def test_a_session_that_is_cut_off_keeps_its_grade_until_it_is_whole_again(scene
         for size in (path.stat().st_size // 2, 0):
             with path.open("r+b") as file:
                 file.truncate(size)
-            scene.daemon.wait_for_rows("SELECT 1 FROM session_files WHERE path = ? AND size = ?", str(path), size)
+            seen = "SELECT 1 FROM session_files WHERE path = ? AND stamp = ?"
+            scene.daemon.wait_for_rows(seen, str(path), stamp_of(path.stat()))
             assert scene.grade("x") == before
         path.write_bytes(scene.content("x", failing(3)))
 
@@ -276,13 +278,13 @@ def test_an_exception_in_the_event_handler_costs_no_session(
     unlucky = path_of(sessions, "unlucky")
     raised: list[str] = []
 
-    def recognise_badly(path: str) -> object:
+    def claim_badly(path: str) -> bool:
         if path == str(unlucky) and not raised:
             raised.append(path)
             raise RuntimeError(path)
-        return recognise(path)
+        return claims(path)
 
-    monkeypatch.setattr(service_module, "recognise", recognise_badly)
+    monkeypatch.setattr(snapshot, "claims", claim_badly)
     monkeypatch.setenv("HOME", str(home))
     service = Service(load_settings(quiet_seconds=0.2, scan_seconds=SELDOM), Notifier({}))
     running = threading.Thread(target=service.run, name="service")

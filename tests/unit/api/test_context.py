@@ -14,6 +14,7 @@ from grader_daemon.settings import Settings, load_settings
 from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.earlier import make_earlier
+from tests.units import unit
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_what_only_reads_cannot_write(settings: Settings) -> None:
     SqliteStore(settings.db_path).close()
 
     with closing(GraderContext(settings)) as context, pytest.raises(StoreError), context.store.transaction():
-        context.store.forget_files(["/s/x.json"])
+        context.store.forget_units([unit("/s/x.json")])
 
 
 def test_what_only_reads_leaves_the_version_of_a_database_alone(settings: Settings) -> None:

@@ -14,6 +14,7 @@ from grader_daemon.errors import InputError
 from grader_daemon.storage.protocol import Store
 from tests.conftest import Clock, SessionWriter
 from tests.strategies import NOW, json_answer, json_user
+from tests.units import unit
 
 TURN = [json_user(), json_answer()]
 
@@ -41,7 +42,7 @@ def test_a_try_stores_nothing(grading: Grading, store: Store, write_session: Ses
 
     assert (row_id, tried.session_file) == (None, path)
     assert store.grades.stored([tried.session_id]) == {}
-    assert store.ledger_entry(path) is None
+    assert store.ledger_entry(unit(path)) is None
 
 
 def test_the_latest_come_first_and_each_once(grading: Grading, write_session: SessionWriter) -> None:
@@ -61,7 +62,7 @@ def test_a_file_that_was_written_to_waits_again(grading: Grading, write_session:
     write_session([*TURN, *TURN])
 
     assert before == []
-    assert [file.path for file in grading.ungraded_files()] == [path]
+    assert [file.unit.locator for file in grading.ungraded_files()] == [path]
 
 
 def test_files_written_before_a_moment_are_passed_over(grading: Grading, write_session: SessionWriter) -> None:

@@ -42,6 +42,7 @@ from grader_daemon.api.review import Reviews
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import SessionWriter
 from tests.strategies import grade, json_answer, json_user
+from tests.units import unit
 
 MESSAGES = [json_user("Fix the parser"), json_answer("Done: the parser is fixed, and all tests pass.")]
 
@@ -221,7 +222,7 @@ def test_a_result_is_a_dictionary_all_the_way_down() -> None:
     assert found["score"] == made.score
     assert {type(value) for value in found.values()} <= {str, int, float, bool, type(None), tuple, datetime}
     assert json.loads(json.dumps(found, default=str))["session_id"] == made.session_id
-    assert as_dict(IngestResult(path="/s", outcome=IngestOutcome.BUSY))["outcome"] == "busy"
+    assert as_dict(IngestResult(unit=unit("/s"), outcome=IngestOutcome.BUSY))["outcome"] == "busy"
 
 
 def test_results_are_a_frame_where_pandas_is(monkeypatch: pytest.MonkeyPatch) -> None:

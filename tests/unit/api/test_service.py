@@ -10,7 +10,7 @@ import pytest
 from grader_daemon import bootstrap
 from grader_daemon.api.service import UserService
 from grader_daemon.errors import ServiceError
-from grader_daemon.integrations.unit import UNIT
+from grader_daemon.integrations.unit_file import UNIT
 from grader_daemon.settings import Settings, load_settings
 
 _MANAGER = """#!/bin/sh

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.status import read_status
-from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.settings import load_settings
 from grader_daemon.storage.protocol import Store
 from tests.conftest import Clock
 from tests.strategies import NOW
 from tests.unit.api.conftest import Save
+from tests.units import unit
 
 
 def test_without_a_database_there_is_a_status_and_still_no_database(tmp_path: Path) -> None:
@@ -37,8 +38,8 @@ def test_silence_is_counted_in_whole_days_by_the_clock(context: GraderContext, s
 
 
 def test_files_that_could_not_be_graded_are_listed(context: GraderContext, store: Store) -> None:
-    stamp = FileStamp(device=1, inode=2, size=3, mtime_ns=4, ctime_ns=5)
-    broken = LedgerEntry(path="/s/x.json", state=FileState.DEAD, stamp=stamp, attempts=6, reason="broken JSON")
+    where = unit("/s/x.json")
+    broken = LedgerEntry(unit=where, state=FileState.DEAD, stamp=b"1", written_ns=4, attempts=6, reason="broken JSON")
     with store.transaction():
         store.save_entries([broken], now=NOW)
 

@@ -11,6 +11,7 @@ from grader_daemon.api.grading import Grading
 from tests.conftest import SessionWriter
 from tests.strategies import json_answer, json_user
 from tests.unit.cli.conftest import Run
+from tests.units import unit
 
 MESSAGES = [json_user("Fix the parser"), json_answer("Done: the parser is fixed, and all tests pass.")]
 
@@ -59,7 +60,7 @@ def test_whoever_stops_it_is_told_how_far_it_came(
     (home / "sessions" / "session_b.json").touch()
 
     def interrupted(*_: object, **__: object) -> Iterator[list[IngestResult]]:
-        yield [IngestResult(path="a", outcome=IngestOutcome.GRADED)]
+        yield [IngestResult(unit=unit("a"), outcome=IngestOutcome.GRADED)]
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Grading, command[0], interrupted)

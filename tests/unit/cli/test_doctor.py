@@ -22,7 +22,7 @@ from grader_daemon.api.doctor import database as database_checks
 from grader_daemon.api.doctor import sessions as session_checks
 from grader_daemon.api.doctor import setup as setup_checks
 from grader_daemon.api.doctor.checks import CHECKS
-from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.integrations.machine import Inotify, Mount, Space
 from grader_daemon.sources.hermes.homes import Survey
 from grader_daemon.storage.lock import DaemonLock
@@ -32,6 +32,7 @@ from tests.damage import DAMAGES, leaves_of, make_database, overwrite
 from tests.e2e.session_files import failing, write
 from tests.strategies import SESSION_GRADES, WEEKLY_REPORTS
 from tests.unit.cli.conftest import Run
+from tests.units import unit as unit_of
 
 DATABASE = Path(".timmy/uniwizard/session_grades.db")
 NOW = datetime.now(UTC)  # noqa: TID251  the commands' is the real clock
@@ -686,5 +687,6 @@ def service(
 
 
 def _entry(path: str, state: FileState) -> LedgerEntry:
-    stamp = FileStamp(1, 2, 3, 4, 5)
-    return LedgerEntry(path=path, stamp=stamp, state=state, session_id="of_no_grade", reason="unreadable")
+    return LedgerEntry(
+        unit=unit_of(path), stamp=b"1", written_ns=4, state=state, session_id="of_no_grade", reason="unreadable"
+    )

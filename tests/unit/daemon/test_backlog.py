@@ -8,9 +8,11 @@ import pytest
 
 from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.scanner import ScanReport
-from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.ledger import FileState, LedgerEntry
+from grader_daemon.domain.unit import Unit
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock
+from tests.units import hermes, unit, units
 
 
 class World:
@@ -20,11 +22,11 @@ class World:
         self.root = root
         self.store = store
         self.clock = clock
-        self.young: list[str] = []
+        self.young: list[Unit] = []
         self.reports: list[ScanReport] = []
         self.backlog = Backlog(
             store=store,
-            roots=[root],
+            sources=hermes([root]),
             rules_version="new",
             quiet_seconds=2,
             longest_pause=timedelta(hours=1),
@@ -33,20 +35,20 @@ class World:
             on_scanned=self.reports.append,
         )
 
-    def file(self, name: str, *, age: float) -> str:
+    def file(self, name: str, *, age: float) -> Unit:
         path = self.root / name
         path.touch()
         written = self.clock.now.timestamp() - age
         os.utime(path, (written, written))
-        return str(path)
+        return unit(path)
 
-    def know(self, path: str, **changes: object) -> None:
-        fields = {"stamp": FileStamp(1, 2, 3, 4, 5), "state": FileState.GRADED, "rules_version": "new"} | changes
+    def know(self, one: Unit, **changes: object) -> None:
+        fields = {"stamp": b"1", "written_ns": 4, "state": FileState.GRADED, "rules_version": "new"} | changes
         with self.store.transaction():
-            self.store.save_entries([LedgerEntry(path=path, **fields)], now=self.clock.now)  # type: ignore[arg-type]
+            self.store.save_entries([LedgerEntry(unit=one, **fields)], now=self.clock.now)  # type: ignore[arg-type]
 
-    def take_all(self) -> list[str]:
-        taken: list[str] = []
+    def take_all(self) -> list[Unit]:
+        taken: list[Unit] = []
         while self.backlog.busy:
             taken += self.backlog.take(1)
         return taken
@@ -81,28 +83,28 @@ def test_a_scan_asked_for_during_a_scan_follows_it(world: World) -> None:
 
 
 def test_grades_under_other_rules_are_made_again_once(world: World) -> None:
-    world.know("/a", rules_version="old")
-    world.know("/b")
-    world.know("/c", rules_version="old")
+    world.know(unit("/a"), rules_version="old")
+    world.know(unit("/b"))
+    world.know(unit("/c"), rules_version="old")
 
-    assert (world.take_all(), world.take_all()) == (["/a", "/c"], [])
+    assert (world.take_all(), world.take_all()) == (units(["/a", "/c"]), [])
 
 
 def test_what_is_due_is_given_when_its_time_has_come(world: World) -> None:
     world.take_all()
-    world.know("/a", state=FileState.RETRY, look_again_at=world.clock.now + timedelta(seconds=5))
+    world.know(unit("/a"), state=FileState.RETRY, look_again_at=world.clock.now + timedelta(seconds=5))
     early = world.backlog.take(10)
     world.clock.now += timedelta(seconds=5)
     world.backlog._next_look = 0
 
-    assert (early, world.backlog.take(10)) == ([], ["/a"])
+    assert (early, world.backlog.take(10)) == ([], [unit("/a")])
 
 
 def test_another_version_is_looked_for_from_the_beginning(world: World) -> None:
-    paths = [world.file(f"session_{name}.json", age=60) for name in "ab"]
-    for path in paths:
-        world.know(path)
+    known = [world.file(f"session_{name}.json", age=60) for name in "ab"]
+    for one in known:
+        world.know(one)
     assert world.take_all() == []
     world.backlog.begin_anew("newer")
     assert world.backlog.busy
-    assert world.take_all() == paths
+    assert world.take_all() == known

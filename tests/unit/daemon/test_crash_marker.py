@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.daemon.crash_marker import CrashMarker
+from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import StoreError
+from tests.units import unit
 
 
 @pytest.fixture
@@ -20,7 +22,7 @@ def crash_while_reading(database: Path, *paths: str) -> None:
     mark = CrashMarker(database)
     mark.open()
     for path in paths:
-        mark.set(path)
+        mark.set(unit(path) if path else None)
 
 
 def test_the_first_daemon_suspects_nothing(database: Path) -> None:
@@ -41,15 +43,28 @@ def test_after_a_crash_the_file_that_was_read_is_known(
     database: Path, paths: list[str], poison_file: str | None
 ) -> None:
     crash_while_reading(database, *paths)
-    assert CrashMarker(database).open() == poison_file
+    assert CrashMarker(database).open() == (poison_file and unit(poison_file))
+
+
+def test_of_many_sessions_in_a_file_the_one_is_known(database: Path) -> None:
+    mark = CrashMarker(database)
+    mark.open()
+    mark.set(Unit("lines", "/s/all.jsonl", "number 7"))
+    mark.set(Unit("lines", "/s/all.jsonl", "7"))
+    assert CrashMarker(database).open() == Unit("lines", "/s/all.jsonl", "7")
+
+
+def test_what_an_older_version_left_says_nothing(database: Path) -> None:
+    database.with_name("session_grades.db.reading").write_bytes(b"/s/b.json\0name.json\0")
+    assert CrashMarker(database).open() is None
 
 
 def test_after_an_orderly_end_nothing_is_suspected(database: Path) -> None:
     mark = CrashMarker(database)
     mark.open()
-    mark.set("/s/a.json")
+    mark.set(unit("/s/a.json"))
     mark.close()
-    mark.set("/s/b.json")
+    mark.set(unit("/s/b.json"))
     assert CrashMarker(database).open() is None
 
 

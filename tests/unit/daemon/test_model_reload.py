@@ -13,6 +13,7 @@ from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock, SessionWriter
 from tests.strategies import calibration, json_answer, json_user, model
+from tests.units import hermes, unit
 
 
 class World:
@@ -25,7 +26,7 @@ class World:
         self.made = 0
         self.backlog = Backlog(
             store=store,
-            roots=[root],
+            sources=hermes([root]),
             rules_version=ingest.examiner.rules_version,
             quiet_seconds=2,
             longest_pause=timedelta(hours=1),
@@ -53,7 +54,7 @@ def world(store: SqliteStore, ingest: Ingest, clock: Clock, tmp_path: Path, monk
 
 def test_a_new_policy_grades_what_the_old_one_graded(world: World, write_session: SessionWriter) -> None:
     path = write_session([json_user(), json_answer()])
-    world.ingest.ingest([path], within_seconds=60)
+    world.ingest.ingest([unit(path)], within_seconds=60)
     world.watch.look()
     assert world.backlog.take(9) == []
 
@@ -61,7 +62,7 @@ def test_a_new_policy_grades_what_the_old_one_graded(world: World, write_session
     world.watch.look()
 
     assert world.ingest.examiner.rules_version.endswith("+m1.rules")
-    assert world.backlog.take(9) == [path]
+    assert world.backlog.take(9) == [unit(path)]
 
 
 def test_a_row_that_changes_nothing_gives_no_work(world: World) -> None:

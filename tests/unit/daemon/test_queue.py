@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from grader_daemon.daemon.queue import WorkQueue
+from grader_daemon.domain.unit import Unit
+from tests.units import unit, units
 from tests.waiting import PATIENCE_SECONDS
 
 CAPACITY = 4
@@ -13,14 +15,14 @@ CAPACITY = 4
 
 def test_a_waiting_worker_is_woken_by_work() -> None:
     queue = WorkQueue(CAPACITY)
-    taken: list[str] = []
+    taken: list[Unit] = []
     worker = threading.Thread(target=lambda: taken.extend(queue.take(10, wait=True)))
     worker.start()
 
-    queue.put(["a"])
+    queue.put([unit("a")])
 
     worker.join(PATIENCE_SECONDS)
-    assert taken == ["a"]
+    assert taken == [unit("a")]
 
 
 def test_a_wake_ends_one_wait_without_work() -> None:
@@ -32,7 +34,7 @@ def test_a_wake_ends_one_wait_without_work() -> None:
 
 def test_a_closed_queue_gives_nothing_more() -> None:
     queue = WorkQueue(CAPACITY)
-    queue.put(["a"])
+    queue.put([unit("a")])
     queue.close()
 
     assert (queue.take(1, wait=True), queue.closed) == ([], True)
@@ -40,7 +42,7 @@ def test_a_closed_queue_gives_nothing_more() -> None:
 
 def test_it_is_idle_when_what_was_taken_is_done_with() -> None:
     queue = WorkQueue(CAPACITY)
-    queue.put(["a"])
+    queue.put([unit("a")])
     waiting = queue.idle
     queue.take(1, wait=False)
     in_hand = queue.idle
@@ -53,13 +55,13 @@ def test_it_is_known_how_long_the_oldest_waits() -> None:
     now = [0.0]
     queue = WorkQueue(CAPACITY, clock=lambda: now[0])
     told = [queue.waited_seconds()]
-    queue.put(["a"])
+    queue.put([unit("a")])
     now[0] = 3
-    queue.put(["a", "b"])
+    queue.put(units("ab"))
     now[0] = 10
     told.append(queue.waited_seconds())
     queue.take(2, wait=False)
-    queue.put(["c"])
+    queue.put([unit("c")])
     now[0] = 11
     told.append(queue.waited_seconds())
     queue.finish()
@@ -72,10 +74,10 @@ class QueueAgainstAList(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.queue = WorkQueue(CAPACITY)
-        self.model: list[str] = []
+        self.model: list[Unit] = []
 
-    @rule(paths=st.lists(st.sampled_from("abcdef"), max_size=6))
-    def put(self, paths: list[str]) -> None:
+    @rule(paths=st.lists(st.sampled_from(units("abcdef")), max_size=6))
+    def put(self, paths: list[Unit]) -> None:
         fits = True
         for path in paths:
             if path in self.model:

@@ -4,26 +4,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.daemon.reconcile import plan
-from grader_daemon.domain.ledger import FileStamp
-from grader_daemon.sources.discovery import FoundFile
+from grader_daemon.domain.unit import Found, Stamp, Unit
+from tests.units import unit
 
-STAMPS = st.builds(FileStamp, *[st.integers(0, 1)] * 4)
-FILES = st.dictionaries(st.sampled_from("abcd"), STAMPS)
+NAMES = st.sampled_from("abcd").map(unit)
+DISK = st.dictionaries(NAMES, st.sampled_from([b"1", b"2"]))
 
 
-@given(disk=FILES, ledger=FILES, again=st.sets(st.sampled_from("abcd")))
+@given(disk=DISK, ledger=DISK, again=st.sets(NAMES))
 def test_missing_is_what_the_ledger_does_not_know_as_it_is_and_what_is_to_be_read_again(
-    disk: dict[str, FileStamp], ledger: dict[str, FileStamp], again: set[str]
+    disk: dict[Unit, Stamp], ledger: dict[Unit, Stamp], again: set[Unit]
 ) -> None:
-    found = [FoundFile(path, stamp) for path, stamp in disk.items()]
+    found = [Found(one, stamp, 0) for one, stamp in disk.items()]
 
-    missing = [file.path for file in plan(found, ledger.get, again)]
+    missing = [each.unit for each in plan(found, ledger.get, again)]
 
-    assert missing == [path for path in disk if path in again or disk[path] != ledger.get(path)]
+    assert missing == [one for one in disk if one in again or disk[one] != ledger.get(one)]
 
 
-@given(disk=FILES)
-def test_after_the_work_is_done_nothing_is_missing(disk: dict[str, FileStamp]) -> None:
-    found = [FoundFile(path, stamp) for path, stamp in disk.items()]
+@given(disk=DISK)
+def test_after_the_work_is_done_nothing_is_missing(disk: dict[Unit, Stamp]) -> None:
+    found = [Found(one, stamp, 0) for one, stamp in disk.items()]
 
     assert list(plan(found, disk.get, ())) == []

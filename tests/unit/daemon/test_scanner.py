@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.daemon.scanner import Scanner, ScanReport
+from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.reading import stamp_of
+from tests.units import hermes, unit, units
 
 
 @pytest.fixture
@@ -17,7 +19,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _no_orphans() -> Iterator[list[str]]:
+def _no_orphans() -> Iterator[list[Unit]]:
     return iter(())
 
 
@@ -27,37 +29,37 @@ def _scan(scanner: Scanner, limit: int) -> tuple[list[str], ScanReport]:
     while True:
         missing, report = scanner.step(limit, within_seconds=10)
         assert len(missing) <= limit
-        names += [Path(file.path).name for file in missing]
+        names += [Path(each.unit.locator).name for each in missing]
         if report is not None:
             return names, report
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
 def test_steps_of_any_length_find_the_same(root: Path, limit: int) -> None:
-    names, report = _scan(Scanner([root], lambda _: None, _no_orphans), limit)
+    names, report = _scan(Scanner(hermes([root]), lambda _: None, _no_orphans), limit)
 
     assert names == [f"session_{number}.json" for number in range(5)]
     assert (report.folders, report.files, report.missing, report.unreadable) == (1, 5, 5, ())
 
 
 def test_a_root_that_is_not_there_is_told(tmp_path: Path) -> None:
-    _, report = _scan(Scanner([tmp_path / "nowhere"], lambda _: None, _no_orphans), 10)
+    _, report = _scan(Scanner(hermes([tmp_path / "nowhere"]), lambda _: None, _no_orphans), 10)
 
     assert report.unreadable == (str(tmp_path / "nowhere"),)
 
 
 def test_without_a_start_there_is_nothing(root: Path) -> None:
-    assert Scanner([root], lambda _: None, _no_orphans).step(10, within_seconds=1) == ([], None)
+    assert Scanner(hermes([root]), lambda _: None, _no_orphans).step(10, within_seconds=1) == ([], None)
 
 
 @pytest.mark.parametrize("seconds", [0, 10])
 def test_orphans_are_given_though_they_are_as_the_ledger_knows_them(root: Path, seconds: float) -> None:
-    orphans = [[], [str(root / "session_1.json")], [str(root / "session_3.json"), str(root / "gone.json")]]
-    scanner = Scanner([root], lambda path: stamp_of(Path(path).lstat()), lambda: iter(orphans))
+    orphans = [[], [unit(root / "session_1.json")], units([root / "session_3.json", root / "gone.json"])]
+    scanner = Scanner(hermes([root]), lambda one: stamp_of(Path(one.locator).lstat()), lambda: iter(orphans))
     scanner.start()
 
     steps = [scanner.step(10, within_seconds=seconds) for _ in range(3)]
     steps.append(scanner.step(10, within_seconds=10))
 
-    names = [Path(file.path).name for missing, _ in steps for file in missing]
+    names = [Path(each.unit.locator).name for missing, _ in steps for each in missing]
     assert names == ["session_1.json", "session_3.json"]

@@ -17,6 +17,7 @@ from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.daemon.service import Service
 from grader_daemon.daemon.watcher import WATCHED
 from grader_daemon.settings import load_settings
+from tests.units import unit
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 Logs = list[MutableMapping[str, Any]]
@@ -118,7 +119,7 @@ def test_a_daemon_that_does_not_get_to_its_files_says_so(
 ) -> None:
     """Its worker stands still in the first scan; the clock of the queue is put forward instead of waiting."""
     service._queue._clock = lambda: 1000.0
-    service._queue.put([str(tmp_path / "root" / "session_a.json")])
+    service._queue.put([unit(tmp_path / "root" / "session_a.json")])
     service._queue._clock = lambda: 1360.0
     wait_until(lambda: [line for line in logs if line["event"] == "intake.behind"], "the warning")
     held.open.set()

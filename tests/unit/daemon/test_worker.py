@@ -21,6 +21,7 @@ from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock, SessionWriter
 from tests.strategies import json_answer, json_user
+from tests.units import hermes, unit
 from tests.waiting import wait_until
 
 
@@ -41,7 +42,7 @@ class World:
         self.queue = WorkQueue(9)
         backlog = Backlog(
             store=store,
-            roots=[root],
+            sources=hermes([root]),
             rules_version=ingest.examiner.rules_version,
             quiet_seconds=2,
             longest_pause=timedelta(hours=1),
@@ -70,7 +71,7 @@ def world(
 ) -> Iterator[World]:
     monkeypatch.setattr(worker_module, "_FIRST_PAUSE_SECONDS", 0.01)
     made = World(store, ingest, clock, tmp_path)
-    made.worker.start(poison_file=None)
+    made.worker.start(poison=None)
     yield made
     assert made.worker.stop(60)
 
@@ -80,11 +81,11 @@ def test_what_was_in_hand_when_the_database_was_busy_is_graded_as_soon_as_it_is_
 ) -> None:
     """Without a word to the next scan, which may be an hour away."""
     path = write_session([json_user(), json_answer()])
-    world.queue.put([path])
+    world.queue.put([unit(path)])
     for _ in range(3):
         world.batches.acquire()
-    assert store.file_stamp(path) is None
+    assert store.unit_stamp(unit(path)) is None
 
     world.watch.busy = False
 
-    wait_until(lambda: store.file_stamp(path), "the grade")
+    wait_until(lambda: store.unit_stamp(unit(path)), "the grade")

@@ -11,15 +11,20 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.identity import Decision, Fallen, Identities, Identity, beaten_by, decide, is_like, outranks
 from grader_daemon.domain.session import SkipReason
 from tests.strategies import NOW, identities, identity
+from tests.units import unit
 
 LATER = NOW + timedelta(seconds=1)
 EARLIER = NOW - timedelta(seconds=1)
 OPEN = SessionState.OPEN
 
+NEW, OLD = unit("/new/b.json"), unit("/old/b.json")
+
 
 def link(name: str, **changes: object) -> Identity:
     """A link of one compression chain."""
-    return identity(**({"session_id": name, "file": f"/s/session_{name}.json", "lineage": 1, "state": OPEN} | changes))
+    return identity(
+        **({"session_id": name, "unit": unit(f"/s/session_{name}.json"), "lineage": 1, "state": OPEN} | changes)
+    )
 
 
 @pytest.mark.parametrize(
@@ -28,7 +33,7 @@ def link(name: str, **changes: object) -> Identity:
         pytest.param({"updated_at": LATER}, {}, id="newer-content-counts"),
         pytest.param({"messages": 5}, {}, id="of-equal-age-the-longer-counts"),
         pytest.param({"written_ns": 1}, {}, id="of-equal-content-the-one-written-later"),
-        pytest.param({"file": "/a/session_x.json"}, {}, id="of-equals-the-first-by-name"),
+        pytest.param({"unit": unit("/a/session_x.json")}, {}, id="of-equals-the-first-by-name"),
         pytest.param(
             {},
             {"named_after_id": False, "updated_at": LATER, "messages": 9},
@@ -38,7 +43,7 @@ def link(name: str, **changes: object) -> Identity:
     ],
 )
 def test_of_two_files_of_a_session_one_counts(one: dict[str, object], other: dict[str, object]) -> None:
-    first, second = identity(**({"file": "/new/session_x.json"} | one)), identity(**other)
+    first, second = identity(**({"unit": unit("/new/session_x.json")} | one)), identity(**other)
     assert (outranks(first, second), outranks(second, first)) == (True, False)
 
 
@@ -94,7 +99,7 @@ def test_a_link_ends_an_older_one(newer: Identity, older: Identity, beaten: bool
 )
 def test_one_conversation_under_two_ids(copy: dict[str, object], beaten: bool) -> None:
     original = identity(conversation=3)
-    later = identity(**({"session_id": "other", "file": "/s/session_other.json", "conversation": 3} | copy))
+    later = identity(**({"session_id": "other", "unit": unit("/s/session_other.json"), "conversation": 3} | copy))
     assert beaten_by(original, later) is (SkipReason.COPY if beaten else None)
     assert beaten_by(later, original) is None
 
@@ -123,9 +128,13 @@ def test_a_finished_link_may_still_be_a_copy() -> None:
     [
         pytest.param(link("b"), None, [], Decision(), id="alone"),
         pytest.param(
-            link("b", file="/new/b.json"), link("b", messages=9), [], Decision(SkipReason.COPY), id="a-copy-of-itself"
+            link("b", unit=NEW),
+            link("b", messages=9),
+            [],
+            Decision(SkipReason.COPY),
+            id="a-copy-of-itself",
         ),
-        pytest.param(link("b", messages=9), link("b", file="/old/b.json"), [], Decision(), id="better-than-its-copy"),
+        pytest.param(link("b", messages=9), link("b", unit=OLD), [], Decision(), id="better-than-its-copy"),
         pytest.param(
             link("b"),
             None,
@@ -135,7 +144,7 @@ def test_a_finished_link_may_still_be_a_copy() -> None:
         ),
         pytest.param(
             link("b", messages=9),
-            link("b", file="/old/b.json"),
+            link("b", unit=OLD),
             [link("a"), link("c", updated_at=LATER)],
             Decision(SkipReason.SUPERSEDED, own_falls=True),
             id="who-loses-takes-nobody-down-and-falls-in-all-its-files",
@@ -205,7 +214,7 @@ def test_identities_are_found_by_what_rivals_share(changes: dict[str, int], foun
 @pytest.mark.parametrize(
     ("changes", "alike"),
     [
-        pytest.param({"file": "/moved/session_x.json", "written_ns": 7}, True, id="moved-or-touched"),
+        pytest.param({"unit": unit("/moved/session_x.json"), "written_ns": 7}, True, id="moved-or-touched"),
         pytest.param({"messages": 5}, False, id="grown"),
     ],
 )

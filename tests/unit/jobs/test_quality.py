@@ -25,6 +25,7 @@ from tests.conftest import Clock, SessionWriter
 from tests.e2e.session_files import turns
 from tests.scripted_model import quality, scripted, status
 from tests.strategies import NOW
+from tests.units import hermes, units
 
 SETTLED = timedelta(minutes=32)
 Logs = list[MutableMapping[str, Any]]
@@ -79,7 +80,7 @@ def finish(write_session: SessionWriter, ingest: Ingest, clock: Clock) -> Finish
             fields = {"session_id": f"s{number}", "session_start": start, "last_updated": None, **fields}
             paths.append(write_session(turns(1, task=task), **fields))
             del fields["session_id"], fields["session_start"]
-        ingest.ingest(paths, within_seconds=60)
+        ingest.ingest(units(paths), within_seconds=60)
         clock.now = NOW + SETTLED + timedelta(minutes=1)
         return paths
 
@@ -91,9 +92,7 @@ def checker(store: SqliteStore, scorer: Scorer | JudgeScorer, clock: Clock, **li
         store,
         scorer,
         discrepancy=1.5,
-        zone=UTC,
-        limits=Limits(**limits),
-        roots=(),
+        sources=hermes(limits=Limits(**limits)),
         settled_after=SETTLED,
         clock=clock,
     )
@@ -419,7 +418,7 @@ def test_a_scorer_without_a_name_is_known_by_its_kind(store: SqliteStore, clock:
             return max(1.0, grade.response_quality / 2)
 
     finish()
-    own = Checker(store, Half(), discrepancy=4, zone=UTC, limits=Limits(), roots=(), settled_after=SETTLED, clock=clock)
+    own = Checker(store, Half(), discrepancy=4, sources=hermes(), settled_after=SETTLED, clock=clock)
 
     (drawn,) = own.draw(clock.now, count=1)
 

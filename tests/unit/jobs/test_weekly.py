@@ -25,7 +25,7 @@ from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.feedback import FeedbackSource, Said, Sampling
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import Coverage, WeeklyReport
-from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.jobs.weekly import ReportJob, WeeklyReports
@@ -36,6 +36,7 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.examples import about, steps
 from tests.feedback_examples import said
 from tests.strategies import grade, new_grade
+from tests.units import unit
 
 SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)
@@ -673,7 +674,7 @@ def test_issues_of_the_week_are_new_or_have_returned(world: World) -> None:
 def test_coverage_counts_the_files_of_the_week(world: World) -> None:
     def file(path: str, state: FileState, when: datetime, reason: str | None = None) -> LedgerEntry:
         return LedgerEntry(
-            path=path, stamp=FileStamp(1, 2, 3, int(when.timestamp()) * 10**9, 5), state=state, reason=reason
+            unit=unit(path), stamp=b"1", written_ns=int(when.timestamp()) * 10**9, state=state, reason=reason
         )
 
     with world.store.transaction():

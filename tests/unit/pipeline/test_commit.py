@@ -14,11 +14,13 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
 from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.sources.reading import stamp_of
 from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import PAUSES, Clock, SessionWriter
 from tests.priors import any_model
 from tests.strategies import NOW, SESSION_ID, document, json_answer, json_round, json_user
+from tests.units import unit, units
 
 TURN = [json_user(), *json_round(call_id="call_4c637ca0beac"), json_answer()]
 OPEN_TURN = TURN[:-1]
@@ -30,7 +32,7 @@ DOUBTER = CompletionPolicy(by=VerdictBy.MODEL, model=any_model(intercept=-1.0))
 
 def take(ingest: Ingest, path: str) -> IngestResult:
     """Ingest one file."""
-    (recorded,), _ = ingest.ingest([path], within_seconds=60)
+    (recorded,), _ = ingest.ingest([unit(path)], within_seconds=60)
     return recorded
 
 
@@ -43,7 +45,7 @@ def graded_files(store: SqliteStore) -> dict[str, str]:
 
 
 def state_of(store: SqliteStore, path: str) -> tuple[str, str | None]:
-    entry = store.ledger_entry(path)
+    entry = store.ledger_entry(unit(path))
     assert entry is not None
     return entry.state, entry.reason
 
@@ -73,8 +75,8 @@ def test_a_file_in_trouble_is_due_when_its_pause_is_over(
 ) -> None:
     path = write_session(content=BROKEN)
     take(ingest, path)
-    assert store.due_paths(NOW + PAUSES[0] - timedelta(seconds=1), longest_pause=LONGEST, limit=9) == []
-    assert store.due_paths(NOW + PAUSES[0], longest_pause=LONGEST, limit=9) == [path]
+    assert store.due_units(NOW + PAUSES[0] - timedelta(seconds=1), longest_pause=LONGEST, limit=9) == []
+    assert store.due_units(NOW + PAUSES[0], longest_pause=LONGEST, limit=9) == [unit(path)]
 
 
 def test_without_hope_a_file_is_given_up_at_once(
@@ -82,7 +84,7 @@ def test_without_hope_a_file_is_given_up_at_once(
 ) -> None:
     recorded = take(ingest, write_session(content=b"Dear diary"))
     assert (recorded.outcome, recorded.reason) == (IngestOutcome.QUARANTINED, "not JSON")
-    assert store.due_paths(NOW + timedelta(days=99), longest_pause=LONGEST, limit=9) == []
+    assert store.due_units(NOW + timedelta(days=99), longest_pause=LONGEST, limit=9) == []
 
 
 @pytest.mark.parametrize("tries", [pytest.param(1, id="in-trouble"), pytest.param(3, id="given-up")])
@@ -131,7 +133,7 @@ def test_a_vanished_file_keeps_its_grade_and_is_not_due(
     os.unlink(path)
     assert take(ingest, path).outcome is IngestOutcome.VANISHED
     assert list(graded_files(store)) == [SESSION_ID]
-    assert store.due_paths(NOW + timedelta(days=99), longest_pause=LONGEST, limit=9) == []
+    assert store.due_units(NOW + timedelta(days=99), longest_pause=LONGEST, limit=9) == []
 
 
 def test_a_name_that_is_no_text_is_given_up_and_the_batch_goes_on(
@@ -139,7 +141,7 @@ def test_a_name_that_is_no_text_is_given_up_and_the_batch_goes_on(
 ) -> None:
     odd = os.fsdecode(os.fsencode(tmp_path) + b"/session_\xff.json")
     Path(odd).write_bytes(document(TURN))
-    recorded, taken = ingest.ingest([odd, write_session(TURN)], within_seconds=60)
+    recorded, taken = ingest.ingest(units([odd, write_session(TURN)]), within_seconds=60)
     assert (taken, [one.outcome for one in recorded]) == (2, [IngestOutcome.QUARANTINED, IngestOutcome.GRADED])
     assert state_of(store, f"{tmp_path}/session_\\xff.json")[0] == FileState.DEAD
 
@@ -165,9 +167,8 @@ def test_a_touched_file_is_not_graded_again(ingest: Ingest, store: SqliteStore, 
     take(ingest, path)
     os.utime(path, (NOW.timestamp() + 9, NOW.timestamp() + 9))
     assert take(ingest, path).outcome is IngestOutcome.UNCHANGED
-    stamp = store.file_stamp(path)
-    assert stamp is not None
-    assert stamp.mtime_ns == os.stat(path).st_mtime_ns
+    stamp = store.unit_stamp(unit(path))
+    assert stamp == stamp_of(os.stat(path))
 
 
 def test_a_session_that_goes_on_is_graded_again(
@@ -221,7 +222,7 @@ def test_a_moved_session_that_goes_on_elsewhere_leaves_no_grade_behind_when_it_i
     """All is decided before anything is done: the old file has lost the session, and a later link has ended it."""
     old = write_session(TURN, session_id="link0", last_updated="2026-11-21T22:00:00.5")
     later = write_session(TURN, session_id="link1", last_updated="2026-11-21T22:00:01.5")
-    ingest.ingest([old, later], within_seconds=60)
+    ingest.ingest(units([old, later]), within_seconds=60)
     assert sorted(graded_files(store)) == ["link0", "link1"]
     os.unlink(old)
     on = write_session(OPEN_TURN, folder="moved", session_id="link0", last_updated="2026-11-21T22:00:00.7")
@@ -236,13 +237,13 @@ def test_a_copy_that_is_read_when_its_session_is_superseded_already_does_not_bri
     """The copy was answered, the session itself went on and was left open: its own file is asked once more."""
     own = write_session(OPEN_TURN, session_id="link0", last_updated="2026-11-21T22:00:00.7")
     later = write_session(TURN, session_id="link1", last_updated="2026-11-21T22:00:01.5")
-    ingest.ingest([own, later], within_seconds=60)
+    ingest.ingest(units([own, later]), within_seconds=60)
     copy = write_session(TURN, folder="backup", session_id="link0", last_updated="2026-11-21T22:00:00.5")
     take(ingest, copy)
-    assert store.due_paths(NOW, longest_pause=LONGEST, limit=9) == [own]
+    assert store.due_units(NOW, longest_pause=LONGEST, limit=9) == [unit(own)]
     take(ingest, own)
     assert list(graded_files(store)) == ["link1"]
-    assert store.due_paths(NOW, longest_pause=LONGEST, limit=9) == []
+    assert store.due_units(NOW, longest_pause=LONGEST, limit=9) == []
 
 
 def test_a_moved_file_takes_over(ingest: Ingest, store: SqliteStore, write_session: SessionWriter) -> None:
@@ -315,7 +316,7 @@ def test_of_a_compression_chain_the_last_link_is_graded_in_any_order(
     paths = chain(write_session, 5)
     order = random.Random(seed).sample(paths, len(paths))
     for start in range(0, len(order), batch):
-        ingest.ingest(order[start : start + batch], within_seconds=60)
+        ingest.ingest(units(order[start : start + batch]), within_seconds=60)
     assert list(graded_files(store)) == ["link4"]
     assert [state_of(store, path) for path in paths[:-1]] == [(FileState.SKIPPED, "superseded")] * 4
     assert store.file_counts() == {"graded": 1, "skipped": 4}
@@ -331,7 +332,7 @@ def test_superseded_links_are_told(ingest: Ingest, write_session: SessionWriter)
 def test_a_superseded_link_is_not_due_again(ingest: Ingest, store: SqliteStore, write_session: SessionWriter) -> None:
     for path in chain(write_session, 3):
         take(ingest, path)
-    assert store.due_paths(NOW + timedelta(days=99), longest_pause=LONGEST, limit=9) == []
+    assert store.due_units(NOW + timedelta(days=99), longest_pause=LONGEST, limit=9) == []
 
 
 def test_a_grade_that_is_superseded_after_a_rewrite_is_taken_back(
@@ -359,7 +360,7 @@ def test_a_batch_comes_to_the_same_as_one_file_after_the_other(
         write_session(content=BROKEN, name="session_broken.json"),
         write_session([json_user("Deploy"), json_answer()], session_id="alone"),
     ]
-    ingest.ingest(random.Random(seed).sample(paths, len(paths)), within_seconds=60)
+    ingest.ingest(random.Random(seed).sample(units(paths), len(paths)), within_seconds=60)
     assert graded_files(store) == {
         "link2": "sessions/session_link2.json",
         SESSION_ID: f"new/session_{SESSION_ID}.json",
@@ -416,7 +417,7 @@ def test_a_session_without_its_file_is_judged_by_what_is_kept_of_it(
     assert after.grade == ingest.examiner.redecide(before.grade)
     assert (after.grade.task_completed, after.grade.rules_version) == (False, version)
     assert store.rollups.group(Dimension.OVERALL, "", Span(date.min, date.max)).completed == 0
-    assert store.outdated_files(version, after=None, limit=9) == []
+    assert store.outdated_units(version, after=None, limit=9) == []
 
 
 def test_a_file_that_is_gone_changes_nothing_under_the_same_policy(

@@ -10,35 +10,38 @@ import msgspec
 import pytest
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.ledger import FileState, LedgerEntry, ledger_path
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.unit import shown_path
 from grader_daemon.pipeline.examine import (
     Examiner,
-    GradedFile,
-    SkippedFile,
-    TroubledFile,
-    UnchangedFile,
-    VanishedFile,
+    GradedUnit,
+    SkippedUnit,
+    TroubledUnit,
+    UnchangedUnit,
+    VanishedUnit,
 )
 from tests.conftest import IDLE, MAX_BYTES, SessionWriter
 from tests.e2e.session_files import PERMISSION_DENIED
 from tests.strategies import NOW, SESSION_ID, document, json_answer, json_round, json_user
+from tests.units import unit
 
 TURN = [json_user(), *json_round(), json_answer()]
 OPEN_TURN = [json_user(), *json_round()]
 
 
-def graded(examiner: Examiner, path: str) -> GradedFile:
-    examined = examiner.examine(path, now=NOW)
-    assert isinstance(examined, GradedFile)
+def graded(examiner: Examiner, path: str) -> GradedUnit:
+    examined = examiner.examine(unit(path), now=NOW)
+    assert isinstance(examined, GradedUnit)
     return examined
 
 
-def entry_of(examined: GradedFile, *, state: FileState = FileState.GRADED, made_by: str | None = None) -> LedgerEntry:
+def entry_of(examined: GradedUnit, *, state: FileState = FileState.GRADED, made_by: str | None = None) -> LedgerEntry:
     """The row that a graded file gets."""
     return LedgerEntry(
-        path=examined.path,
-        stamp=examined.stamp,
+        unit=examined.unit,
+        stamp=examined.found.stamp,
+        written_ns=examined.found.written_ns,
         state=state,
         digest=examined.digest,
         session_id=examined.grade.session_id,
@@ -55,7 +58,7 @@ def test_a_session_is_graded(examiner: Examiner, write_session: SessionWriter) -
         NOW,
     )
     assert examined.look_again_at is None
-    assert (examined.identity.messages, examined.identity.file) == (4, examined.path)
+    assert (examined.identity.messages, examined.identity.unit) == (4, examined.unit)
 
 
 def test_reasons_from_another_process_are_the_same_to_the_byte(
@@ -65,7 +68,7 @@ def test_reasons_from_another_process_are_the_same_to_the_byte(
 
     here = graded(examiner, path)
 
-    sent = msgspec.msgpack.decode(msgspec.msgpack.encode(here), type=GradedFile)
+    sent = msgspec.msgpack.decode(msgspec.msgpack.encode(here), type=GradedUnit)
     assert msgspec.json.encode(sent.grade.reasons) == msgspec.json.encode(here.grade.reasons)
 
 
@@ -84,8 +87,8 @@ def test_an_open_session_is_looked_at_again_when_it_was_idle(examiner: Examiner,
 def test_an_open_session_is_interrupted_after_the_idle_time(
     later: timedelta, state: SessionState, examiner: Examiner, write_session: SessionWriter
 ) -> None:
-    examined = examiner.examine(write_session(OPEN_TURN), now=NOW + later)
-    assert isinstance(examined, GradedFile)
+    examined = examiner.examine(unit(write_session(OPEN_TURN)), now=NOW + later)
+    assert isinstance(examined, GradedUnit)
     assert examined.grade.state is state
 
 
@@ -101,14 +104,14 @@ def test_an_open_session_is_interrupted_after_the_idle_time(
 def test_a_companion_is_skipped_unread(
     name: str, folder: str, reason: SkipReason, examiner: Examiner, write_session: SessionWriter
 ) -> None:
-    examined = examiner.examine(write_session(name=name, folder=folder, content=b"\0" * (MAX_BYTES + 1)), now=NOW)
-    assert isinstance(examined, SkippedFile)
+    examined = examiner.examine(unit(write_session(name=name, folder=folder, content=b"\0" * (MAX_BYTES + 1))), now=NOW)
+    assert isinstance(examined, SkippedUnit)
     assert (examined.skipped.reason, examined.digest) == (reason, None)
 
 
 def test_what_is_no_session_is_skipped(examiner: Examiner, write_session: SessionWriter) -> None:
-    examined = examiner.examine(write_session(content=b'{"session_id": "a"}'), now=NOW)
-    assert isinstance(examined, SkippedFile)
+    examined = examiner.examine(unit(write_session(content=b'{"session_id": "a"}')), now=NOW)
+    assert isinstance(examined, SkippedUnit)
     assert examined.skipped.reason is SkipReason.NOT_A_SESSION
     assert examined.digest is not None
 
@@ -116,8 +119,8 @@ def test_what_is_no_session_is_skipped(examiner: Examiner, write_session: Sessio
 def test_a_symbolic_link_is_skipped(examiner: Examiner, write_session: SessionWriter, tmp_path: Path) -> None:
     link = tmp_path / "session_link.json"
     link.symlink_to(write_session(TURN))
-    examined = examiner.examine(str(link), now=NOW)
-    assert isinstance(examined, SkippedFile)
+    examined = examiner.examine(unit(link), now=NOW)
+    assert isinstance(examined, SkippedUnit)
     assert examined.skipped.reason is SkipReason.SYMBOLIC_LINK
 
 
@@ -134,24 +137,24 @@ def test_a_symbolic_link_is_skipped(examiner: Examiner, write_session: SessionWr
 def test_trouble_tells_whether_trying_again_can_help(
     content: bytes, hope: bool, examiner: Examiner, write_session: SessionWriter
 ) -> None:
-    examined = examiner.examine(write_session(content=content), now=NOW)
-    assert isinstance(examined, TroubledFile)
+    examined = examiner.examine(unit(write_session(content=content)), now=NOW)
+    assert isinstance(examined, TroubledUnit)
     assert (examined.hope, examined.always) == (hope, False)
 
 
 def test_a_pipe_is_not_opened(examiner: Examiner, tmp_path: Path) -> None:
     path = tmp_path / "session_pipe.json"
     os.mkfifo(path)
-    examined = examiner.examine(str(path), now=NOW)
-    assert isinstance(examined, TroubledFile)
+    examined = examiner.examine(unit(path), now=NOW)
+    assert isinstance(examined, TroubledUnit)
     assert (examined.error, examined.hope) == ("not a regular file", False)
 
 
 def test_a_folder_is_no_session(examiner: Examiner, tmp_path: Path) -> None:
     path = tmp_path / "session_folder.json"
     path.mkdir()
-    examined = examiner.examine(str(path), now=NOW)
-    assert isinstance(examined, TroubledFile)
+    examined = examiner.examine(unit(path), now=NOW)
+    assert isinstance(examined, TroubledUnit)
     assert not examined.hope
 
 
@@ -166,9 +169,9 @@ def test_what_may_not_be_read_is_tried_again_without_end(
     shut = path if closed == "file" else path.parent
     shut.chmod(0)
     with without_rights():
-        examined = examiner.examine(str(path), now=NOW)
+        examined = examiner.examine(unit(path), now=NOW)
     shut.chmod(0o700)
-    assert isinstance(examined, TroubledFile)
+    assert isinstance(examined, TroubledUnit)
     assert (examined.hope, examined.always) == (True, True)
     assert "permission denied" in examined.error
 
@@ -176,33 +179,33 @@ def test_what_may_not_be_read_is_tried_again_without_end(
 def test_a_name_that_is_no_text_is_told_in_printable_words(examiner: Examiner, tmp_path: Path) -> None:
     raw = os.fsencode(tmp_path) + b"/session_\xff.json"
     Path(os.fsdecode(raw)).write_bytes(document(TURN))
-    examined = examiner.examine(os.fsdecode(raw), now=NOW)
-    assert isinstance(examined, TroubledFile)
-    assert (examined.path, examined.hope) == (f"{tmp_path}/session_\\xff.json", False)
+    examined = examiner.examine(unit(os.fsdecode(raw)), now=NOW)
+    assert isinstance(examined, TroubledUnit)
+    assert (examined.unit, examined.hope) == (unit(f"{tmp_path}/session_\\xff.json"), False)
     assert "not UTF-8" in examined.error
 
 
 def test_an_odd_name_that_is_text_is_graded(examiner: Examiner, write_session: SessionWriter) -> None:
-    assert graded(examiner, write_session(TURN, name="session_a\nb.json")).path.endswith("session_a\nb.json")
+    assert graded(examiner, write_session(TURN, name="session_a\nb.json")).unit.locator.endswith("session_a\nb.json")
 
 
 def test_a_vanished_file_is_not_a_failure(examiner: Examiner, tmp_path: Path) -> None:
     path = str(tmp_path / "session_gone.json")
-    assert examiner.examine(path, now=NOW) == VanishedFile(path=path)
+    assert examiner.examine(unit(path), now=NOW) == VanishedUnit(unit=unit(path))
 
 
 def test_the_same_content_is_not_graded_twice(examiner: Examiner, write_session: SessionWriter) -> None:
     first = graded(examiner, write_session(TURN))
-    os.utime(first.path, (NOW.timestamp() + 9, NOW.timestamp() + 9))
-    second = examiner.examine(first.path, now=NOW, known=entry_of(first))
-    assert isinstance(second, UnchangedFile)
-    assert second.stamp != first.stamp
+    os.utime(first.unit.locator, (NOW.timestamp() + 9, NOW.timestamp() + 9))
+    second = examiner.examine(first.unit, now=NOW, known=entry_of(first))
+    assert isinstance(second, UnchangedUnit)
+    assert second.found.stamp != first.found.stamp
 
 
 def test_a_skipped_file_is_not_judged_twice(examiner: Examiner, write_session: SessionWriter) -> None:
     first = graded(examiner, write_session(TURN))
     known = entry_of(first, state=FileState.SKIPPED, made_by="other")
-    assert isinstance(examiner.examine(first.path, now=NOW, known=known), UnchangedFile)
+    assert isinstance(examiner.examine(first.unit, now=NOW, known=known), UnchangedUnit)
 
 
 @pytest.mark.parametrize(
@@ -218,29 +221,29 @@ def test_the_same_content_is_graded_again_if_the_row_is_not_settled(
 ) -> None:
     first = graded(examiner, write_session(TURN))
     known = entry_of(first, state=state, made_by=made_by)
-    assert isinstance(examiner.examine(first.path, now=NOW, known=known), GradedFile)
+    assert isinstance(examiner.examine(first.unit, now=NOW, known=known), GradedUnit)
 
 
 def test_changed_content_is_graded_again(examiner: Examiner, write_session: SessionWriter) -> None:
     first = graded(examiner, write_session(OPEN_TURN))
     write_session(TURN)
-    second = examiner.examine(first.path, now=NOW, known=entry_of(first))
-    assert isinstance(second, GradedFile)
+    second = examiner.examine(first.unit, now=NOW, known=entry_of(first))
+    assert isinstance(second, GradedUnit)
     assert second.grade.state is SessionState.COMPLETE
 
 
 @pytest.mark.parametrize(
     ("later", "kind"),
     [
-        pytest.param(IDLE - timedelta(seconds=1), UnchangedFile, id="not-yet"),
-        pytest.param(IDLE, GradedFile, id="due"),
+        pytest.param(IDLE - timedelta(seconds=1), UnchangedUnit, id="not-yet"),
+        pytest.param(IDLE, GradedUnit, id="due"),
     ],
 )
 def test_an_unchanged_open_session_is_graded_again_when_due(
     later: timedelta, kind: type, examiner: Examiner, write_session: SessionWriter
 ) -> None:
     first = graded(examiner, write_session(OPEN_TURN))
-    assert isinstance(examiner.examine(first.path, now=NOW + later, known=entry_of(first)), kind)
+    assert isinstance(examiner.examine(first.unit, now=NOW + later, known=entry_of(first)), kind)
 
 
 @pytest.mark.parametrize(
@@ -252,4 +255,4 @@ def test_an_unchanged_open_session_is_graded_again_when_due(
     ],
 )
 def test_printable_paths(path: str, text: str) -> None:
-    assert ledger_path(path) == text
+    assert shown_path(path) == text

@@ -31,12 +31,13 @@ from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.examples import about, steps
 from tests.strategies import NOW, document, json_answer, json_round, json_user
+from tests.units import hermes, units
 
 SUMMARY = json_user("[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted")
 LONG_AGO = timedelta(days=2)
 LONGEST_PAUSE = timedelta(days=9)
 MANY = 10_000
-_EXAMINER = Examiner(load_rules(), CompletionPolicy(), zone=UTC, idle=timedelta(minutes=30), limits=Limits())
+_EXAMINER = Examiner(load_rules(), CompletionPolicy(), hermes(), zone=UTC, idle=timedelta(minutes=30), limits=Limits())
 
 
 class Saga(msgspec.Struct):
@@ -86,7 +87,7 @@ class Grading:
         )
 
     def read(self, paths: list[Path]) -> None:
-        self._ingest.ingest([str(path) for path in paths], within_seconds=60)
+        self._ingest.ingest(units(paths), within_seconds=60)
 
     def settle(self, chance: Random) -> None:
         """Read every file in a random order, in batches, and then what is due, as the daemon does."""
@@ -100,27 +101,27 @@ class Grading:
 
     def _read_due(self) -> None:
         for _ in range(5):
-            due = self.store.due_paths(NOW, longest_pause=LONGEST_PAUSE, limit=MANY)
+            due = self.store.due_units(NOW, longest_pause=LONGEST_PAUSE, limit=MANY)
             if not due:
                 return
-            self.read([Path(path) for path in due])
+            self.read([Path(one.locator) for one in due])
         raise AssertionError("files are looked at again and again")
 
     def scan(self) -> None:
         """Read what the daemon finds by itself."""
         backlog = Backlog(
             store=self.store,
-            roots=[self.root],
+            sources=hermes([self.root]),
             rules_version=_EXAMINER.rules_version,
             quiet_seconds=1,
             longest_pause=LONGEST_PAUSE,
             clock=lambda: NOW,
-            on_young=lambda path: self.read([Path(path)]),
+            on_young=lambda one: self.read([Path(one.locator)]),
             on_scanned=lambda _: None,
         )
         backlog.request_scan()
         while backlog.busy:
-            self.read([Path(path) for path in backlog.take(MANY)])
+            self.read([Path(one.locator) for one in backlog.take(MANY)])
         self._read_due()
 
     def files(self) -> list[Path]:

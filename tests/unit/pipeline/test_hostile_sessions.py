@@ -21,6 +21,7 @@ from tests.fuzz.seeds import seeds
 from tests.hostile import STRUCTURES, Kind, cuts, texts
 from tests.strategies import file_contents
 from tests.timing import cpu_seconds, is_done_within
+from tests.units import unit
 
 pytestmark = pytest.mark.no_cover  # tracing would cost more than the tests
 
@@ -67,7 +68,7 @@ def test_a_broken_session_is_a_session_or_says_why_not(content: bytes) -> None:
 def test_what_is_kept_of_any_session_can_be_read_again(
     content: bytes, ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
-    [recorded], _ = ingest.ingest([write_session(content=content)], within_seconds=SECONDS)
+    [recorded], _ = ingest.ingest([unit(write_session(content=content))], within_seconds=SECONDS)
 
     if recorded.grade is not None:
         assert store.grades.find(recorded.grade.session_id).grade == recorded.grade

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -10,22 +10,24 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grader_daemon.domain.ledger import FileState, LedgerEntry, ledger_path
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.limits import Limits
+from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import StoreError
 from grader_daemon.pipeline.backfill import backfill
 from grader_daemon.pipeline.commit import IngestOutcome
-from grader_daemon.pipeline.examine import BusyFile, Examiner, GradedFile, VanishedFile
+from grader_daemon.pipeline.examine import BusyUnit, Examiner, GradedUnit, VanishedUnit
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.rereading import read_again
-from grader_daemon.sources.reading import stamp_of
+from grader_daemon.sources.reading import found_file, stamp_of
 from grader_daemon.storage.records import GradeFilter, NewGrade, StoredGrade
 from grader_daemon.storage.sqlite.grades import Grades
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.any_file import broken_files, session_files
 from tests.conftest import PAUSES, Clock, SessionWriter
 from tests.strategies import NOW, file_contents, json_answer, json_user, status
+from tests.units import hermes, unit, units
 
 TURN = [json_user(), json_answer()]
 BUG = "integer overflow"
@@ -40,7 +42,7 @@ any_name = st.binary(max_size=200).map(lambda name: name.replace(b"/", b"").repl
 
 def test_a_batch_is_saved_together(ingest: Ingest, store: SqliteStore, write_session: SessionWriter) -> None:
     paths = [write_session(TURN, session_id=f"s{number}") for number in range(5)]
-    recorded, taken = ingest.ingest(paths, within_seconds=60)
+    recorded, taken = ingest.ingest(units(paths), within_seconds=60)
     assert (taken, [one.path for one in recorded]) == (5, paths)
     assert store.file_counts() == {"graded": 5}
 
@@ -54,22 +56,19 @@ def test_sessions_whose_ids_differ_in_a_secret_have_a_grade_each_that_is_found_b
         for told in ids
     ]
 
-    ingest.ingest(paths, within_seconds=60)
+    ingest.ingest(units(paths), within_seconds=60)
 
     graded = [stored.grade for stored in store.grades.page(GradeFilter()).grades]
     assert len(graded) == 3
     assert all(store.grades.find(grade.session_id).grade == grade for grade in graded)
-    assert all(
-        read_again(grade, zone=UTC, limits=Limits(), roots=()).session.session_id == grade.session_id
-        for grade in graded
-    )
+    assert all(read_again(grade, hermes()).session.session_id == grade.session_id for grade in graded)
     assert "a1b2c3" not in repr(graded) + repr(store.rows("SELECT * FROM session_files"))
     assert "\x00" not in repr(graded)
 
 
 def test_without_time_one_file_is_ingested_all_the_same(ingest: Ingest, write_session: SessionWriter) -> None:
     paths = [write_session(TURN, session_id=f"s{number}") for number in range(5)]
-    recorded, taken = ingest.ingest(paths, within_seconds=0)
+    recorded, taken = ingest.ingest(units(paths), within_seconds=0)
     assert (taken, [one.path for one in recorded]) == (1, paths[:1])
 
 
@@ -81,7 +80,7 @@ def test_a_file_twice_in_a_batch_is_graded_once(
     ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
     path = write_session(TURN)
-    ingest.ingest([path, path], within_seconds=60)
+    ingest.ingest(units([path, path]), within_seconds=60)
     assert len(store.grades.page(GradeFilter()).grades) == 1
 
 
@@ -91,7 +90,7 @@ def test_a_batch_that_cannot_be_saved_is_an_error_of_ours(
     path = write_session(TURN)
     store.close()
     with pytest.raises(StoreError):
-        ingest.ingest([path], within_seconds=60)
+        ingest.ingest([unit(path)], within_seconds=60)
 
 
 # -- whatever is on disk -----------------------------------------------------------------------------------------------
@@ -102,7 +101,7 @@ def test_a_batch_that_cannot_be_saved_is_an_error_of_ours(
 def test_any_file_has_its_row(
     ingest: Ingest,
     store: SqliteStore,
-    bugs: list[tuple[str, Exception]],
+    bugs: list[tuple[Unit, Exception]],
     tmp_path: Path,
     file: tuple[bytes, bytes, os.stat_result],
 ) -> None:
@@ -110,18 +109,18 @@ def test_any_file_has_its_row(
     name, content, found = file
     path = os.fsdecode(os.path.join(os.fsencode(tmp_path), b"session_" + name + b".json"))
     Path(path).write_bytes(content)
-    examined = ingest.examiner.examine(path, now=NOW)
-    assert not isinstance(examined, VanishedFile | BusyFile)
-    examined = msgspec.structs.replace(examined, stamp=stamp_of(found))
+    examined = ingest.examiner.examine(unit(path), now=NOW)
+    assert not isinstance(examined, VanishedUnit | BusyUnit)
+    examined = msgspec.structs.replace(examined, found=found_file(examined.unit, found))
 
     ingest.save([(examined, None)])
 
-    entry = store.ledger_entry(ledger_path(path))
+    entry = store.ledger_entry(unit(path).storable())
     assert entry is not None
     assert (bugs, entry.stamp) == ([], stamp_of(found))
-    assert store.file_stamp(path) == stamp_of(found)
+    assert store.unit_stamp(unit(path)) == stamp_of(found)
     if entry.state is FileState.GRADED:
-        assert isinstance(examined, GradedFile)
+        assert isinstance(examined, GradedUnit)
         assert store.grades.stored([examined.grade.session_id])
 
 
@@ -141,7 +140,7 @@ class Choosy(SqliteStore):
     files = ""
 
     def save_entries(self, entries: Sequence[LedgerEntry], *, now: datetime) -> None:
-        if any(entry.path == self.files for entry in entries):
+        if any(entry.unit.locator == self.files for entry in entries):
             raise OverflowError(BUG)
         super().save_entries(entries, now=now)
 
@@ -158,25 +157,25 @@ GRADED, QUARANTINED, UNRECORDED = IngestOutcome.GRADED, IngestOutcome.QUARANTINE
 
 
 def test_a_session_that_cannot_be_saved_is_put_aside_alone(
-    ingest: Ingest, store: Choosy, bugs: list[tuple[str, Exception]], write_session: SessionWriter
+    ingest: Ingest, store: Choosy, bugs: list[tuple[Unit, Exception]], write_session: SessionWriter
 ) -> None:
     paths = [write_session(TURN, session_id=f"s{number}") for number in range(3)]
     store.grades.refused = "s1"
-    recorded, taken = ingest.ingest(paths, within_seconds=60)
+    recorded, taken = ingest.ingest(units(paths), within_seconds=60)
     assert (taken, [one.outcome for one in recorded]) == (3, [GRADED, QUARANTINED, GRADED])
     assert recorded[1].reason == f"internal error: OverflowError: {BUG}"
-    assert [path for path, _ in bugs] == [paths[1]]
+    assert [failed for failed, _ in bugs] == [unit(paths[1])]
     assert store.file_counts() == {"graded": 2, "dead": 1}
 
 
 def test_a_file_that_has_no_row_whatever_is_tried_is_told_and_the_others_have_theirs(
-    ingest: Ingest, store: Choosy, bugs: list[tuple[str, Exception]], write_session: SessionWriter
+    ingest: Ingest, store: Choosy, bugs: list[tuple[Unit, Exception]], write_session: SessionWriter
 ) -> None:
     paths = [write_session(TURN, session_id=f"s{number}") for number in range(3)]
     store.files = paths[1]
-    recorded, taken = ingest.ingest(paths, within_seconds=60)
+    recorded, taken = ingest.ingest(units(paths), within_seconds=60)
     assert (taken, [one.outcome for one in recorded]) == (3, [GRADED, UNRECORDED, GRADED])
-    assert {path for path, _ in bugs} == {paths[1]}
+    assert {failed for failed, _ in bugs} == {unit(paths[1])}
     assert store.file_counts() == {"graded": 2}
 
 
@@ -185,7 +184,7 @@ def test_a_backfill_goes_on_after_a_file_that_cannot_be_saved(
 ) -> None:
     paths = [write_session(TURN, session_id=f"s{number}") for number in range(5)]
     store.grades.refused = "s0"
-    recorded = [one for some in backfill(paths, ingest, batch=2) for one in some]
+    recorded = [one for some in backfill(units(paths), ingest, batch=2) for one in some]
     assert [one.outcome for one in recorded] == [QUARANTINED, *[GRADED] * 4]
 
 
@@ -198,14 +197,14 @@ def test_a_value_that_the_database_refuses_is_the_bug_of_one_file(
         "CREATE TRIGGER refuse BEFORE INSERT ON session_details WHEN new.session_id = 's0'"
         " BEGIN SELECT raise(ABORT, 'no'); END"
     )
-    recorded, _ = ingest.ingest(paths, within_seconds=60)
+    recorded, _ = ingest.ingest(units(paths), within_seconds=60)
     assert [one.outcome for one in recorded] == [QUARANTINED, GRADED]
 
 
 class Clumsy(Examiner):
     """An examiner with a bug: it fails on every file."""
 
-    def examine(self, *_: object, **__: object) -> GradedFile:
+    def examine(self, *_: object, **__: object) -> GradedUnit:
         raise ZeroDivisionError(BUG)
 
 
@@ -213,10 +212,12 @@ def test_a_file_that_cannot_be_examined_is_put_aside(
     ingest: Ingest, examiner: Examiner, store: Choosy, write_session: SessionWriter
 ) -> None:
     path = write_session(TURN)
-    ingest.examiner = Clumsy(examiner.rules, CompletionPolicy(), zone=None, idle=timedelta(1), limits=Limits())
-    [recorded], _ = ingest.ingest([path], within_seconds=60)
+    ingest.examiner = Clumsy(
+        examiner.rules, CompletionPolicy(), hermes(), zone=None, idle=timedelta(1), limits=Limits()
+    )
+    [recorded], _ = ingest.ingest([unit(path)], within_seconds=60)
     assert (recorded.outcome, recorded.reason) == (QUARANTINED, f"internal error: ZeroDivisionError: {BUG}")
-    assert store.file_stamp(path) == stamp_of(os.lstat(path))
+    assert store.unit_stamp(unit(path)) == stamp_of(os.lstat(path))
 
 
 def test_tries_are_counted_on_where_others_examine(ingest: Ingest, clock: Clock, write_session: SessionWriter) -> None:
@@ -224,7 +225,7 @@ def test_tries_are_counted_on_where_others_examine(ingest: Ingest, clock: Clock,
     path = write_session(content=b"")
     seen = []
     for _ in range(3):
-        [recorded] = ingest.save_examined([ingest.examiner.examine(path, now=clock.now)])
+        [recorded] = ingest.save_examined([ingest.examiner.examine(unit(path), now=clock.now)])
         seen.append((recorded.outcome, recorded.attempts))
     assert len(PAUSES) == 2
     assert seen == [(IngestOutcome.RETRY_SCHEDULED, 1), (IngestOutcome.RETRY_SCHEDULED, 2), (QUARANTINED, 3)]

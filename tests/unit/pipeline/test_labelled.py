@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.labelled import LabelRow, Sampler, read_labels, samples_in
 from grader_daemon.rules import load_rules
 from tests.e2e.session_files import turns, write
+from tests.units import hermes
 
 YES = LabelRow(completed=True, source="", task="")
 
@@ -71,7 +71,7 @@ def test_samples_are_the_labelled_sessions_of_a_folder(tmp_path: Path, sampler: 
     write(tmp_path, "unlabelled")
     (tmp_path / "session_broken.json").write_text("{")
     label = LabelRow(completed=False, source="here", task="t")
-    (made,) = samples_in(tmp_path, {"a": label, "gone": label}, sampler=sampler, limits=Limits())
+    (made,) = samples_in(tmp_path, {"a": label, "gone": label}, sampler=sampler, sources=hermes(zone=None))
     assert (made.completed, made.source, made.task, made.by_rules) == (False, "here", "t", True)
     assert made.features
 
@@ -80,10 +80,13 @@ def test_without_a_task_what_was_asked_for_is_the_task(tmp_path: Path, sampler: 
     asked = {"a": "Fix the long broken parser", "b": "fix the long broken parser ", "c": "Write a poem about rain"}
     for name, task in asked.items():
         write(tmp_path, name, turns(task=task))
-    found = [made.task for made in samples_in(tmp_path, dict.fromkeys(asked, YES), sampler=sampler, limits=Limits())]
+    found = [
+        made.task
+        for made in samples_in(tmp_path, dict.fromkeys(asked, YES), sampler=sampler, sources=hermes(zone=None))
+    ]
     assert found[0] == found[1] != found[2]
 
 
 def test_a_missing_folder_is_refused(tmp_path: Path, sampler: Sampler) -> None:
     with pytest.raises(InputError, match="no such folder"):
-        next(samples_in(tmp_path / "gone", {}, sampler=sampler, limits=Limits()))
+        next(samples_in(tmp_path / "gone", {}, sampler=sampler, sources=hermes(zone=None)))

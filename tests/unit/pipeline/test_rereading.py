@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from datetime import UTC
 from pathlib import Path
 
 import pytest
@@ -13,17 +12,18 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import SessionWriter
 from tests.e2e.session_files import turns
 from tests.strategies import SESSION_ID, grade
+from tests.units import hermes, unit
 
 
 def reread(path: str, *, most_bytes: int = 1_000_000, root: str = "/sessions") -> Reread:
-    return read_again(grade(session_file=path), zone=UTC, limits=Limits(bytes=most_bytes), roots=[root])
+    return read_again(grade(session_file=path), hermes([root], limits=Limits(bytes=most_bytes)))
 
 
 def test_the_session_is_given_with_the_digest_that_it_was_graded_with(
     write_session: SessionWriter, ingest: Ingest, store: SqliteStore
 ) -> None:
     path = write_session(turns())
-    ingest.ingest([path], within_seconds=1)
+    ingest.ingest([unit(path)], within_seconds=1)
 
     again = reread(path)
 

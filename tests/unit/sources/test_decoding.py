@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.errors import ParseError, UnfinishedFileError
-from grader_daemon.sources.decoding import companion, parse, recognise
+from grader_daemon.sources.hermes.snapshot import claims, companion, parse
 from tests.hostile import cuts
 from tests.strategies import SESSION_ID, document, file_contents, json_answer, json_round, json_user
 from tests.timing import is_done_within
@@ -32,7 +32,7 @@ WHOLE = document([json_user(), *json_round(), json_answer("Größe 漢字 is don
     ],
 )
 def test_files_of_the_agent_are_recognised(path: str) -> None:
-    assert recognise(path) is not None
+    assert claims(path)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_files_of_the_agent_are_recognised(path: str) -> None:
     ],
 )
 def test_other_files_are_none_of_our_business(path: str) -> None:
-    assert (recognise(path), companion(path)) == (None, None)
+    assert (claims(path), companion(path)) == (False, None)
 
 
 @pytest.mark.parametrize(

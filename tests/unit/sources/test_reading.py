@@ -1,41 +1,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from grader_daemon.domain.ledger import FileStamp
 from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
-from grader_daemon.sources.reading import look_at, read_file, read_session, stamp_of, written_at
-from tests.strategies import document, json_answer, json_user, status
+from grader_daemon.sources.reading import found_file, look_at, read_file, stamp_of
+from tests.strategies import status
+from tests.units import unit
 
 
-@pytest.mark.parametrize(
-    "messages",
-    [
-        pytest.param([json_user(), json_answer()], id="session"),
-        pytest.param(
-            [json_user(), json_user("Review the conversation above and update the skill library")], id="review-fork"
-        ),
-    ],
-)
-def test_an_id_that_holds_a_secret_leaves_the_file_without_it(messages: list[dict[str, Any]]) -> None:
-    content = document(messages, session_id="web?token=a1b2c3d4e5f6g7&n=1\n")
-
-    read = read_session(content, "session_x.json", zone=None, limits=Limits())
-
-    # the first twelve digits of `printf 'web?token=a1b2c3d4e5f6g7&n=1\n' | sha256sum`
-    assert read.session_id == "web?token=[redacted]&n=1\ufffd-d3d3cee6d8e9"
-
-
-def test_a_file_without_an_id_has_none() -> None:
-    assert read_session(b"{}", "x.json", zone=None, limits=Limits()).session_id is None
+def read(path: str, status: os.stat_result, *, limits: Limits, roots: Sequence[str] = ()) -> bytes:
+    """Read a file as it was found."""
+    return read_file(found_file(unit(path), status), status, limits=limits, roots=roots)
 
 
 @pytest.mark.parametrize(
@@ -49,14 +32,14 @@ def test_a_file_without_an_id_has_none() -> None:
 def test_a_file_is_read_whole(size: int, tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(os.urandom(size))
-    assert read_file(str(path), look_at(str(path)), limits=Limits(bytes=1_000_000)) == path.read_bytes()
+    assert read(str(path), look_at(str(path)), limits=Limits(bytes=1_000_000)) == path.read_bytes()
 
 
 def test_a_larger_file_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"x" * 1001)
     with pytest.raises(ParseError, match="1,001 bytes are more than max_file_bytes = 1,000"):
-        read_file(str(path), look_at(str(path)), limits=Limits(bytes=1000))
+        read(str(path), look_at(str(path)), limits=Limits(bytes=1000))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +58,7 @@ def test_a_file_that_changes_meanwhile_is_noticed(change: Callable[[Path], None]
     found = look_at(str(path))
     change(path)
     with pytest.raises(ChangingFileError):
-        read_file(str(path), found, limits=Limits(bytes=1000))
+        read(str(path), found, limits=Limits(bytes=1000))
 
 
 def test_a_file_that_vanishes_meanwhile_is_noticed(tmp_path: Path) -> None:
@@ -84,7 +67,7 @@ def test_a_file_that_vanishes_meanwhile_is_noticed(tmp_path: Path) -> None:
     found = look_at(str(path))
     path.unlink()
     with pytest.raises(VanishedFileError):
-        read_file(str(path), found, limits=Limits(bytes=1000))
+        read(str(path), found, limits=Limits(bytes=1000))
 
 
 def test_a_link_that_takes_a_files_place_is_not_followed(tmp_path: Path) -> None:
@@ -95,7 +78,7 @@ def test_a_link_that_takes_a_files_place_is_not_followed(tmp_path: Path) -> None
     path.unlink()
     path.symlink_to(secret)
     with pytest.raises(ReadError):
-        read_file(str(path), found, limits=Limits(bytes=1000))
+        read(str(path), found, limits=Limits(bytes=1000))
 
 
 def test_a_pipe_that_takes_a_files_place_does_not_block(tmp_path: Path) -> None:
@@ -105,7 +88,7 @@ def test_a_pipe_that_takes_a_files_place_does_not_block(tmp_path: Path) -> None:
     path.unlink()
     os.mkfifo(path)
     with pytest.raises(ReadError):
-        read_file(str(path), found, limits=Limits(bytes=1000))
+        read(str(path), found, limits=Limits(bytes=1000))
 
 
 @pytest.mark.parametrize(
@@ -147,18 +130,18 @@ def test_a_name_that_no_file_can_have_is_told(tmp_path: Path) -> None:
 )
 def test_modification_times_are_utc_and_the_nearest_that_can_be_kept(mtime_ns: int, moment: datetime) -> None:
     """2**63 ns are 9,223,372,036.854775808 s: from 1677-09-21T00:12:43.145 to 2262-04-11T23:47:16.855."""
-    assert written_at(stamp_of(status(mtime_ns=mtime_ns))) == moment
+    assert found_file(unit("a"), status(mtime_ns=mtime_ns)).written_at == moment
 
 
 def test_inodes_of_64_bits_stay_distinct() -> None:
     inodes = (0, 1, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1)
-    assert len({stamp_of(status(inode=inode)).inode for inode in inodes}) == len(inodes)
+    assert len({stamp_of(status(inode=inode)) for inode in inodes}) == len(inodes)
 
 
 @pytest.mark.parametrize("inode", [0, 1, 2**63 - 1])
 def test_numbers_that_fit_are_kept_as_they_are(inode: int) -> None:
     """So that what a ledger of an earlier version remembers still holds."""
-    assert stamp_of(status(inode=inode, mtime_ns=-5)) == FileStamp(0, inode, 0, -5, 0)
+    assert stamp_of(status(inode=inode, mtime_ns=-5)) == struct.pack(">5q", 0, inode, 0, -5, 0)
 
 
 # -- links on the way --------------------------------------------------------------------------------------------------
@@ -174,7 +157,7 @@ def test_a_folder_that_is_swapped_for_a_link_is_not_followed(tmp_path: Path) -> 
     (tmp_path / "root" / "a").symlink_to(tmp_path / "outside")
 
     with pytest.raises(VanishedFileError):
-        read_file(path, look_at(path), limits=Limits(), roots=[str(tmp_path / "root")])
+        read(path, look_at(path), limits=Limits(), roots=[str(tmp_path / "root")])
 
 
 @pytest.mark.parametrize(
@@ -186,14 +169,14 @@ def test_the_root_and_what_is_above_it_may_be_links(tmp_path: Path, root: str) -
     (tmp_path / "link").symlink_to(tmp_path / "real")
     path = str(tmp_path / "link" / "a" / "b" / "session_x.json")
 
-    assert read_file(path, look_at(path), limits=Limits(), roots=[str(tmp_path / root)]) == b"x"
+    assert read(path, look_at(path), limits=Limits(), roots=[str(tmp_path / root)]) == b"x"
 
 
 def test_a_file_in_the_root_itself_is_read(tmp_path: Path) -> None:
     path = tmp_path / "session_x.json"
     path.write_text("x")
 
-    assert read_file(str(path), look_at(str(path)), limits=Limits(), roots=[str(tmp_path)]) == b"x"
+    assert read(str(path), look_at(str(path)), limits=Limits(), roots=[str(tmp_path)]) == b"x"
 
 
 def test_a_folder_that_is_gone_is_told_from_one_that_may_not_be_entered(
@@ -205,7 +188,7 @@ def test_a_folder_that_is_gone_is_told_from_one_that_may_not_be_entered(
     found = look_at(str(folder / "session_x.json"))
     folder.chmod(0)
     with without_rights(), pytest.raises(ReadError) as refused:
-        read_file(str(folder / "session_x.json"), found, limits=Limits(), roots=[str(tmp_path)])
+        read(str(folder / "session_x.json"), found, limits=Limits(), roots=[str(tmp_path)])
     folder.chmod(0o700)
 
     assert not isinstance(refused.value, VanishedFileError)
@@ -217,9 +200,9 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
     path = str(tmp_path / "a" / "b" / "session_x.json")
     before = len(os.listdir("/proc/self/fd"))
 
-    read_file(path, look_at(path), limits=Limits(), roots=[str(tmp_path)])
+    read(path, look_at(path), limits=Limits(), roots=[str(tmp_path)])
     with pytest.raises(VanishedFileError):
-        read_file(path.replace("/b/", "/c/"), look_at(path), limits=Limits(), roots=[str(tmp_path)])
+        read(path.replace("/b/", "/c/"), look_at(path), limits=Limits(), roots=[str(tmp_path)])
 
     assert len(os.listdir("/proc/self/fd")) == before
 
@@ -227,4 +210,4 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
 def test_everything_may_be_watched() -> None:
     path = os.path.realpath(__file__)
 
-    assert read_file(path, look_at(path), limits=Limits(), roots=["/"]).startswith(b"from __future__")
+    assert read(path, look_at(path), limits=Limits(), roots=["/"]).startswith(b"from __future__")

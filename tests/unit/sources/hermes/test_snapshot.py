@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.session import Session, Skipped, SkipReason
-from grader_daemon.sources.decoding import parse
-from grader_daemon.sources.hermes.snapshot import file_stem
+from grader_daemon.sources.hermes.snapshot import file_stem, parse
 from tests.strategies import SESSION_ID, document, json_answer, json_round, json_user
 
 PATH = f"/s/sessions/session_{SESSION_ID}.json"

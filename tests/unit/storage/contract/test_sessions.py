@@ -20,7 +20,7 @@ from grader_daemon.domain.claims import Support
 from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import decide
-from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.errors import InputError
@@ -31,6 +31,7 @@ from grader_daemon.storage.protocol import SessionStore
 from grader_daemon.storage.records import GradeFilter, NewGrade, SortKey
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, grades, identity, ledger_entries, moments, new_grade
+from tests.units import unit, units
 
 STORES: dict[str, Callable[[Path], SessionStore]] = {
     "sqlite": lambda folder: SqliteStore(folder / "grades.db", host="here"),
@@ -62,7 +63,7 @@ def ids(store: SessionStore, which: GradeFilter) -> list[str]:
 
 
 def entry(path: str, state: FileState = FileState.GRADED, **changes: object) -> LedgerEntry:
-    made = LedgerEntry(path=path, stamp=FileStamp(1, 2, 3, 4, 5), state=state, session_id="s", digest="d")
+    made = LedgerEntry(unit=unit(path), stamp=b"1", written_ns=4, state=state, session_id="s", digest="d")
     return msgspec.structs.replace(made, **changes)
 
 
@@ -226,19 +227,18 @@ def test_files_are_due_in_the_order_in_which_they_wait(store: SessionStore) -> N
             ],
             now=NOW,
         )
-    due = store.due_paths(NOW, longest_pause=2 * HOUR, limit=9)
-    assert due == ["/early", "/late", "/clock-was-set-back"]
+    due = store.due_units(NOW, longest_pause=2 * HOUR, limit=9)
+    assert due == units(["/early", "/late", "/clock-was-set-back"])
 
 
 def test_files_of_a_state_are_paged_by_their_time(store: SessionStore) -> None:
     with store.transaction():
         for number in (3, 1, 2, 1):
-            stamp = FileStamp(0, 0, 0, number, 0)
-            path = f"/{number}{len(store.ungraded_files(FileState.SKIPPED, after=None, limit=9))}"
-            store.save_entries([entry(path, FileState.SKIPPED, stamp=stamp, reason="copy")], now=NOW)
-    first = store.ungraded_files(FileState.SKIPPED, after=None, limit=3)
-    rest = store.ungraded_files(FileState.SKIPPED, after=first[-1], limit=3)
-    assert [file.path for file in (*first, *rest)] == ["/11", "/13", "/22", "/30"]
+            path = f"/{number}{len(store.ungraded_units(FileState.SKIPPED, after=None, limit=9))}"
+            store.save_entries([entry(path, FileState.SKIPPED, written_ns=number, reason="copy")], now=NOW)
+    first = store.ungraded_units(FileState.SKIPPED, after=None, limit=3)
+    rest = store.ungraded_units(FileState.SKIPPED, after=first[-1], limit=3)
+    assert [one.unit.locator for one in (*first, *rest)] == ["/11", "/13", "/22", "/30"]
     assert {file.reason for file in first} == {"copy"}
 
 
@@ -246,9 +246,9 @@ def test_a_grade_made_as_its_file_was_written_is_live(store: SessionStore) -> No
     store.live_since = NOW - HOUR
     written = int((NOW - timedelta(seconds=3)).timestamp() * 1e9)
     with store.transaction():
-        store.save_entries([entry("/a", stamp=FileStamp(0, 0, 0, 0, 0))], now=NOW)
+        store.save_entries([entry("/a", written_ns=0)], now=NOW)
         assert store.last_grade(live=True) is None
-        store.save_entries([entry("/b", stamp=FileStamp(0, 0, 0, written, 0))], now=NOW)
+        store.save_entries([entry("/b", written_ns=written)], now=NOW)
     last = store.last_grade(live=True)
     assert last is not None
     assert last.lag_seconds == pytest.approx(3, abs=0.01)
@@ -302,8 +302,8 @@ def test_after_any_history_all_stores_say_the_same(steps: list[tuple[str, object
                 with one.transaction():
                     step(one, what, values)
         assert [seen(one) for one in stores] == [seen(stores[0])] * len(stores)
-        paths = [f"/{one}" for one in SESSIONS]
-        assert [one.ledger_entries(paths) for one in stores] == [stores[0].ledger_entries(paths)] * len(stores)
+        known = units(f"/{one}" for one in SESSIONS)
+        assert [one.ledger_entries(known) for one in stores] == [stores[0].ledger_entries(known)] * len(stores)
 
 
 @given(st.lists(st.tuples(st.sampled_from([None, 1, 2]), st.booleans(), moments, moments), max_size=6))
@@ -312,7 +312,7 @@ def test_all_stores_find_who_beats_a_session(sessions: list[tuple[int | None, bo
     known = [
         identity(
             session_id=f"s{number}",
-            file=f"/{number}",
+            unit=unit(f"/{number}"),
             lineage=key,
             conversation=key,
             compacted=compacted,
@@ -333,6 +333,6 @@ def test_all_stores_find_who_beats_a_session(sessions: list[tuple[int | None, bo
                     with one.transaction():
                         for fallen in decisions[0].fallen:
                             retract(one, fallen.session_id, fallen.reason)
-                        made = grade(session_id=new.session_id, session_file=new.file)
+                        made = grade(session_id=new.session_id, session_file=new.unit.locator)
                         save_grades(one, [NewGrade(grade=made, identity=new, digest="d")])
         assert len({one.rivals.related(known) for one in stores}) == 1

@@ -10,7 +10,7 @@ import pytest
 
 from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step
-from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.errors import StoreError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.maintenance.inspection import Inspection
@@ -19,6 +19,7 @@ from grader_daemon.storage.sqlite.schema import migrations
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.damage import DAMAGES, PAGE, first_page_of, leaves_of, make_database, overwrite
 from tests.strategies import NOW, SESSION_GRADES, WEEKLY_REPORTS, grade, new_grade
+from tests.units import unit
 
 SESSIONS = 400
 ISSUE = "1-aaaaaaaaaaaa"
@@ -278,8 +279,9 @@ def test_no_damage_is_too_much(tmp_path: Path, seed: int) -> None:
 
 def _entry(number: int) -> LedgerEntry:
     return LedgerEntry(
-        path=f"/s/{number}.json",
-        stamp=FileStamp(1, number, 3, 4, 5),
+        unit=unit(f"/s/{number}.json"),
+        stamp=number.to_bytes(8, "big"),
+        written_ns=4,
         state=FileState.GRADED,
         digest="d",
         session_id=f"s{number:05}",

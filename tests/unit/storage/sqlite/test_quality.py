@@ -26,7 +26,7 @@ ALWAYS = {"since": NOW - timedelta(days=9), "until": NOW + timedelta(days=9)}
 def save(store: SqliteStore, session_id: str = "s1", *, digest: str = "d1", **changes: object) -> Grade:
     """A graded session; its details say the same."""
     made = grade(session_id=session_id, **changes)
-    session = identity(session_id=session_id, file=made.session_file, state=made.state)
+    session = identity(session_id=session_id, unit=made.unit, state=made.state)
     with store.transaction():
         save_grades(store, [NewGrade(grade=made, identity=session, digest=digest)])
     return made

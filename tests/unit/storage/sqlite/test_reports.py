@@ -9,12 +9,13 @@ from grader_daemon.domain.analysis import Category, Failure, FailureKind, Sessio
 from grader_daemon.domain.calendar import start_of, week_of
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import Concern, Coverage, Example
-from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, new_grade
+from tests.units import unit
 
 SECOND = timedelta(seconds=1)
 WEEK = week_of(date(2026, 11, 21))
@@ -33,7 +34,7 @@ def save(store: SqliteStore, *made: Grade) -> None:
 
 def file(store: SqliteStore, path: str, state: FileState, *, at: datetime = NOW, reason: str | None = None) -> None:
     mtime_ns = int((at - datetime.fromtimestamp(0, UTC)) / timedelta(microseconds=1)) * 1000
-    entry = LedgerEntry(path=path, stamp=FileStamp(1, 2, 3, mtime_ns, 5), state=state, reason=reason)
+    entry = LedgerEntry(unit=unit(path), stamp=b"1", written_ns=mtime_ns, state=state, reason=reason)
     with store.transaction():
         store.save_entries([entry], now=NOW)
 

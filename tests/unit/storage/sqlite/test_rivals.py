@@ -12,6 +12,7 @@ from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import NewGrade
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, identities, identity
+from tests.units import unit
 
 SECOND = timedelta(seconds=1)
 MANY = 300
@@ -26,7 +27,10 @@ def save(store: SqliteStore, *sessions: Identity) -> None:
             [
                 NewGrade(
                     grade=grade(
-                        session_id=one.session_id, session_file=one.file, session_start=one.started_at, state=one.state
+                        session_id=one.session_id,
+                        session_file=one.unit.locator,
+                        session_start=one.started_at,
+                        state=one.state,
                     ),
                     identity=one,
                     digest="d",
@@ -101,7 +105,8 @@ def test_only_sessions_that_the_database_may_know_are_asked_for(store: SqliteSto
 def many(**changes: object) -> list[Identity]:
     """Sessions that share what `changes` says, and that all stand."""
     return [
-        identity(**({"session_id": f"s{number:03}", "file": f"/s/{number:03}"} | changes)) for number in range(MANY)
+        identity(**({"session_id": f"s{number:03}", "unit": unit(f"/s/{number:03}")} | changes))
+        for number in range(MANY)
     ]
 
 

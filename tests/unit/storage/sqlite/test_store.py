@@ -20,16 +20,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.ledger import FileStamp, FileState, LedgerEntry
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.unit import Found
 from grader_daemon.errors import InputError, StoreBusyError, StoreDamagedError, StoreError, StoreReplacedError
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.records import DaemonStatus, GradeFilter
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.earlier import make_earlier
 from tests.strategies import NOW, failures, grade, grades, ledger_entries, new_grade
+from tests.units import unit, units
 
-STAMP = FileStamp(1, 2, 3, 4, 5)
+A = unit("/s/a")
+STAMP = b"12345"
 same_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -39,7 +42,7 @@ def save(store: SqliteStore, *made: Grade) -> None:
 
 
 def save_entry(store: SqliteStore, **changes: object) -> None:
-    base = LedgerEntry(path="/s/a", stamp=STAMP, state=FileState.GRADED, session_id="a", rules_version="r1")
+    base = LedgerEntry(unit=A, stamp=STAMP, written_ns=4, state=FileState.GRADED, session_id="a", rules_version="r1")
     with store.transaction():
         store.save_entries([msgspec.structs.replace(base, **changes)], now=NOW)
 
@@ -308,7 +311,7 @@ def test_a_retracted_grade_is_gone_and_its_file_says_why(store: SqliteStore) -> 
     save_entry(store)
     with store.transaction():
         retract(store, "a", SkipReason.SUPERSEDED)
-    entry = store.ledger_entry("/s/a")
+    entry = store.ledger_entry(A)
     assert entry is not None
     assert (entry.state, entry.reason) == (FileState.SKIPPED, "superseded")
     assert ids(store, GradeFilter()) == ["b"]
@@ -323,60 +326,60 @@ def test_a_retracted_grade_is_gone_and_its_file_says_why(store: SqliteStore) -> 
 def test_a_ledger_row_survives_the_database(store: SqliteStore, entry: LedgerEntry) -> None:
     with store.transaction():
         store.save_entries([entry], now=NOW)
-    assert store.ledger_entry(entry.path) == entry
-    assert store.file_stamp(entry.path) == entry.stamp
+    assert store.ledger_entry(entry.unit) == entry
+    assert store.unit_stamp(entry.unit) == entry.stamp
 
 
 def test_an_unknown_file_has_no_row(store: SqliteStore) -> None:
-    assert (store.ledger_entry("/s/a"), store.file_stamp("/s/a")) == (None, None)
+    assert (store.ledger_entry(A), store.unit_stamp(A)) == (None, None)
 
 
 def test_due_files_come_longest_due_first(store: SqliteStore) -> None:
     for path, minutes in (("/s/late", 5), ("/s/soon", 30), ("/s/later", 1), ("/s/never", None)):
         due = None if minutes is None else NOW + timedelta(minutes=minutes)
-        save_entry(store, path=path, state=FileState.RETRY, look_again_at=due)
+        save_entry(store, unit=unit(path), state=FileState.RETRY, look_again_at=due)
     now, hour = NOW + timedelta(minutes=5), timedelta(hours=1)
-    assert store.due_paths(now, longest_pause=hour, limit=10) == ["/s/later", "/s/late"]
-    assert store.due_paths(now, longest_pause=hour, limit=1) == ["/s/later"]
+    assert store.due_units(now, longest_pause=hour, limit=10) == units(["/s/later", "/s/late"])
+    assert store.due_units(now, longest_pause=hour, limit=1) == [unit("/s/later")]
 
 
 def test_what_is_due_later_than_any_pause_is_due_now_because_the_clock_was_set_back(store: SqliteStore) -> None:
     pause = timedelta(hours=1)
-    save_entry(store, path="/s/waiting", state=FileState.RETRY, look_again_at=NOW + pause)
-    save_entry(store, path="/s/of_next_week", state=FileState.RETRY, look_again_at=NOW + timedelta(days=7))
-    assert store.due_paths(NOW, longest_pause=pause, limit=10) == ["/s/of_next_week"]
+    save_entry(store, unit=unit("/s/waiting"), state=FileState.RETRY, look_again_at=NOW + pause)
+    save_entry(store, unit=unit("/s/of_next_week"), state=FileState.RETRY, look_again_at=NOW + timedelta(days=7))
+    assert store.due_units(NOW, longest_pause=pause, limit=10) == [unit("/s/of_next_week")]
 
 
 def test_a_forgotten_retry_is_not_due(store: SqliteStore) -> None:
     save_entry(store, state=FileState.RETRY, look_again_at=NOW)
     with store.transaction():
-        store.forget_retry("/s/a")
-    assert store.due_paths(NOW, longest_pause=timedelta(hours=1), limit=10) == []
+        store.forget_retry(A)
+    assert store.due_units(NOW, longest_pause=timedelta(hours=1), limit=10) == []
 
 
 def test_only_graded_files_of_other_rules_are_outdated(store: SqliteStore) -> None:
-    save_entry(store, path="/s/a", rules_version="r2")
-    save_entry(store, path="/s/b", rules_version="r1")
-    save_entry(store, path="/s/c", rules_version=None)
-    save_entry(store, path="/s/d", rules_version="r0", state=FileState.SKIPPED, reason="copy")
-    save_entry(store, path="/s/e", rules_version="r0")
-    save_entry(store, path="/s/f", rules_version="r0")
+    save_entry(store, unit=unit("/s/a"), rules_version="r2")
+    save_entry(store, unit=unit("/s/b"), rules_version="r1")
+    save_entry(store, unit=unit("/s/c"), rules_version=None)
+    save_entry(store, unit=unit("/s/d"), rules_version="r0", state=FileState.SKIPPED, reason="copy")
+    save_entry(store, unit=unit("/s/e"), rules_version="r0")
+    save_entry(store, unit=unit("/s/f"), rules_version="r0")
 
-    found = store.outdated_files("r1", after=None, limit=10)
+    found = store.outdated_units("r1", after=None, limit=10)
 
-    assert [file.path for file in found] == ["/s/c", "/s/e", "/s/f", "/s/a"]
+    assert [each.unit.locator for each in found] == ["/s/c", "/s/e", "/s/f", "/s/a"]
     for number in range(4):
-        assert store.outdated_files("r1", after=found[number], limit=2) == found[number + 1 : number + 3]
+        assert store.outdated_units("r1", after=found[number], limit=2) == found[number + 1 : number + 3]
 
 
 def test_files_are_counted_by_state_and_reason(store: SqliteStore) -> None:
-    save_entry(store, path="/s/a")
-    save_entry(store, path="/s/b", state=FileState.SKIPPED, reason="copy")
-    save_entry(store, path="/s/c", state=FileState.SKIPPED, reason="copy")
-    save_entry(store, path="/s/d", state=FileState.DEAD, reason="not JSON")
+    save_entry(store, unit=unit("/s/a"))
+    save_entry(store, unit=unit("/s/b"), state=FileState.SKIPPED, reason="copy")
+    save_entry(store, unit=unit("/s/c"), state=FileState.SKIPPED, reason="copy")
+    save_entry(store, unit=unit("/s/d"), state=FileState.DEAD, reason="not JSON")
     assert store.file_counts() == {"graded": 1, "skipped": 2, "dead": 1}
     assert store.skip_counts() == {"copy": 2}
-    assert [entry.path for entry in store.troubled_entries(limit=5)] == ["/s/d"]
+    assert [entry.unit.locator for entry in store.troubled_entries(limit=5)] == ["/s/d"]
 
 
 @same_store
@@ -385,7 +388,8 @@ def test_counts_of_files_follow_all_that_happens_to_them(tmp_path: Path, entries
     with tempfile.TemporaryDirectory(dir=tmp_path) as folder, closing(SqliteStore(Path(folder) / "a.db")) as store:
         with store.transaction():
             for number, entry in enumerate(entries):
-                store.save_entries([msgspec.structs.replace(entry, path=f"/{number % 3}", session_id="a")], now=NOW)
+                changed = msgspec.structs.replace(entry, unit=unit(f"/{number % 3}"), session_id="a")
+                store.save_entries([changed], now=NOW)
             retract(store, "a", SkipReason.COPY)
             store.connection.execute("DELETE FROM session_files WHERE path = ?", (f"/{gone}",))
         counted = "SELECT state, coalesce(reason, ''), count(*) FROM session_files GROUP BY 1, 2"
@@ -395,28 +399,30 @@ def test_counts_of_files_follow_all_that_happens_to_them(tmp_path: Path, entries
 # -- how soon ----------------------------------------------------------------------------------------------------
 
 
-def stamp_at(moment: datetime) -> FileStamp:
-    return msgspec.structs.replace(STAMP, mtime_ns=int(moment.timestamp()) * 10**9)
+def nanoseconds(moment: datetime) -> int:
+    return int(moment.timestamp()) * 10**9
 
 
 @pytest.mark.parametrize(
     ("changes", "lag"),
     [
         pytest.param({"digest": "new"}, 5.0, id="written-anew"),
-        pytest.param({"path": "/s/other"}, 5.0, id="a-file-nobody-knew"),
+        pytest.param({"unit": unit("/s/other")}, 5.0, id="a-file-nobody-knew"),
         pytest.param({"rules_version": "r2"}, None, id="graded-again"),
-        pytest.param({"digest": "new", "stamp": stamp_at(NOW - timedelta(days=40))}, None, id="older-than-the-daemon"),
-        pytest.param({"digest": "new", "stamp": stamp_at(NOW + timedelta(hours=1))}, None, id="of-the-future"),
+        pytest.param(
+            {"digest": "new", "written_ns": nanoseconds(NOW - timedelta(days=40))}, None, id="older-than-the-daemon"
+        ),
+        pytest.param({"digest": "new", "written_ns": nanoseconds(NOW + timedelta(hours=1))}, None, id="of-the-future"),
         pytest.param({"digest": "new", "state": FileState.SKIPPED, "reason": "copy"}, None, id="not-graded"),
     ],
 )
 def test_how_soon_a_session_is_graded_is_told_of_what_happens_live(
     store: SqliteStore, changes: dict[str, Any], lag: float | None
 ) -> None:
-    save_entry(store, digest="old", stamp=stamp_at(NOW - timedelta(seconds=5)))
+    save_entry(store, digest="old", written_ns=nanoseconds(NOW - timedelta(seconds=5)))
     store.live_since = NOW - timedelta(hours=1)
 
-    save_entry(store, **{"digest": "old", "stamp": stamp_at(NOW - timedelta(seconds=5)), **changes})
+    save_entry(store, **{"digest": "old", "written_ns": nanoseconds(NOW - timedelta(seconds=5)), **changes})
 
     live, last = store.last_grade(live=True), store.last_grade(live=False)
     assert (None if live is None else live.lag_seconds) == lag
@@ -425,7 +431,7 @@ def test_how_soon_a_session_is_graded_is_told_of_what_happens_live(
 
 
 def test_what_no_daemon_grades_is_not_live(store: SqliteStore) -> None:
-    save_entry(store, stamp=stamp_at(NOW - timedelta(seconds=5)))
+    save_entry(store, written_ns=nanoseconds(NOW - timedelta(seconds=5)))
     assert store.last_grade(live=True) is None
     assert store.last_grade(live=False) is not None
 
@@ -435,11 +441,11 @@ def test_what_no_daemon_grades_is_not_live(store: SqliteStore) -> None:
 
 def test_a_restamped_file_keeps_everything_else(store: SqliteStore) -> None:
     save_entry(store, digest="d")
-    before = store.ledger_entry("/s/a")
+    before = store.ledger_entry(A)
     with store.transaction():
-        store.restamp("/s/a", FileStamp(5, 6, 7, 8, 9))
+        store.restamp(Found(A, b"56789", 8))
     assert before is not None
-    assert store.ledger_entry("/s/a") == msgspec.structs.replace(before, stamp=FileStamp(5, 6, 7, 8, 9))
+    assert store.ledger_entry(A) == msgspec.structs.replace(before, stamp=b"56789", written_ns=8)
 
 
 # -- the daemon --------------------------------------------------------------------------------------------------
@@ -460,16 +466,16 @@ def test_every_connection_is_set_up(store: SqliteStore) -> None:
 
 
 def test_the_log_of_a_replaced_database_is_not_replayed_into_the_new_one(store: SqliteStore) -> None:
-    save_entry(store, path="/s/a")
+    save_entry(store, unit=unit("/s/a"))
     copy = store.path.with_name("copy")
     store.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     copy.write_bytes(store.path.read_bytes())
-    save_entry(store, path="/s/b")
+    save_entry(store, unit=unit("/s/b"))
     copy.replace(store.path)
 
     assert not store.in_place
     with pytest.raises(StoreReplacedError):
-        save_entry(store, path="/s/c")
+        save_entry(store, unit=unit("/s/c"))
     store.close()
     assert sorted(file.name for file in store.path.parent.iterdir()) == ["session_grades.db"]
 
@@ -479,11 +485,11 @@ def test_the_log_of_a_replaced_database_is_not_replayed_into_the_new_one(store: 
 
 
 def test_the_log_that_another_program_has_made_for_a_new_database_stays(store: SqliteStore) -> None:
-    save_entry(store, path="/s/a")
+    save_entry(store, unit=unit("/s/a"))
     for file in store.path.parent.iterdir():
         file.unlink()
     other = SqliteStore(store.path)
-    save_entry(other, path="/s/b")
+    save_entry(other, unit=unit("/s/b"))
     store.close()
     assert store.path.with_name("session_grades.db-wal").exists()
     other.close()

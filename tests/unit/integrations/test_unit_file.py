@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.integrations.unit import UNIT, Fit, directives, edits, fitted_unit, is_edited, shipped_unit
+from grader_daemon.integrations.unit_file import UNIT, Fit, directives, edits, fitted_unit, is_edited, shipped_unit
 
 HOME = Path("/home/somebody")
 FIT = Fit(

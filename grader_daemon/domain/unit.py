@@ -1,0 +1,59 @@
+"""What is graded, and where it lies: one session of one source, whatever the source keeps its sessions in."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+
+Stamp = bytes
+"""What a source says of the content of a unit without reading it: it differs if the content does. Only its source knows
+what is in it; all others compare and keep it."""
+
+NOWHERE: Stamp = b""
+"""The stamp of a unit that cannot be looked at."""
+
+
+FIRST_SOURCE = "hermes"
+"""The source of all that was kept before there were others, and of the rows of the original program."""
+
+
+class Unit(msgspec.Struct, frozen=True, gc=False, order=True):
+    """One session where it lies; the name under which the ledger knows it.
+
+    source: the name of the source, as in "hermes".
+    locator: the path of the file that holds it, the first one where a session spans several.
+    key: which of the sessions in that file; "" where it holds one.
+    """
+
+    source: str
+    locator: str
+    key: str = ""
+
+    def storable(self) -> Unit:
+        """Return the unit as the ledger keeps it; itself unless its name is not UTF-8."""
+        if self.locator.isascii() and self.key.isascii():
+            return self
+        return Unit(self.source, shown_path(self.locator), shown_path(self.key))
+
+    def __str__(self) -> str:
+        """Return it as people read it: the file, and which of the sessions in it."""
+        return f"{self.locator}#{self.key}" if self.key else self.locator
+
+
+class Found(msgspec.Struct, frozen=True, gc=False):
+    """A unit as it lies there. `written_ns` is when it was written last, in nanoseconds since 1970, within 64 bits."""
+
+    unit: Unit
+    stamp: Stamp
+    written_ns: int
+
+    @property
+    def written_at(self) -> datetime:
+        """When it was written last, as aware UTC."""
+        return datetime.fromtimestamp(self.written_ns / 1e9, UTC)
+
+
+def shown_path(path: str) -> str:
+    """Return a path as it is kept and shown: bytes that are not UTF-8 stand as hexadecimal escapes."""
+    return path if path.isascii() else path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

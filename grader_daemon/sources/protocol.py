@@ -1,0 +1,172 @@
+"""What a source of sessions is: where its sessions lie, which changes touch them, how one is read.
+
+A new agent is a room beside `hermes` with a `Source` in it, and a line in `bootstrap.make_sources`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import msgspec
+
+from grader_daemon.domain.session import Session, Skipped
+from grader_daemon.domain.unit import Found, Unit
+from grader_daemon.errors import InputError, VanishedFileError
+from grader_daemon.redaction import public_id
+from grader_daemon.sources.discovery import Walk
+
+
+class Read(msgspec.Struct, frozen=True, gc=False):
+    """A unit that was read. Equal content has an equal digest.
+
+    digest: of all that the session was made from; None where the name alone told that it is none.
+    session: what it holds; None if it has the digest that was not to be decoded.
+    """
+
+    digest: str | None
+    session: Session | Skipped | None
+
+
+class Source(Protocol):
+    """Where the sessions of one agent lie, and how they are read. It goes to other processes, so it can be pickled."""
+
+    name: str
+    """Of its units; the format of its sessions, too."""
+
+    @property
+    def roots(self) -> Sequence[str]:
+        """The folders that are watched and walked for it."""
+
+    @property
+    def unknown(self) -> frozenset[str]:
+        """Fields of `Session` and `Message` of which its sessions never say anything."""
+
+    def default_roots(self) -> Sequence[str]:
+        """Return the folders below which its sessions lie unless the agent was told otherwise."""
+
+    def claims(self, path: str) -> bool:
+        """Whether a change of the file `path` may be one of a unit. Called for every event, in watchdog's threads."""
+
+    def touched(self, path: str) -> Sequence[Unit]:
+        """Return the units that a change of the claimed file `path` touches, whatever lies there now."""
+
+    def walk(self, root: str) -> Walk:
+        """Return a walk that yields all units below `root` as they lie there."""
+
+    def look(self, unit: Unit) -> Found:
+        """Look at a unit without reading it.
+
+        Raises:
+            VanishedFileError: it is gone.
+            ReadError: it cannot be looked at.
+        """
+
+    def size_of(self, unit: Unit) -> int:
+        """Return about how many bytes are read for a unit; 0 where that cannot be told."""
+
+    def read(self, found: Found, *, unless: str | None = None) -> Read:
+        """Read a unit as it was found; content whose digest is `unless` is not decoded.
+
+        Raises:
+            VanishedFileError: it is gone.
+            ChangingFileError: it is not as it was found any more, or was written to meanwhile.
+            ReadError: it cannot be read.
+            UnfinishedFileError: it may be in the middle of being written.
+            ParseError: it is no session and will not become one by reading it again.
+        """
+
+
+class Sources:
+    """The sources that are set up. A path belongs to the first that claims it."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        """`sources`: at least one; a file that a person names and none claims is read by the first."""
+        self._sources = tuple(sources)
+        self._by_name = {source.name: source for source in self._sources}
+
+    def of(self, unit: Unit) -> Source:
+        """Return the source of a unit.
+
+        Raises:
+            VanishedFileError: it is not set up (any more), so nothing is known to lie there.
+        """
+        try:
+            return self._by_name[unit.source]
+        except KeyError:
+            raise VanishedFileError(f"no source is called {unit.source}") from None
+
+    def claims(self, path: str) -> bool:
+        """Whether a change of the file `path` may be one of a unit."""
+        return self._claiming(path) is not None
+
+    def touched(self, path: str) -> Sequence[Unit]:
+        """Return the units that a change of the file `path` touches."""
+        source = self._claiming(path)
+        return () if source is None else source.touched(path)
+
+    def named(self, path: str) -> Sequence[Unit]:
+        """Return the units of a file that a person names: whatever its name is, somebody says that it is a session."""
+        return (self._claiming(path) or self._sources[0]).touched(path)
+
+    def roots(self) -> list[str]:
+        """Return the folders that are watched and walked, each once."""
+        return list(dict.fromkeys(root for source in self._sources for root in source.roots))
+
+    def walks(self) -> Iterator[Walk]:
+        """Return a walk below each root of each source."""
+        for source in self._sources:
+            for root in source.roots:
+                yield source.walk(root)
+
+    def walks_below(self, root: str) -> list[Walk]:
+        """Return the walks of all sources below one folder."""
+        return [source.walk(root) for source in self._sources]
+
+    def look(self, unit: Unit) -> Found:
+        """Look at a unit; see `Source.look`."""
+        return self.of(unit).look(unit)
+
+    def read(self, unit: Unit) -> Read:
+        """Look at a unit and read it; see `Source.read`."""
+        source = self.of(unit)
+        return source.read(source.look(unit))
+
+    def _claiming(self, path: str) -> Source | None:
+        for source in self._sources:
+            if source.claims(path):
+                return source
+        return None
+
+
+def as_shown(session: Session | Skipped) -> Session | Skipped:
+    """Return a decoded session under the id that can be stored and shown; from here on it is known by no other."""
+    shown = session.session_id and public_id(session.session_id)
+    return session if shown == session.session_id else msgspec.structs.replace(session, session_id=shown)
+
+
+def named_units(paths: Sequence[str], sources: Sources) -> tuple[list[Unit], list[tuple[str, str]]]:
+    """Return the units of files that a person names, and those below folders in the order of their names.
+
+    Beside them stands what is wrong with each folder without any.
+
+    Raises:
+        InputError: a path does not exist.
+    """
+    units: list[Unit] = []
+    empty: list[tuple[str, str]] = []
+    for given in paths:
+        path = os.path.abspath(given)
+        if not given or not os.path.lexists(path):
+            raise InputError(f"{path if given else 'an empty path'}: no such file or folder")
+        if os.path.isdir(path) and not os.path.islink(path):
+            walks = sources.walks_below(path)
+            found = sorted(each.unit for walk in walks for each in walk)
+            units += found
+            if not found:
+                unread = any(path in walk.unreadable for walk in walks)
+                empty.append((path, "it cannot be read" if unread else "no session files are below it"))
+        else:
+            units += sources.named(path)
+    return units, empty
