@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+from grader_daemon import __version__
 from grader_daemon.analysis.claims.evidence import MOST_RUNS
 from grader_daemon.analysis.claims.extract import EXAMINED_CHARACTERS, MOST_CLAIMS
 from grader_daemon.analysis.features import FEATURES
@@ -106,6 +107,10 @@ _HASHED = sum(name.startswith("hash:") for name in FEATURES)
 @pytest.mark.parametrize(
     ("name", "figure"),
     [
+        pytest.param("README.md", f"grader_daemon-{__version__}-py3-none-any.whl", id="wheel"),
+        pytest.param(
+            "docs/install.md", f"uv tool install grader_daemon-{__version__}-py3-none-any.whl", id="wheel-for-uv"
+        ),
         pytest.param("docs/probability.md", f"{len(FEATURES) - _HASHED} numbers", id="named-features"),
         pytest.param("docs/probability.md", f"{_HASHED} more say which words occur", id="hashed-words"),
         pytest.param("docs/probability.md", f"On {len(FEATURES)} features", id="features"),
@@ -171,6 +176,10 @@ def test_readme_is_short_and_shows_both_pictures() -> None:
 
     assert len(readme.text.encode()) <= _MOST_BYTES_OF_README
     assert {"docs/pictures/terminal.svg", "docs/pictures/weekly.png"} <= set(readme.links)
+
+
+def test_install_begins_as_the_readme_does() -> None:
+    assert page("docs/install.md").blocks("sh")[0] == page("README.md").blocks("sh")[0]
 
 
 def test_rules_in_the_code_are_the_rules_in_the_catalog() -> None:
