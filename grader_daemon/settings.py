@@ -1,6 +1,6 @@
 """Settings: flag over environment (``GRADER_…``) over TOML file over default.
 
-`config/grader.toml` in the repository shows every one with its default; a test keeps the two the same.
+`config/grader.toml` and docs/settings.md are written from here: ``python -m tests.reference``.
 """
 
 from __future__ import annotations
@@ -59,10 +59,14 @@ class Settings(BaseModel):
     )
     db_path: File = Field(DEFAULT_DB_PATH, description="The database of grades; made if it does not exist.")
     rules_file: File | None = Field(
-        None, description="Rules of your own that overlay the shipped ones; see grader_daemon/rules/rules.toml."
+        None,
+        examples=["~/.config/grader-daemon/rules.toml"],
+        description="Rules of your own that overlay the shipped ones; see grader_daemon/rules/rules.toml.",
     )
     calibration_prior: File | None = Field(
-        None, description="A prior of `calibration train` in place of the shipped one."
+        None,
+        examples=["~/.config/grader-daemon/prior.json"],
+        description="A prior of `calibration train` in place of the shipped one.",
     )
     verdict: Literal["auto", "rules", "model"] = Field(
         "auto",
@@ -112,6 +116,7 @@ class Settings(BaseModel):
     )
     timezone: str | None = Field(
         None,
+        examples=["Europe/Berlin"],
         description="Zone of times in session files that name none, and of days and weeks; default: the machine's.",
     )
     job_seconds: Seconds = Field(
@@ -121,14 +126,19 @@ class Settings(BaseModel):
         description="How often the daemon looks for missing reports, for a degraded quality and for alerts to be sent.",
     )
     alert_webhook_url: str | None = Field(
-        None, description="Alerts are posted there as JSON (http or https); nothing is sent without it."
+        None,
+        examples=["https://alerts.example.org/grader"],
+        description="Alerts are posted there as JSON (http or https); nothing is sent without it.",
     )
     alert_webhook_format: WebhookFormat = Field(
         "json",
         description="What is posted: our JSON, or the message of a chat server; ntfy: the URL is that of a topic.",
     )
     alert_webhook_secret: SecretStr | None = Field(
-        None, min_length=16, description="Signs what is posted, with HMAC-SHA256; at least 16 characters."
+        None,
+        examples=["a long random text"],
+        min_length=16,
+        description="Signs what is posted, with HMAC-SHA256; at least 16 characters.",
     )
     alert_command: Words = Field(
         (), description="A program and its arguments, run for each alert with the JSON as its input; no shell."
@@ -150,10 +160,17 @@ class Settings(BaseModel):
         (), description="A program and its arguments as scorer, with the redacted session as its input; no shell."
     )
     quality_judge_model: str | None = Field(
-        None, min_length=1, max_length=256, description="A model as scorer instead; the name that its server knows."
+        None,
+        examples=["qwen3-8b"],
+        min_length=1,
+        max_length=256,
+        description="A model as scorer instead; the name that its server knows.",
     )
     quality_judge_key: SecretStr | None = Field(
-        None, min_length=1, description="The key that the server of the model asks for, if it does."
+        None,
+        examples=["the key"],
+        min_length=1,
+        description="The key that the server of the model asks for, if it does.",
     )
     quality_judge_characters: int = Field(
         24_000, ge=10_000, le=1_000_000, description="Each call of the model has at most so many characters."
@@ -162,7 +179,9 @@ class Settings(BaseModel):
         default=False, description="Allow http to another machine: what is sent, and the key, can be read on the way."
     )
     quality_judge_url: str | None = Field(
-        None, description="Where that server is, up to and with /v1; redacted sessions are sent there."
+        None,
+        examples=["http://127.0.0.1:8080/v1"],
+        description="Where that server is, up to and with /v1; redacted sessions are sent there.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Log lines below this level are not written."

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,11 +15,13 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from grader_daemon.api.completions import known
 from grader_daemon.cli import output
-from grader_daemon.cli.words import FILE
 
 _PROGRAM = "grader-daemon"
 _VARIABLE = "_GRADER_DAEMON_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")
+WORDS = Path(__file__).with_name("words.json")
+"""The words of all commands, written by ``python -m tests.reference``: to import the commands takes too long here."""
+
 _SETTINGS_FLAGS = {"--db-path": "db_path", "--config": "config"}
 _WHERE = """\b
 bash: eval "$(grader-daemon completion bash)"    in ~/.bashrc
@@ -93,7 +96,7 @@ def _walk(before: Sequence[str]) -> tuple[dict[str, Any], dict[str, str], int, A
 
 
 def _read_words() -> dict[str, Any]:
-    words: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
+    words: dict[str, Any] = json.loads(WORDS.read_text("utf-8"))
     return words
 
 

@@ -1,4 +1,4 @@
-"""Write what is generated below docs/ anew: ``python -m tests.reference``."""
+"""Write what docs/ and config/ have from the code anew: ``python -m tests.reference``."""
 
 from __future__ import annotations
 

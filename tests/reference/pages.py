@@ -1,4 +1,4 @@
-"""Which pages below docs/ hold what from the code."""
+"""Which files of the repository hold what from the code."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from grader_daemon.cli.completion import WORDS
 from tests.reference import commands, database, log_events, python_api, rooms, schemas, settings
 from tests.reference.blocks import renewed
+from tests.reference.words import words_file
 
 ROOT = Path(__file__).parent.parent.parent
 _DOCS = ROOT / "docs"
 SCHEMAS = _DOCS / "schemas"
+_SAMPLE = ROOT / "config" / "grader.toml"
 _PICTURE = _DOCS / "pictures" / "rooms.svg"
 
 _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
@@ -35,7 +38,8 @@ def written() -> dict[Path, str]:
         SCHEMAS / f"{document.name}.json": json.dumps(schemas.schema_of(document), indent=1, ensure_ascii=False) + "\n"
         for document in schemas.DOCUMENTS
     }
-    return {**pages, **files, _PICTURE: rooms.picture()}
+    sample = settings.sample(_SAMPLE.read_text("utf-8"))
+    return {**pages, **files, _PICTURE: rooms.picture(), _SAMPLE: sample, WORDS: words_file()}
 
 
 def leftover() -> list[Path]:

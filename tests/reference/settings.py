@@ -21,7 +21,7 @@ _BOUNDS = (("ge", "from {}"), ("gt", "above {}"), ("le", "up to {}"), ("lt", "be
 
 
 def settings_table() -> str:
-    """Return one row for each setting, in the order of `config/grader.toml`."""
+    """Return one row for each setting, in their order."""
     options = _options()
     return table(
         ("setting (key of the file)", "environment", "option", "may be", "default", "meaning"),
@@ -37,6 +37,15 @@ def settings_table() -> str:
             for name, field in Settings.model_fields.items()
         ],
     )
+
+
+def sample(before: str) -> str:
+    """Return the sample of a settings file, with the words at its head as they were `before`."""
+    shown = [
+        f"# {field.description}\n# {name} = {_literal(field.examples[0] if field.examples else field.default)}\n"
+        for name, field in Settings.model_fields.items()
+    ]
+    return "\n".join([f"{before.partition(chr(10) * 2)[0]}\n", *shown])
 
 
 def _options() -> dict[str, str]:
@@ -75,11 +84,13 @@ def _bounds(metadata: list[Any]) -> list[str]:
 
 
 def _default(field: FieldInfo) -> str:
-    value = field.default
-    if value is None or value == ():
-        return "none"
+    return "none" if field.default in (None, ()) else f"`{_literal(field.default)}`"
+
+
+def _literal(value: object) -> str:
+    """Write a value as it stands in a settings file."""
     if isinstance(value, tuple):
         value = [str(each) if isinstance(each, Path) else each for each in value]
     literal = json.dumps(str(value) if isinstance(value, Path) else value)
     assert tomllib.loads(f"x = {literal}")
-    return f"`{literal}`"
+    return literal

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.cli.completion import answer, completions
-from grader_daemon.cli.words import FILE, written_words
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -39,11 +38,6 @@ def known_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def after(*words: str) -> list[str]:
     """What a Tab behind these words offers; the last one is begun."""
     return [item.value for item in completions(words[:-1], words[-1])]
-
-
-def test_the_words_are_those_of_the_commands() -> None:
-    """If they are not: python -m grader_daemon.cli.words."""
-    assert FILE.read_text("utf-8") == written_words()
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,17 @@
-"""The words of the command line, for completion: read on every Tab, so they are kept in `words.json` beside this file.
+"""The words of the command line, for completion.
 
-Importing all commands takes three times as long as a person is willing to wait for a Tab. A test compares the file with
-the commands; ``python -m grader_daemon.cli.words`` writes it anew.
+A Tab reads them from `grader_daemon/cli/words.json`: importing all commands takes three times as long as a person is
+willing to wait for.
 """
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import click
 
-FILE = Path(__file__).with_name("words.json")
+from grader_daemon.cli import program
 
 _KINDS = {
     "session_id": "sessions",
@@ -31,7 +30,7 @@ _KINDS = {
 
 
 def words_of(command: click.Command, parent: click.Context | None = None) -> dict[str, Any]:
-    """Give the words of a command: its help, options and arguments with what they take, and commands of its own.
+    """Return the words of a command: its help, options and arguments with what they take, and commands of its own.
 
     An option that takes nothing has None; else a list of words, or the name of what is asked for: "file", "" for
     anything, or what `api.completions` knows.
@@ -62,12 +61,6 @@ def _kind(command: click.Command, param: click.Parameter) -> list[str] | str:
     return _KINDS.get(param.name or "", "")
 
 
-def written_words() -> str:
-    """Give what `words.json` holds: the words of all commands as they are now."""
-    from grader_daemon.cli import program
-
+def words_file() -> str:
+    """Return what `words.json` holds: the words of all commands as they are now."""
     return json.dumps(words_of(program), indent=1, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    FILE.write_text(written_words(), "utf-8")
