@@ -59,7 +59,7 @@ def make_policy(settings: Settings, store: Store | None) -> CompletionPolicy:
 
 
 def policy_maker(settings: Settings, store: Store | None) -> Callable[[], CompletionPolicy]:
-    """Give what gives the policy of any later moment; the prior is read once, now.
+    """Return what gives the policy of any later moment; the prior is read once, now.
 
     Raises:
         ConfigurationError: the prior cannot be read.
@@ -95,7 +95,7 @@ def read_prior(settings: Settings) -> ShippedPrior:
 
 
 def read_trust(settings: Settings, store: Store | None) -> Trust:
-    """Say how far the verdicts of the policy that `make_policy` gives can be trusted; loads nothing that grading needs.
+    """Return how far the verdicts of the policy of `make_policy` can be trusted; loads nothing that grading needs.
 
     Raises:
         ConfigurationError: the prior cannot be read.
@@ -217,7 +217,7 @@ def make_ingest(
 def make_jobs(
     settings: Settings, *, is_settled: Callable[[], bool], on_news: Callable[[], None]
 ) -> Iterator[tuple[str, Store, list[Job]]]:
-    """Give the periodic jobs, those that may wait for a receiver apart from the others: each list with its own store.
+    """Return the periodic jobs, those that may wait for a receiver apart from the others: each list with its own store.
 
     `on_news` is called when there is an alert to be sent.
 
@@ -255,7 +255,7 @@ def make_jobs(
 
 
 def make_scorer(settings: Settings) -> QualityScorer | None:
-    """Give the scorer of quality that is set, whether the daemon asks it or not; None without one."""
+    """Return the scorer of quality that is set, whether the daemon asks it or not; None without one."""
     if settings.quality_judge_url is not None:
         from grader_daemon.integrations.scorers.judge import JudgeScorer
 
@@ -302,7 +302,7 @@ def _make_quality_job(settings: Settings, store: Store) -> Job:
 
 
 def make_receivers(settings: Settings) -> dict[str, Receiver]:
-    """Give who is told of alerts, by channel; nobody unless it is set."""
+    """Return who is told of alerts, by channel; nobody unless it is set."""
     receivers: dict[str, Receiver] = {}
     if not settings.channels:
         return receivers

@@ -48,7 +48,7 @@ class Given:
     is_file_named: bool
 
     def said_by(self, name: str) -> str:
-        """Name the source of a setting as a person would look for it."""
+        """Return the source of a setting as a person would look for it."""
         match self.sources.get(name, Source.DEFAULT):
             case Source.FLAG:
                 return f"flag --{name.replace('_', '-').replace('-roots', '-root')}"
@@ -61,7 +61,7 @@ class Given:
 
 
 def gather(flags: Mapping[str, Any], *, config: str | os.PathLike[str] | None, names: Collection[str]) -> Given:
-    """Put together what flags, environment and file say; `config` is the file that a flag names.
+    """Gather what flags, environment and file say; `config` is the file that a flag names.
 
     Raises:
         ConfigurationError: a variable is empty, or the file is missing though it was named, or cannot be read.
@@ -120,7 +120,7 @@ def read_file(path: Path) -> dict[str, Any]:
 
 
 def absolute(path: Path) -> Path:
-    """Give a path from the root, with ``~`` filled in.
+    """Return a path from the root, with ``~`` filled in.
 
     Raises:
         ValueError: it begins with a home folder that nobody knows.
@@ -132,7 +132,7 @@ def absolute(path: Path) -> Path:
 
 
 def unknown_variables(names: Collection[str]) -> list[str]:
-    """Say of each ``GRADER_…`` variable that nobody reads that it is none, and which one may be meant."""
+    """Return a line on each ``GRADER_…`` variable that nobody reads, and which one may be meant."""
     known = [*_OF_OURS, *(ENVIRONMENT_PREFIX + name.upper() for name in names)]
     return [
         f"environment {variable} is no setting and was not read{meant(variable.upper(), known)}"
@@ -142,7 +142,7 @@ def unknown_variables(names: Collection[str]) -> list[str]:
 
 
 def unknown_zone() -> list[str]:
-    """Say that the C library does not know the zone in TZ, and takes UTC without a word; see tzset(3)."""
+    """Return a line if the C library does not know the zone in TZ, and takes UTC without a word; see tzset(3)."""
     zone = os.environ.get("TZ", "")
     name = zone.removeprefix(":")
     if not name or any(character in name for character in "0123456789<,"):  # spelled out, such as CET-1CEST
@@ -153,7 +153,7 @@ def unknown_zone() -> list[str]:
 
 
 def meant(word: str, known: Collection[str]) -> str:
-    """Say which word may be meant by one that nobody knows; "" if none is like it."""
+    """Return which word may be meant by one that nobody knows; "" if none is like it."""
     from difflib import get_close_matches  # who writes no mistakes need not wait for it
 
     close = get_close_matches(word, known, n=1)
@@ -181,7 +181,7 @@ def variables_of(names: Collection[str]) -> dict[str, str]:
 
 
 def edited(text: str, name: str, literal: str | None) -> str:
-    """Give the TOML `text` with a setting of this value, or without it (None); all else stays, comments too.
+    """Return the TOML `text` with a setting of this value, or without it (None); all else stays, comments too.
 
     What is new stands below the comment that shows it, as in config/grader.toml, else at the end.
     """
@@ -207,7 +207,7 @@ def _assignment(lines: Sequence[str], name: str) -> tuple[int, int]:
 
 
 def _comment_behind(assignment: str) -> str:
-    """Give the comment that follows a value; "" without one."""
+    """Return the comment that follows a value; "" without one."""
     values = _parsed(assignment)
     for found in re.finditer(r"\s*#", assignment.rstrip("\n")):
         if values and _parsed(assignment[: found.start()]) == values:

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 
 
 def _listed(value: Any) -> Any:
-    """Give a list: one text is its only item, unless it is written as a list, which in the environment is JSON."""
+    """Return a list: one text is its only item, unless it is written as a list, which in the environment is JSON."""
     if not isinstance(value, str | os.PathLike):
         return value
     if not str(value).lstrip().startswith("["):

@@ -328,7 +328,7 @@ def load_settings(*, config: str | os.PathLike[str] | None = None, **flags: Any)
 
 
 def checked(values: Mapping[str, Any], given: Given) -> Settings:
-    """Give settings of these values, each from its source in `given`.
+    """Return settings of these values, each from its source in `given`.
 
     Raises:
         ConfigurationError: one is wrong; see `load_settings`.
@@ -342,7 +342,7 @@ def checked(values: Mapping[str, Any], given: Given) -> Settings:
 
 
 def environment_for_others(settings: Settings, *, but: Collection[str] = ()) -> dict[str, str]:
-    """Give what flags and environment say, as an environment for a process that starts elsewhere: paths are absolute.
+    """Return what flags and environment say, as an environment for a process that starts elsewhere: paths are absolute.
 
     `but` are settings to leave out.
 
@@ -368,12 +368,12 @@ def environment_for_others(settings: Settings, *, but: Collection[str] = ()) -> 
 
 
 def is_list(name: str) -> bool:
-    """Does a setting hold several values?"""
+    """Whether a setting holds several values."""
     return isinstance(Settings.model_fields[name].default, tuple)
 
 
 def is_secret(name: str) -> bool:
-    """May a setting not be shown?"""
+    """Whether a setting may not be shown."""
     return name.endswith(("_secret", "_key"))
 
 

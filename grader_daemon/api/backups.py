@@ -45,7 +45,7 @@ def back_up_into(settings: Settings, folder: str | os.PathLike[str], *, keep: in
 
 
 def restore(settings: Settings, backup: str | os.PathLike[str], *, clock: bootstrap.Clock) -> Restored:
-    """Put a copy of `backup` in the place of the database, which is kept beside it.
+    """Replace the database by a copy of `backup`; it is kept beside it.
 
     Raises:
         InputError: `backup` is no backup.

@@ -16,7 +16,7 @@ _HARMLESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@+-]*")
 
 
 def known(kind: str, begun: str, *, db_path: str | None = None, config: str | None = None) -> list[str]:
-    """Give what is known of a kind and may begin like that; without a database, or if settings are wrong, nothing.
+    """Return what is known of a kind and may begin like that; without a database, or if settings are wrong, nothing.
 
     Kinds are sessions, issues, alerts, weeks, settings, zones, and the dimensions whose names are known.
     """

@@ -61,7 +61,7 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def setting_values(settings: Settings) -> list[SettingValue]:
-    """Give every setting, in the order of config/grader.toml."""
+    """Return every setting, in the order of config/grader.toml."""
     given = settings.given
     return [
         SettingValue(
@@ -76,7 +76,7 @@ def setting_values(settings: Settings) -> list[SettingValue]:
 
 
 def check_settings(settings: Settings) -> list[str]:
-    """Say what of the settings is probably not meant, one line each; with what they name: folders, rules, a prior.
+    """Return what of the settings is probably not meant, one line each; with what they name: folders, rules, a prior.
 
     Raises:
         ConfigurationError: the rules or the prior are wrong.
@@ -133,7 +133,7 @@ def _checked_file(values: Mapping[str, Any], file: Path) -> Settings:
 
 
 def _written(given: Any, value: Any) -> Any:
-    """Give a value of the right type as it was written: paths keep their ``~``, and are absolute for any program."""
+    """Return a value of the right type as it was written: paths keep their ``~``, and are absolute for any program."""
     match value:
         case tuple():
             items = json.loads(given) if isinstance(given, str) and given.lstrip().startswith("[") else given
@@ -173,7 +173,7 @@ def _covered(name: str) -> str | None:
 
 
 def _daemon(config: str | None) -> int | None:
-    """Give the process of the daemon that works with these settings."""
+    """Return the process of the daemon that works with these settings."""
     try:
         database = load_settings(config=config).db_path
         return holder_pid(database) if is_running(database) else None

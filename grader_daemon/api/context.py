@@ -50,7 +50,7 @@ class GraderContext:
 
     @property
     def has_database(self) -> bool:
-        """Is there a database to read?"""
+        """Whether there is a database to read."""
         return self._writing is not None or self.settings.db_path.exists()
 
     @property

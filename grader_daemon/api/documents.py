@@ -31,7 +31,7 @@ _AUTOMATIC = ("automatic_completed", "automatic_quality")
 
 
 def grade_document(grade: Grade, row_id: int | None, *, trust: Trust) -> dict[str, Any]:
-    """Give a grade as it stands in JSON documents: the columns of `session_grades`, then the details.
+    """Return a grade as it stands in JSON documents: the columns of `session_grades`, then the details.
 
     What is not known of a session that was not scored is None. `verdict` says all of the verdict in a sentence.
     """
@@ -52,12 +52,12 @@ def grade_document(grade: Grade, row_id: int | None, *, trust: Trust) -> dict[st
 
 
 def calibration_document(made: Calibration) -> dict[str, Any]:
-    """Give a calibration as it stands in JSON documents: its model by name, whose numbers say nothing to a person."""
+    """Return a calibration as it stands in JSON documents: its model by name, whose numbers say nothing to a person."""
     return {**msgspec.to_builtins(made), "model": made.model.version}
 
 
 def failure_documents(grade: Grade) -> list[dict[str, Any]]:
-    """Give the failures of a grade, probes too, as they stand in JSON documents."""
+    """Return the failures of a grade, probes too, as they stand in JSON documents."""
     return [
         {"index": failure.index, "tool": failure.tool, "category": failure.category, "kind": failure.kind}
         for failure in grade.failures
@@ -65,7 +65,7 @@ def failure_documents(grade: Grade) -> list[dict[str, Any]]:
 
 
 def as_dict(result: msgspec.Struct) -> dict[str, Any]:
-    """Give a result as a dictionary, all the way down; times stay times, what is unknown is None.
+    """Return a result as a dictionary, all the way down; times stay times, what is unknown is None.
 
     A stored grade is its grade with the `id` of its row; `score` is with both.
     """
@@ -76,7 +76,7 @@ def as_dict(result: msgspec.Struct) -> dict[str, Any]:
 
 
 def as_frame(results: Iterable[msgspec.Struct]) -> Any:
-    """Give results as a `pandas.DataFrame`, one a row; lists within them stay lists.
+    """Return results as a `pandas.DataFrame`, one a row; lists within them stay lists.
 
     Raises:
         InputError: pandas is not installed.

@@ -66,12 +66,12 @@ def explanation(
 
 
 def sentences_of(reasons: Sequence[Reason]) -> dict[str, str]:
-    """Give what the rules of a grade say, by their ids."""
+    """Return what the rules of a grade say, by their ids."""
     return {reason.rule: CATALOG.get(reason.rule, "a rule of another version") for reason in reasons}
 
 
 def _proving(grade: Grade) -> list[int]:
-    """Give the messages that reasons, signals from people and claims point to."""
+    """Return the messages that reasons, signals from people and claims point to."""
     wanted = {index for reason in grade.reasons for index in reason.messages}
     wanted |= {signal.index for signal in grade.signals_from_people}
     wanted |= {index for claim in grade.claims for index in (claim.index, *claim.evidence)}
@@ -79,7 +79,7 @@ def _proving(grade: Grade) -> list[int]:
 
 
 def _effects(grade: Grade, model: CompletionModel) -> tuple[FeatureEffect, ...]:
-    """Give the features that moved the probability most."""
+    """Return the features that moved the probability most."""
     if len(model.names) != len(grade.features):
         return ()
     values = _told_together(zip(model.names, grade.features, strict=True))
@@ -93,7 +93,7 @@ def _effects(grade: Grade, model: CompletionModel) -> tuple[FeatureEffect, ...]:
 
 
 def _told_together(amounts: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Give what features amount to under the names that people are told."""
+    """Return what features amount to under the names that people are told."""
     totals: dict[str, float] = {}
     for feature, amount in amounts:
         name = display_name(feature)

@@ -73,7 +73,7 @@ def _is_below(file: str, sources: Sources) -> bool:
 
 
 def _is_session(entry: LedgerEntry) -> bool:
-    """Was it a session once, or is it one that is graded from another file?"""
+    """Whether it was a session once, or is one that is graded from another file."""
     if entry.state is FileState.SKIPPED:
         return entry.reason in _SESSIONS
     return entry.session_id is not None

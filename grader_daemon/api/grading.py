@@ -145,7 +145,7 @@ class Grading:
         return sorted(found, key=lambda each: each.written_ns, reverse=True)
 
     def missing_roots(self) -> list[Path]:
-        """Give the watched folders that are none."""
+        """Return the watched folders that are none."""
         return [root for root in self._settings.watch_roots if not root.is_dir()]
 
     def graded_files(self, *, since: datetime | None = None) -> list[str]:
@@ -163,7 +163,7 @@ class Grading:
         rules_file: str | os.PathLike[str] | None = None,
         advance: Callable[[int], None] = lambda _: None,
     ) -> RegradeDiff:
-        """Say what grading everything again would change, without writing anything.
+        """Return what grading everything again would change, without writing anything.
 
         `since`: of sessions that ended from then on. `rules_file`: under these rules of your own instead of those that
         are set. `advance` is told how many files are done.
@@ -270,7 +270,7 @@ class Grading:
     def _collect_stored(
         self, recorded: IngestResult, grades: list[tuple[int | None, Grade]], skipped: list[tuple[str, str]]
     ) -> None:
-        """Give what the database has now: an unchanged file keeps the grade, or the skip, that it had."""
+        """Return what the database has now: an unchanged file keeps the grade, or the skip, that it had."""
         entry = self._context.store.ledger_entry(recorded.unit)
         if entry is None or entry.session_id is None or entry.state != "graded":
             skipped.append((recorded.path, (entry.reason if entry is not None else None) or "skipped"))

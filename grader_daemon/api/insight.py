@@ -214,7 +214,7 @@ class Insight:
         return alert
 
     def silence_alert(self, number: int, span: timedelta) -> datetime:
-        """Tell nothing of the streams of an alert for a time; returns its end.
+        """Silence the streams of an alert for a time; returns its end.
 
         Raises:
             InputError: there is no such alert, or the time is not between a minute and a year.
@@ -239,7 +239,7 @@ class Insight:
         return alert
 
     def unsilence_alert(self, number: int) -> Alert:
-        """Tell again of the streams of an alert.
+        """End the silence of the streams of an alert.
 
         Raises:
             InputError: there is none of this number.

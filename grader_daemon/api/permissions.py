@@ -33,7 +33,7 @@ def exposed_configuration(settings: Settings) -> list[Exposed]:
 
 
 def _exposed(place: Path) -> Iterator[Exposed]:
-    """Give the place if others than its owner may write in it; in a sticky folder they cannot replace what is ours."""
+    """Yield the place if others may write in it; in a sticky folder they cannot replace what is ours."""
     try:
         status = place.stat()
     except OSError:

@@ -167,7 +167,7 @@ def review_item(
 
 
 def _last_answer(messages: tuple[Message, ...]) -> str:
-    """Give the text that the agent said last."""
+    """Return the text that the agent said last."""
     said = (message.text for message in reversed(messages) if message.role == ASSISTANT)
     return next((text for text in said if text.strip()), "")
 
@@ -189,5 +189,5 @@ def _claims(grade: Grade, redactor: Redactor) -> Iterable[str]:
 
 
 def _said_at(index: int, messages: tuple[Message, ...], redactor: Redactor) -> str:
-    """Give the beginning of a message with its index, as the end of a line."""
+    """Return the beginning of a message with its index, as the end of a line."""
     return f" [{index}] {excerpt(messages[index].text, redactor)}" if index < len(messages) else f" [{index}]"

@@ -136,7 +136,7 @@ class UserService:
         )
 
     def uninstall(self) -> str | None:
-        """Stop the daemon, and take the unit away; give the folders that it wrote in, which stay. None: there was none.
+        """Stop the daemon, and remove the unit; return the folders that it wrote in, which stay. None: there was none.
 
         Raises:
             ServiceError: systemd did not do it.
@@ -151,7 +151,7 @@ class UserService:
         return directives(unit).get("ReadWritePaths", "")
 
     def status(self, settings: Settings) -> ServiceStatus:
-        """Say how the service is, and whether it fits these settings."""
+        """Return how the service is, and whether it fits these settings."""
         unit, state = self._unit(), self._manager.state(UNIT)
         return ServiceStatus(
             installed=state.load == "loaded",
@@ -172,7 +172,7 @@ class UserService:
         )
 
     def log(self, *, lines: int, priority: str | None = None, follow: bool = False) -> Iterator[LogEntry]:
-        """Give the last entries of the daemon's log, and what systemd said of it; `follow` goes on without end.
+        """Return the last entries of the daemon's log, and what systemd said of it; `follow` goes on without end.
 
         Raises:
             ServiceError: the journal cannot be read.
@@ -180,14 +180,14 @@ class UserService:
         return self._manager.log(UNIT, lines=lines, priority=priority, follow=follow)
 
     def _unit(self) -> str | None:
-        """Give the unit file that is in place."""
+        """Return the unit file that is in place."""
         try:
             return self._path.read_text("utf-8", "replace")
         except FileNotFoundError:
             return None
 
     def _edited(self, unit: str) -> str | None:
-        """Give the unit that is in place if it is another one, and somebody edited it."""
+        """Return the unit that is in place if it is another one, and somebody edited it."""
         there = self._unit()
         return there if there is not None and there != unit and is_edited(there) else None
 
@@ -199,7 +199,7 @@ class UserService:
         return copy
 
     def _write(self, unit: str) -> bool:
-        """Put the unit in its place; False: it is there."""
+        """Write the unit; False: it is there already."""
         if not self._path.is_symlink() and self._unit() == unit:
             return False
         _make_folders([self._path.parent])
@@ -223,7 +223,7 @@ class UserService:
         return True
 
     def _is_older_than_unit(self, state: UnitState) -> bool:
-        """Was the daemon started before the unit was written? Then an installation was interrupted."""
+        """Whether the daemon was started before the unit was written: then an installation was interrupted."""
         return state.started_at is not None and state.started_at.timestamp() < int(self._path.stat().st_mtime)
 
     def _start(self) -> None:
@@ -239,12 +239,12 @@ class UserService:
 
 
 def _tells(entry: LogEntry) -> bool:
-    """Does it say why? systemd only says that; an event of the daemon tells what it survived."""
+    """Whether it says why: systemd only says that; an event of the daemon tells what it survived."""
     return entry.source != "systemd" and not entry.message.startswith("{")
 
 
 def _fit(settings: Settings, *, runtime: Path) -> Fit:
-    """Say what the service needs under these settings; of what was given by flag, the environment has no say."""
+    """Return what the service needs under these settings; of what was given by flag, the environment has no say."""
     command = [sys.executable, "-P", "-m", "grader_daemon", "run"]
     by_flag = [name for name in ("watch_roots", "db_path") if settings.given.sources.get(name) is Source.FLAG]
     if "watch_roots" in by_flag:
@@ -279,7 +279,7 @@ def _refuse_what_is_in_the_way(service: UnitState, db_path: Path) -> None:
 
 
 def _refusal(path: Path, lines: Sequence[str]) -> str:
-    """Say what somebody edited in a unit, and what can be done."""
+    """Return what somebody edited in a unit, and what can be done."""
     more = f" and {len(lines) - _TOLD_EDITS} more lines" if len(lines) > _TOLD_EDITS else ""
     return (
         f"{path} was edited by hand: {'; '.join(lines[:_TOLD_EDITS])}{more}. Lines of your own belong into a drop-in"
@@ -296,7 +296,7 @@ def _make_folders(paths: Iterable[Path]) -> None:
 
 
 def _serves(unit: str, settings: Settings) -> bool:
-    """Is a unit of this version, and does its sandbox leave open what these settings need?"""
+    """Whether a unit is of this version, and its sandbox leaves open what these settings need."""
     closed = directives(unit)
     return (
         f"version {__version__}." in unit.partition("\n")[0]
@@ -306,7 +306,7 @@ def _serves(unit: str, settings: Settings) -> bool:
 
 
 def _ended(state: UnitState) -> str | None:
-    """Say how the last process ended."""
+    """Return how the last process ended."""
     if state.result == "watchdog":
         return "it hung, and systemd ended it"
     if state.result == "oom-kill":

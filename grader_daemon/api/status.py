@@ -64,7 +64,7 @@ class QualityStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """Is the daemon up, and how far is it? `files` counts the ledger by state.
+    """Whether the daemon is up, and how far it is. `files` counts the ledger by state.
 
     `lag_seconds` is how long after its last write that session was graded which was the last to be written, and then
     graded for the first time, while the daemon ran: history that is graded later, or again, says nothing of it.

@@ -75,6 +75,6 @@ def _check(samples: Sequence[Sample], labels: int) -> None:
 
 
 def _version(samples: Sequence[Sample]) -> str:
-    """Name a prior after what it was trained on."""
+    """Return a name for a prior by what it was trained on."""
     seen = sorted(msgspec.json.encode(sample) for sample in samples)
     return xxhash.xxh3_64_hexdigest(b"\n".join(seen))[:12]

@@ -78,7 +78,7 @@ def transcript(
     around: int | None,
     reach: int,
 ) -> Transcript:
-    """Give all messages, or those at most `reach` before and after message `around`.
+    """Return all messages, or those at most `reach` before and after message `around`.
 
     Raises:
         InputError: there is no message `around`.
@@ -119,7 +119,7 @@ def _call(call: ToolCall, redactor: Redactor) -> TranscriptCall:
 
 
 def _unfolded(text: str) -> str:
-    """Give a JSON object with its values in lines of their own, and any other text as it is."""
+    """Return a JSON object with its values in lines of their own, and any other text as it is."""
     if not text.startswith("{"):
         return text
     try:
@@ -139,7 +139,7 @@ def _value(value: object) -> str:
 
 
 def _findings(grade: Grade, redactor: Redactor) -> dict[int, list[Finding]]:
-    """Give what the grade found, by the message that shows it."""
+    """Return what the grade found, by the message that shows it."""
     found: dict[int, list[Finding]] = defaultdict(list)
     for failure in grade.failures:
         said = f"{failure.category.replace('_', ' ')}, {failure.kind}"
@@ -162,6 +162,6 @@ def _claimed(claim: Claim, redactor: Redactor) -> str:
 
 
 def readable(text: str, redactor: Redactor) -> str:
-    """Give a text in its own lines, without secrets and without anything that a terminal obeys."""
+    """Return a text in its own lines, without secrets and without anything that a terminal obeys."""
     lines = redactor.redact(storable(text)).splitlines()
     return "\n".join([clean(line.expandtabs(4)) for line in lines])

@@ -169,7 +169,7 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
 
 
 def _usage_words(error: click.ClickException) -> str:
-    """Say in one line what is wrong with the arguments, and where their help is."""
+    """Return in one line what is wrong with the arguments, and where their help is."""
     ctx = error.ctx if isinstance(error, click.UsageError) else None
     said = " ".join(error.format_message().split()).removesuffix(".")
     if ctx is None:

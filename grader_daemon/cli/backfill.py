@@ -57,7 +57,7 @@ def graded_with_progress(title: str, total: int, batches: Iterable[Sequence[Inge
 
 
 def tell_outcomes(outcomes: Counter[IngestOutcome], *, as_json: bool) -> None:
-    """Say how many files came to what."""
+    """Print how many files came to what."""
     counts = sorted(outcomes.items())
     if as_json:
         output.document(files=dict(counts))
@@ -66,7 +66,7 @@ def tell_outcomes(outcomes: Counter[IngestOutcome], *, as_json: bool) -> None:
 
 
 def is_trouble(outcomes: Counter[IngestOutcome]) -> bool:
-    """Is there a file that could not be graded?"""
+    """Whether there is a file that could not be graded."""
     return any(outcomes[each] for each in _TROUBLE)
 
 

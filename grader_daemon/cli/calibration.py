@@ -52,7 +52,7 @@ def show(*, grader: SelfGrader, as_json: bool) -> None:
 
 
 def _document(state: CalibrationState) -> dict[str, object]:
-    """Give the state without the numbers of former models, which are long and say nothing to a person."""
+    """Return the state without the numbers of former models, which are long and say nothing to a person."""
     document: dict[str, object] = msgspec.to_builtins(state)
     look = None if state.look is None else calibration_document(state.look)
     return {**document, "look": look, "history": [calibration_document(each) for each in state.history]}
@@ -115,7 +115,7 @@ def _print_history(history: Sequence[Calibration]) -> None:
 
 
 def _provenance(provenance: Provenance, validity: Validity) -> Iterator[str]:
-    """Say what a prior was trained on, and what it was worth on sources that it had not seen."""
+    """Return what a prior was trained on, and what it was worth on sources that it had not seen."""
     sessions = sum(provenance.sessions.values())
     yield f"{sessions:,} sessions of {len(provenance.sessions)} sources, {provenance.made_on}: {provenance.data}"
     if validity.ranking is not None:

@@ -38,7 +38,7 @@ def command(*, shell: str) -> None:
 
 
 def script(shell: str) -> str:
-    """Give what a shell has to read so that Tab asks this program."""
+    """Return what a shell has to read so that Tab asks this program."""
     source: str = _talk(shell).source()
     return source
 
@@ -59,7 +59,7 @@ def answer(instruction: str) -> str:
 
 
 def completions(before: Sequence[str], begun: str) -> list[CompletionItem]:
-    """Give what may stand where `begun` stands, after the words `before`."""
+    """Return what may stand where `begun` stands, after the words `before`."""
     node, flags, place, awaited = _walk(before)
     if awaited is None and begun.startswith("-"):
         return [CompletionItem(name) for name in node["options"] if name.startswith(begun)]

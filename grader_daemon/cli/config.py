@@ -111,7 +111,7 @@ def _tell(written: Written, *, as_json: bool) -> None:
 
 
 def _words(setting: SettingValue) -> str:
-    """Give a value as it is written in the file, but for quotation marks; numbers are not rounded."""
+    """Return a value as it is written in the file, but for quotation marks; numbers are not rounded."""
     value = setting.value
     if isinstance(value, list):
         return output.cell(", ".join(map(str, value)))

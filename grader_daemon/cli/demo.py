@@ -131,7 +131,7 @@ def _write_once(root: Path, session_id: str, started: datetime, messages: list[T
 
 
 def _linked(turns: list[Turn]) -> list[Turn]:
-    """Name in each result the call that it is of."""
+    """Return the turns, each result with the call that it is of."""
     linked: list[Turn] = []
     for turn in turns:
         before = linked[-1].get("tool_calls") if linked else None

@@ -19,7 +19,7 @@ from grader_daemon.domain.verdict import VerdictBy
 
 
 def _folder(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    """Give a folder as sessions name it."""
+    """Return a folder as sessions name it."""
     return None if value is None else os.path.abspath(os.path.expanduser(value))
 
 
@@ -69,7 +69,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _taken(grader: SelfGrader, since: datetime | None, given: dict[str, Any]) -> tuple[GradeFilter, dict[str, Any]]:
-    """Give the filter that the options make, and what was given beside them."""
+    """Return the filter that the options make, and what was given beside them."""
     until: timedelta | datetime | None = given.pop("until")
     issue: str | None = given.pop("issue")
     completed, not_completed = given.pop("completed"), given.pop("not_completed")

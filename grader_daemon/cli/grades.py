@@ -59,7 +59,7 @@ def grade_table(grades: Iterable[Grade], trust: Trust) -> None:
 
 
 def borne_out(claims: Sequence[Claim]) -> str | None:
-    """Say in a few words what became of claims: "2 ok, 1 contradicted"; how many are unsupported only if all are."""
+    """Return in a few words what became of claims: "2 ok, 1 contradicted"; how many are unsupported only if all are."""
     counts = Counter(claim.support.value for claim in claims)
     told = [f"{counts[verdict]} {word}" for verdict, word in _TOLD_SUPPORTS if counts[verdict]]
     return ", ".join(told) or (f"{len(claims)} unsupported" if claims else None)
@@ -73,7 +73,7 @@ def write_grades(grades: Iterable[StoredGrade], form: str, trust: Trust) -> None
 
 
 def _csv_lines(documents: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """Give the lines of a table, its headings first; lists are JSON in their cells, what is unknown is empty."""
+    """Return the lines of a table, its headings first; lists are JSON in their cells, what is unknown is empty."""
     yield ",".join(("id", *GRADE_NAMES))
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="")
@@ -98,7 +98,7 @@ def _encoded(value: Any) -> str:
 
 
 def people_words(grade: Grade) -> list[str]:
-    """Name the signals with their messages, and the session in which the same was asked for again."""
+    """Return the signals with their messages, and the session in which the same was asked for again."""
     signals = grade.signals_from_people
     words = [f"{signal.kind.replace('_', ' ')} [{signal.index}]" for signal in signals[:_SHOWN_SIGNALS]]
     if len(signals) > _SHOWN_SIGNALS:

@@ -19,7 +19,7 @@ _AT_ONCE = 64
 
 @contextmanager
 def keys() -> Iterator[Callable[[], str]]:
-    """Give what reads the next key, in lower case; "" at the end of the input."""
+    """Return what reads the next key, in lower case; "" at the end of the input."""
     if not sys.stdin.isatty():
         yield _key_of_line
         return
@@ -40,7 +40,7 @@ class _Terminal:
         self._ahead = ""
 
     def key(self) -> str:
-        """Give the next key. Arrows and the like, which send several characters after an escape, are none."""
+        """Return the next key. Arrows and the like, which send several characters after an escape, are none."""
         while not self._ahead:
             try:
                 pressed = os.read(self._terminal, _AT_ONCE)
@@ -54,7 +54,7 @@ class _Terminal:
 
 
 def _key_of_line() -> str:
-    """Give the first character of the next line that has one."""
+    """Return the first character of the next line that has one."""
     for line in sys.stdin:
         if line.strip():
             return line.strip()[0].lower()

@@ -23,7 +23,7 @@ Row = Sequence[str]
 
 
 def left_out(headings: Row, rows: Sequence[Row], *, room: int | None, may_drop: Sequence[str]) -> list[str]:
-    """Give the columns that a table must do without to fit; those of `may_drop`, from its front on."""
+    """Return the columns that a table must do without to fit; those of `may_drop`, from its front on."""
     dropped: list[str] = []
     for heading in may_drop:
         kept = without(headings, rows, dropped)
@@ -34,7 +34,7 @@ def left_out(headings: Row, rows: Sequence[Row], *, room: int | None, may_drop: 
 
 
 def without(headings: Row, rows: Sequence[Row], dropped: Sequence[str]) -> tuple[Row, Sequence[Row]]:
-    """Give a table without some of its columns."""
+    """Return a table without some of its columns."""
     if not dropped:
         return headings, rows
     kept = [place for place, heading in enumerate(headings) if heading not in dropped]
@@ -42,7 +42,7 @@ def without(headings: Row, rows: Sequence[Row], dropped: Sequence[str]) -> tuple
 
 
 def table_lines(headings: Row, rows: Sequence[Row], *, room: int | None) -> tuple[list[str], list[str]]:
-    """Give the lines of a table: of its headings, of its rows. What does not fit beside the rest stands below each."""
+    """Return the lines of a table: of its headings, of its rows. What does not fit stands below each."""
     right = [bool(rows) and all(_is_number(row[place]) for row in rows) for place in range(len(headings))]
     widths = _widths(headings, rows)
     if room is not None and _least(widths) > room:
@@ -53,7 +53,7 @@ def table_lines(headings: Row, rows: Sequence[Row], *, room: int | None) -> tupl
 
 
 def paragraph_lines(head: str, text: str, *, room: int | None) -> Iterator[str]:
-    """Give a text behind a head; its further lines stand below its first."""
+    """Return a text behind a head; its further lines stand below its first."""
     indent = columns_of(click.unstyle(head))
     if room is None or indent + columns_of(text) <= room or room - indent < _NARROWEST:
         yield f"{head}{text}".rstrip()
@@ -80,7 +80,7 @@ def _widths(headings: Row, rows: Sequence[Row]) -> list[int]:
 
 
 def _least(widths: Sequence[int]) -> int:
-    """Give how wide a table is when all that may be cut is cut."""
+    """Return how wide a table is when all that may be cut is cut."""
     first, *others = widths
     return first + sum(len(_GAP) + min(width, _NEVER_CUT) for width in others)
 
@@ -95,7 +95,7 @@ def _fitted(widths: Sequence[int], room: int) -> list[int]:
 
 
 def _places(widths: Sequence[int], room: int) -> Iterator[tuple[bool, int]]:
-    """Say of each column whether it begins a line, and how wide it is; the last one may be cut to what is left."""
+    """Yield of each column whether it begins a line, and how wide it is; the last one may be cut to what is left."""
     used = 0
     for number, most in enumerate(widths):
         least = min(most, _NEVER_CUT) if number == len(widths) - 1 else most

@@ -47,7 +47,7 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def config_flag() -> str | None:
-    """Give the file of settings that a flag names."""
+    """Return the file of settings that a flag names."""
     named: str | None = click.get_current_context().meta.get(_FLAGS, {}).get("config")
     return named
 
@@ -80,7 +80,7 @@ def read_settings(**flags: Any) -> Settings:
 
 
 def quietly_read_settings(**flags: Any) -> Settings:
-    """Do the same, and say nothing. From then on times are shown in the zone that is set.
+    """Read them without a word. From then on times are shown in the zone that is set.
 
     Raises:
         ConfigurationError: one is wrong.
@@ -120,7 +120,7 @@ class ListedByDefault(Group):
     """A group of commands that lists when none of them is named; options then are those of its ``list``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Name ``list`` where no command is named."""
+        """Add ``list`` where no command is named."""
         if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
             args = ["list", *args]
         return super().parse_args(ctx, args)
@@ -135,7 +135,7 @@ class Whole(click.IntRange):
         super().__init__(min, max)
 
     def get_metavar(self, *_: object, **__: object) -> str:
-        """Name it in a line of help."""
+        """Return its name in a line of help."""
         return "N"
 
 

@@ -65,7 +65,7 @@ def styled_line(text: str, style: str) -> None:
 
 
 def styled(text: str, *, fg: str | None = None, bold: bool | None = None) -> str:
-    """Give text that is ours or cleaned as a terminal shows it in a style, which NO_COLOR and TERM=dumb forbid."""
+    """Return text that is ours or cleaned as a terminal shows it in a style, which NO_COLOR and TERM=dumb forbid."""
     is_plain = not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return text if is_plain else click.style(text, fg=fg, bold=bold)
 
@@ -196,7 +196,7 @@ def facts(pairs: Iterable[tuple[str, Any]]) -> None:
 
 
 def cell(value: Any) -> str:
-    """Give a value as a person reads it; what is unknown is a dash."""
+    """Return a value as a person reads it; what is unknown is a dash."""
     if value is None or value == "":
         return "-"
     if isinstance(value, bool):
@@ -211,17 +211,17 @@ def cell(value: Any) -> str:
 
 
 def called(tool: str | None, command: str | None) -> str:
-    """Name what was called: a tool, for shells with the family of the command."""
+    """Return what was called: a tool, for shells with the family of the command."""
     return " ".join(part for part in (tool, command) if part)
 
 
 def tried(step: StepCount) -> str:
-    """Name what was tried after a failure."""
+    """Return what was tried after a failure."""
     return "a retry" if step.is_retry else called(step.tool, step.command)
 
 
 def duration(seconds: float | None) -> str | None:
-    """Give a span of seconds as a person says it; None where it is not known."""
+    """Return a span of seconds as a person says it; None where it is not known."""
     return None if seconds is None else duration_words(seconds)
 
 
@@ -267,7 +267,7 @@ def busy(title: str) -> Iterator[None]:
 
 
 def said(given: Feedback) -> str:
-    """Give what a person said of a session, and who and when."""
+    """Return what a person said of a session, and who and when."""
     parts = (
         given.completed is not None and ("completed" if given.completed else "not completed"),
         given.quality is not None and f"quality {given.quality} of 5",
@@ -277,7 +277,7 @@ def said(given: Feedback) -> str:
 
 
 def word(value: Any, given: Feedback | None, *, otherwise: Any, digest: str | None) -> str:
-    """Give a value, and if it is a person's: whose, since when, and what would stand otherwise.
+    """Return a value, and if it is a person's: whose, since when, and what would stand otherwise.
 
     `digest` is of the session's file as it is now.
     """
@@ -287,7 +287,7 @@ def word(value: Any, given: Feedback | None, *, otherwise: Any, digest: str | No
 
 
 def verdict(grade: Grade, trust: Trust, said: Standing, *, digest: str | None) -> str:
-    """Give the verdict as a sentence; `digest` is of the session's file as it is now."""
+    """Return the verdict as a sentence; `digest` is of the session's file as it is now."""
     from grader_daemon.reports.verdicts import verdict_words  # `--help` must not wait for it
 
     if said.completed is None:
@@ -296,7 +296,7 @@ def verdict(grade: Grade, trust: Trust, said: Standing, *, digest: str | None) -
 
 
 def said_by(given: Feedback, digest: str | None) -> str:
-    """Tell whose word something is and since when; `digest` is of the session's file as it is now."""
+    """Return whose word something is and since when; `digest` is of the session's file as it is now."""
     return f"said {_by(given)}{'' if given.digest == digest else ', before the session went on'}"
 
 

@@ -78,7 +78,7 @@ class _Review:
         return item
 
     def _answered(self, item: ReviewItem) -> ReviewItem | None:
-        """Read keys until one of them decides; gives what to ask about next."""
+        """Read keys until one of them decides; returns what to ask about next."""
         quality: int | None = None
         output.line(_KEYS)
         while True:
@@ -96,7 +96,7 @@ class _Review:
             quality = self._told(item, key, quality)
 
     def _told(self, item: ReviewItem, key: str, quality: int | None) -> int | None:
-        """Do what decides nothing; gives the quality that was named."""
+        """Act on a key that decides nothing; returns the quality that was named."""
         if key in _QUALITIES:
             output.line(f"Quality {key} of 5. And was it completed, y or n?")
             return int(key)
@@ -157,7 +157,7 @@ def _show_verdict(item: ReviewItem, trust: Trust) -> None:
 
 
 def _effect(reason: Reason) -> str:
-    """Give by how much a rule moved its score; "=" where it decides alone."""
+    """Return by how much a rule moved its score; "=" where it decides alone."""
     return f"{'=':>4}" if reason.effect is None else f"{reason.effect:>+4g}"
 
 

@@ -89,7 +89,7 @@ def _tell_surroundings(settings: Settings) -> None:
 
 @contextmanager
 def _signals(supervisor: Supervisor) -> Iterator[None]:
-    """Let the signals that ask for an end stop the daemon, and those that mean nothing here do nothing.
+    """Have the signals that ask for an end stop the daemon, and those that mean nothing here do nothing.
 
     What was to be ignored from the start stays so, but for SIGTERM: nohup(1) asks to outlive the terminal.
     """
@@ -111,5 +111,5 @@ def _signals(supervisor: Supervisor) -> Iterator[None]:
 
 
 def _lacks_a_folder(settings: Settings) -> bool:
-    """Is a folder that somebody named not there? The default need not be: the agent may not have run yet."""
+    """Whether a folder that somebody named is not there. The default need not be: the agent may not have run yet."""
     return "watch_roots" in settings.model_fields_set and not all(root.is_dir() for root in settings.watch_roots)

@@ -95,7 +95,7 @@ def _of_five(score: int | None) -> str | None:
 
 
 def _after_the_last(grade: Grade) -> str:
-    """Say what `errors_recovered` says; whether the session got over a failure is said beside each."""
+    """Return what `errors_recovered` says; whether the session got over a failure is said beside each."""
     if grade.errors_recovered:
         return "a tool call worked, and the session ended in an answer"
     return "no tool call worked, or the session ended without an answer"
@@ -107,7 +107,7 @@ def _quality(grade: Grade, said: Standing, digest: str | None) -> str:
 
 
 def _checked(check: QualityCheck) -> str:
-    """Say what a scorer said, and of what it differs: the grade may have been made again since."""
+    """Return what a scorer said, and of what it differs: the grade may have been made again since."""
     when = output.cell(check.checked_at)
     if check.quality is None:
         return f"no answer, {when}: {check.error}"

@@ -67,12 +67,12 @@ def file_words(became: str) -> str:
 
 
 def unwatched_words(agent: UnwatchedAgent) -> str:
-    """Say that an agent works where nothing is watched, and what to do."""
+    """Return a sentence on an agent at work where nothing is watched, and what to do."""
     return f"Hermes works in {agent.path}: {count(agent.sessions, 'session')} there; watch it with {agent.fix}"
 
 
 def waiting_words(status: Status) -> str | None:
-    """Say how many files wait, and for how long if that is long."""
+    """Return how many files wait, and for how long if that is long."""
     if status.daemon is None or not status.running:
         return None
     waited = status.daemon.longest_wait

@@ -75,7 +75,7 @@ def _state(status: Status) -> str:
 
 
 def _coverage(patterns: Patterns, status: Status) -> str:
-    """Say what the figures rest on, and what they leave out."""
+    """Return what the figures rest on, and what they leave out."""
     left = (
         (patterns.open_sessions, "still open"),
         (patterns.unanswered, "without an answer"),
@@ -95,7 +95,7 @@ def _figures(patterns: Patterns, seen: Overview) -> Iterator[tuple[str, str]]:
 
 
 def _reliability(seen: Overview) -> Iterator[tuple[str, str]]:
-    """Say how far the completion rate can be trusted: its verdicts, and the check by people."""
+    """Return how far the completion rate can be trusted: its verdicts, and the check by people."""
     if seen.trust is not None:
         yield "  verdicts", f"by the {seen.trust.by}: {trust_words(seen.trust)}"
     if seen.checked is not None and seen.checked.value is not None:
@@ -119,7 +119,7 @@ def _open(found: OpenSessions) -> str:
 
 
 def _next(seen: Overview) -> str:
-    """Give the command that helps most now."""
+    """Return the command that helps most now."""
     status = seen.status
     if seen.patterns is None and status.elsewhere is not None:
         return status.elsewhere.fix

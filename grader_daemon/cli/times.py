@@ -19,17 +19,17 @@ def show_times_in(zone: tzinfo | None) -> None:
 
 
 def shown_zone() -> tzinfo | None:
-    """Give that zone."""
+    """Return that zone."""
     return _ZONE.get()
 
 
 def here(moment: datetime) -> datetime:
-    """Give an aware moment in that zone."""
+    """Return an aware moment in that zone."""
     return local(moment, _ZONE.get())
 
 
 def minute(moment: datetime) -> str:
-    """Give a moment as a person reads it: 2026-11-22 14:03 CET."""
+    """Return a moment as a person reads it: 2026-11-22 14:03 CET."""
     return f"{here(moment):{_MINUTE} %Z}"
 
 

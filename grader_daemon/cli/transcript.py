@@ -19,7 +19,7 @@ _COLOURS = {
 
 
 def transcript_lines(told: Transcript, *, unfolded: int | None) -> Iterator[str]:
-    """Give a transcript line by line; instructions of the system stand folded, but in message `unfolded`."""
+    """Return a transcript line by line; instructions of the system stand folded, but in message `unfolded`."""
     grade = told.stored.grade
     yield f"{output.cell(grade.session_id)}: {output.cell(grade.task_summary)}"
     if told.note is not None:

@@ -129,7 +129,7 @@ def _print_state(grade: Grade) -> None:
 
 
 def _value(explanation: Explanation, said: Standing, trust: Trust, score: str) -> str:
-    """Give what a score is, and what it would be if no person had said otherwise: that is what the rules explain."""
+    """Return what a score is, and what it would be if no person had said otherwise: that is what the rules explain."""
     grade, digest = explanation.stored.grade, explanation.stored.digest
     match score:
         case "task_completed":

@@ -76,7 +76,7 @@ def configure(
 
 
 def logger() -> Any:
-    """Give the log for what other programs call too: until `configure` is called, theirs, by the standard library."""
+    """Return the log for what other programs call too: until `configure` is called, theirs, by the standard library."""
     if structlog.is_configured():
         return structlog.get_logger()
     theirs = logging.getLogger("grader_daemon")
@@ -86,7 +86,7 @@ def logger() -> Any:
 
 
 def is_journal(stream: TextIO) -> bool:
-    """Do lines that go to `stream` end up in the journal? See JOURNAL_STREAM in systemd.exec(5)."""
+    """Whether lines that go to `stream` end up in the journal; see JOURNAL_STREAM in systemd.exec(5)."""
     try:
         status = os.fstat(stream.fileno())
     except OSError:
@@ -176,7 +176,7 @@ class _JsonLine:
 
 
 def _encodable(value: Any) -> Any:
-    """Give a file name that is not UTF-8 as text that is."""
+    """Return a file name that is not UTF-8 as text that is."""
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "backslashreplace").decode()
     return value

@@ -42,7 +42,7 @@ class ConsoleLine:
         self._heading: tuple[date, str] | None = None
 
     def __call__(self, _: Any, __: str, event: MutableMapping[str, Any]) -> str:
-        """Give the line, or several: a long sentence is wrapped, a traceback follows."""
+        """Return the line, or several: a long sentence is wrapped, a traceback follows."""
         at = local(datetime.fromtimestamp(event.pop("timestamp"), UTC), self._zone)
         lines = [*self._new_heading(at), *self._sentence(event, f"{at:%H:%M:%S}")]
         lines += [printable(line) for line in event.get("exception", "").splitlines()]

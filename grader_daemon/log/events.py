@@ -230,7 +230,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
 
 
 def sentence(event: Mapping[str, object], zone: tzinfo | None) -> str:
-    """Say an event in one printable line; times are in `zone`, None for the machine's."""
+    """Return an event as one printable line; times are in `zone`, None for the machine's."""
     facts = Facts(event, zone)
     known = EVENTS.get(str(event.get("event")))
     said = known.say(facts) if known is not None else sentences.anything(facts)

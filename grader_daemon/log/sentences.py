@@ -32,7 +32,7 @@ class Facts:
         return _place(value) if key in _PLACES else _span(value) if key in _SPANS else self._said(value)
 
     def number(self, key: str) -> int:
-        """Give a value that is a number of something; 0 when it is none."""
+        """Return a value that is a number of something; 0 when it is none."""
         value = self.event.get(key)
         return value if isinstance(value, int) else 0
 
@@ -51,12 +51,12 @@ class Facts:
 
 
 def printable(text: str) -> str:
-    """Give text in which characters that a terminal obeys, or cannot show, are spelled out."""
+    """Return text in which characters that a terminal obeys, or cannot show, are spelled out."""
     return text if text.isprintable() else text.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
 def _place(value: object) -> str:
-    """Name a file or folder, or several; what lies in the home folder as a shell takes it."""
+    """Return the name of a file or folder, or of several; what lies in the home folder as a shell takes it."""
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_place, value)) or "nothing"
     home, path = os.path.expanduser("~"), printable(str(value))
@@ -64,7 +64,7 @@ def _place(value: object) -> str:
 
 
 def _span(value: object) -> str:
-    """Say a span of seconds."""
+    """Return a span of seconds in words."""
     return duration_words(value) if isinstance(value, (int, float)) else _UNKNOWN
 
 
@@ -178,7 +178,7 @@ def report(facts: Facts) -> str:
 
 
 def anything(facts: Facts) -> str:
-    """Tell an event by its name and its keys."""
+    """Return an event as its name and its keys."""
     told = ", ".join(f"{key} {facts[key]}" for key in facts.event if key not in _LOGGERS_OWN)
     name = printable(str(facts.event.get("event", _UNKNOWN)))
     return f"{name}: {told}" if told else name

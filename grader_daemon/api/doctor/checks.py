@@ -70,5 +70,5 @@ def _named(name: str, finding: Finding) -> Check:
 
 
 def _utf8(text: str) -> str:
-    """Give text that JSON can hold: file names may be of any bytes."""
+    """Return text that JSON can hold: file names may be of any bytes."""
     return shown_path(text)

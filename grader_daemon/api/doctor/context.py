@@ -61,7 +61,7 @@ class DoctorContext:
 
     @property
     def has_database(self) -> bool:
-        """Is there a file that is not empty?"""
+        """Whether there is a file that is not empty."""
         return self.database.is_file() and self.database.stat().st_size > 0
 
     @property
@@ -110,7 +110,7 @@ class DoctorContext:
 
     @cached_property
     def is_running(self) -> bool:
-        """Does a daemon run on this database?"""
+        """Whether a daemon runs on this database."""
         return is_running(self.database)
 
     @cached_property

@@ -89,7 +89,7 @@ def privacy(context: DoctorContext) -> Finding:
 
 
 def may_close(folder: Path, context: DoctorContext) -> bool:
-    """Is it a folder that only this program uses, so that its mode is ours to set?"""
+    """Whether only this program uses a folder, so that its mode is ours to set."""
     status = folder.stat()
     shared = {Path("/"), *context.settings.watch_roots, *([context.home] if context.home else [])}
     holds_shared = any(each == folder or folder in each.parents for each in shared)

@@ -121,7 +121,7 @@ def _is_damaged(context: DoctorContext) -> bool:
 
 
 def _rebuild(context: DoctorContext) -> Iterator[str]:
-    """Put a new database in the place of a damaged one."""
+    """Swap in a new database for a damaged one."""
     path = context.database
     context.close()
     try:

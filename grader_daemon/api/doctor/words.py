@@ -13,7 +13,7 @@ _SHOWN = 3
 
 
 def size(count: int) -> str:
-    """Give a number of bytes: "512 bytes", "9.8 MB"."""
+    """Return a number of bytes: "512 bytes", "9.8 MB"."""
     for limit, unit in ((1_000_000, "kB"), (1_000_000_000, "MB"), (10**12, "GB"), (10**15, "TB")):
         if limit > count >= limit // 1000:
             return f"{1000 * count / limit:.3g} {unit}"
@@ -21,7 +21,7 @@ def size(count: int) -> str:
 
 
 def span(time: timedelta) -> str:
-    """Give a span of time: "4 s", "12 min", "5 h", "3 days"; one that is negative as none."""
+    """Return a span of time: "4 s", "12 min", "5 h", "3 days"; one that is negative as none."""
     seconds = max(0.0, time.total_seconds())
     for limit, length, unit in ((90, 1, "s"), (5400, 60, "min"), (172_800, 3600, "h")):
         if seconds < limit:
@@ -30,17 +30,17 @@ def span(time: timedelta) -> str:
 
 
 def some(names: Sequence[object]) -> str:
-    """Name the first few of many."""
+    """Return the names of the first few of many."""
     shown = ", ".join(str(name) for name in names[:_SHOWN])
     return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN:,} more"
 
 
 def reason(error: StoreError, database: Path) -> str:
-    """Give what is wrong with the database, without its name and without what to do."""
+    """Return what is wrong with the database, without its name and without what to do."""
     return str(error).removeprefix(f"database {database}: ").partition("; ")[0]
 
 
 def who_holds(database: Path) -> str:
-    """Name the programs that have the database open, as the end of a sentence; nothing if none is seen."""
+    """Return the programs that have the database open, as the end of a sentence; nothing if none is seen."""
     held = [f"{holder.program} (pid {holder.pid})" for holder in holders(database)]
     return f"; it is open in {some(held)}" if held else ""
