@@ -30,9 +30,12 @@ class Analyzer:
 
     def without_secrets(self, session: Session) -> Session:
         """Return the session with names of model, platform and project that can be kept."""
-        names = (session.model, session.platform, session.project)
-        model, platform, project = (name and self._redactor.redact_name(name) for name in names)
-        return msgspec.structs.replace(session, model=_cut(model), platform=_cut(platform), project=project)
+        redactor = self._redactor
+        model, platform = (
+            name and redactor.redact_beginning(name, LONGEST_NAME) for name in (session.model, session.platform)
+        )
+        project = session.project and redactor.redact_name(session.project)
+        return msgspec.structs.replace(session, model=model, platform=platform, project=project)
 
     def analyze(self, session: Session, *, idle: bool = False) -> Analysis:
         """Count and name what happened. `idle`: nothing was written to the file for `idle_minutes`."""
@@ -91,10 +94,6 @@ class Analyzer:
         if first is None or first.answered or session.platform in rules.unattended_platforms:
             return None
         return None if session.session_id.startswith(rules.unattended_ids) else digest_of(first.text, rules)
-
-
-def _cut(name: str | None) -> str | None:
-    return name and name[:LONGEST_NAME]
 
 
 def _final_index(messages: tuple[Message, ...]) -> int | None:

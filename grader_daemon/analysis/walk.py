@@ -39,13 +39,10 @@ class ToolTally:
             return tool
         name = self._names.get(tool)
         if name is None:
-            name = self._names[tool] = self._shown(tool) if len(self._names) < MOST_TOOLS else _OTHER_TOOL
+            few = len(self._names) < MOST_TOOLS
+            name = self._redactor.redact_beginning(tool, LONGEST_NAME) if few else _OTHER_TOOL
+            self._names[tool] = name
         return name
-
-    def _shown(self, tool: str) -> str:
-        if len(tool) <= LONGEST_NAME:
-            return self._redactor.redact_name(tool)
-        return self._redactor.redact_beginning(tool, LONGEST_NAME)
 
     def add(self, tool: str) -> None:
         """Count a call of the tool that is known by this name."""
