@@ -74,6 +74,10 @@ class Insight:
             checked=estimate_completion(sums, labels(self._context.store), span),
         )
 
+    def unsure_completed(self, *, days: float = 7) -> int:
+        """Count the finished sessions of the last `days` days that count as completed by an unsure verdict."""
+        return self._context.store.reports.unsure_completed(self._span(days))
+
     def summary_text(self, days: float = 7) -> str:
         """Return the last days at a glance, as text for people."""
         summary = self.summary(days=days)

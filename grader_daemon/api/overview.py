@@ -38,7 +38,8 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """The first look, over the last days up to and with today; None where there is no database yet.
 
     `patterns.overall` has the figures beside the days before, `trust` says how far their verdicts can be trusted, and
-    `checked` is the completion rate put right by sessions that people judged. `alerts` are those that are open,
+    `checked` is the completion rate put right by sessions that people judged; `unsure_completed` sessions count as
+    completed by an unsure verdict. `alerts` are those that are open,
     `worst_error` is the error issue that is new, or back, and has most failures. `has_systemd` says whether a service
     could run the daemon here, `at` when all of this was so.
     """
@@ -47,6 +48,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     patterns: Patterns | None = None
     trust: Trust | None = None
     checked: Estimate | None = None
+    unsure_completed: int | None = None
     alerts: tuple[Alert, ...] = ()
     worst_error: ErrorIssue | None = None
     open_sessions: OpenSessions | None = None
@@ -69,6 +71,7 @@ def overview(grader: SelfGrader, *, days: int = 7) -> Overview:
         patterns=insight.patterns(days),
         trust=grader.grades.trust(),
         checked=insight.summary(days=days).checked,
+        unsure_completed=insight.unsure_completed(days=days),
         alerts=tuple(alert for alert in insight.alerts() if alert.resolved_at is None),
         worst_error=next(iter(insight.error_issues(days=days, states=_NEWS, limit=1)), None),
         open_sessions=_open_sessions(grader.grades, days),

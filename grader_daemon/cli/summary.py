@@ -18,7 +18,7 @@ from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import COMPLETION, TRENDED, count, estimate_words, figure_words
 from grader_daemon.reports.phrasing import alert_title, helped, issue_title
 from grader_daemon.reports.safe_text import plain
-from grader_daemon.reports.verdicts import trust_words
+from grader_daemon.reports.verdicts import trust_words, unsure_words
 
 _SHOWN_ALERTS = 3
 _SHOWN_SESSIONS = 3
@@ -97,7 +97,7 @@ def _figures(patterns: Patterns, seen: Overview) -> Iterator[tuple[str, str]]:
 def _reliability(seen: Overview) -> Iterator[tuple[str, str]]:
     """Return how far the completion rate can be trusted: its verdicts, and the check by people."""
     if seen.trust is not None:
-        yield "  verdicts", f"by the {seen.trust.by}: {trust_words(seen.trust)}"
+        yield "  verdicts", f"by the {seen.trust.by}: {trust_words(seen.trust)}{unsure_words(seen.unsure_completed)}"
     if seen.checked is not None and seen.checked.value is not None:
         yield (
             "  checked",

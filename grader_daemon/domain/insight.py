@@ -237,7 +237,8 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     completion rate put right by sessions that people judged, its `sample` how many of these were drawn at random in
     the last eight weeks. `unanswered` are finished sessions without an answer or a tool call: they have no scores, and
     no other number counts them but `coverage`. `trust` says how far verdicts, of which the completion rate is made,
-    could be trusted when the report was made.
+    could be trusted when the report was made. `unsure_completed` is how many of those that count as completed do so by
+    an unsure verdict; None in reports of versions that did not count them.
     """
 
     report_version: int = REPORT_VERSION
@@ -267,3 +268,4 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     trend: tuple[TrendPoint, ...]
     people: FromPeople | None = None
     checked_completion: Estimate = Estimate()
+    unsure_completed: int | None = None

@@ -134,6 +134,7 @@ class WeeklyReports:
             alerts=self._store.alerts.between(since, until),
             trend=self._trend(week),
             checked_completion=estimate_completion(overall_now, labels(self._store), week),
+            unsure_completed=self._store.reports.unsure_completed(week),
             people=self._store.reports.from_people(week),
         )
         return weekly_report(facts, examples=lambda why: self._store.reports.examples(why, week))

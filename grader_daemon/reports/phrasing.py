@@ -23,7 +23,7 @@ from grader_daemon.domain.insight import (
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.reports.numbers import COMPLETION, MEASURES, count, estimate_words, part_words
 from grader_daemon.reports.safe_text import LONGEST_ID, LONGEST_LINE, Words, joined, name, plain, remark
-from grader_daemon.reports.verdicts import trust_words
+from grader_daemon.reports.verdicts import trust_words, unsure_words
 
 INTERVALS_NOTE: Final = (
     "In parentheses: 95 % intervals. A change is better or worse only where its interval excludes 0. "
@@ -108,7 +108,7 @@ def trust_sentence(report: WeeklyReport) -> str:
     """Return how far the verdicts that the completion rate is made of can be trusted."""
     trust = report.trust
     return (
-        f"Verdicts are by the {trust.by}: {trust_words(trust)}."
+        f"Verdicts are by the {trust.by}: {trust_words(trust)}{unsure_words(report.unsure_completed)}."
         " The interval of the completion rate is about chance in the sample, not about verdicts that are wrong."
     )
 

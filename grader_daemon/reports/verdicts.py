@@ -51,6 +51,13 @@ def trust_words(trust: Trust) -> str:
     return f"{done} your {count(trust.labels, 'label')}{known}"
 
 
+def unsure_words(completed: int | None) -> str:
+    """Return how many sessions count as completed by an unsure verdict, behind `trust_words`; nothing without any."""
+    if not completed:
+        return ""
+    return f"; {completed:,} of those that count as done {'is' if completed == 1 else 'are'} unsure"
+
+
 def _degree(agreement: float, *, of: str = "") -> str:
     """Return a correlation of -1 to 1 in words, so that nobody takes it for a share of verdicts that are right."""
     word = next((word for least, word in _DEGREES if agreement >= least), "hardly at all")

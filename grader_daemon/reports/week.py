@@ -53,6 +53,7 @@ class WeekFacts(msgspec.Struct, frozen=True, kw_only=True):
     alerts: Sequence[Alert]
     trend: Sequence[TrendPoint]
     checked_completion: Estimate
+    unsure_completed: int
     people: FromPeople
 
 
@@ -84,6 +85,7 @@ def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
         alerts=tuple(_as_of(alert, facts.until) for alert in facts.alerts),
         trend=tuple(facts.trend),
         checked_completion=facts.checked_completion,
+        unsure_completed=facts.unsure_completed,
         people=facts.people,
     )
 

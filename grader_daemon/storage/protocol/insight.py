@@ -102,6 +102,9 @@ class Reports(Protocol):
     def from_people(self, span: Span) -> FromPeople:
         """Count what people said of the scored sessions of a span that are finished, and what was asked for again."""
 
+    def unsure_completed(self, span: Span) -> int:
+        """Count the scored sessions that finished in a span and count as completed by an unsure automatic verdict."""
+
     def examples(self, why: Example, span: Span) -> tuple[str, ...]:
         """Return up to three scored sessions that finished in a span and show `why`, those with most failures first."""
 

@@ -99,6 +99,21 @@ class Reports:
         )
         return FromPeople(objected=objected[0][0], asked_again=asked_again[0][0])
 
+    def unsure_completed(self, span: Span) -> int:
+        found = self._database.rows(
+            "SELECT count(*) FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
+            " WHERE d.ended_at >= ? AND d.ended_at < ? AND d.ended_on BETWEEN ? AND ?"
+            " AND d.state <> 'open' AND d.scored AND d.unsure AND g.task_completed"
+            " AND coalesce(d.verdict_by, '') <> 'person'",
+            (
+                _moved(span.first, -_ZONES.days),
+                _moved(span.last, 1 + _ZONES.days),
+                span.first.isoformat(),
+                span.last.isoformat(),
+            ),
+        )
+        return int(found[0][0])
+
     def examples(self, why: Example, span: Span) -> tuple[str, ...]:
         around = (to_text(start_of(span.first, UTC) - _ZONES), to_text(end_of(span.last, UTC) + _ZONES))
         rows = self._database.rows(

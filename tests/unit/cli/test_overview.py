@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
+import apsw
 import pytest
 
 from grader_daemon import SelfGrader
@@ -63,6 +65,13 @@ def test_the_first_look_tells_how_it_stands(home: Path, run: Run, command: list[
     assert said["alerts"] == "none are open"
     assert said["new error"].startswith("terminal: permission_denied, 6 failures in 3 sessions")
     assert ended.stdout.endswith("\nNext: grader-daemon service install\n")
+
+
+def test_the_first_look_tells_how_many_that_count_as_done_are_unsure(home: Path, run: Run) -> None:
+    with closing(apsw.Connection(str(home / DATABASE))) as connection:
+        connection.execute("UPDATE session_details SET unsure = 1, verdict_by = 'model'")
+
+    assert told(run(home).stdout)["verdicts"].endswith("; 4 of those that count as done are unsure")
 
 
 def test_without_systemd_the_daemon_is_run_by_hand(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

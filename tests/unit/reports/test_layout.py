@@ -72,6 +72,19 @@ def test_summary_begins_with_the_completion_rate_in_a_sentence() -> None:
 
 
 @pytest.mark.parametrize(
+    ("unsure", "words"),
+    [
+        pytest.param(None, "(correlation 0.33 of 1). ", id="a-version-that-did-not-count-them"),
+        pytest.param(0, "(correlation 0.33 of 1). ", id="none"),
+        pytest.param(1, "(correlation 0.33 of 1); 1 of those that count as done is unsure. ", id="one"),
+        pytest.param(1200, "(correlation 0.33 of 1); 1,200 of those that count as done are unsure. ", id="many"),
+    ],
+)
+def test_it_is_said_how_many_that_count_as_done_are_unsure(unsure: int | None, words: str) -> None:
+    assert words in prose_of(lay_out(example_report(unsure_completed=unsure)), Topic.SUMMARY)[2]
+
+
+@pytest.mark.parametrize(
     ("checked", "words"),
     [
         pytest.param(

@@ -44,6 +44,7 @@ def report(**changes: Any) -> WeeklyReport:
         alerts=(),
         trend=example_trend(8),
         checked_completion=Estimate(),
+        unsure_completed=0,
         people=FromPeople(objected=0, asked_again=0),
     )
     return weekly_report(msgspec.structs.replace(facts, **changes), examples=lambda _: ())
@@ -129,6 +130,7 @@ def test_suggestions_have_the_sessions_that_show_them() -> None:
         categories=(),
         issues=(),
         alerts=(),
+        unsure_completed=0,
         people=FromPeople(objected=0, asked_again=0),
     )
     made = weekly_report(facts, examples=examples)

@@ -11,6 +11,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import Concern, Coverage, Example
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.people import PersonSignal, SignalKind
+from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -246,6 +247,28 @@ def test_a_new_basis_leaves_the_report_as_it_was(store: SqliteStore) -> None:
         store.reports.note_basis(WEEK.first, 9)
     assert store.reports.report(WEEK.first) == StoredReport(content="{}", basis=9)
     assert store.rows("SELECT generated_at FROM weekly_reports") == [(NOW.isoformat(),)]
+
+
+# -- verdicts ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "counted"),
+    [
+        pytest.param({}, 1, id="done-and-unsure"),
+        pytest.param({"unsure": False}, 0, id="sure"),
+        pytest.param({"task_completed": False}, 0, id="not-done"),
+        pytest.param({"verdict_by": VerdictBy.PERSON}, 0, id="by-a-persons-word"),
+        pytest.param({"state": SessionState.OPEN}, 0, id="not-finished"),
+        pytest.param({"scored": False}, 0, id="without-an-answer"),
+        pytest.param({"ended_on": (WEEK.last + timedelta(days=1)).isoformat()}, 0, id="in-the-week-after"),
+    ],
+)
+def test_unsure_sessions_that_count_as_done_are_counted(
+    store: SqliteStore, changes: dict[str, object], counted: int
+) -> None:
+    save(store, good("a", **{"unsure": True, "verdict_by": VerdictBy.MODEL, **changes}), good("b"))
+    assert store.reports.unsure_completed(WEEK) == counted
 
 
 # -- people --------------------------------------------------------------------------------------------------------
