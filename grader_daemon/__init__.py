@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from grader_daemon.pipeline.commit import IngestResult as IngestResult
     from grader_daemon.settings import Settings as Settings
     from grader_daemon.storage.maintenance.backup import Backup as Backup
+    from grader_daemon.storage.records import Change as Change
+    from grader_daemon.storage.records import ChangeKind as ChangeKind
     from grader_daemon.storage.records import GradeFilter as GradeFilter
     from grader_daemon.storage.records import Page as Page
     from grader_daemon.storage.records import StoredGrade as StoredGrade
@@ -104,7 +106,7 @@ _HOMES = {
     "pipeline.commit": "IngestOutcome IngestResult",
     "settings": "Settings",
     "storage.maintenance.backup": "Backup",
-    "storage.records": "GradeFilter Page StoredGrade",
+    "storage.records": "Change ChangeKind GradeFilter Page StoredGrade",
 }
 """The module of each public name: what `__getattr__` finds and the imports above tell type checkers."""
 

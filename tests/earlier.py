@@ -38,6 +38,10 @@ def _columns(connection: apsw.Connection, database: str, table: str) -> list[str
 
 
 def _tables(connection: apsw.Connection) -> list[str]:
-    rows = connection.execute("SELECT name FROM main.sqlite_schema WHERE type = 'table'").fetchall()
+    """Name the tables that both databases have."""
+    rows = connection.execute(
+        "SELECT name FROM main.sqlite_schema WHERE type = 'table'"
+        " INTERSECT SELECT name FROM other.sqlite_schema WHERE type = 'table'"
+    ).fetchall()
     names = [str(row[0]) for row in rows]
     return [name for name in names if name not in _NOT_COPIED and not name.startswith("session_words")]

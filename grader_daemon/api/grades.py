@@ -18,7 +18,7 @@ from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.verdict import GradeVersion
 from grader_daemon.errors import GraderError, InputError
-from grader_daemon.storage.records import GradeFilter, Page, SortKey, StoredGrade
+from grader_daemon.storage.records import Change, GradeFilter, Page, SortKey, StoredGrade
 
 if TYPE_CHECKING:
     from grader_daemon.api.explanation import Explanation
@@ -45,6 +45,13 @@ class Grades:
 
     def __init__(self, context: GraderContext) -> None:
         self._context = context
+
+    def changes(self, *, after: int = 0, limit: int = 1000) -> list[Change]:
+        """Return what changed behind the change number `after`: grades, labels, grades taken back, alerts.
+
+        Whoever follows keeps the `seq` of the last one read, and asks again from there.
+        """
+        return self._context.store.changes.after(after, limit)
 
     def select(
         self,

@@ -24,6 +24,7 @@ from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.groups import find_patterns
 from grader_daemon.patterns.issues import to_issue
 from grader_daemon.pipeline.labels import labels
+from grader_daemon.pipeline.saving import save_alert
 from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, QUALITY, RECOVERY, count, estimate_words
 from grader_daemon.reports.verdicts import trust_words
 from grader_daemon.reports.week import FIRST_WEEK
@@ -214,7 +215,7 @@ class Insight:
             known = self._context.store.alerts.find(number)
             said = known.note if note is None else one_line(storable(note), self._context.redactor)
             alert = msgspec.structs.replace(known, acknowledged_at=self._context.now(), note=said)
-            self._context.store.alerts.replace(alert)
+            save_alert(self._context.store, alert)
         return alert
 
     def silence_alert(self, number: int, span: timedelta) -> datetime:
@@ -239,7 +240,7 @@ class Insight:
         """
         with self._context.writable.transaction():
             alert = msgspec.structs.replace(self._context.store.alerts.find(number), acknowledged_at=None)
-            self._context.store.alerts.replace(alert)
+            save_alert(self._context.store, alert)
         return alert
 
     def unsilence_alert(self, number: int) -> Alert:

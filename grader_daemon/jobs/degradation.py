@@ -23,10 +23,11 @@ from grader_daemon.domain.alert import Alert, AlertKind, Observation, Stream
 from grader_daemon.domain.calendar import Span, day_of, last_days
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
+from grader_daemon.pipeline.saving import save_alert
 from grader_daemon.reports.phrasing import alert_cause, alert_title
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.storage.protocol import Store
-from grader_daemon.storage.records import Position
+from grader_daemon.storage.records import ChangeKind, Position
 
 _AT_ONCE = 2000
 _SAMPLE = 2000
@@ -178,10 +179,7 @@ class DegradationWatch:
         told = []
         for alert in alerts:
             kept, is_news = announced(alert, silenced)
-            if kept.number is None:
-                kept = self._store.alerts.add(kept)
-            else:
-                self._store.alerts.replace(kept)
+            kept = save_alert(self._store, kept)
             if is_news:
                 told.append(kept)
                 self._put_out(kept, now)
@@ -199,7 +197,12 @@ class DegradationWatch:
         }
         for channel in self._channels:
             self._store.outbox.put(
-                alert=alert.number or 0, event=event, channel=channel, payload=_encode(content).decode(), now=now
+                kind=ChangeKind.ALERT,
+                subject=str(alert.number),
+                event=event,
+                channel=channel,
+                payload=_encode(content).decode(),
+                now=now,
             )
 
     def _tell(self, alerts: Sequence[Alert]) -> None:

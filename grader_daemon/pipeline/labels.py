@@ -22,6 +22,7 @@ from grader_daemon.domain.feedback import (
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.saving import save_verdicts
 from grader_daemon.storage.protocol import SessionStore
+from grader_daemon.storage.records import ChangeKind
 
 _MOST_CANDIDATES: Final = 20_000
 
@@ -41,6 +42,7 @@ def add_feedback(store: SessionStore, said: Sequence[Said], *, now: datetime) ->
         for each in said
         for of in (known[each.session_id],)
     ]
+    store.changes.note(ChangeKind.LABEL, list(known))
     stand = standing_of(store, list(known))
     grades = [old.grade for old in known.values()]
     save_verdicts(store, [(old, apply_override(old, stand.get(old.session_id, NOTHING_SAID))) for old in grades])

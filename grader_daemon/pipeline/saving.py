@@ -10,14 +10,15 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
+from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.counting import Changes
 from grader_daemon.domain.feedback import apply_override, standing_by_session
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.repeats import Place, changed_around, places_of
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.unit import Unit
-from grader_daemon.storage.protocol import SessionStore
-from grader_daemon.storage.records import NewGrade
+from grader_daemon.storage.protocol import SessionStore, Store
+from grader_daemon.storage.records import ChangeKind, NewGrade
 
 
 def save_grades(
@@ -33,6 +34,7 @@ def save_grades(
     before, after = [old.grade for old in replaced.values()], [new.grade for new in grades]
     _count(store, added=after, removed=before)
     store.grades.put(grades, replacing=replaced)
+    store.changes.note(ChangeKind.GRADE, [grade.session_id for grade in after])
     store.issues.save_signs([sign for new in grades for sign in new.signs])
     if asked_again_within is not None:
         _settle_repeats(store, [*places_of(after), *places_of(before)], within=asked_again_within)
@@ -42,6 +44,7 @@ def save_verdicts(store: SessionStore, changes: Sequence[tuple[Grade, Grade]]) -
     """Let grades say what another policy or a person says (each as it was and as it is), and count them so."""
     _count(store, added=[new for _, new in changes], removed=[old for old, _ in changes])
     store.grades.put_verdicts([new for _, new in changes])
+    store.changes.note(ChangeKind.GRADE, [new.session_id for _, new in changes])
     store.note_rules([(new.unit, new.rules_version) for _, new in changes])
 
 
@@ -58,6 +61,16 @@ def retract(
     if asked_again_within is not None:
         _settle_repeats(store, places_of(removed), within=asked_again_within)
     store.pass_over_session(session_id, reason)
+    store.changes.note(ChangeKind.RETRACTION, [session_id])
+
+
+def save_alert(store: Store, alert: Alert) -> Alert:
+    """Keep a new alert, or what became of one; returns it with its number."""
+    kept = alert if alert.number is not None else store.alerts.add(alert)
+    if alert.number is not None:
+        store.alerts.replace(alert)
+    store.changes.note(ChangeKind.ALERT, [str(kept.number)])
+    return kept
 
 
 def grades_of_units(store: SessionStore, units: Sequence[Unit]) -> list[Grade]:
@@ -95,4 +108,6 @@ def _settle_repeats(store: SessionStore, places: Sequence[Place], *, within: tim
         return
     for place in store.repeats.shared(list(dict.fromkeys(places))):
         before, after = store.repeats.around(place)
-        store.repeats.note(changed_around(before, after, within=within))
+        changes = changed_around(before, after, within=within)
+        store.repeats.note(changes)
+        store.changes.note(ChangeKind.GRADE, [session_id for session_id, _ in changes])

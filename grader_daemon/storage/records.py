@@ -98,6 +98,26 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     next: PageKey | None
 
 
+class ChangeKind(StrEnum):
+    """What changed: a grade is new or says something else, people said something of it, it was taken back; an alert."""
+
+    GRADE = "grade"
+    LABEL = "label"
+    RETRACTION = "retraction"
+    ALERT = "alert"
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that changed. `seq` only grows; `subject` is the id of the session, or the number of the alert.
+
+    Of changes of one kind to one subject only the last is told: what it is now, the store knows.
+    """
+
+    seq: int
+    kind: ChangeKind
+    subject: str
+
+
 class DaemonStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What the daemon said of itself last. `watching` maps each root to "watched" or the reason why not.
 

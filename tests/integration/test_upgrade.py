@@ -19,7 +19,9 @@ VERSIONS = sorted(path.name.partition(".")[0] for path in FOLDER.glob("*.db.xz")
 DERIVED = ("schema_migrations", "sqlite_sequence", "session_words")
 """Tables that are made from others, or of SQLite's own; the first words of their names."""
 
-MOVED: dict[str, str] = {}
+MOVED: dict[str, str] = {
+    "alert_outbox": "outbox",
+}
 """Tables of an earlier version whose rows are in another one today."""
 
 COUNTED_ANEW = {"rollup_days": ("revision",)}

@@ -42,7 +42,7 @@ _JSON = frozenset(
     {
         *(("session_details", name) for name in ("reasons", "tools", "features", "claims", "people")),
         *(("alerts", name) for name in ("drops", "sessions", "changes", "decomposition")),
-        *(("alert_streams", "state"), ("alert_outbox", "payload")),
+        *(("alert_streams", "state"), ("outbox", "payload")),
         *(("calibrations", "model"), ("calibrations", "evidence")),
     }
 )

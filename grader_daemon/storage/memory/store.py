@@ -14,6 +14,7 @@ from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
 from grader_daemon.storage.memory.grades import FeedbackLog, Grades, Repeats, Rivals
 from grader_daemon.storage.memory.ledger import Ledger
 from grader_daemon.storage.memory.tables import Part, Tables
+from grader_daemon.storage.records import Change, ChangeKind
 
 
 class MemoryStore(Ledger):
@@ -29,6 +30,7 @@ class MemoryStore(Ledger):
         self.feedback = FeedbackLog(tables)
         self.rollups = Rollups(tables)
         self.issues = Signs(tables)
+        self.changes = ChangeFeed(tables)
 
     def transaction(self) -> AbstractContextManager[None]:
         return self._tables.transaction()
@@ -77,6 +79,18 @@ class Rollups(Part):
 
     def revisions(self) -> dict[date, int]:
         return dict(self._tables.revisions)
+
+
+class ChangeFeed(Part):
+    """What changed, by what it was."""
+
+    def note(self, kind: ChangeKind, subjects: Iterable[str]) -> None:
+        for subject in subjects:
+            self._tables.changes.put((kind, subject), self._tables.number("changes"))
+
+    def after(self, seq: int, limit: int) -> list[Change]:
+        changes = [Change(seq=at, kind=kind, subject=subject) for (kind, subject), at in self._tables.changes.items()]
+        return sorted((each for each in changes if each.seq > seq), key=lambda each: each.seq)[:limit]
 
 
 class Signs(Part):

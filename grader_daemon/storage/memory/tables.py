@@ -14,7 +14,7 @@ from grader_daemon.domain.feedback import Feedback
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.domain.unit import Unit
-from grader_daemon.storage.records import LastGrade, StoredGrade
+from grader_daemon.storage.records import ChangeKind, LastGrade, StoredGrade
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -84,6 +84,7 @@ class Tables:
         self.tool_steps: Table[ToolStepKey, tuple[int, ...]] = Table(journal)
         self.revisions: Table[date, int] = Table(journal)
         self.signs: Table[str, ErrorSign] = Table(journal)
+        self.changes: Table[tuple[ChangeKind, str], int] = Table(journal)
         self.feedback: Table[int, Feedback] = Table(journal)
 
     def number(self, table: str) -> int:

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from grader_daemon.storage.protocol.grades import FeedbackLog, Grades, Ledger, Repeats, Rivals
+from grader_daemon.storage.protocol.grades import ChangeFeed, FeedbackLog, Grades, Ledger, Repeats, Rivals
 from grader_daemon.storage.protocol.insight import (
     Alerts,
     Calibrations,
@@ -63,6 +63,8 @@ class SessionStore(Ledger, Protocol):
     def rollups(self) -> Rollups: ...
     @property
     def issues(self) -> Signs: ...
+    @property
+    def changes(self) -> ChangeFeed: ...
     @property
     def feedback(self) -> FeedbackLog: ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -14,6 +14,8 @@ from grader_daemon.domain.repeats import Asked, Place
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.storage.records import (
+    Change,
+    ChangeKind,
     GradeFilter,
     LastGrade,
     NewGrade,
@@ -154,6 +156,16 @@ class Repeats(Protocol):
 
     def note(self, changes: Sequence[tuple[str, str | None]]) -> None:
         """Write for some sessions in which other one the same was asked for again; call it inside a transaction."""
+
+
+class ChangeFeed(Protocol):
+    """What changed, in one order: a row for each thing, which moves to the end when it changes again."""
+
+    def note(self, kind: ChangeKind, subjects: Iterable[str]) -> None:
+        """Note that these changed; call it inside the transaction that changes them."""
+
+    def after(self, seq: int, limit: int) -> list[Change]:
+        """Return what changed behind a place in the order, the first changes first."""
 
 
 class FeedbackLog(Protocol):

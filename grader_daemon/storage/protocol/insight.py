@@ -192,7 +192,7 @@ class Alerts(AlertLog, AlertWatch, Silences, Protocol):
 class Outbox(Protocol):
     """Messages that wait for their receivers."""
 
-    def put(self, *, alert: int, event: str, channel: str, payload: str, now: datetime) -> None:
+    def put(self, *, kind: str, subject: str, event: str, channel: str, payload: str, now: datetime) -> None:
         """Keep a message; call it inside the transaction that makes it true."""
 
     def next(self, channel: str) -> OutboxMessage | None:

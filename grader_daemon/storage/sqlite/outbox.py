@@ -19,16 +19,16 @@ class Outbox:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def put(self, *, alert: int, event: str, channel: str, payload: str, now: datetime) -> None:
+    def put(self, *, kind: str, subject: str, event: str, channel: str, payload: str, now: datetime) -> None:
         self._database.connection.execute(
-            "INSERT INTO alert_outbox (alert, event, channel, payload, created_at, attempts, next_at)"
-            " VALUES (?, ?, ?, ?, ?, 0, ?)",
-            (alert, event, channel, payload, to_text(now), to_text(now)),
+            "INSERT INTO outbox (kind, subject, event, channel, payload, created_at, attempts, next_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, 0, ?)",
+            (kind, subject, event, channel, payload, to_text(now), to_text(now)),
         )
 
     def next(self, channel: str) -> OutboxMessage | None:
         rows = self._database.rows(
-            "SELECT id, payload, attempts, next_at FROM alert_outbox WHERE delivered_at IS NULL AND channel = ?1"
+            "SELECT id, payload, attempts, next_at FROM outbox WHERE delivered_at IS NULL AND channel = ?1"
             " ORDER BY attempts >= ?2, CASE WHEN attempts >= ?2 THEN next_at END, id LIMIT 1",
             (channel, _MANY_ATTEMPTS),
         )
@@ -41,23 +41,21 @@ class Outbox:
 
     def waiting(self, channels: Iterable[str]) -> int:
         counts = dict(
-            self._database.rows(
-                "SELECT channel, count(*) FROM alert_outbox WHERE delivered_at IS NULL GROUP BY channel"
-            )
+            self._database.rows("SELECT channel, count(*) FROM outbox WHERE delivered_at IS NULL GROUP BY channel")
         )
         return sum(counts.get(channel, 0) for channel in channels)
 
     def delivered(self, number: int, now: datetime) -> None:
         self._database.connection.execute(
-            "UPDATE alert_outbox SET delivered_at = ?, attempts = attempts + 1, last_error = NULL WHERE id = ?",
+            "UPDATE outbox SET delivered_at = ?, attempts = attempts + 1, last_error = NULL WHERE id = ?",
             (to_text(now), number),
         )
 
     def failed(self, number: int, error: str, *, again_at: datetime) -> None:
         self._database.connection.execute(
-            "UPDATE alert_outbox SET attempts = attempts + 1, last_error = ?, next_at = ? WHERE id = ?",
+            "UPDATE outbox SET attempts = attempts + 1, last_error = ?, next_at = ? WHERE id = ?",
             (clean(error), to_text(again_at), number),
         )
 
     def forget_delivered(self, before: datetime) -> None:
-        self._database.connection.execute("DELETE FROM alert_outbox WHERE delivered_at < ?", (to_text(before),))
+        self._database.connection.execute("DELETE FROM outbox WHERE delivered_at < ?", (to_text(before),))

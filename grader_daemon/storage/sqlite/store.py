@@ -7,6 +7,7 @@ from pathlib import Path
 from grader_daemon.domain.counting import Changes
 from grader_daemon.storage.sqlite.alerts import Alerts
 from grader_daemon.storage.sqlite.calibrations import Calibrations
+from grader_daemon.storage.sqlite.changes import Changes as ChangeFeed
 from grader_daemon.storage.sqlite.daemon import DaemonState
 from grader_daemon.storage.sqlite.feedback import Feedbacks
 from grader_daemon.storage.sqlite.grades import Grades
@@ -42,6 +43,7 @@ class SqliteStore(Ledger):
         self.quality = QualityChecks(self)
         self.rivals = Rivals(self)
         self.daemon = DaemonState(self)
+        self.changes = ChangeFeed(self)
         if not read_only and self._lacks_rollups():
             with self.transaction():
                 if self._lacks_rollups():

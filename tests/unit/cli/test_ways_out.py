@@ -104,7 +104,7 @@ def _end(daemon: DaemonProcess) -> str:
     try:
         daemon.wait_for_count(len(FOUND) + len(CARRIERS), within=100)
         daemon.wait_for_rows(f"SELECT * FROM quality_checks WHERE outcome = 'answered' LIMIT 1 OFFSET {CHECKS}")
-        daemon.wait_for_rows("SELECT * FROM alert_outbox WHERE delivered_at IS NOT NULL LIMIT 1 OFFSET 3")
+        daemon.wait_for_rows("SELECT * FROM outbox WHERE delivered_at IS NOT NULL LIMIT 1 OFFSET 3")
         daemon.stop()
         return repr(daemon.events()) + repr(daemon.strange_lines())
     finally:

@@ -52,7 +52,7 @@ SHIPPED = load_rules().alerts
 CHANNELS = ("webhook", "command")
 OVERALL = Stream(Metric.COMPLETION_RATE, Dimension.OVERALL, "")
 HOSTILE = "evil\x1b[31m\u202e\x9b31m\r\n\x07"
-TABLES = ("alerts", "alert_streams", "alert_position", "alert_outbox", "alert_silences")
+TABLES = ("alerts", "alert_streams", "alert_position", "outbox", "alert_silences")
 Logs = list[MutableMapping[str, Any]]
 
 
@@ -154,10 +154,10 @@ class World:
         return found
 
     def letters(self) -> list[tuple[int, str, str]]:
-        return self.store.rows("SELECT alert, event, channel FROM alert_outbox ORDER BY id")
+        return self.store.rows("SELECT CAST(subject AS INTEGER), event, channel FROM outbox ORDER BY id")
 
     def payloads(self) -> list[dict[str, Any]]:
-        return [json.loads(row[0]) for row in self.store.rows("SELECT payload FROM alert_outbox ORDER BY id")]
+        return [json.loads(row[0]) for row in self.store.rows("SELECT payload FROM outbox ORDER BY id")]
 
     def findings(self) -> dict[str, list[Any]]:
         """All that the watch keeps, but for how far it has read."""
@@ -487,7 +487,7 @@ def test_any_cut_into_runs_and_batches_gives_the_same(
 @pytest.mark.parametrize(
     "change",
     [
-        *(f"INSERT ON {table}" for table in ("alerts", "alert_streams", "alert_outbox")),
+        *(f"INSERT ON {table}" for table in ("alerts", "alert_streams", "outbox")),
         "UPDATE ON alert_position",
         "UPDATE ON session_details",
     ],
@@ -526,7 +526,7 @@ def test_a_watch_that_is_killed_between_batches_goes_on_where_it_was(
         world.store.close()
     undisturbed, killed = found
     for each in (undisturbed, killed):
-        each["alert_outbox"] = [row[1:5] for row in each["alert_outbox"]]
+        each["outbox"] = [row[1:5] for row in each["outbox"]]
     assert killed == undisturbed
 
 
@@ -915,7 +915,7 @@ def test_rules_of_one_name_do_not_open_alert_after_alert(store: SqliteStore, tmp
 def test_a_threshold_that_breaks_is_kept_whole_or_not_at_all(store: SqliteStore, logs: Logs) -> None:
     world = World(store, with_thresholds(HALF_FAILS))
     _completed(world, 0, completed=4, failed=6)
-    with breaking(store, "INSERT ON alert_outbox"), pytest.raises(GraderError):
+    with breaking(store, "INSERT ON outbox"), pytest.raises(GraderError):
         world.run(at(0) + MINUTE)
     assert world.alerts() == []
     assert logs == []
@@ -996,7 +996,7 @@ def test_titles_are_fit_for_a_terminal(hostile: World) -> None:
     titles = [payload["title"] for payload in hostile.payloads()]
     assert any("evil" in title for title in titles)
     assert all(title.isprintable() for title in titles)
-    raw = [row[0] for row in hostile.store.rows("SELECT payload FROM alert_outbox")]
+    raw = [row[0] for row in hostile.store.rows("SELECT payload FROM outbox")]
     assert all(not {"\x1b", "\x07", "\n", "\r"} & set(payload) for payload in raw)
 
 

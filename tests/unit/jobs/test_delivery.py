@@ -54,7 +54,9 @@ def logs() -> Iterator[Logs]:
 def put(store: SqliteStore, *channels: str, now: datetime = NOW) -> None:
     with store.transaction():
         for channel in channels:
-            store.outbox.put(alert=1, event="opened", channel=channel, payload=f"to {channel}", now=now)
+            store.outbox.put(
+                kind="alert", subject="1", event="opened", channel=channel, payload=f"to {channel}", now=now
+            )
 
 
 def waiting(store: SqliteStore) -> int:
@@ -286,7 +288,7 @@ def test_the_time_of_a_try_is_its_own(store: SqliteStore, clock: Clock) -> None:
     clock.now += MINUTE
     Delivery(store, {"webhook": friend}, clock=clock).run(NOW)
     assert friend.asked == [(1, clock.now)]
-    assert store.rows("SELECT delivered_at FROM alert_outbox") == [(clock.now.isoformat(),)]
+    assert store.rows("SELECT delivered_at FROM outbox") == [(clock.now.isoformat(),)]
 
 
 # -- at least once -------------------------------------------------------------------------------------------------
@@ -320,7 +322,7 @@ def test_what_arrived_is_forgotten_after_a_month(store: SqliteStore, clock: Cloc
         clock.now = NOW + timedelta(days=days)
         put(store, "webhook", now=clock.now)
         delivery.run(clock.now)
-        assert [row[0] for row in store.rows("SELECT id FROM alert_outbox ORDER BY id")] == kept
+        assert [row[0] for row in store.rows("SELECT id FROM outbox ORDER BY id")] == kept
 
 
 @pytest.fixture

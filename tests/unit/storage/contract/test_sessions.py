@@ -91,6 +91,7 @@ def seen(store: SessionStore) -> object:
         store.skip_counts(),
         store.graded_paths(),
         [store.last_grade(live=live) for live in (False, True)],
+        [(change.kind, change.subject) for change in store.changes.after(0, 99)],
     )
 
 
@@ -209,6 +210,43 @@ def test_an_id_may_be_shortened_while_it_names_one(store: SessionStore) -> None:
     for wrong in ("a", "x", "%"):
         with pytest.raises(InputError):
             store.grades.find(wrong)
+
+
+# -- the feed of changes ---------------------------------------------------------------------------------------------
+
+
+def test_a_follower_reads_on_from_where_it_was_and_misses_nothing(store: SessionStore) -> None:
+    save(store, grade(session_id="a"), grade(session_id="b"))
+    first = store.changes.after(0, 1)
+    with store.transaction():
+        add_feedback(store, [Said(session_id="a", completed=False, by="me", source=FeedbackSource.LABEL)], now=NOW)
+        retract(store, "b", SkipReason.COPY)
+
+    rest = store.changes.after(first[-1].seq, 99)
+
+    assert [(each.kind, each.subject) for each in first] == [("grade", "a")]
+    assert [(each.kind, each.subject) for each in rest] == [
+        ("grade", "b"),
+        ("label", "a"),
+        ("grade", "a"),
+        ("retraction", "b"),
+    ]
+    assert [each.seq for each in rest] == sorted({each.seq for each in rest})
+    assert rest[0].seq > first[0].seq
+
+
+def test_one_thing_is_told_once_however_often_it_changes(store: SessionStore) -> None:
+    for quality in (1, 2, 3):
+        save(store, grade(session_id="a", response_quality=quality))
+    [change] = store.changes.after(0, 99)
+    assert (change.kind, change.subject, store.changes.after(change.seq, 99)) == ("grade", "a", [])
+
+
+def test_a_session_that_is_asked_for_again_changes_too(store: SessionStore) -> None:
+    save(store, grade(session_id="a", request=7, session_start=NOW - HOUR, ended_at=NOW))
+    seq = store.changes.after(0, 9)[-1].seq
+    save(store, grade(session_id="b", request=7, session_start=NOW + HOUR, ended_at=NOW + 2 * HOUR))
+    assert [each.subject for each in store.changes.after(seq, 9)] == ["b", "a"]
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

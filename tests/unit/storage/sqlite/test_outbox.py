@@ -15,7 +15,7 @@ PAYLOAD = '{"schema_version": 1, "text": "Größe"}'
 
 def put(store: SqliteStore, *, channel: str = "webhook", payload: str = PAYLOAD, now: datetime = NOW) -> None:
     with store.transaction():
-        store.outbox.put(alert=7, event="opened", channel=channel, payload=payload, now=now)
+        store.outbox.put(kind="alert", subject="7", event="opened", channel=channel, payload=payload, now=now)
 
 
 def delivered(store: SqliteStore, number: int, now: datetime = NOW) -> None:
@@ -42,14 +42,14 @@ def test_a_message_waits_for_its_receiver_from_now_on(store: SqliteStore) -> Non
 
 def test_it_is_kept_with_the_alert_and_the_time(store: SqliteStore) -> None:
     put(store)
-    assert store.rows("SELECT alert, event, created_at, delivered_at, last_error FROM alert_outbox") == [
-        (7, "opened", NOW.isoformat(), None, None)
+    assert store.rows("SELECT kind, subject, event, created_at, delivered_at, last_error FROM outbox") == [
+        ("alert", "7", "opened", NOW.isoformat(), None, None)
     ]
 
 
 def test_it_goes_with_the_transaction_that_makes_it_true(store: SqliteStore) -> None:
     with suppress(GraderError), store.transaction():
-        store.outbox.put(alert=7, event="opened", channel="webhook", payload=PAYLOAD, now=NOW)
+        store.outbox.put(kind="alert", subject="7", event="opened", channel="webhook", payload=PAYLOAD, now=NOW)
         raise GraderError("in the middle")
     assert next_number(store) is None
 
@@ -74,7 +74,7 @@ def test_a_message_that_failed_stays_the_next_with_its_number_and_counts_the_tri
     assert store.outbox.next("webhook") == OutboxMessage(
         number=1, channel="webhook", payload=PAYLOAD, attempts=2, next_at=NOW + HOUR
     )
-    assert store.rows("SELECT last_error FROM alert_outbox WHERE id = 1") == [("nobody there",)]
+    assert store.rows("SELECT last_error FROM outbox WHERE id = 1") == [("nobody there",)]
 
 
 def test_a_message_that_was_tried_many_times_stands_back_behind_the_others(store: SqliteStore) -> None:
@@ -105,20 +105,20 @@ def test_what_arrived_is_not_given_any_more(store: SqliteStore) -> None:
     put(store)
     delivered(store, 1)
     assert next_number(store) == 2
-    assert store.rows("SELECT attempts, delivered_at FROM alert_outbox WHERE id = 1") == [(1, NOW.isoformat())]
+    assert store.rows("SELECT attempts, delivered_at FROM outbox WHERE id = 1") == [(1, NOW.isoformat())]
 
 
 def test_what_arrived_at_last_has_no_error_any_more(store: SqliteStore) -> None:
     put(store)
     failed(store, 1)
     delivered(store, 1)
-    assert store.rows("SELECT attempts, last_error FROM alert_outbox") == [(2, None)]
+    assert store.rows("SELECT attempts, last_error FROM outbox") == [(2, None)]
 
 
 def test_why_it_failed_is_kept_though_it_is_no_unicode(store: SqliteStore) -> None:
     put(store)
     failed(store, 1, error="command /s/\udcff: missing")
-    assert store.rows("SELECT last_error FROM alert_outbox")[0][0].startswith("command /s/")
+    assert store.rows("SELECT last_error FROM outbox")[0][0].startswith("command /s/")
 
 
 def test_messages_that_wait_are_counted_for_those_who_are_set(store: SqliteStore) -> None:
@@ -138,7 +138,7 @@ def test_only_what_arrived_long_ago_is_forgotten(store: SqliteStore) -> None:
     put(store, now=NOW - timedelta(days=400))
     with store.transaction():
         store.outbox.forget_delivered(NOW)
-    assert [row[0] for row in store.rows("SELECT id FROM alert_outbox ORDER BY id")] == [2, 3, 4]
+    assert [row[0] for row in store.rows("SELECT id FROM outbox ORDER BY id")] == [2, 3, 4]
 
 
 def test_a_number_is_never_given_twice(store: SqliteStore) -> None:

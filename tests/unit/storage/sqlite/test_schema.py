@@ -13,8 +13,10 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import StoreError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import GradeFilter
+from grader_daemon.storage.sqlite.rows import GRADE_COLUMNS, grade_row
 from grader_daemon.storage.sqlite.schema import migrations
 from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.earlier import make_earlier
 from tests.strategies import NOW, SESSION_GRADES, WEEKLY_REPORTS, grade, new_grade
 
 
@@ -170,3 +172,38 @@ def test_a_failing_migration_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         SqliteStore(path)
     assert set(ddl(path)) == {"session_files"}
+
+
+def test_what_was_kept_before_there_was_a_feed_is_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "grades.db"
+    make_earlier(path, 10)
+    with closing(apsw.Connection(str(path))) as connection:
+        for name in ("b", "a"):
+            row = grade_row(grade(session_id=name))
+            marks = ", ".join("?" * len(row))
+            connection.execute(f"INSERT INTO session_grades ({', '.join(GRADE_COLUMNS)}) VALUES ({marks})", row)
+    with closing(SqliteStore(path)) as store:
+        changes = store.changes.after(0, 9)
+    assert [(each.kind, each.subject) for each in changes] == [("grade", "b"), ("grade", "a")]
+
+
+def test_messages_that_wait_keep_their_numbers_and_new_ones_get_others(tmp_path: Path) -> None:
+    """Receivers tell repeats by the number, also by one whose message is long delivered and gone."""
+    path = tmp_path / "grades.db"
+    make_earlier(path, 10)
+    with closing(apsw.Connection(str(path))) as connection:
+        for number in (4, 9):
+            connection.execute(
+                "INSERT INTO alert_outbox VALUES (?, 3, 'opened', 'webhook', '{}', ?1, 2, '2026-11-21T22:00:00+00:00',"
+                " NULL, 'no answer')",
+                (number,),
+            )
+        connection.execute("DELETE FROM alert_outbox WHERE id = 9")
+    with closing(SqliteStore(path)) as store:
+        waiting = store.outbox.next("webhook")
+        assert waiting is not None
+        assert (waiting.number, waiting.attempts, waiting.payload) == (4, 2, "{}")
+        assert store.rows("SELECT kind, subject, last_error FROM outbox") == [("alert", "3", "no answer")]
+        with store.transaction():
+            store.outbox.put(kind="alert", subject="5", event="opened", channel="webhook", payload="{}", now=NOW)
+        assert store.rows("SELECT max(id) FROM outbox") == [(10,)]
