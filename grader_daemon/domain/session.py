@@ -92,13 +92,60 @@ def _text_of(part: str | Part | int | float) -> str:
     return str(part)
 
 
-class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One conversation of a person (or a program) with an agent.
+class SessionKind(StrEnum):
+    """Who had a session begun, and for what."""
 
-    Times are aware UTC. `project` is the folder in which the agent worked, None where the file does not say. `lineage`
-    and `opening` (its first message) are shared by the links of a compression chain, `conversation` by copies
-    of one conversation; `compacted` says that earlier messages were replaced by a summary, `named_after_id` that the
-    file bears the name of its session. What these are for is told in `domain.identity`.
+    MAIN = "main"
+    SUB_AGENT = "sub_agent"
+    CRON = "cron"
+    REVIEW = "review"
+
+
+class Usage(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What the calls of a model in a session used, summed up. None is what nobody knows, which is not 0: so is a price.
+
+    input_tokens: read by the model, from no cache, 0 and more.
+    cache_read_tokens: read from a cache, 0 and more.
+    cache_write_tokens: written to one, 0 and more.
+    output_tokens: written by the model, those of its reasoning too, 0 and more.
+    reasoning_tokens: of these, those of its reasoning.
+    cost_usd: the price in US dollars, 0 and more.
+    """
+
+    input_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One conversation of a person (or a program) with an agent. Times are aware UTC, None is what nobody says.
+
+    session_id: its name, by which the agent knows it.
+    file: the path of the file that holds it, the first one where it spans several.
+    format: the name of its source.
+    unit_key: which of the sessions in that file; "" where it holds one.
+    messages: in their order.
+    message_times: when each of `messages` was written; empty where none of them says.
+    model: as the agent calls it.
+    platform: through what the person spoke to the agent, as in "cli".
+    project: the folder in which the agent worked.
+    parent: the id of the session that had it begun, or that it goes on from.
+    kind: who had it begun.
+    agent: the program, as in "hermes".
+    agent_version: of that program.
+    usage: what its calls of models used.
+    system_prompt_digest: the same for the same system prompt, byte for byte.
+    tools_digest: the same for the same list of tools that the model was offered.
+    started_at: when it began.
+    updated_at: when it was written to last, as it says itself.
+    lineage: shared by the links of a compression chain; what it and the following are for: see `domain.identity`.
+    opening: of the first message; shared by these links, too.
+    conversation: shared by copies of one conversation.
+    compacted: earlier messages were replaced by a summary.
+    named_after_id: the file bears the name of the session.
     """
 
     session_id: str
@@ -106,9 +153,17 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     format: str
     unit_key: str = ""
     messages: tuple[Message, ...]
+    message_times: tuple[datetime | None, ...] = ()
     model: str | None = None
     platform: str | None = None
     project: str | None = None
+    parent: str | None = None
+    kind: SessionKind | None = None
+    agent: str | None = None
+    agent_version: str | None = None
+    usage: Usage | None = None
+    system_prompt_digest: str | None = None
+    tools_digest: str | None = None
     started_at: datetime | None = None
     updated_at: datetime | None = None
     lineage: int | None = None

@@ -1,7 +1,7 @@
 """Hermes Agent, JSON snapshots of all generations (February to September 2026).
 
-The decode is typed: `system_prompt` and `tools`, most of every small file, are skipped without being built. The folder
-in which the agent worked stands in no key of its own, only as a line of the prompt.
+The decode is typed: of `system_prompt` and `tools`, most of every small file, only digests are taken, and nothing is
+built. The folder in which the agent worked stands in no key of its own, only as a line of the prompt.
 Generation 0 has ``conversations`` (`sharegpt`) where the later ones have ``messages``.
 """
 
@@ -17,14 +17,17 @@ import msgspec
 import xxhash
 
 from grader_daemon.domain.limits import LONGEST_NAME, Limits, SessionId
-from grader_daemon.domain.session import TOOL, USER, Message, Session, Skipped, SkipReason
+from grader_daemon.domain.session import TOOL, USER, Message, Session, SessionKind, Skipped, SkipReason
 from grader_daemon.sources.decoding import decode
 from grader_daemon.sources.hermes import sharegpt
 
 NAME = "hermes"
 """Of the source; the format of its sessions, too."""
 
-UNKNOWN: frozenset[str] = frozenset()
+UNKNOWN = frozenset({"message_times", "parent", "agent_version", "usage"})
+"""What no snapshot says. Of its kind it says only that it is of a timer, or, since 0.19, of a sub-agent."""
+
+_KINDS = {"cron": SessionKind.CRON, "subagent": SessionKind.SUB_AGENT}
 _LIMITS = Limits()
 _REVIEW_OPENING = "Review the conversation above and "
 _REVIEW_PROMPTS = (_REVIEW_OPENING + "update the skill library", _REVIEW_OPENING + "consider saving")
@@ -56,6 +59,7 @@ class _File(msgspec.Struct, frozen=True):
     session_start: object = None
     last_updated: object = None
     system_prompt: msgspec.Raw = msgspec.Raw()
+    tools: msgspec.Raw = msgspec.Raw()
     messages: tuple[Message, ...] | None = None
     conversations: tuple[sharegpt.Turn, ...] | None = None
 
@@ -112,15 +116,19 @@ def _read(content: bytes, path: str, zone: tzinfo | None) -> Session | Skipped:
     traits = _traits(messages)
     if traits.review_fork:
         return Skipped(SkipReason.REVIEW_FORK, session_id)
-    started_at = _utc(file.session_start, zone)
+    started_at, platform = _utc(file.session_start, zone), _text(file.platform)
     return Session(
         session_id=session_id,
         file=path,
         format=NAME,
         messages=messages,
         model=_text(file.model),
-        platform=_text(file.platform),
+        platform=platform,
         project=_project(file.system_prompt),
+        kind=_KINDS.get(platform or ""),
+        agent=NAME,
+        system_prompt_digest=_raw_digest(file.system_prompt),
+        tools_digest=_raw_digest(file.tools),
         started_at=started_at,
         updated_at=_utc(file.last_updated, zone),
         lineage=_lineage(file.session_start, started_at) if messages else None,
@@ -168,6 +176,13 @@ def _traits(messages: Sequence[Message]) -> _Traits:
 
 def _text(value: object) -> str | None:
     return value[: 4 * LONGEST_NAME] if isinstance(value, str) and value else None
+
+
+def _raw_digest(value: msgspec.Raw) -> str | None:
+    """Of a value as it stands in the file; None where it is missing or null."""
+    content = memoryview(value)
+    is_null = len(content) <= len(b"null") and bytes(content) in (b"", b"null")
+    return None if is_null else xxhash.xxh3_128_hexdigest(content)
 
 
 def _project(system_prompt: msgspec.Raw) -> str | None:

@@ -6,11 +6,14 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.domain.session import Session, Skipped, SkipReason
-from grader_daemon.sources.hermes.snapshot import file_stem, parse
+from grader_daemon.domain.session import Session, SessionKind, Skipped, SkipReason
+from grader_daemon.errors import ParseError
+from grader_daemon.sources.hermes.snapshot import UNKNOWN, file_stem, parse
+from tests.any_file import session_files
 from tests.strategies import SESSION_ID, document, json_answer, json_round, json_user
 
 PATH = f"/s/sessions/session_{SESSION_ID}.json"
@@ -318,3 +321,56 @@ def test_copies_share_their_conversation(messages: list[dict[str, Any]], same: b
 )
 def test_a_compaction_is_noticed(message: dict[str, Any], compacted: bool) -> None:
     assert read(document([json_user(), message])).compacted is compacted
+
+
+# -- what it says beside the conversation ------------------------------------------------------------------------------
+
+
+def session_of(**fields: Any) -> Session:
+    return read(document(TURN, **fields))
+
+
+def test_what_the_model_was_told_and_offered_is_known_by_a_digest() -> None:
+    one, same = session_of(system_prompt="Be kind.", tools=[{"a": 1}]), session_of(system_prompt="Be kind.", model="n")
+    other = session_of(system_prompt="Be brief.", tools=[{"a": 1}])
+
+    assert one.system_prompt_digest == xxhash.xxh3_128_hexdigest(b'"Be kind."')
+    assert one.system_prompt_digest == same.system_prompt_digest != other.system_prompt_digest
+    assert one.tools_digest == other.tools_digest != same.tools_digest
+
+
+@pytest.mark.parametrize("given", [pytest.param(b"null", id="null"), pytest.param(None, id="missing")])
+def test_what_a_file_does_not_say_has_no_digest(given: bytes | None) -> None:
+    keys = b"" if given is None else b'"system_prompt": ' + given + b', "tools": ' + given + b", "
+    session = parse(b"{" + keys + b'"session_id": "a", "messages": []}', PATH)
+
+    assert isinstance(session, Session)
+    assert (session.system_prompt_digest, session.tools_digest) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("platform", "kind"),
+    [
+        pytest.param("cron", SessionKind.CRON, id="timer"),
+        pytest.param("subagent", SessionKind.SUB_AGENT, id="sub-agent"),
+        pytest.param("cli", None, id="a-person-or-a-sub-agent-of-0.13"),
+        pytest.param(None, None, id="nothing-said"),
+    ],
+)
+def test_the_kind_of_a_session_is_told_by_its_platform(platform: str | None, kind: SessionKind | None) -> None:
+    session = session_of(platform=platform)
+
+    assert (session.kind, session.agent) == (kind, "hermes")
+
+
+@given(content=session_files())
+def test_what_no_snapshot_says_is_never_said(content: bytes) -> None:
+    empty = Session(session_id="", file="", format="", messages=())
+    try:
+        session = parse(content, PATH, zone=UTC)
+    except ParseError:
+        return
+
+    assert set(Session.__struct_fields__) >= UNKNOWN
+    if isinstance(session, Session):
+        assert {name: getattr(session, name) for name in UNKNOWN} == {name: getattr(empty, name) for name in UNKNOWN}
