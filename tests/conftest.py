@@ -21,6 +21,7 @@ from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.rules import load_rules
 from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.leftovers import nothing_left
 from tests.needs import IN_CI, KERNELS
 from tests.strategies import NOW, document
 from tests.units import hermes
@@ -57,6 +58,16 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 SessionWriter = Callable[..., str]
+
+
+@pytest.fixture(autouse=True)
+def guarded(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test in this process that leaves a thread, a process or a descriptor behind fails."""
+    if "e2e" in request.path.parts:
+        yield
+        return
+    with nothing_left():
+        yield
 
 
 @pytest.fixture(scope="session")
