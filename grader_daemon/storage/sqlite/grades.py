@@ -134,11 +134,9 @@ class Grades:
             yield [stored.grade for stored in self._to_grades(rows)]
             after = rows[-1][0]
 
-    def _detail_row(self, new: NewGrade, old: StoredGrade | None) -> tuple[Any, ...]:
+    def _detail_row(self, new: NewGrade, old: StoredGrade | None) -> list[Any]:
         return detail_row(
-            new.grade,
-            new.identity,
-            digest=new.digest,
+            new,
             host=self._host,
             loop_told=new.loop_told or (old is not None and old.loop_told),
             watched=old is not None and old.watched,

@@ -1,11 +1,12 @@
-"""Grades as rows and back: one place that knows the order of the columns."""
+"""Grades as rows and back. A column of a grade is one line of a table here: what it is called, written as, read as."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -16,103 +17,56 @@ from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.storage.records import StoredGrade
+from grader_daemon.storage.records import NewGrade, StoredGrade
 from grader_daemon.storage.sqlite.features import from_features, to_features
 
-GRADE_COLUMNS = (
-    "session_id",
-    "session_file",
-    "graded_at",
-    "task_completed",
-    "tool_calls_efficient",
-    "response_quality",
-    "errors_recovered",
-    "total_api_calls",
-    "model",
-    "platform",
-    "session_start",
-    "duration_seconds",
-    "task_summary",
-    "total_errors",
-    "error_types",
-    "tools_with_errors",
-    "had_repeated_errors",
-    "had_infinite_loop_risk",
-    "had_user_clarification",
-)
-DETAIL_COLUMNS = (
-    "session_id",
-    "state",
-    "state_reason",
-    "task_type",
-    "format",
-    "host",
-    "ended_at",
-    "messages",
-    "tool_calls",
-    "had_user_refusal",
-    "had_user_interruption",
-    "digest",
-    "rules_version",
-    "p_completed",
-    "reasons",
-    "updated_at",
-    "lineage",
-    "opening",
-    "conversation",
-    "compacted",
-    "named_after_id",
-    "ended_on",
-    "tools",
-    "loop_told",
-    "watched",
-    "verdict_by",
-    "rules_completed",
-    "automatic_completed",
-    "automatic_by",
-    "automatic_quality",
-    "features",
-    "claims",
-    "people",
-    "request",
-    "asked_again",
-    "project",
-    "scored",
-    "unsure",
-    "started_at",
-    "unit_key",
-)
-VERDICT_COLUMNS = (
-    "rules_version",
-    "p_completed",
-    "reasons",
-    "verdict_by",
-    "automatic_completed",
-    "automatic_by",
-    "automatic_quality",
-    "unsure",
-)
-"""The details that another policy changes, or a person's word."""
-FAILURE_COLUMNS = (
-    "session_id",
-    "message_index",
-    "tool",
-    "category",
-    "command",
-    "fingerprint",
-    "ended_at",
-    "next_tool",
-    "next_command",
-    "next_worked",
-    "kind",
-)
-_EPOCH = datetime.fromtimestamp(0, UTC)
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _encode = msgspec.json.Encoder().encode
-_decode_reasons = msgspec.json.Decoder(tuple[Reason, ...]).decode
 _decode_tools = msgspec.json.Decoder(tuple[tuple[str, int, int], ...]).decode
-_decode_claims = msgspec.json.Decoder(tuple[Claim, ...]).decode
-_decode_people = msgspec.json.Decoder(tuple[PersonSignal, ...]).decode
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
+
+
+class Column(NamedTuple):
+    """A column: its name, how what is in `field` is written, and how it is read back; None leaves it as it is.
+
+    What is read may be None in rows of the original program, and in those of versions before the column was added.
+    """
+
+    name: str
+    write: Callable[[Any], Any] | None = None
+    read: Callable[[Any], Any] | None = None
+    field: str = ""
+
+
+class _Columns:
+    """Columns in order, made of the fields of one value."""
+
+    def __init__(self, *columns: Column) -> None:
+        self.names = tuple(column.name for column in columns)
+        self._fields = tuple(column.field or column.name for column in columns)
+        self._take = attrgetter(*self._fields)
+        self._writers = [(place, column.write) for place, column in enumerate(columns) if column.write is not None]
+        self._readers = [(place, column.read) for place, column in enumerate(columns) if column.read is not None]
+        self._columns = columns
+
+    def row(self, value: object) -> list[Any]:
+        """Return what the columns hold of a value."""
+        row = list(self._take(value))
+        for place, write in self._writers:
+            row[place] = write(row[place])
+        return row
+
+    def fields(self, row: Sequence[Any]) -> dict[str, Any]:
+        """Return the fields of a value by its columns."""
+        values = list(row)
+        for place, read in self._readers:
+            values[place] = read(values[place])
+        return dict(zip(self._fields, values, strict=True))
+
+    def only(self, *names: str) -> _Columns:
+        """Return some of the columns, in this order."""
+        by_name = {column.name: column for column in self._columns}
+        return _Columns(*(by_name[name] for name in names))
 
 
 @lru_cache(maxsize=16)
@@ -139,91 +93,177 @@ def known_moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def grade_row(grade: Grade) -> tuple[Any, ...]:
+def to_flag(value: int | None) -> bool | None:
+    """Read a column that is 0, 1 or unknown."""
+    return None if value is None else bool(value)
+
+
+def to_tools(text: str | None) -> tuple[ToolUse, ...]:
+    """Read the column `tools`; a row of an older version has none."""
+    return tuple(ToolUse(*use) for use in _decode_tools(text or "[]"))
+
+
+def _to_names(text: str | None) -> tuple[str, ...]:
+    if not text:
+        return ()
+    try:
+        return _decode_names(text)
+    except msgspec.MsgspecError:
+        return ()
+
+
+def _json(value: object) -> str:
+    return _encode(value).decode()
+
+
+def _from_tools(tools: Sequence[ToolUse]) -> str:
+    return _json([(use.tool, use.calls, use.failures) for use in tools])
+
+
+def _reader(type_: Any) -> Callable[[str | None], Any]:
+    """Return what reads JSON; nothing is an empty list."""
+    decode = msgspec.json.Decoder(type_).decode
+    return lambda text: decode(text or "[]")
+
+
+def _or(known: object) -> Callable[[Any], Any]:
+    """Return what reads a column whose value is `known` where none is kept."""
+    return lambda value: value or known
+
+
+_GRADE: Final = _Columns(
+    Column("session_id"),
+    Column("session_file"),
+    Column("graded_at", to_text, lambda text: to_moment(text) or _EPOCH),
+    Column("task_completed", None, bool),
+    Column("tool_calls_efficient"),
+    Column("response_quality"),
+    Column("errors_recovered", None, bool),
+    Column("total_api_calls"),
+    Column("model"),
+    Column("platform"),
+    Column("session_start", to_text, to_moment),
+    Column("duration_seconds"),
+    Column("task_summary"),
+    Column("total_errors"),
+    Column("error_types", _json, _to_names),
+    Column("tools_with_errors", _json, _to_names),
+    Column("had_repeated_errors", None, bool),
+    Column("had_infinite_loop_risk", None, bool),
+    Column("had_user_clarification", None, bool),
+)
+"""`session_grades`, whose columns are those of the original program."""
+
+_DETAILS: Final = _Columns(
+    Column("session_id"),
+    Column("state", None, lambda text: SessionState(text or SessionState.COMPLETE)),
+    Column("state_reason", None, _or("graded by another program")),
+    Column("task_type", None, _or("general")),
+    Column("format", None, _or(UNKNOWN_FORMAT)),
+    Column("ended_at", to_text, to_moment),
+    Column("tool_calls", None, _or(0)),
+    Column("had_user_refusal", None, bool),
+    Column("had_user_interruption", None, bool),
+    Column("rules_version", None, _or("unknown")),
+    Column("p_completed"),
+    Column("reasons", _json, _reader(tuple[Reason, ...])),
+    Column("ended_on"),
+    Column("tools", _from_tools, to_tools),
+    Column("verdict_by", None, lambda text: VerdictBy(text or VerdictBy.RULES)),
+    Column("rules_completed", None, to_flag),
+    Column("automatic_completed", None, to_flag),
+    Column("automatic_by", None, lambda text: None if text is None else VerdictBy(text)),
+    Column("automatic_quality"),
+    Column("features", from_features, to_features),
+    Column("claims", _json, _reader(tuple[Claim, ...])),
+    Column("people", _json, _reader(tuple[PersonSignal, ...]), "signals_from_people"),
+    Column("request"),
+    Column("asked_again"),
+    Column("project"),
+    Column("scored", None, to_flag),
+    Column("unsure", None, bool),
+    Column("unit_key", None, _or("")),
+)
+"""What `session_details` holds of a grade."""
+
+_IDENTITY: Final = _Columns(
+    Column("messages"),
+    Column("started_at", to_text),
+    Column("updated_at", to_text),
+    Column("lineage"),
+    Column("opening"),
+    Column("conversation"),
+    Column("compacted"),
+    Column("named_after_id"),
+)
+"""What it holds of the identity of a session, in the order in which `to_identity` reads it."""
+
+_VERDICT: Final = _DETAILS.only(
+    *("rules_version", "p_completed", "reasons", "verdict_by", "automatic_completed", "automatic_by"),
+    *("automatic_quality", "unsure", "session_id"),
+)
+
+GRADE_COLUMNS: Final = _GRADE.names
+DETAIL_COLUMNS: Final = (*_DETAILS.names, *_IDENTITY.names, "digest", "host", "loop_told", "watched")
+VERDICT_COLUMNS: Final = _VERDICT.names[:-1]
+"""The details that another policy changes, or a person's word."""
+_DETAILS_END: Final = 1 + len(GRADE_COLUMNS) + len(_DETAILS.names)
+_STORED_END: Final = 1 + len(GRADE_COLUMNS) + len(DETAIL_COLUMNS)
+FAILURE_COLUMNS = (
+    "session_id",
+    "message_index",
+    "tool",
+    "category",
+    "command",
+    "fingerprint",
+    "ended_at",
+    "next_tool",
+    "next_command",
+    "next_worked",
+    "kind",
+)
+
+
+def grade_row(grade: Grade) -> list[Any]:
     """Values for `GRADE_COLUMNS`."""
-    return (
-        grade.session_id,
-        grade.session_file,
-        to_text(grade.graded_at),
-        grade.task_completed,
-        grade.tool_calls_efficient,
-        grade.response_quality,
-        grade.errors_recovered,
-        grade.total_api_calls,
-        grade.model,
-        grade.platform,
-        to_text(grade.session_start),
-        grade.duration_seconds,
-        grade.task_summary,
-        grade.total_errors,
-        _encode(grade.error_types).decode(),
-        _encode(grade.tools_with_errors).decode(),
-        grade.had_repeated_errors,
-        grade.had_infinite_loop_risk,
-        grade.had_user_clarification,
-    )
+    return _GRADE.row(grade)
 
 
-def detail_row(
-    grade: Grade, identity: Identity, *, digest: str, host: str, loop_told: bool, watched: bool
-) -> tuple[Any, ...]:
+def detail_row(new: NewGrade, *, host: str, loop_told: bool, watched: bool) -> list[Any]:
     """Values for `DETAIL_COLUMNS`."""
-    return (
-        grade.session_id,
-        grade.state,
-        grade.state_reason,
-        grade.task_type,
-        grade.format,
-        host,
-        to_text(grade.ended_at),
-        identity.messages,
-        grade.tool_calls,
-        grade.had_user_refusal,
-        grade.had_user_interruption,
-        digest,
-        grade.rules_version,
-        grade.p_completed,
-        _encode(grade.reasons).decode(),
-        to_text(identity.updated_at),
-        identity.lineage,
-        identity.opening,
-        identity.conversation,
-        identity.compacted,
-        identity.named_after_id,
-        grade.ended_on,
-        _encode([(use.tool, use.calls, use.failures) for use in grade.tools]).decode(),
-        loop_told,
-        watched,
-        grade.verdict_by,
-        grade.rules_completed,
-        grade.automatic_completed,
-        grade.automatic_by,
-        grade.automatic_quality,
-        from_features(grade.features),
-        _encode(grade.claims).decode(),
-        _encode(grade.signals_from_people).decode(),
-        grade.request,
-        grade.asked_again,
-        grade.project,
-        grade.scored,
-        grade.unsure,
-        to_text(identity.started_at),
-        grade.unit_key,
-    )
+    return [*_DETAILS.row(new.grade), *_IDENTITY.row(new.identity), new.digest, host, loop_told, watched]
 
 
-def verdict_row(grade: Grade) -> tuple[Any, ...]:
+def verdict_row(grade: Grade) -> list[Any]:
     """Values for `VERDICT_COLUMNS`, and the session that they are of."""
-    return (
-        grade.rules_version,
-        grade.p_completed,
-        _encode(grade.reasons).decode(),
-        grade.verdict_by,
-        grade.automatic_completed,
-        grade.automatic_by,
-        grade.automatic_quality,
-        grade.unsure,
-        grade.session_id,
+    return _VERDICT.row(grade)
+
+
+def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
+    """Read ``id, *GRADE_COLUMNS, *DETAIL_COLUMNS`` back into a grade."""
+    known = _GRADE.fields(row[1 : 1 + len(GRADE_COLUMNS)])
+    details = _DETAILS.fields(row[1 + len(GRADE_COLUMNS) : _DETAILS_END])
+    digest, _, loop_told, watched = row[_STORED_END - 4 : _STORED_END]
+    detailed = details["session_id"] is not None
+    ended_at = details["ended_at"] or to_moment(row[1 + GRADE_COLUMNS.index("graded_at")])
+    calls = known["total_api_calls"]
+    return StoredGrade(
+        id=row[0],
+        detailed=detailed,
+        digest=digest,
+        loop_told=bool(loop_told),
+        watched=bool(watched),
+        grade=Grade(
+            **{
+                **details,
+                **known,
+                "error_rate": known["total_errors"] / max(calls, 1),
+                "ended_at": ended_at,
+                "ended_on": details["ended_on"] or (ended_at or _EPOCH).date().isoformat(),
+                "scored": bool(details["scored"]) if detailed else calls > 0,
+                "failures": failures,
+            }
+        ),
     )
 
 
@@ -244,77 +284,6 @@ def failure_rows(grade: Grade) -> list[tuple[Any, ...]]:
         )
         for failure in grade.failures
     ]
-
-
-def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
-    """Read ``id, *GRADE_COLUMNS, *DETAIL_COLUMNS`` back into a grade."""
-    known = dict(zip(GRADE_COLUMNS, row[1:], strict=False))
-    details = dict(zip(DETAIL_COLUMNS, row[1 + len(GRADE_COLUMNS) :], strict=True))
-    detailed = details["session_id"] is not None
-    calls = known["total_api_calls"]
-    ended_at = to_moment(details["ended_at"]) or to_moment(known["graded_at"])
-    return StoredGrade(
-        id=row[0],
-        detailed=detailed,
-        digest=details["digest"],
-        loop_told=bool(details["loop_told"]),
-        watched=bool(details["watched"]),
-        grade=Grade(
-            session_id=known["session_id"],
-            session_file=known["session_file"],
-            graded_at=to_moment(known["graded_at"]) or _EPOCH,
-            task_completed=bool(known["task_completed"]),
-            tool_calls_efficient=known["tool_calls_efficient"],
-            response_quality=known["response_quality"],
-            errors_recovered=bool(known["errors_recovered"]),
-            total_api_calls=calls,
-            model=known["model"],
-            platform=known["platform"],
-            session_start=to_moment(known["session_start"]),
-            duration_seconds=known["duration_seconds"],
-            task_summary=known["task_summary"],
-            total_errors=known["total_errors"],
-            error_types=_names(known["error_types"]),
-            tools_with_errors=_names(known["tools_with_errors"]),
-            had_repeated_errors=bool(known["had_repeated_errors"]),
-            had_infinite_loop_risk=bool(known["had_infinite_loop_risk"]),
-            had_user_clarification=bool(known["had_user_clarification"]),
-            state=SessionState(details["state"] or SessionState.COMPLETE),
-            state_reason=details["state_reason"] or "graded by another program",
-            task_type=details["task_type"] or "general",
-            format=details["format"] or UNKNOWN_FORMAT,
-            tool_calls=details["tool_calls"] or 0,
-            error_rate=known["total_errors"] / max(calls, 1),
-            had_user_refusal=bool(details["had_user_refusal"]),
-            had_user_interruption=bool(details["had_user_interruption"]),
-            ended_at=ended_at,
-            ended_on=details["ended_on"] or (ended_at or _EPOCH).date().isoformat(),
-            tools=to_tools(details["tools"]),
-            failures=failures,
-            reasons=_decode_reasons(details["reasons"] or "[]"),
-            rules_version=details["rules_version"] or "unknown",
-            p_completed=details["p_completed"],
-            verdict_by=VerdictBy(details["verdict_by"] or VerdictBy.RULES),
-            rules_completed=to_flag(details["rules_completed"]),
-            automatic_completed=to_flag(details["automatic_completed"]),
-            automatic_by=None if details["automatic_by"] is None else VerdictBy(details["automatic_by"]),
-            automatic_quality=details["automatic_quality"],
-            claims=_decode_claims(details["claims"] or "[]"),
-            signals_from_people=_decode_people(details["people"] or "[]"),
-            request=details["request"],
-            asked_again=details["asked_again"],
-            features=to_features(details["features"]),
-            project=details["project"],
-            scored=bool(details["scored"]) if detailed else calls > 0,
-            unsure=bool(details["unsure"]),
-            unit_key=details["unit_key"] or "",
-        ),
-    )
-
-
-def to_tools(text: str | None) -> tuple[ToolUse, ...]:
-    """Read the column `tools`; a row of an older version has none."""
-    return tuple(ToolUse(*use) for use in _decode_tools(text or "[]"))
 
 
 def to_failure(row: Sequence[Any]) -> Failure:
@@ -340,20 +309,6 @@ def to_identity(row: Sequence[Any]) -> Identity:
         compacted=bool(row[12]),
         named_after_id=bool(row[13]),
     )
-
-
-def to_flag(value: int | None) -> bool | None:
-    """Read a column that is 0, 1 or unknown."""
-    return None if value is None else bool(value)
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    if not text:
-        return ()
-    try:
-        return _decode_names(text)
-    except msgspec.MsgspecError:
-        return ()
 
 
 def _step_columns(step: Step | None) -> tuple[Any, ...]:
