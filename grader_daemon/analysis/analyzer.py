@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from grader_daemon.analysis.claims import verify_claims
@@ -15,7 +17,9 @@ from grader_daemon.domain.analysis import Analysis, SessionState
 from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import ASSISTANT, Message, Session
-from grader_daemon.redaction import redactor_of
+from grader_daemon.redaction import public_id, redactor_of
+
+_NAMES: Final = ("model", "platform", "agent", "agent_version")
 
 
 class Analyzer:
@@ -29,13 +33,15 @@ class Analyzer:
         self._signals = SignalReader(rules.people)
 
     def without_secrets(self, session: Session) -> Session:
-        """Return the session with names of model, platform and project that can be kept."""
+        """Return the session with names that can be kept: of models, programs and folders, and the id of its parent."""
         redactor = self._redactor
-        model, platform = (
-            name and redactor.redact_beginning(name, LONGEST_NAME) for name in (session.model, session.platform)
-        )
-        project = session.project and redactor.redact_name(session.project)
-        return msgspec.structs.replace(session, model=model, platform=platform, project=project)
+        named = [(name, getattr(session, name)) for name in _NAMES]
+        kept = {name: redactor.redact_beginning(value, LONGEST_NAME) for name, value in named if value}
+        if session.project:
+            kept["project"] = redactor.redact_name(session.project)
+        if session.parent:
+            kept["parent"] = public_id(session.parent)
+        return msgspec.structs.replace(session, **kept)
 
     def analyze(self, session: Session, *, idle: bool = False) -> Analysis:
         """Count and name what happened. `idle`: nothing was written to the file for `idle_minutes`."""

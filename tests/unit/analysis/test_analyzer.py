@@ -8,8 +8,10 @@ from hypothesis import given
 
 from grader_daemon.analysis import Analyzer
 from grader_daemon.domain.analysis import Category, SessionState, ToolUse
+from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.rules import RedactionRules
 from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
+from grader_daemon.redaction import MARK
 from grader_daemon.rules import load_rules
 from tests.strategies import BROKE, NOW, WORKED, answer, call, result, rounds, session, sessions, user
 
@@ -38,6 +40,27 @@ def test_a_failure_knows_its_message_tool_and_category(analyzer: Analyzer) -> No
     assert [(each.index, each.tool, each.category) for each in found.failures] == [
         (4, "terminal", Category.COMMAND_FAILED)
     ]
+
+
+_DIGESTS = {"system_prompt_digest", "tools_digest"}
+_TEXTS = [
+    field.name
+    for field in msgspec.structs.fields(Session)
+    if field.type in (str, str | None) and field.default is None and field.name not in _DIGESTS
+]
+
+
+@pytest.mark.parametrize("name", _TEXTS)
+def test_no_text_that_a_session_says_of_itself_keeps_a_secret(analyzer: Analyzer, name: str) -> None:
+    secret = "sk-" + "A1b2C3d4" * 6
+    kept = getattr(analyzer.without_secrets(msgspec.structs.replace(session(REQUEST), **{name: f"a {secret}"})), name)
+    assert kept.startswith(f"a {MARK}")
+    assert secret not in kept
+
+
+def test_names_are_cut_and_unknown_ones_stay_unknown(analyzer: Analyzer) -> None:
+    kept = analyzer.without_secrets(msgspec.structs.replace(session(REQUEST), model="m" * 5_000, agent=None))
+    assert (kept.model, kept.agent) == ("m" * LONGEST_NAME, None)
 
 
 def test_error_rate_without_calls_is_zero(analyzer: Analyzer) -> None:
