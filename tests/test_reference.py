@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import pytest
 
 from grader_daemon.cli import program
 from grader_daemon.log.events import EVENTS
-from tests.reference import log_events
+from tests.reference import database, log_events
 from tests.reference.blocks import renewed
 from tests.reference.commands import EXAMPLES
+from tests.reference.database import TABLES
 from tests.reference.pages import ROOT, written
 
 
@@ -21,6 +23,12 @@ def test_page_says_what_the_code_says(path: Path, text: str) -> None:
     is_fresh = path.exists() and path.read_text("utf-8") == text
 
     assert is_fresh, f"{path.relative_to(ROOT)} is stale; renew it: python -m tests.reference"
+
+
+def test_every_table_is_explained() -> None:
+    listed = re.findall(r"^\| `(\w+)` \|", database.tables(), re.MULTILINE)
+
+    assert listed == list(TABLES)
 
 
 def test_every_command_has_an_example() -> None:

@@ -133,7 +133,7 @@ def _anchor(name: str) -> str:
 
 
 def _examples(name: str) -> str:
-    return _block("sh", "\n".join(f"{_PROGRAM} {example}".rstrip() for example in EXAMPLES[name]))
+    return _block("sh", "\n".join(f"{_PROGRAM} {example}".rstrip() for example in EXAMPLES.get(name, ())))
 
 
 def _block(language: str, text: str) -> str:

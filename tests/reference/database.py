@@ -50,24 +50,21 @@ TABLES = {
 
 
 def tables() -> str:
-    """Return one row for each table of a new database.
-
-    Raises:
-        KeyError: a table is not explained here.
-    """
+    """Return one row for each table of a new database."""
     connection = apsw.Connection(":memory:")
     migrate(connection, "the documents")
     found = [str(row[0]) for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     shadows = tuple(f"{name}_" for name in found if "fts5" in _sql(connection, name))
     ours = [name for name in found if not name.startswith(("sqlite_", *shadows))]
-    rows = [(name, *_row(connection, name)) for name in sorted(ours, key=list(TABLES).index)]
+    known = {name: place for place, name in enumerate(TABLES)}
+    rows = [(name, *_row(connection, name)) for name in sorted(ours, key=lambda name: known.get(name, len(known)))]
     connection.close()
     return table(("table", "stable", "holds", "columns"), [(f"`{name}`", *rest) for name, *rest in rows])
 
 
 def _row(connection: apsw.Connection, name: str) -> tuple[str, str, str]:
     columns = [f"`{row[1]}`" for row in connection.execute(f"PRAGMA table_info({name})")]
-    return "yes" if name in STABLE else "", TABLES[name], " ".join(columns)
+    return "yes" if name in STABLE else "", TABLES.get(name, ""), " ".join(columns)
 
 
 def _sql(connection: apsw.Connection, name: str) -> str:
