@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import struct
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,10 +20,15 @@ VERSIONS = sorted(path.name.partition(".")[0] for path in FOLDER.glob("*.db.xz")
 DERIVED = ("schema_migrations", "sqlite_sequence", "session_words")
 """Tables that are made from others, or of SQLite's own; the first words of their names."""
 
-MOVED: dict[str, str] = {
-    "alert_outbox": "outbox",
-}
+MOVED = {"alert_outbox": "outbox"}
 """Tables of an earlier version whose rows are in another one today."""
+
+_STAMP = ("device", "inode", "size", "mtime_ns", "ctime_ns")
+WRITTEN_OTHERWISE = {
+    "session_files": {f"packed({', '.join(_STAMP)})": "stamp", "mtime_ns": "written_ns"},
+    "alert_outbox": {"CAST(alert AS TEXT)": "subject", "'alert'": "kind"},
+}
+"""What columns that are gone said, and by which columns today's table says it."""
 
 COUNTED_ANEW = {"rollup_days": ("revision",)}
 """Columns that say how often a row was counted, not what was counted."""
@@ -79,7 +85,9 @@ def test_every_row_is_there_as_it_was(upgraded: Upgraded) -> None:
 
 
 def _opened(path: Path) -> apsw.Connection:
-    return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    connection.create_scalar_function("packed", lambda *parts: struct.pack(">5q", *parts))
+    return connection
 
 
 def _tables(connection: apsw.Connection) -> list[str]:
@@ -88,12 +96,15 @@ def _tables(connection: apsw.Connection) -> list[str]:
 
 
 def _lost(before: apsw.Connection, after: apsw.Connection, table: str) -> Iterator[tuple[Any, ...]]:
-    """Rows of an earlier table that are not in today's, by the columns that both have."""
-    then, now = _columns(before, table), _columns(after, MOVED.get(table, table))
-    both = ", ".join(column for column in then if column in now and column not in COUNTED_ANEW.get(table, ()))
-    assert both, f"{table} is gone"
-    kept = set(after.execute(f"SELECT {both} FROM {MOVED.get(table, table)}"))
-    return (row for row in before.execute(f"SELECT {both} FROM {table}") if row not in kept)
+    """Rows of an earlier table that are not in today's."""
+    otherwise, moved = WRITTEN_OTHERWISE.get(table, {}), MOVED.get(table, table)
+    today = _columns(after, moved)
+    kept = [column for column in _columns(before, table) if column not in COUNTED_ANEW.get(table, ())]
+    gone = [column for column in kept if column not in today]
+    assert not gone or otherwise, f"{table} has no {gone}"
+    same = [column for column in kept if column in today]
+    now = set(after.execute(f"SELECT {', '.join([*same, *otherwise.values()])} FROM {moved}"))
+    return (row for row in before.execute(f"SELECT {', '.join([*same, *otherwise])} FROM {table}") if row not in now)
 
 
 def _columns(connection: apsw.Connection, table: str) -> list[str]:
