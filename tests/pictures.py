@@ -78,6 +78,14 @@ class SampleHome:
         )
         return done.stdout
 
+    def shell(self, block: str) -> str:
+        """Run a block as a person copies it, which must end well; return what it prints."""
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        done = subprocess.run(
+            ["sh", "-ec", block], env=self._environment() | {"PATH": path}, check=True, capture_output=True, text=True
+        )
+        return done.stdout
+
     def _command(self, arguments: Sequence[str]) -> list[str]:
         return [sys.executable, "-m", "grader_daemon", *arguments]
 

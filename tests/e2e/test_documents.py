@@ -65,6 +65,16 @@ def test_sessions_of_hermes_are_graded_once_its_home_is_set(tmp_path: Path) -> N
     assert home.run("list", "-o", "ndjson")
 
 
+@pytest.mark.parametrize("name", ["docs/operations.md", "docs/settings.md"])
+def test_commands_to_copy_work_one_after_the_other(tmp_path: Path, name: str) -> None:
+    home = SampleHome(tmp_path)
+    (tmp_path / ".hermes").mkdir()
+
+    printed = [home.shell(block) for block in page(name).blocks("sh")]
+
+    assert all(printed)
+
+
 def test_demo_prints_what_the_page_shows(home: SampleHome) -> None:
     [shown] = [block for block in page("docs/install.md").blocks("text") if "An agent works there" in block]
     told = [_without_time(line) for line in shown.splitlines() if " s  " in line]
