@@ -18,7 +18,7 @@ def make_earlier(path: Path, version: int, *, holding: Path | None = None) -> No
     """Make a database of the schema `version`; it holds what that version can hold of the rows of another one."""
     with closing(apsw.Connection(str(path))) as connection:
         made = "version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL"
-        connection.execute(f"CREATE TABLE schema_migrations ({made})")
+        connection.execute(f"CREATE TABLE schema_migrations ( {made})")  # to the letter: `restore` compares schemas
         for number, name, sql in migrations()[:version]:
             connection.execute(sql)
             connection.execute("INSERT INTO schema_migrations VALUES (?, ?, '2026-11-21')", (number, name))
