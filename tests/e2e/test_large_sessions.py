@@ -17,15 +17,15 @@ SITE = """
 import sys
 if "grader_daemon.pipeline.helper_process" in sys.orig_argv:
     import os, re, signal
-    import grader_daemon.pipeline.examine as examine
-    read = examine.read_session
+    import grader_daemon.sources.hermes.snapshot as snapshot
+    read = snapshot.parse
     def misbehave(content, path, **options):
         if "endless" in path:
             re.match(r"(a+)+$", "a" * 64 + "b")
         if "deadly" in path:
             os.kill(os.getpid(), signal.SIGSEGV)
         return read(content, path, **options)
-    examine.read_session = misbehave
+    snapshot.parse = misbehave
 """
 """What every Python below the daemon runs first: some files make the helper hang in C, or end; no known file does."""
 

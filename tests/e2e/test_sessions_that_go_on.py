@@ -6,6 +6,7 @@ import json
 from itertools import count
 from pathlib import Path
 
+from grader_daemon.sources.reading import stamp_of
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import Row, run_command
 from tests.e2e.session_files import path_of, replace, turns, write
@@ -67,7 +68,7 @@ def test_the_same_bytes_written_again_are_not_graded_again(start_daemon: StartDa
 
     assert path.stat().st_ino != inode
     wait_until(
-        lambda: (daemon.ledger(path) or {}).get("inode") == path.stat().st_ino, "the ledger to have the new inode"
+        lambda: (daemon.ledger(path) or {}).get("stamp") == stamp_of(path.stat()), "the ledger to have the new inode"
     )
     assert (daemon.ledger(path) or {})["grades"] == 1
 
