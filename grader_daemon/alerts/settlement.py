@@ -39,11 +39,11 @@ def settle(
     `alerts` are those that are open, `standing` the streams whose alarm stood before the events. An alert ends `now`
     if no alarm of its streams stands and nothing says since when: its detectors began anew.
     """
-    fold = _Fold(alerts, standing, rules)
+    settlement = _Settlement(alerts, standing, rules)
     for event in events:
-        fold.add(event)
-    fold.end_forgotten(now)
-    return fold.changed
+        settlement.add(event)
+    settlement.end_forgotten(now)
+    return settlement.changed
 
 
 def home(event: Alarmed, alerts: Iterable[Alert]) -> Alert | None:
@@ -147,7 +147,7 @@ def level_of(drop: StreamDrop, *, rules: AlertRules) -> AlertLevel:
     return AlertLevel.CRITICAL if abs(drop.since.value - drop.before.value) >= limit else AlertLevel.WARNING
 
 
-class _Fold:
+class _Settlement:
     """The open alerts, and the streams whose alarm stands, while events come in."""
 
     def __init__(self, alerts: Iterable[Alert], standing: Collection[Stream], rules: AlertRules) -> None:

@@ -12,12 +12,12 @@ from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.rollup import WATCHED, Sums
 from grader_daemon.domain.rules import ThresholdRule
 
-Group = tuple[ThresholdRule, str, Sums]
+RuleSums = tuple[ThresholdRule, str, Sums]
 """A rule, a group that it is about (overall: ""), and the sums of that group over the days of the rule."""
 
 
 def compare(
-    alerts: Iterable[Alert], groups: Iterable[Group], *, rules: Sequence[ThresholdRule], now: datetime
+    alerts: Iterable[Alert], groups: Iterable[RuleSums], *, rules: Sequence[ThresholdRule], now: datetime
 ) -> list[Alert]:
     """Return the alerts that open or end now; `alerts` are those that are open.
 

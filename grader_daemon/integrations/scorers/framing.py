@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.text import escaped
-from grader_daemon.integrations.scorers.transcript import TranscriptCall, TranscriptTurn
+from grader_daemon.integrations.scorers.transcript import RedactedCall, RedactedTurn
 
 LEAST_CHARACTERS: Final = 10_000
 """So many hold the question, and what matters most of any session."""
@@ -42,7 +42,7 @@ _WEIGHT_OF_ENDS = 4
 _encode = msgspec.json.Encoder().encode
 
 
-def question(turns: Sequence[TranscriptTurn], *, most_characters: int) -> list[dict[str, str]]:
+def question(turns: Sequence[RedactedTurn], *, most_characters: int) -> list[dict[str, str]]:
     """Return the messages of a chat, of at most `most_characters` (at least `LEAST_CHARACTERS`) in all."""
     marker = secrets.token_hex(16)
     before = f"{_BEFORE.format(marker=marker)}\n{marker}\n"
@@ -54,7 +54,7 @@ def question(turns: Sequence[TranscriptTurn], *, most_characters: int) -> list[d
     ]
 
 
-def _fitted(turns: Sequence[TranscriptTurn], room: int) -> str:
+def _fitted(turns: Sequence[RedactedTurn], room: int) -> str:
     """Return the record, cut so that it fits: first long texts, each in its middle, then messages in the middle."""
     kept = _without_middle(turns, room // _TURN_CHARACTERS)
     longest = room
@@ -68,19 +68,19 @@ def _fitted(turns: Sequence[TranscriptTurn], room: int) -> str:
             kept = _without_middle(kept, len(kept) // 2)
 
 
-def _record(turns: Sequence[TranscriptTurn]) -> str:
+def _record(turns: Sequence[RedactedTurn]) -> str:
     return escaped(_encode({"messages": turns}).decode()).translate(_MARKUP)
 
 
-def _cut(turns: Sequence[TranscriptTurn], longest: int) -> list[TranscriptTurn]:
+def _cut(turns: Sequence[RedactedTurn], longest: int) -> list[RedactedTurn]:
     """Cut long texts; the first message says what was asked, the last what came of it, so they keep more."""
     ends = (0, len(turns) - 1)
     return [_shorter(turn, longest * _WEIGHT_OF_ENDS if index in ends else longest) for index, turn in enumerate(turns)]
 
 
-def _shorter(turn: TranscriptTurn, most: int) -> TranscriptTurn:
-    calls = tuple(TranscriptCall(call.tool, _shortened(call.arguments, most)) for call in turn.calls)
-    return TranscriptTurn(turn.role, _shortened(turn.text, most), turn.tool, calls)
+def _shorter(turn: RedactedTurn, most: int) -> RedactedTurn:
+    calls = tuple(RedactedCall(call.tool, _shortened(call.arguments, most)) for call in turn.calls)
+    return RedactedTurn(turn.role, _shortened(turn.text, most), turn.tool, calls)
 
 
 def _shortened(text: str, most: int) -> str:
@@ -91,10 +91,10 @@ def _shortened(text: str, most: int) -> str:
     return f"{text[: most - end]} [… {len(text) - most} characters left out …] {text[-end:]}"
 
 
-def _without_middle(turns: Sequence[TranscriptTurn], most: int) -> Sequence[TranscriptTurn]:
+def _without_middle(turns: Sequence[RedactedTurn], most: int) -> Sequence[RedactedTurn]:
     """Return at most so many messages: the first, a note, the last ones; or both ends without their calls."""
     if len(turns) <= most:
         return turns
     if most <= _FEWEST:
-        return [TranscriptTurn(turn.role, turn.text, turn.tool) for turn in (*turns[:1], *turns[1:][-1:])]
-    return [turns[0], TranscriptTurn("note", "messages left out"), *turns[2 - most :]]
+        return [RedactedTurn(turn.role, turn.text, turn.tool) for turn in (*turns[:1], *turns[1:][-1:])]
+    return [turns[0], RedactedTurn("note", "messages left out"), *turns[2 - most :]]

@@ -18,20 +18,20 @@ _NAME_CHARACTERS = 40
 _HIDDEN_ROLES = frozenset(("system", "developer"))
 
 
-class TranscriptCall(msgspec.Struct, frozen=True, omit_defaults=True):
+class RedactedCall(msgspec.Struct, frozen=True, omit_defaults=True):
     """A tool call; `arguments` is JSON as the agent wrote it."""
 
     tool: str
     arguments: str = ""
 
 
-class TranscriptTurn(msgspec.Struct, frozen=True, omit_defaults=True):
+class RedactedTurn(msgspec.Struct, frozen=True, omit_defaults=True):
     """One message; `tool` is whose result it is."""
 
     role: str
     text: str = ""
     tool: str | None = None
-    calls: tuple[TranscriptCall, ...] = ()
+    calls: tuple[RedactedCall, ...] = ()
 
 
 def redacted(text: str) -> str:
@@ -39,19 +39,19 @@ def redacted(text: str) -> str:
     return SECRETS_AND_ADDRESSES.redact(storable(text))
 
 
-def transcript(session: Session) -> tuple[TranscriptTurn, ...]:
+def transcript(session: Session) -> tuple[RedactedTurn, ...]:
     """Return the messages of a session as they may be handed over."""
     told = (message for message in session.messages if message.role not in _HIDDEN_ROLES)
     return tuple(_turn(message, tool) for message, tool in with_tools(told))
 
 
-def _turn(message: Message, tool: str | None) -> TranscriptTurn:
-    return TranscriptTurn(
+def _turn(message: Message, tool: str | None) -> RedactedTurn:
+    return RedactedTurn(
         role=_name(message.role),
         text=redacted(message.text),
         tool=_name(tool) if tool else None,
         calls=tuple(
-            TranscriptCall(_name(call.tool or ""), redacted(_arguments(call))) for call in message.tool_calls or ()
+            RedactedCall(_name(call.tool or ""), redacted(_arguments(call))) for call in message.tool_calls or ()
         ),
     )
 

@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.integrations.scorers.framing import LEAST_CHARACTERS, question
-from grader_daemon.integrations.scorers.transcript import TranscriptCall, TranscriptTurn
+from grader_daemon.integrations.scorers.transcript import RedactedCall, RedactedTurn
 
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=200) | st.integers(1, 4000).map(lambda n: "\x00" * n)
 turns = st.lists(
     st.builds(
-        TranscriptTurn,
+        RedactedTurn,
         names,
         texts,
         st.none() | names,
-        st.lists(st.builds(TranscriptCall, names, texts), max_size=3).map(tuple),
+        st.lists(st.builds(RedactedCall, names, texts), max_size=3).map(tuple),
     ),
     max_size=30,
 )
@@ -36,7 +36,7 @@ def characters(made: list[dict[str, str]]) -> int:
 
 
 @given(turns, st.integers(LEAST_CHARACTERS, 3 * LEAST_CHARACTERS))
-def test_any_session_fits_and_is_json(given_turns: list[TranscriptTurn], most: int) -> None:
+def test_any_session_fits_and_is_json(given_turns: list[RedactedTurn], most: int) -> None:
     made = question(given_turns, most_characters=most)
 
     assert characters(made) <= most
@@ -47,10 +47,10 @@ def test_any_session_fits_and_is_json(given_turns: list[TranscriptTurn], most: i
 
 def test_what_fits_is_given_as_it_is() -> None:
     given_turns = [
-        TranscriptTurn("user", "Fix <it>"),
-        TranscriptTurn("assistant", calls=(TranscriptCall("terminal", '{"command": "ls"}'),)),
-        TranscriptTurn("tool", "fine", "terminal"),
-        TranscriptTurn("assistant", "Fixed."),
+        RedactedTurn("user", "Fix <it>"),
+        RedactedTurn("assistant", calls=(RedactedCall("terminal", '{"command": "ls"}'),)),
+        RedactedTurn("tool", "fine", "terminal"),
+        RedactedTurn("assistant", "Fixed."),
     ]
 
     assert record(question(given_turns, most_characters=24_000)) == [
@@ -62,7 +62,7 @@ def test_what_fits_is_given_as_it_is() -> None:
 
 
 def test_of_a_long_text_both_ends_are_given() -> None:
-    kept = record(question([TranscriptTurn("user", "begin " + "x" * 90_000 + " end")], most_characters=12_000))
+    kept = record(question([RedactedTurn("user", "begin " + "x" * 90_000 + " end")], most_characters=12_000))
 
     assert kept[0]["text"].startswith("begin x")
     assert kept[0]["text"].endswith("x end")
@@ -73,7 +73,7 @@ def test_request_and_answer_keep_more_than_what_lies_between() -> None:
     long = "x" * 9000
     kept = record(
         question(
-            [TranscriptTurn("user", long), *[TranscriptTurn("tool", long)] * 4, TranscriptTurn("assistant", long)],
+            [RedactedTurn("user", long), *[RedactedTurn("tool", long)] * 4, RedactedTurn("assistant", long)],
             most_characters=15_000,
         )
     )
@@ -85,9 +85,9 @@ def test_request_and_answer_keep_more_than_what_lies_between() -> None:
 @pytest.mark.parametrize("count", [50, 100_000])
 def test_of_many_messages_the_first_and_the_last_ones_are_given(count: int) -> None:
     many = [
-        TranscriptTurn("user", "Do it"),
-        *[TranscriptTurn("tool", "\x00" * 60)] * count,
-        TranscriptTurn("assistant", "Done."),
+        RedactedTurn("user", "Do it"),
+        *[RedactedTurn("tool", "\x00" * 60)] * count,
+        RedactedTurn("assistant", "Done."),
     ]
 
     kept = record(question(many, most_characters=LEAST_CHARACTERS))
@@ -100,10 +100,10 @@ def test_of_many_messages_the_first_and_the_last_ones_are_given(count: int) -> N
 
 @pytest.mark.parametrize("around", [0, 1])
 def test_calls_without_end_are_left_out(around: int) -> None:
-    calls = (TranscriptCall("terminal", "x" * 100),) * 5000
+    calls = (RedactedCall("terminal", "x" * 100),) * 5000
     kept = record(
         question(
-            [TranscriptTurn("assistant", "Done.", None, calls), *[TranscriptTurn("tool", "fine")] * around],
+            [RedactedTurn("assistant", "Done.", None, calls), *[RedactedTurn("tool", "fine")] * around],
             most_characters=LEAST_CHARACTERS,
         )
     )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from grader_daemon.domain.session import FunctionCall, Message, Part, ToolCall
-from grader_daemon.integrations.scorers.transcript import TranscriptCall, TranscriptTurn, transcript
+from grader_daemon.integrations.scorers.transcript import RedactedCall, RedactedTurn, transcript
 from tests.strategies import answer, session, user
 
 SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
@@ -26,18 +26,16 @@ def test_messages_are_given_with_their_calls_and_results() -> None:
     )
 
     assert made == (
-        TranscriptTurn("user", "Fix it"),
-        TranscriptTurn("assistant", "", None, (TranscriptCall("terminal", '{"command": "ls"}'),)),
-        TranscriptTurn("tool", "fine", "terminal"),
-        TranscriptTurn("assistant", "Fixed."),
+        RedactedTurn("user", "Fix it"),
+        RedactedTurn("assistant", "", None, (RedactedCall("terminal", '{"command": "ls"}'),)),
+        RedactedTurn("tool", "fine", "terminal"),
+        RedactedTurn("assistant", "Fixed."),
     )
 
 
 @pytest.mark.parametrize("role", ["system", "developer"])
 def test_what_the_agent_was_told_to_be_stays_here(role: str) -> None:
-    assert transcript(session(Message(role=role, content="You are Timmy"), user("Hi"))) == (
-        TranscriptTurn("user", "Hi"),
-    )
+    assert transcript(session(Message(role=role, content="You are Timmy"), user("Hi"))) == (RedactedTurn("user", "Hi"),)
 
 
 def test_of_a_message_in_parts_the_text_is_given() -> None:
@@ -83,4 +81,4 @@ def test_half_characters_become_marks(message: Message) -> None:
 def test_a_call_that_names_nothing_is_one() -> None:
     called = Message(role="assistant", tool_calls=(ToolCall(id=None, function=None),))
 
-    assert transcript(session(called))[0].calls == (TranscriptCall(""),)
+    assert transcript(session(called))[0].calls == (RedactedCall(""),)
