@@ -5,11 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.estimate import Estimate, Figure, figure, proportion
+from grader_daemon.domain.insight import Group, TrendPoint, WeeklyReport
+from grader_daemon.domain.rollup import ESTIMATORS, WATCHED, Metric
 from grader_daemon.reports.numbers import (
     COMPLETION,
     EFFICIENCY,
     FAILURES,
+    MEASURES,
     RECOVERY,
+    REPORTED,
+    SCORE,
+    TRENDED,
     Direction,
     Measure,
     brief_words,
@@ -239,3 +245,22 @@ def test_part_of_a_change_has_its_unit() -> None:
 def test_ticks_of_a_scale_are_short() -> None:
     assert tick_words(0.025, FAILURES) == "2.5 %"
     assert tick_words(5, EFFICIENCY) == "5"
+
+
+# -- the tables that a new metric is added to ----------------------------------------------------------------------
+
+
+def test_every_metric_that_is_watched_can_be_estimated_and_put_into_words() -> None:
+    assert set(WATCHED) == set(MEASURES) == set(Metric)
+    assert {metric: ESTIMATORS[MEASURES[metric].group] for metric in Metric} == WATCHED
+
+
+def test_every_measure_has_its_fields_in_groups_reports_and_trends() -> None:
+    assert {measure.group for measure in (*REPORTED, SCORE)} == set(ESTIMATORS) <= set(Group.__struct_fields__)
+    assert {measure.report for measure in REPORTED} <= set(WeeklyReport.__struct_fields__)
+    assert {measure.report for measure in TRENDED} <= set(TrendPoint.__struct_fields__)
+
+
+@pytest.mark.parametrize("metric", Metric)
+def test_every_metric_is_scored_or_a_rate_in_all_places(metric: Metric) -> None:
+    assert MEASURES[metric].highest == (5 if metric.is_score else 1)
