@@ -60,6 +60,7 @@ def test_commands_and_their_options_exist(document: Page) -> None:
         ("grader-daemon errors sho ID", "sho"),
         ("grader-daemon list --claims verified", "--claims"),
         ("grader-daemon report --format pdf", "pdf"),
+        ("python -m pytest tests/test_docs.py::test_nothing", "test_nothing"),
         ("python -m tests.benchmarks.nothing", "tests.benchmarks.nothing"),
         ("python -m tests.benchmarks.backfill --nothing", "--nothing"),
     ],
@@ -224,6 +225,8 @@ def _faults(command: str) -> Iterable[str]:
     name = called.rpartition("/")[2]
     if name in _PROGRAMS:
         return _faults_of_call(_PROGRAMS[name], arguments, told=command)
+    if "pytest" in arguments:
+        return _faults_of_tests(arguments, told=command)
     if name.startswith("python") and arguments[:1] == ["-m"] and arguments[1].partition(".")[0] == "tests":
         return _faults_of_module(arguments[1].removesuffix("."), arguments[2:], told=command)
     return ()
@@ -280,6 +283,13 @@ def _faults_of_module(module: str, arguments: list[str], *, told: str) -> Iterat
         for one in arguments
         if one.startswith("--") and one != "--help" and f'"{one}"' not in source
     )
+
+
+def _faults_of_tests(arguments: list[str], *, told: str) -> Iterator[str]:
+    for argument in arguments:
+        file, _, name = argument.partition("::")
+        if file.endswith(".py") and not ((ROOT / file).exists() and f"def {name}" in (ROOT / file).read_text("utf-8")):
+            yield f"no test {argument}: {told}"
 
 
 def _leads_somewhere(document: Page, link: str) -> bool:
