@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 
 def _listed(value: Any) -> Any:
@@ -44,8 +47,42 @@ def _words(value: Any) -> Any:
     return words
 
 
+def _known_zone(value: str) -> str:
+    try:
+        ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError("a zone name such as Europe/Berlin is expected") from error
+    return value
+
+
+def _http_url(value: str) -> str:
+    url = urlsplit(value)
+    is_fit = url.scheme in {"http", "https"} and url.hostname and url.port != 0 and url.username is None
+    if not is_fit or not value.isascii() or not value.isprintable() or " " in value:
+        raise ValueError("a URL that begins with http:// or https:// is expected")
+    return value
+
+
+def _fit_for_a_header(value: SecretStr) -> SecretStr:
+    key = value.get_secret_value()
+    if not key.isascii() or not key.isprintable():
+        raise ValueError("a key of printable ASCII characters is expected")
+    return value
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether the host of a URL is the machine that this program runs on."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 Seconds = Annotated[float, Field(allow_inf_nan=False)]
 Pauses = Annotated[tuple[Annotated[Seconds, Field(ge=0, le=2_592_000)], ...], BeforeValidator(_listed)]
 File = Annotated[Path, BeforeValidator(_path)]
 Paths = Annotated[tuple[Path, ...], BeforeValidator(_paths)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+ZoneName = Annotated[str, AfterValidator(_known_zone)]
+HttpUrl = Annotated[str, AfterValidator(_http_url)]
+HeaderSecret = Annotated[SecretStr, AfterValidator(_fit_for_a_header)]

@@ -10,11 +10,10 @@ import os
 import shutil
 from collections.abc import Collection, Mapping
 from datetime import timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from pydantic import (
     BaseModel,
@@ -41,7 +40,17 @@ from grader_daemon.setting_sources import (
     meant,
     unknown_variables,
 )
-from grader_daemon.setting_types import File, Paths, Pauses, Seconds, Words
+from grader_daemon.setting_types import (
+    File,
+    HeaderSecret,
+    HttpUrl,
+    Paths,
+    Pauses,
+    Seconds,
+    Words,
+    ZoneName,
+    is_this_machine,
+)
 
 _PLAIN_HTTP = "quality_judge_plain_http"
 _JSON_BEGINS = ("[", "{", '"')
@@ -114,7 +123,7 @@ class Settings(BaseModel):
         min_length=1,
         description="Pauses before a file that could not be graded is tried again; after the last it is given up.",
     )
-    timezone: str | None = Field(
+    timezone: ZoneName | None = Field(
         None,
         examples=["Europe/Berlin"],
         description="Zone of times in session files that name none, and of days and weeks; default: the machine's.",
@@ -125,7 +134,7 @@ class Settings(BaseModel):
         le=86400,
         description="How often the daemon looks for missing reports, for a degraded quality and for alerts to be sent.",
     )
-    alert_webhook_url: str | None = Field(
+    alert_webhook_url: HttpUrl | None = Field(
         None,
         examples=["https://alerts.example.org/grader"],
         description="Alerts are posted there as JSON (http or https); nothing is sent without it.",
@@ -166,7 +175,7 @@ class Settings(BaseModel):
         max_length=256,
         description="A model as scorer instead; the name that its server knows.",
     )
-    quality_judge_key: SecretStr | None = Field(
+    quality_judge_key: HeaderSecret | None = Field(
         None,
         examples=["the key"],
         min_length=1,
@@ -178,7 +187,7 @@ class Settings(BaseModel):
     quality_judge_plain_http: bool = Field(
         default=False, description="Allow http to another machine: what is sent, and the key, can be read on the way."
     )
-    quality_judge_url: str | None = Field(
+    quality_judge_url: HttpUrl | None = Field(
         None,
         examples=["http://127.0.0.1:8080/v1"],
         description="Where that server is, up to and with /v1; redacted sessions are sent there.",
@@ -197,21 +206,6 @@ class Settings(BaseModel):
             return tuple(absolute(path) for path in value)
         return None if value is None else absolute(value)
 
-    @field_validator("timezone")
-    @classmethod
-    def _known_zone(cls, value: str | None) -> str | None:
-        if value is not None:
-            try:
-                ZoneInfo(value)
-            except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-                raise ValueError("a zone name such as Europe/Berlin is expected") from error
-        return value
-
-    @field_validator("alert_webhook_url")
-    @classmethod
-    def _http_url(cls, value: str | None) -> str | None:
-        return None if value is None else _checked_url(value)
-
     @field_validator("alert_webhook_format")
     @classmethod
     def _fit_for_the_url(cls, value: str, validated: ValidationInfo) -> str:
@@ -220,23 +214,14 @@ class Settings(BaseModel):
             topic_of(url)
         return value
 
-    @field_validator("quality_judge_key")
-    @classmethod
-    def _fit_for_a_header(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is not None:
-            key = value.get_secret_value()
-            if not key.isascii() or not key.isprintable():
-                raise ValueError("a key of printable ASCII characters is expected")
-        return value
-
     @field_validator("quality_judge_url")
     @classmethod
     def _judge_url(cls, value: str | None, validated: ValidationInfo) -> str | None:
         if value is None:
             return None
         others = validated.data
-        url = urlsplit(_checked_url(value))
-        if url.scheme == "http" and not _is_this_machine(url.hostname or "") and not others.get(_PLAIN_HTTP):
+        url = urlsplit(value)
+        if url.scheme == "http" and not is_this_machine(url.hostname or "") and not others.get(_PLAIN_HTTP):
             raise ValueError(f"https is expected for another machine; or set {_PLAIN_HTTP}")
         if others.get("quality_command"):
             raise ValueError("quality_command is set too, and only one of them can be asked")
@@ -383,21 +368,6 @@ def _refuse_json_of_no_list(given: Given) -> None:
         written = os.environ[variable].lstrip()
         if written.startswith(_JSON_BEGINS) and not is_list(name) and not is_secret(name):
             raise ConfigurationError(f"setting {name} (environment {variable}): one plain value is expected, not JSON")
-
-
-def _checked_url(value: str) -> str:
-    url = urlsplit(value)
-    is_fit = url.scheme in {"http", "https"} and url.hostname and url.port != 0 and url.username is None
-    if not is_fit or not value.isascii() or not value.isprintable() or " " in value:
-        raise ValueError("a URL that begins with http:// or https:// is expected")
-    return value
-
-
-def _is_this_machine(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _explain(error: ValidationError, given: Given) -> str:
