@@ -154,19 +154,14 @@ def _fields(alert: Alert, silences: Mapping[Stream, datetime]) -> dict[str, Any]
 
 
 def _table(alerts: list[Alert], silences: Mapping[Stream, datetime]) -> None:
-    output.table(
-        ("number", "state", "opened", "began", "resolved", "what"),
-        [
-            (
-                alert.number,
-                _state(alert, silences),
-                alert.opened_at,
-                alert.began_at,
-                alert.resolved_at,
-                plain(alert_title(alert)).partition(": ")[2],
-            )
-            for alert in alerts
-        ],
+    output.items(
+        alerts,
+        ("number", lambda alert: alert.number),
+        ("state", lambda alert: _state(alert, silences)),
+        ("opened", lambda alert: alert.opened_at),
+        ("began", lambda alert: alert.began_at),
+        ("resolved", lambda alert: alert.resolved_at),
+        ("what", lambda alert: plain(alert_title(alert)).partition(": ")[2]),
     )
 
 

@@ -93,21 +93,16 @@ def _tell(issue: ErrorIssue, *, as_json: bool) -> None:
 
 
 def _table(issues: list[ErrorIssue]) -> None:
-    output.table(
-        ("id", "state", "failures", "sessions", "recovered", "last seen", "tool", "says"),
-        [
-            (
-                issue.fingerprint,
-                issue.state,
-                issue.failures,
-                issue.sessions,
-                issue.recovered,
-                here(issue.last_seen).date(),
-                output.called(issue.tool, issue.command),
-                issue.signal,
-            )
-            for issue in issues
-        ],
+    output.items(
+        issues,
+        ("id", lambda issue: issue.fingerprint),
+        ("state", lambda issue: issue.state),
+        ("failures", lambda issue: issue.failures),
+        ("sessions", lambda issue: issue.sessions),
+        ("recovered", lambda issue: issue.recovered),
+        ("last seen", lambda issue: here(issue.last_seen).date()),
+        ("tool", lambda issue: output.called(issue.tool, issue.command)),
+        ("says", lambda issue: issue.signal),
         may_drop=("recovered", "sessions", "state", "last seen"),
     )
 
@@ -126,17 +121,12 @@ def _print(issue: ErrorIssue) -> None:
         output.paragraph("", plain(words))
     if issue.steps:
         output.line()
-        output.table(
-            ("tried next", "tries", "worked", "sessions completed"),
-            [
-                (
-                    output.tried(step),
-                    step.tries,
-                    step.worked,
-                    step.completed,
-                )
-                for step in issue.steps
-            ],
+        output.items(
+            issue.steps,
+            ("tried next", output.tried),
+            ("tries", lambda step: step.tries),
+            ("worked", lambda step: step.worked),
+            ("sessions completed", lambda step: step.completed),
         )
 
 

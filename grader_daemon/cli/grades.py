@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -36,22 +36,22 @@ _SHOWN_SIGNALS = 8
 def grade_table(grades: Iterable[Grade], trust: Trust) -> None:
     """Print grades, one a line, and how far their verdicts can be trusted; those that a person gave are marked."""
     grades = list(grades)
-    columns: dict[str, Callable[[Grade], Any]] = {
-        "session": lambda grade: grade.session_id,
-        "ended": lambda grade: grade.ended_at,
-        "verdict": brief_verdict,
-        "p(done)": lambda grade: grade.p_completed,
-        "task type": lambda grade: grade.task_type,
-        "efficiency": lambda grade: grade.efficiency,
-        "quality": lambda grade: grade.quality,
-        "failures": lambda grade: grade.total_errors,
-        "claims": lambda grade: borne_out(grade.claims),
-        "model": lambda grade: grade.model,
-        "project": lambda grade: grade.project,
-        "task": lambda grade: grade.task_summary,
-    }
-    rows = [[value(grade) for value in columns.values()] for grade in grades]
-    output.table(list(columns), rows, may_drop=MAY_DROP)
+    output.items(
+        grades,
+        ("session", lambda grade: grade.session_id),
+        ("ended", lambda grade: grade.ended_at),
+        ("verdict", brief_verdict),
+        ("p(done)", lambda grade: grade.p_completed),
+        ("task type", lambda grade: grade.task_type),
+        ("efficiency", lambda grade: grade.efficiency),
+        ("quality", lambda grade: grade.quality),
+        ("failures", lambda grade: grade.total_errors),
+        ("claims", lambda grade: borne_out(grade.claims)),
+        ("model", lambda grade: grade.model),
+        ("project", lambda grade: grade.project),
+        ("task", lambda grade: grade.task_summary),
+        may_drop=MAY_DROP,
+    )
     if any(grade.verdict_by is VerdictBy.PERSON for grade in grades):
         output.line("* said by a person")
     unsure = f" {UNSURE_NOTE}" if any(grade.outcome is Outcome.UNSURE for grade in grades) else ""

@@ -96,21 +96,16 @@ def _list(labels: list[Label], *, as_json: bool) -> None:
         shown = [{key: value for key, value in each.items() if key not in _INTERNAL} for each in documents]
         output.document(labels=shown)
     elif labels:
-        output.table(
-            ("session", "completed", "quality", "automatically", "by", "on", "how", "note"),
-            [
-                (
-                    label.session_id,
-                    label.completed,
-                    label.quality,
-                    label.automatic_completed,
-                    label.given_by,
-                    label.given_at,
-                    _how(label),
-                    (label.note or "")[:_NOTE_CHARACTERS],
-                )
-                for label in labels
-            ],
+        output.items(
+            labels,
+            ("session", lambda label: label.session_id),
+            ("completed", lambda label: label.completed),
+            ("quality", lambda label: label.quality),
+            ("automatically", lambda label: label.automatic_completed),
+            ("by", lambda label: label.given_by),
+            ("on", lambda label: label.given_at),
+            ("how", _how),
+            ("note", lambda label: (label.note or "")[:_NOTE_CHARACTERS]),
         )
     else:
         output.line("No labels yet; see 'grader-daemon review'.")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from grader_daemon.domain.feedback import Feedback, Standing
     from grader_daemon.domain.grade import Grade
     from grader_daemon.domain.insight import StepCount
+
+_Item = TypeVar("_Item")
 
 _PIPED_COLUMNS = 100
 _FEWEST_COLUMNS = 20
@@ -168,6 +170,12 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, may_drop: S
         line(row)
     if dropped:
         paragraph("", f"(too narrow for: {', '.join(dropped)})")
+
+
+def items(each: Iterable[_Item], *columns: tuple[str, Callable[[_Item], Any]], may_drop: Sequence[str] = ()) -> None:
+    """Print a table with a row for each item; a column is its heading, and what it shows of an item."""
+    rows = [[value(item) for _, value in columns] for item in each]
+    table([heading for heading, _ in columns], rows, may_drop=may_drop)
 
 
 def paragraph(head: str, text: str) -> None:

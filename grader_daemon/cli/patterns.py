@@ -51,19 +51,13 @@ def _alternatives_table(patterns: Patterns) -> None:
     if not patterns.alternatives:
         return
     output.line()
-    output.table(
-        ("after a failure of", "then", "tries", "it worked", "the task was completed"),
-        [
-            (
-                alternative.tool,
-                output.called(step.tool, step.command) + (" again" if step.is_retry else ""),
-                step.tries,
-                estimate_words(step.rate, COMPLETION),
-                estimate_words(step.completion, COMPLETION),
-            )
-            for alternative in patterns.alternatives
-            for step in alternative.steps
-        ],
+    output.items(
+        [(alternative.tool, step) for alternative in patterns.alternatives for step in alternative.steps],
+        ("after a failure of", lambda tried: tried[0]),
+        ("then", lambda tried: output.called(tried[1].tool, tried[1].command) + (" again" * tried[1].is_retry)),
+        ("tries", lambda tried: tried[1].tries),
+        ("it worked", lambda tried: estimate_words(tried[1].rate, COMPLETION)),
+        ("the task was completed", lambda tried: estimate_words(tried[1].completion, COMPLETION)),
     )
 
 
@@ -71,22 +65,16 @@ def _work_table(dimension: Dimension, groups: tuple[Group, ...]) -> None:
     if not groups:
         return
     output.line()
-    columns = (_TITLES[dimension], "sessions", "before", "completed", "change", "score", "change", "failures per call")
-    output.table(
-        columns,
-        [
-            (
-                group.name,
-                group.sessions,
-                group.sessions_before,
-                estimate_words(group.completion.now, COMPLETION),
-                change_words(group.completion, COMPLETION),
-                estimate_words(group.score.now, SCORE),
-                change_words(group.score, SCORE),
-                estimate_words(group.failure_rate.now, FAILURES),
-            )
-            for group in groups
-        ],
+    output.items(
+        groups,
+        (_TITLES[dimension], lambda group: group.name),
+        ("sessions", lambda group: group.sessions),
+        ("before", lambda group: group.sessions_before),
+        ("completed", lambda group: estimate_words(group.completion.now, COMPLETION)),
+        ("change", lambda group: change_words(group.completion, COMPLETION)),
+        ("score", lambda group: estimate_words(group.score.now, SCORE)),
+        ("change", lambda group: change_words(group.score, SCORE)),
+        ("failures per call", lambda group: estimate_words(group.failure_rate.now, FAILURES)),
     )
 
 
@@ -94,29 +82,14 @@ def _failure_table(dimension: Dimension, groups: tuple[Group, ...]) -> None:
     if not groups:
         return
     output.line()
-    columns = (
-        _TITLES[dimension],
-        "sessions",
-        "calls",
-        "failures",
-        "before",
-        "failures per call",
-        "change",
-        "completed",
-    )
-    output.table(
-        columns,
-        [
-            (
-                group.name,
-                group.sessions,
-                group.calls,
-                group.failures,
-                group.failures_before,
-                estimate_words(group.failure_rate.now, FAILURES),
-                change_words(group.failure_rate, FAILURES),
-                estimate_words(group.completion.now, COMPLETION),
-            )
-            for group in groups
-        ],
+    output.items(
+        groups,
+        (_TITLES[dimension], lambda group: group.name),
+        ("sessions", lambda group: group.sessions),
+        ("calls", lambda group: group.calls),
+        ("failures", lambda group: group.failures),
+        ("before", lambda group: group.failures_before),
+        ("failures per call", lambda group: estimate_words(group.failure_rate.now, FAILURES)),
+        ("change", lambda group: change_words(group.failure_rate, FAILURES)),
+        ("completed", lambda group: estimate_words(group.completion.now, COMPLETION)),
     )

@@ -83,18 +83,13 @@ def _print(found: RegradeDiff) -> None:
     if not found.sessions:
         return
     output.line()
-    output.table(
-        ("column", "would rise", "would fall", "mean now", "mean then"),
-        [
-            (
-                _NAMES[each.column],
-                each.rises,
-                each.falls,
-                _mean(each.before, each.column),
-                _mean(each.after, each.column),
-            )
-            for each in found.columns
-        ],
+    output.items(
+        found.columns,
+        ("column", lambda each: _NAMES[each.column]),
+        ("would rise", lambda each: each.rises),
+        ("would fall", lambda each: each.falls),
+        ("mean now", lambda each: _mean(each.before, each.column)),
+        ("mean then", lambda each: _mean(each.after, each.column)),
     )
     if found.largest:
         output.line()
