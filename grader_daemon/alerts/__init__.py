@@ -1,1 +1,1 @@
-"""What degrades: a sequential detector over streams of values, and the policy that makes alerts of its alarms."""
+"""What degrades: a sequential detector over streams of values, and how its alarms are settled into alerts."""
