@@ -1,16 +1,15 @@
 """What can still be read of a damaged database, row by row, into a new one.
 
+Each table is read from both of its ends up to the damage; what lies between two damaged places is asked for row by row.
 A row is taken only if it has the types, times and JSON that its columns ask for: damaged pages may read as rows that
-nobody wrote. Pages that say where each table begins are taken from a new database when those of the file are gone: the
-same migrations put them in the same places. Sums are not copied but counted again.
+nobody wrote. Of a file that does not say any more where its tables begin nothing is read: grades come again from the
+session files, and the rest from a backup. Sums are not copied but counted again.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -25,8 +24,6 @@ from grader_daemon.domain.ledger import FileState
 from grader_daemon.domain.quality import CheckOutcome
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import StoreError
-from grader_daemon.storage.maintenance.atomic_swap import temporary_beside
-from grader_daemon.storage.maintenance.damaged import DAMAGE, DamagedTable
 from grader_daemon.storage.sqlite.listing import LISTING
 from grader_daemon.storage.sqlite.rollups import DERIVED
 from grader_daemon.storage.sqlite.schema import has_table, newest_version
@@ -35,9 +32,12 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 _NOT_COPIED = frozenset({*DERIVED, *LISTING, "file_counts", "daemon_status", "schema_migrations"})
 _OF_THE_ORIGINAL = frozenset({"session_grades", "weekly_reports"})
 """Tables whose times another program may have written in its own way; they are read with patience."""
-_Pieces = Mapping[int, bytes]
-_PAGE_BYTES: Final = 4096
-_HEADER_BYTES: Final = 100
+_DAMAGE: Final = (apsw.Error, UnicodeDecodeError)
+"""What reading a damaged file raises."""
+_Key = tuple[Any, ...]
+_BATCH: Final = 256
+_MOST_BETWEEN: Final = 50_000
+"""So many numbers at most are asked for one by one, within a second: more than there are labels anywhere."""
 _JSON = frozenset(
     {
         *(("session_details", name) for name in ("reasons", "tools", "features", "claims", "people")),
@@ -82,8 +82,9 @@ def salvage(damaged: Path, fresh: Path) -> list[SavedTable]:
     saved: list[SavedTable] = []
     store = SqliteStore(fresh)
     with closing(store):
-        with _readable(damaged, _beginnings(store.connection)) as source:
-            if source is not None:
+        source = _open(damaged)
+        if source is not None:
+            with closing(source):
                 _check_schema(source, damaged)
                 for name in _tables(store.connection):
                     with store.transaction():
@@ -98,37 +99,6 @@ def salvage(damaged: Path, fresh: Path) -> list[SavedTable]:
 # -- opening a damaged file --------------------------------------------------------------------------------------------
 
 
-def _beginnings(fresh: apsw.Connection) -> list[_Pieces]:
-    """Give what may replace the beginning of a damaged file, each more than the one before, by its place in the file.
-
-    The header; the first page; all pages of the schema.
-    """
-    whole = fresh.serialize("main")
-    rows = fresh.execute("SELECT pageno FROM dbstat WHERE name IN ('sqlite_schema', 'sqlite_master')").fetchall()
-    places = sorted((int(str(row[0])) - 1) * _PAGE_BYTES for row in rows)
-    pages = {place: whole[place : place + _PAGE_BYTES] for place in places}
-    return [{0: whole[:_HEADER_BYTES]}, {0: pages[0]}, pages]
-
-
-@contextmanager
-def _readable(damaged: Path, beginnings: Sequence[_Pieces]) -> Iterator[apsw.Connection | None]:
-    """Open the file as it is, or else a copy with the first beginning that makes it readable; else give None."""
-    source = _open(damaged)
-    if source is not None:
-        with closing(source):
-            yield source
-        return
-    with temporary_beside(damaged) as copy:
-        for beginning in beginnings:
-            _transplant(damaged, copy, beginning)
-            source = _open(copy)
-            if source is not None:
-                with closing(source):
-                    yield source
-                return
-    yield None
-
-
 def _open(path: Path) -> apsw.Connection | None:
     """Open a file if its schema can be read and names a table."""
     connection = None
@@ -138,7 +108,7 @@ def _open(path: Path) -> apsw.Connection | None:
         connection.execute("PRAGMA writable_schema = ON")
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         found = connection.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").get
-    except DAMAGE:
+    except _DAMAGE:
         found = 0
     if not found and connection is not None:
         connection.close()
@@ -157,28 +127,10 @@ def _versions(source: apsw.Connection) -> range:
     """Give the migrations that were applied, if they are all there: a number alone may be damage."""
     try:
         applied = [row[0] for row in source.execute("SELECT version FROM schema_migrations ORDER BY version")]
-    except DAMAGE:
+    except _DAMAGE:
         return range(0)
     expected = range(1, len(applied) + 1)
     return expected if applied == list(expected) else range(0)
-
-
-def _transplant(damaged: Path, copy: Path, pieces: _Pieces) -> None:
-    """Copy the file and its log, with other pieces in their places."""
-    shutil.copyfile(damaged, copy)
-    with suppress(FileNotFoundError):
-        shutil.copyfile(f"{damaged}-wal", f"{copy}-wal")
-    with open(copy, "r+b") as file:
-        for place, piece in pieces.items():
-            file.seek(place)
-            file.write(piece)
-        for place, value in (
-            (18, b"\x02\x02"),  # WAL, as all of ours
-            (28, (os.stat(damaged).st_size // _PAGE_BYTES).to_bytes(4)),  # pages
-            (32, bytes(8)),  # no list of free pages
-        ):
-            file.seek(place)
-            file.write(value)
 
 
 # -- one table ---------------------------------------------------------------------------------------------------------
@@ -199,21 +151,18 @@ def _tables(fresh: apsw.Connection) -> list[str]:
 
 def _save(name: str, source: apsw.Connection, fresh: apsw.Connection) -> SavedTable:
     """Copy one table."""
-    keeper = _Keeper(name, source, fresh)
-    if not keeper.columns:
+    table = _Table(name, source, fresh)
+    if not table.columns:
         return SavedTable(name, 0, 0)
-    table = DamagedTable(source, name, key=keeper.key, columns=keeper.columns, keep=keeper.keep)
     expected = table.count()
-    table.read()
-    if table.is_damaged and keeper.key[0] == "session_id":
-        table.read_each("session_id", keeper.missing_sessions())
+    table.copy()
     saved = int(fresh.execute(f"SELECT count(*) FROM {name}").get)
     return SavedTable(name, saved, None if expected is None else max(0, expected - saved))
 
 
 def _save_sequences(source: apsw.Connection, fresh: apsw.Connection) -> None:
     """Keep what no row says: the last number given to one, and when the program was first used."""
-    with suppress(*DAMAGE):
+    with suppress(*_DAMAGE):
         for name, last in source.execute("SELECT name, seq FROM sqlite_sequence").fetchall():
             if isinstance(last, int):
                 fresh.execute("DELETE FROM sqlite_sequence WHERE name = ? AND seq < ?", (name, last))
@@ -222,39 +171,89 @@ def _save_sequences(source: apsw.Connection, fresh: apsw.Connection) -> None:
                     " WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)",
                     (name, last),
                 )
-    with suppress(*DAMAGE):
+    with suppress(*_DAMAGE):
         for version, applied_at in source.execute("SELECT version, applied_at FROM schema_migrations").fetchall():
             if isinstance(applied_at, str) and _reads("schema_migrations", "applied_at", applied_at):
                 fresh.execute("UPDATE schema_migrations SET applied_at = ? WHERE version = ?", (applied_at, version))
 
 
-class _Keeper:
-    """The table of the new database that takes the rows of a damaged one.
+class _Table:
+    """A table that may be damaged anywhere, and the same one of the new database, which takes its rows.
 
-    `columns` are those that both have, `key` those in whose order the rows are stored.
+    `columns` are those that both have, the key is that in whose order the rows are stored.
     """
 
     def __init__(self, name: str, source: apsw.Connection, fresh: apsw.Connection) -> None:
         self._name = name
+        self._source = source
         self._fresh = fresh
         known: list[Any] = fresh.execute(f"PRAGMA table_info({name})").fetchall()
         definition = fresh.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).get
         parts = sorted((row[5], row[1]) for row in known if row[5])
-        self.key = tuple(column for _, column in parts) if "WITHOUT ROWID" in definition else ("rowid",)
+        self._key = tuple(column for _, column in parts) if "WITHOUT ROWID" in definition else ("rowid",)
         there = _columns_of(source, name)
         self._checked = [row for row in known if row[1] in there]
         self.columns = [row[1] for row in self._checked]
+        self._select = f"SELECT {', '.join((*self._key, *self.columns))} FROM {name}"
         marks = ", ".join("?" * len(self.columns))
         self._insert = f"INSERT OR IGNORE INTO {name} ({', '.join(self.columns)}) VALUES ({marks})"
 
-    def keep(self, rows: Iterable[Sequence[Any]]) -> int:
-        """Insert the sound ones of some rows; gives how many those are."""
-        sound = [row for row in rows if self._is_sound(row)]
-        self._fresh.executemany(self._insert, sound)
-        return len(sound)
+    def count(self) -> int | None:
+        """Count the rows as they were, in the table or in an index of it, whichever knows more; None if neither."""
+        counts = []
+        for how in ("", " NOT INDEXED"):
+            with suppress(*_DAMAGE):
+                counts.append(int(self._source.execute(f"SELECT count(*) FROM {self._name}{how}").get))
+        return max(counts, default=None)
 
-    def missing_sessions(self) -> list[str]:
-        """Sessions that have a grade and no row here yet."""
+    def copy(self) -> None:
+        """Copy what can be read: from the first row on, from the last one back, and one by one in between."""
+        last, is_whole = self._run("ASC", lambda before, key: before is None or before < key)
+        if is_whole:
+            return
+        first, _ = self._run(
+            "DESC", lambda before, key: (before is None or key < before) and (last is None or last < key)
+        )
+        if self._key == ("rowid",):
+            low = 0 if last is None else last[0] + 1
+            high = low + _MOST_BETWEEN if first is None else first[0]
+            self._ask_for_each("rowid", range(low, min(high, low + _MOST_BETWEEN)))
+        elif self._key[0] == "session_id":
+            self._ask_for_each("session_id", self._missing_sessions())
+
+    def _run(self, order: str, leads: Callable[[_Key | None, _Key], bool]) -> tuple[_Key | None, bool]:
+        """Copy rows in order up to the first that cannot be read, or does not lead on: damaged pages may lead back.
+
+        Returns:
+            the key of the last one, and whether it was the last of all.
+        """
+        by = ", ".join(f"{column} {order}" for column in self._key)
+        before: _Key | None = None
+        batch: list[Sequence[Any]] = []
+        is_whole = False
+        with suppress(*_DAMAGE, TypeError):  # keys of damaged pages need not compare
+            for row in self._source.execute(f"{self._select} ORDER BY {by}"):
+                key = tuple(row[: len(self._key)])
+                if not leads(before, key):
+                    break
+                before = key
+                batch.append(row)
+                if len(batch) == _BATCH:
+                    self._keep(batch)
+                    batch = []
+            else:
+                is_whole = True
+        self._keep(batch)
+        return before, is_whole
+
+    def _ask_for_each(self, column: str, values: Iterable[object]) -> None:
+        """Copy the rows that have one of these values in a column that an intact part of the tree may lead to."""
+        for value in values:
+            with suppress(*_DAMAGE):
+                self._keep(self._source.execute(f"{self._select} WHERE {column} = ?", (value,)).fetchall())
+
+    def _missing_sessions(self) -> list[str]:
+        """Return the sessions that have a grade and no row here yet."""
         return [
             row[0]
             for row in self._fresh.execute(
@@ -263,6 +262,11 @@ class _Keeper:
             )
         ]
 
+    def _keep(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Insert the sound ones of some rows."""
+        bare = [row[len(self._key) :] for row in rows]
+        self._fresh.executemany(self._insert, [row for row in bare if self._is_sound(row)])
+
     def _is_sound(self, values: Sequence[Any]) -> bool:
         return all(_fits(self._name, column, value) for column, value in zip(self._checked, values, strict=True))
 
@@ -270,7 +274,7 @@ class _Keeper:
 def _columns_of(source: apsw.Connection, table: str) -> set[Any]:
     try:
         return {row[1] for row in source.execute(f"PRAGMA table_info({table})")}
-    except DAMAGE:
+    except _DAMAGE:
         return set()
 
 
