@@ -30,7 +30,7 @@ _CORE = ",".join(
             "reports/*",
         ),
         *("sources/decoding.py", "sources/hermes/sharegpt.py", "sources/hermes/snapshot.py"),
-        *("daemon/debounce.py", "daemon/lag.py", "daemon/reconcile.py", "daemon/scan_plan.py", "daemon/schedule.py"),
+        *("daemon/debounce.py", "daemon/reconcile.py", "daemon/scan_plan.py"),
     )
 )
 _CORES = len(os.sched_getaffinity(0))

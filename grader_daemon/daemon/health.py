@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
 
 import structlog
 
-from grader_daemon.daemon.lag import Lag
 from grader_daemon.daemon.notify import Notifier
-from grader_daemon.daemon.pulse import Pulse
+from grader_daemon.domain.ledger import BEHIND
 
 _PATIENCE_SECONDS = 180.0
 """A thread that has not moved for so long hangs, unless the service manager has less patience."""
+
+_CAUGHT_UP_SECONDS = 5.0
+"""Less than `BEHIND`, so that a daemon at its limit does not say every other moment that it has caught up."""
 
 
 class Health:
@@ -56,3 +59,42 @@ class Health:
     def tell_end(self) -> None:
         """Say that the daemon ends."""
         self._notifier.stopping()
+
+
+class Pulse:
+    """One thread beats, another looks. A beat is one assignment, so no lock is needed."""
+
+    def __init__(self, name: str, *, patience_seconds: float, clock: Callable[[], float]) -> None:
+        """Set up; a thread that has not begun does not hang.
+
+        Args:
+            name: of the thread, as it is told to people.
+            patience_seconds: the thread hangs when its next beat is later than it said by more than that.
+            clock: gives seconds that never go back.
+        """
+        self.name = name
+        self._patience_seconds = patience_seconds
+        self._clock = clock
+        self._missed_at = float("inf")
+
+    def beat(self, *, next_within_seconds: float = 0.0) -> None:
+        """Say that the thread moves, and in how long at most it will say so again."""
+        self._missed_at = self._clock() + next_within_seconds + self._patience_seconds
+
+    @property
+    def alive(self) -> bool:
+        """Does the thread move?"""
+        return self._clock() <= self._missed_at
+
+
+class Lag:
+    """Notices when files begin to wait for long, and when they do no more."""
+
+    def __init__(self) -> None:
+        self.is_behind = False
+
+    def note(self, waited_seconds: float) -> bool:
+        """Note how long the oldest file has waited (0: none waits); say whether that changed `is_behind`."""
+        before = self.is_behind
+        self.is_behind = waited_seconds >= (_CAUGHT_UP_SECONDS if before else BEHIND.total_seconds())
+        return self.is_behind is not before

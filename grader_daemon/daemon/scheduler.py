@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 
-from grader_daemon.daemon.pulse import Pulse
-from grader_daemon.daemon.schedule import may_run, pause_after
+from grader_daemon.daemon.health import Pulse
 from grader_daemon.errors import GraderError, StoreError, StoreReplacedError
 from grader_daemon.jobs import Job
 from grader_daemon.storage.protocol import Store
 
 _LONGEST_JOB_SECONDS = 900.0
 """The watch on degradation may have a year of sessions to look at."""
+
+PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240))
+"""After the first failure, the second, and so on; the last one for all that follow."""
 
 
 class Scheduler:
@@ -108,3 +110,18 @@ class Scheduler:
     def _save(self, job: Job, started_at: datetime, error: str | None) -> None:
         with self._store.transaction():
             self._store.job_runs.save(job.name, started_at=started_at, finished_at=self._clock(), error=error)
+
+
+def may_run(*, failures: int, ended_at: datetime | None, now: datetime) -> bool:
+    """Whether a job may run that failed `failures` times in a row, the last time at `ended_at`.
+
+    A clock that went back does not stop it: what ended in the future ended long ago.
+    """
+    if not failures or ended_at is None or ended_at > now:
+        return True
+    return now - ended_at >= pause_after(failures)
+
+
+def pause_after(failures: int) -> timedelta:
+    """Return the pause after so many failures in a row, at least one."""
+    return PAUSES[min(failures, len(PAUSES)) - 1]

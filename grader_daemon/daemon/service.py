@@ -25,10 +25,10 @@ from grader_daemon.daemon.health import Health
 from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.queue import WorkQueue
-from grader_daemon.daemon.scan_plan import BLIND_PAUSE_SECONDS, ScanPlan
+from grader_daemon.daemon.scan_plan import ScanPlan
 from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.daemon.scheduler import Scheduler
-from grader_daemon.daemon.watcher import WATCHED, OverflowListener, RootWatcher, count_watches
+from grader_daemon.daemon.watcher import WATCHED, OverflowListener, Watchers, count_watches
 from grader_daemon.daemon.worker import Worker
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import StoreError
@@ -81,9 +81,7 @@ class Service:
             self._make_scheduler(*parts)
             for parts in bootstrap.make_jobs(settings, is_settled=self._is_settled, on_news=self._wake_jobs)
         ]
-        self._watchers = [
-            RootWatcher(root, on_path=self._notice_path, on_gap=self._notice_gap) for root in settings.watch_roots
-        ]
+        self._watchers = Watchers(settings.watch_roots, on_path=self._notice_path, on_gap=self._notice_gap)
         self._started_at = self._store.live_since = bootstrap.utc_now()
         self.left = 0
         """Files that a run with `once` could not grade."""
@@ -98,7 +96,6 @@ class Service:
         self._scan_plan = ScanPlan(scan_seconds=settings.scan_seconds, cpu_share=settings.scan_cpu_share)
         self._scans = 0
         self._unreadable: tuple[str, ...] = ()
-        self._short_of_watches: str | None = None
         # Owned by the loop's thread.
         self._next_check = 0.0
         self._published: tuple[dict[str, str], int, int] | None = None
@@ -233,27 +230,10 @@ class Service:
         with self._noticed:
             self._scans += 1
             self._gaps_told.clear()
-            self._compare_watches(watches, report.folders)
-            is_blind = self._short_of_watches is not None or any(each.state != WATCHED for each in self._watchers)
-            self._scan_plan.end(monotonic(), cpu_seconds=report.cpu_seconds, is_blind=is_blind)
+            self._watchers.compare(watches, report.folders)
+            self._scan_plan.end(monotonic(), cpu_seconds=report.cpu_seconds, is_blind=self._watchers.is_blind)
             self._next_check = 0.0
             self._noticed.notify()
-
-    def _compare_watches(self, watches: int | None, folders: int) -> None:
-        """A limit that is reached below the root is told by nobody, but it shows in the numbers.
-
-        `folders` are those that could be read: the others cannot be watched either.
-        """
-        watched = any(watcher.state == WATCHED for watcher in self._watchers)
-        short = watched and watches is not None and watches < folders
-        said = f"{watches} of {folders} folders are watched" if short else None
-        before, self._short_of_watches = self._short_of_watches, said
-        if short and before is None:
-            self._log.warning(
-                "watcher.degraded",
-                reason=f"{self._short_of_watches}; raise fs.inotify.max_user_watches",
-                scan_seconds=BLIND_PAUSE_SECONDS,
-            )
 
     # -- the loop --------------------------------------------------------------------------------------------------
 
@@ -331,12 +311,9 @@ class Service:
         And the worker is woken, to look for what is due.
         """
         self._next_check = monotonic() + _CHECK_SECONDS
-        for watcher in self._watchers:
-            before = watcher.state
-            if watcher.check():
-                self._tell_watching(watcher, before)
-                with self._noticed:
-                    self._scan_plan.ask(monotonic())
+        if self._watchers.check():
+            with self._noticed:
+                self._scan_plan.ask(monotonic())
         self._check_database()
         self._publish()
 
@@ -351,19 +328,9 @@ class Service:
         self._log.error("store.replaced", database=str(path), error="it was deleted, moved or replaced")
         self._replaced = path.parent.parent.exists()
 
-    def _tell_watching(self, watcher: RootWatcher, before: str) -> None:
-        root = str(watcher.root)
-        if watcher.state != WATCHED:
-            self._log.warning("watcher.degraded", root=root, reason=watcher.state, scan_seconds=BLIND_PAUSE_SECONDS)
-        elif before != "not started":
-            self._log.warning("watcher.restarted", root=root, reason=before)
-
     def _publish(self) -> None:
         """Wake the worker, and let it keep what `status` shows if that is news."""
-        watching = {str(watcher.root): watcher.state for watcher in self._watchers}
-        short = self._short_of_watches
-        if short is not None:
-            watching = {root: short if state == WATCHED else state for root, state in watching.items()}
+        watching = self._watchers.states()
         backlog, waited = len(self._queue) + len(self._debouncer), self._queue.waited_seconds()
         if not self._worker.paused:  # why nothing is graded then, the worker tells
             self._health.note_waiting(len(self._queue), waited)
@@ -391,8 +358,7 @@ class Service:
         began = monotonic()
         if not self._replaced:
             self._health.tell_end()
-        for watcher in self._watchers:
-            watcher.stop()
+        self._watchers.stop()
         for scheduler in self._schedulers:
             scheduler.request_stop()
         finished = self._worker.stop(max(0.1, _STOP_SECONDS - (monotonic() - began)))

@@ -12,10 +12,11 @@ import errno
 import logging
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import structlog
 from watchdog.events import (
     DirCreatedEvent,
     DirDeletedEvent,
@@ -28,6 +29,8 @@ from watchdog.events import (
 )
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
+
+from grader_daemon.daemon.scan_plan import BLIND_PAUSE_SECONDS
 
 WATCHED = "watched"
 _EVENTS: list[type[FileSystemEvent]] = [
@@ -43,6 +46,66 @@ _LIMITS = {
     errno.ENOSPC: "the limit of inotify watches is reached; raise fs.inotify.max_user_watches",
     errno.EMFILE: "the limit of inotify instances is reached; raise fs.inotify.max_user_instances",
 }
+
+
+class Watchers:
+    """The watchers of all roots, and whether events can be relied on. The thread that owns them calls all of it.
+
+    But for `compare` and `is_blind`: the thread that has scanned asks these.
+    """
+
+    def __init__(self, roots: Sequence[Path], *, on_path: Callable[[str], None], on_gap: Callable[[str], None]) -> None:
+        """See `RootWatcher`."""
+        self._watchers = [RootWatcher(root, on_path=on_path, on_gap=on_gap) for root in roots]
+        self._short: str | None = None
+        self._log = structlog.get_logger()
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether there are folders of which no event tells."""
+        return self._short is not None or any(watcher.state != WATCHED for watcher in self._watchers)
+
+    def check(self) -> bool:
+        """Start what is not watched; True if that changed anything."""
+        changed = False
+        for watcher in self._watchers:
+            before = watcher.state
+            if watcher.check():
+                self._tell(watcher, before)
+                changed = True
+        return changed
+
+    def compare(self, watches: int | None, folders: int) -> None:
+        """A limit that is reached below the root is told by nobody, but it shows in the numbers.
+
+        `folders` are those that could be read: the others cannot be watched either.
+        """
+        watched = any(watcher.state == WATCHED for watcher in self._watchers)
+        short = watched and watches is not None and watches < folders
+        before, self._short = self._short, f"{watches} of {folders} folders are watched" if short else None
+        if short and before is None:
+            self._log.warning(
+                "watcher.degraded",
+                reason=f"{self._short}; raise fs.inotify.max_user_watches",
+                scan_seconds=BLIND_PAUSE_SECONDS,
+            )
+
+    def states(self) -> dict[str, str]:
+        """Return for each root `WATCHED`, or why not."""
+        short = self._short or WATCHED
+        return {str(each.root): short if each.state == WATCHED else each.state for each in self._watchers}
+
+    def stop(self) -> None:
+        """Stop watching."""
+        for watcher in self._watchers:
+            watcher.stop()
+
+    def _tell(self, watcher: RootWatcher, before: str) -> None:
+        root = str(watcher.root)
+        if watcher.state != WATCHED:
+            self._log.warning("watcher.degraded", root=root, reason=watcher.state, scan_seconds=BLIND_PAUSE_SECONDS)
+        elif before != "not started":
+            self._log.warning("watcher.restarted", root=root, reason=before)
 
 
 class RootWatcher:

@@ -10,8 +10,8 @@ from time import monotonic
 import structlog
 
 from grader_daemon.daemon.backlog import Backlog
+from grader_daemon.daemon.health import Pulse
 from grader_daemon.daemon.model_reload import ModelReload
-from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.grade import Grade

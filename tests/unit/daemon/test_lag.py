@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.daemon.lag import Lag
+from grader_daemon.daemon.health import Lag
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.daemon.pulse import Pulse
+from grader_daemon.daemon.health import Pulse
 
 
 class Watch:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.daemon.schedule import PAUSES, may_run, pause_after
+from grader_daemon.daemon.scheduler import PAUSES, may_run, pause_after
 from tests.strategies import NOW, moments
 
 SECOND = timedelta(seconds=1)

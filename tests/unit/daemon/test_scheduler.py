@@ -11,7 +11,7 @@ import apsw
 import pytest
 from structlog.testing import capture_logs
 
-from grader_daemon.daemon.pulse import Pulse
+from grader_daemon.daemon.health import Pulse
 from grader_daemon.daemon.scheduler import Scheduler
 from grader_daemon.errors import DeliveryError, GraderError, StoreError
 from grader_daemon.storage.records import JobHistory

@@ -105,7 +105,7 @@ def test_folders_that_cannot_be_read_hide_no_watch_that_is_missing(
     service: Service, monkeypatch: pytest.MonkeyPatch, logs: Logs, watches: int, told: list[str]
 ) -> None:
     """Three folders were read and one was not: no watch is to be expected of the fourth."""
-    wait_until(lambda: all(watcher.state == WATCHED for watcher in service._watchers), "the watcher")
+    wait_until(lambda: set(service._watchers.states().values()) == {WATCHED}, "the watcher")
     monkeypatch.setattr("grader_daemon.daemon.service.count_watches", lambda: watches)
     service._finish_scan(
         ScanReport(folders=3, files=0, missing=0, unreadable=("/closed",), seconds=0.1, cpu_seconds=0.1)

@@ -11,8 +11,8 @@ import pytest
 
 from grader_daemon.daemon import worker as worker_module
 from grader_daemon.daemon.backlog import Backlog
+from grader_daemon.daemon.health import Pulse
 from grader_daemon.daemon.model_reload import ModelReload
-from grader_daemon.daemon.pulse import Pulse
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.daemon.worker import Worker
 from grader_daemon.domain.verdict import CompletionPolicy
