@@ -152,5 +152,23 @@ def test_no_two_modules_share_a_name() -> None:
     assert {name for name, count in names.items() if count > 1} == _TOLD_BY_FOLDER
 
 
+_NOT_TO_BEGIN_WITH = frozenset(
+    {"Give", "Gives", "Let", "Lets", "Put", "Puts", "Say", "Says", "Take", "Takes", "Tell", "Tells"}
+)
+"""Docstrings say it as Python's own do: "Return", "Whether", "Raise"."""
+
+
+def test_docstrings_begin_as_readers_of_python_expect() -> None:
+    told = [
+        f"{path.relative_to(_PACKAGE)}: {text.splitlines()[0]}"
+        for path in _modules()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module)
+        for text in [ast.get_docstring(node) or "-"]
+        if text.split(maxsplit=1)[0] in _NOT_TO_BEGIN_WITH
+    ]
+    assert told == []
+
+
 def _modules() -> list[Path]:
     return sorted(_PACKAGE.rglob("*.py"))

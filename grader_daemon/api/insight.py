@@ -160,7 +160,7 @@ class Insight:
         return self._mark(prefix, resolved_at=None, ignored_at=self._context.now())
 
     def reopen_error(self, prefix: str) -> ErrorIssue:
-        """Take back what was noted of an error issue.
+        """Withdraw what was noted of an error issue.
 
         Raises:
             InputError: see `error_issue`.
@@ -233,7 +233,7 @@ class Insight:
         return until
 
     def unacknowledge_alert(self, number: int) -> Alert:
-        """Take back that a person knows of an alert; the note stays.
+        """Withdraw that a person knows of an alert; the note stays.
 
         Raises:
             InputError: there is none of this number.

@@ -76,7 +76,7 @@ class Labels:
             return add_feedback(self._context.store, [said], now=self._context.now())[0]
 
     def undo(self, session_id: str, *, source: FeedbackSource = FeedbackSource.API) -> Feedback:
-        """Take back what was said last of a session, and is not taken back yet; returns what that was.
+        """Withdraw what was said last of a session, and is not taken back yet; returns what that was.
 
         Raises:
             InputError: no session id, or several, begin with it; or nothing is said of the session.

@@ -134,7 +134,7 @@ def silence(*, grader: SelfGrader, number: int, span: timedelta, as_json: bool) 
 @click.argument("number", type=Whole(), metavar="NUMBER")
 @json_option
 def unacknowledge(*, grader: SelfGrader, number: int, as_json: bool) -> None:
-    """Take an acknowledgement back."""
+    """Withdraw an acknowledgement."""
     alert = grader.insight.unacknowledge_alert(number)
     output.result(f"Alert {number} is not acknowledged.", as_json=as_json, alert=alert)
 

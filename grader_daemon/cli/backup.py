@@ -36,7 +36,7 @@ def command(*, file: Path, keep: int | None, as_json: bool) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
 def restore_command(*, file: Path, as_json: bool) -> None:
-    """Put the backup FILE in the place of the database; the daemon must not run."""
+    """Replace the database by the backup FILE; the daemon must not run."""
     done = restore(read_settings(), file, clock=bootstrap.utc_now)
     if as_json:
         output.document(done)

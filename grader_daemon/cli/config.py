@@ -88,7 +88,7 @@ def set_(*, name: str, values: tuple[str, ...], as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def unset(*, name: str, as_json: bool) -> None:
-    """Take a setting out of the file of settings: its default counts again."""
+    """Remove a setting from the file of settings: its default counts again."""
     _tell(keep_setting(name, (), config=config_flag()), as_json=as_json)
 
 

@@ -83,7 +83,7 @@ def ignore(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
 @click.argument("issue_id")
 @json_option
 def reopen(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
-    """Take back `resolve` or `ignore`."""
+    """Undo `resolve` or `ignore`."""
     _tell(grader.insight.reopen_error(issue_id), as_json=as_json)
 
 

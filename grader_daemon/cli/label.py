@@ -39,7 +39,7 @@ def command(
     listed: bool,
     as_json: bool,
 ) -> int:
-    """Say whether a session completed its task; your word stands above every automatic verdict.
+    """Whether a session completed its task; your word stands above every automatic verdict.
 
     The beginning of an id is enough. A file has whole ids in a column session_id, and beside it completed (or success):
     yes or no, true or false, 1 or 0; if you like, also quality (1 to 5) and note.
@@ -70,7 +70,7 @@ def command(
 
 
 def _take_file(grader: SelfGrader, file: Path, *, as_json: bool) -> int:
-    """Take the labels of a file; exit code 1 if some are of unknown sessions, 2 if a line is wrong."""
+    """Read the labels of a file; exit code 1 if some are of unknown sessions, 2 if a line is wrong."""
     taken = grader.labels.add_file(file)
     if as_json:
         output.document(taken)

@@ -86,7 +86,7 @@ def _least(widths: Sequence[int]) -> int:
 
 
 def _fitted(widths: Sequence[int], room: int) -> list[int]:
-    """Take from the widest column that may be cut until the table fits."""
+    """Narrow the widest column that may be cut until the table fits."""
     fitted = list(widths)
     for _ in range(sum(widths) + len(_GAP) * (len(widths) - 1) - room):
         widest = max(range(1, len(fitted)), key=fitted.__getitem__)

@@ -33,7 +33,7 @@ class Debouncer:
         return True
 
     def pop_due(self, now: float) -> list[str]:
-        """Give and forget the paths that are quiet, or have waited for too long."""
+        """Return and forget the paths that are quiet, or have waited for too long."""
         due = dict.fromkeys(_heads(self._last_touch, now - self._quiet))
         due.update(dict.fromkeys(_heads(self._first_touch, now - self._max_wait)))
         for path in due:
@@ -42,7 +42,7 @@ class Debouncer:
         return list(due)
 
     def next_due(self) -> float | None:
-        """Give the time at which the next path is due; None when nothing is held."""
+        """Return the time at which the next path is due; None when nothing is held."""
         if not self._last_touch:
             return None
         quiet_at = next(iter(self._last_touch.values())) + self._quiet
@@ -51,7 +51,7 @@ class Debouncer:
 
 
 def _heads(touches: dict[str, float], until: float) -> list[str]:
-    """Give the paths from the front whose time is not after `until`."""
+    """Return the paths from the front whose time is not after `until`."""
     heads = []
     for path, at in touches.items():
         if at > until:

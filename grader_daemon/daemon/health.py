@@ -30,12 +30,12 @@ class Health:
         self._log = structlog.get_logger()
 
     def add_pulse(self, name: str) -> Pulse:
-        """Give the pulse of one more thread."""
+        """Return the pulse of one more thread."""
         self._pulses.append(Pulse(name, patience_seconds=self._patience_seconds, clock=monotonic))
         return self._pulses[-1]
 
     def tell(self, status: str) -> None:
-        """Say how things stand in a line, and give a sign of life if there is one."""
+        """Return how things stand in a line, and give a sign of life if there is one."""
         hanging = [pulse.name for pulse in self._pulses if not pulse.alive]
         if not hanging:
             self._notifier.alive()
@@ -57,7 +57,7 @@ class Health:
             self._log.info("intake.caught_up")
 
     def tell_end(self) -> None:
-        """Say that the daemon ends."""
+        """Note that the daemon ends."""
         self._notifier.stopping()
 
 
@@ -78,7 +78,7 @@ class Pulse:
         self._missed_at = float("inf")
 
     def beat(self, *, next_within_seconds: float = 0.0) -> None:
-        """Say that the thread moves, and in how long at most it will say so again."""
+        """Note that the thread moves, and in how long at most it will say so again."""
         self._missed_at = self._clock() + next_within_seconds + self._patience_seconds
 
     @property

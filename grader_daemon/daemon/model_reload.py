@@ -1,4 +1,4 @@
-"""Takes up another model, or another verdict, while the daemon runs: whoever calibrates leaves a row in the database.
+"""Changes to another model, or another verdict, while the daemon runs: whoever calibrates leaves a row in the database.
 
 Only the worker's thread calls it, so no file is examined while the examiner changes. Looking costs one row in ten
 seconds.
@@ -21,7 +21,7 @@ _LOOK_SECONDS = 10.0
 
 
 class ModelReload:
-    """Gives the ingest another examiner, and the backlog work, when another policy came into force."""
+    """Hands the ingest another examiner, and the backlog work, when another policy came into force."""
 
     def __init__(
         self, *, store: Store, ingest: Ingest, backlog: Backlog, make_policy: Callable[[], CompletionPolicy]

@@ -43,7 +43,7 @@ class Notifier:
         self._send("STOPPING=1")
 
     def close(self) -> None:
-        """Say nothing more."""
+        """Send nothing more."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None

@@ -42,7 +42,7 @@ class WorkQueue:
         return fits
 
     def take(self, limit: int, *, wait: bool) -> list[Unit]:
-        """Take up to `limit` units, the longest waiting first.
+        """Return up to `limit` units, the longest waiting first.
 
         Gives [] when there are none and `wait` is not set, or when woken or closed while waiting. Whoever took, even
         nothing, calls `finish`.
@@ -60,13 +60,13 @@ class WorkQueue:
             return taken
 
     def finish(self) -> None:
-        """Say that what was taken last is done with."""
+        """Mark what was taken last as done."""
         with self._changed:
             self._in_hand = False
             self._in_hand_since = None
 
     def waited_seconds(self) -> float:
-        """Give how long the unit has waited that waits longest, 0 when none does; of those in hand the last counts."""
+        """Return how long the unit has waited that waits longest, 0 if none does; of those in hand the last counts."""
         with self._changed:
             since = self._in_hand_since if self._in_hand_since is not None else next(iter(self._units.values()), None)
             return 0.0 if since is None else self._clock() - since
@@ -78,7 +78,7 @@ class WorkQueue:
             return not (self._units or self._in_hand)
 
     def wake(self) -> None:
-        """Let `take` return though there may be nothing to take."""
+        """Make `take` return though there may be nothing to take."""
         with self._changed:
             self._woken = True
             self._changed.notify()

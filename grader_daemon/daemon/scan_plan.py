@@ -34,11 +34,11 @@ class ScanPlan:
         return self._asked_at < inf
 
     def next_due(self) -> float:
-        """Give the time at which the next scan is due; `inf` while one is under way."""
+        """Return the time at which the next scan is due; `inf` while one is under way."""
         return inf if self._running else min(self._regular_at, self._asked_at)
 
     def begin(self, now: float) -> bool:
-        """Say whether a scan is due; then it is under way until `end`."""
+        """Whether a scan is due; then it is under way until `end`."""
         if now < self.next_due():
             return False
         self._running, self._asked_at = True, inf

@@ -176,7 +176,7 @@ class _Handler(FileSystemEventHandler):
         self._on_gap = on_gap
 
     def dispatch(self, event: FileSystemEvent) -> None:
-        """Tell the path that now holds something new; a whole folder that came or went is a gap."""
+        """Report the path that now holds something new; a whole folder that came or went is a gap."""
         try:
             if event.is_directory:
                 if not isinstance(event, DirDeletedEvent):
@@ -195,7 +195,7 @@ class OverflowListener(logging.Handler):
         self._on_gap = on_gap
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take every warning as a gap."""
+        """Treat every warning as a gap."""
         overflow = "overflow" in record.getMessage()
         self._on_gap("the kernel's event queue overflowed" if overflow else "watchdog reported a problem")
 

@@ -136,7 +136,7 @@ class Worker:
             self._poison = None
 
     def _wait_for_store(self, error: StoreError) -> None:
-        """Take nothing in until the database can be written again.
+        """Accept nothing until the database can be written again.
 
         Told once; what fails again a moment after it went well (a disk that is nearly full) when it fails twice.
         """
@@ -218,5 +218,5 @@ class Worker:
 
 
 def _outcome(grade: Grade) -> str:
-    """Give the verdict in a word; of a session that goes on, that it is open."""
+    """Return the verdict in a word; of a session that goes on, that it is open."""
     return "open" if grade.state is SessionState.OPEN else grade.outcome

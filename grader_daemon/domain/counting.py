@@ -100,7 +100,7 @@ class Changes:
         self._count(grade, 1)
 
     def remove(self, grade: Grade) -> None:
-        """Take back a grade that was counted."""
+        """Withdraw a grade that was counted."""
         self._count(grade, -1)
 
     @property
@@ -109,7 +109,7 @@ class Changes:
         return {key.day for key in self._work} | {key.day for key in self._parts}
 
     def groups(self) -> dict[GroupKey, list[int]]:
-        """Give the sums of each group, in the order of `SUM_NAMES`."""
+        """Return the sums of each group, in the order of `SUM_NAMES`."""
         groups = dict(self._parts)
         for work, sums in self._work.items():
             for dimension, name in (
@@ -171,7 +171,7 @@ def by_month(rows: dict[_Periodic, list[int]]) -> dict[_Periodic, list[int]]:
 
 
 def _shared_sums(grade: Grade) -> list[int]:
-    """Give the sums up to `calls`: they are the same in every group of the session."""
+    """Return the sums up to `calls`: they are the same in every group of the session."""
     if not grade.scored:
         return _unanswered_sums(grade)
     efficiency, quality, completed = grade.tool_calls_efficient, grade.response_quality, int(grade.task_completed)

@@ -101,7 +101,7 @@ def _add_level(_: Any, method: str, event: MutableMapping[str, Any]) -> MutableM
 
 
 class Repeats:
-    """Lets a warning or error through once an hour; the next telling says in `repeated` how often it was held back."""
+    """Passes a warning or error on once an hour; the next telling says in `repeated` how often it was held back."""
 
     def __init__(self, *, clock: Callable[[], float]) -> None:
         """`clock` gives seconds that never go back."""

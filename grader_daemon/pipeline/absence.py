@@ -47,7 +47,7 @@ def stamps(store: SessionStore, sources: Sources) -> Callable[[Unit], Stamp | No
 
 
 def compare(units: Iterable[UngradedUnit], is_gone: Callable[[Unit], bool]) -> Absence:
-    """Say what to do about units without a grade of their own; one whose session is graded from it stays as it is."""
+    """Return what to do about units without a grade of their own; one whose session is graded from it stays."""
     absence = Absence([], [])
     for each in units:
         if each.unit == each.graded_from:

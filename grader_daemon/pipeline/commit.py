@@ -201,7 +201,7 @@ class _Batch:
         return recorded
 
     def _standing(self, session_id: str) -> Identity | None:
-        """Give the session of this id that has a grade."""
+        """Return the session of this id that has a grade."""
         gathered = self._gathered.get(session_id)
         if gathered is not None:
             return gathered
@@ -252,7 +252,7 @@ class _Batch:
         )
 
     def _retract(self, session_id: str, reason: SkipReason) -> None:
-        """Take back the grade of a session, whether it was written already or not."""
+        """Withdraw the grade of a session, whether it was written already or not."""
         gathered = self._grades.pop(session_id, None)
         if gathered is not None:
             self._gathered.remove(session_id)

@@ -130,7 +130,7 @@ class Examiner:
         return partial(Examiner, self.rules, policy, self.sources, zone=self._zone, idle=self._idle, limits=self.limits)
 
     def redecide(self, grade: Grade) -> Grade:
-        """Give the grade of a session whose file is gone, judged anew from what is kept of it."""
+        """Return the grade of a session whose file is gone, judged anew from what is kept of it."""
         return self._grader.redecide(grade)
 
     def examine(self, unit: Unit, *, now: datetime, known: LedgerEntry | None = None) -> Examined:

@@ -120,7 +120,7 @@ class HelperProcess:
             process.wait()
 
     def _connect(self, examiner: Examiner) -> Connection:
-        """Give the way to a process that examines as `examiner` does."""
+        """Return the way to a process that examines as `examiner` does."""
         if self._connection is None or self._examiner is not examiner:
             self.end()
             self._process, self._connection = _start()

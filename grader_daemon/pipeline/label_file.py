@@ -71,7 +71,7 @@ def read_label_file(path: Path) -> LabelFile:
 
 
 def check_label(*, completed: object, quality: object, note: str | None) -> str | None:
-    """Say what is wrong with a label of a caller who may have passed anything; None if nothing is."""
+    """Return what is wrong with a label of a caller who may have passed anything; None if nothing is."""
     if completed is None and quality is None:
         return "neither completed nor quality is said"
     if completed is not None and not isinstance(completed, bool):
@@ -84,7 +84,7 @@ def check_label(*, completed: object, quality: object, note: str | None) -> str 
 
 
 def _found(file: Iterable[str]) -> Iterator[tuple[int, LabelLine | str]]:
-    """Give each label with its line, or what is wrong there."""
+    """Return each label with its line, or what is wrong there."""
     lines = iter(file)
     heading = next(lines, "")
     rows = csv.reader(chain([heading], lines), delimiter=max(_DELIMITERS, key=heading.count), strict=True)

@@ -40,7 +40,7 @@ class Sampler:
         return self._analyzer.analyze(session, idle=True)
 
     def sample(self, session: Session, analysis: Analysis, label: LabelRow) -> Sample:
-        """Put the analysis of a session and its label together."""
+        """Join the analysis of a session and its label."""
         asked = session.session_id if analysis.request is None else str(analysis.request)
         return Sample(
             features=analysis.features,

@@ -41,7 +41,7 @@ def save_grades(
 
 
 def save_verdicts(store: SessionStore, changes: Sequence[tuple[Grade, Grade]]) -> None:
-    """Let grades say what another policy or a person says (each as it was and as it is), and count them so."""
+    """Rewrite grades to what another policy or a person says (each as it was and as it is), and count them so."""
     _count(store, added=[new for _, new in changes], removed=[old for old, _ in changes])
     store.grades.put_verdicts([new for _, new in changes])
     store.changes.note(ChangeKind.GRADE, [new.session_id for _, new in changes])
@@ -51,7 +51,7 @@ def save_verdicts(store: SessionStore, changes: Sequence[tuple[Grade, Grade]]) -
 def retract(
     store: SessionStore, session_id: str, reason: SkipReason, *, asked_again_within: timedelta | None = None
 ) -> None:
-    """Take a grade back because another file holds the session; its own file's ledger row says why.
+    """Withdraw a grade because another file holds the session; its own file's ledger row says why.
 
     For `asked_again_within` see `save_grades`.
     """

@@ -22,7 +22,7 @@ _BLURRED = bytes(ord("a") if byte in _IN_WORDS else ord(" ") for byte in range(2
 
 
 class Redactor:
-    """Puts a mark in the place of each secret that its finders know. Safe to share among threads."""
+    """Covers each secret that its finders know with a mark. Safe to share among threads."""
 
     def __init__(self, finders: Sequence[Finder]) -> None:
         self._of_words = [finder for finder in finders if finder.sign == LONG_WORD]

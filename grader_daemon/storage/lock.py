@@ -25,7 +25,7 @@ class DaemonLock:
         self._descriptor: int | None = None
 
     def __enter__(self) -> DaemonLock:
-        """Take the lock; a process that asks at this moment whether a daemon runs is waited for.
+        """Acquire the lock; a process that asks at this moment whether a daemon runs is waited for.
 
         Raises:
             AlreadyRunningError: another daemon holds it.
@@ -67,7 +67,7 @@ class DaemonLock:
 
 
 def lock_path(db_path: Path) -> Path:
-    """Give the name of the lock file of a database."""
+    """Return the name of the lock file of a database."""
     return db_path.with_name(db_path.name + ".lock")
 
 
@@ -84,7 +84,7 @@ def is_running(db_path: Path) -> bool:
 
 
 def holder_pid(db_path: Path) -> int | None:
-    """Give the process that took the lock last, as far as it says so."""
+    """Return the process that took the lock last, as far as it says so."""
     try:
         pid = lock_path(db_path).read_text("ascii").strip()
     except (OSError, UnicodeDecodeError):
@@ -93,7 +93,7 @@ def holder_pid(db_path: Path) -> int | None:
 
 
 def _locks(descriptor: int, kind: int) -> bool:
-    """Take a lock of this kind (see flock(2)), unless it is held in a way that stands against it."""
+    """Acquire a lock of this kind (see flock(2)), unless it is held in a way that stands against it."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -183,7 +183,7 @@ class _Pipelines:
 
 
 class _Reader:
-    """Takes the pipelines of a line in their order and keeps what is known of its end."""
+    """Reads the pipelines of a line in their order and keeps what is known of its end."""
 
     def __init__(self, depth: int) -> None:
         self.line = Line()

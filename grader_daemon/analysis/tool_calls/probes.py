@@ -52,7 +52,7 @@ _EXAMINED = 2_000
 
 
 class ProbeFinder:
-    """Tells harm from looking around, for the failures of one session in their order."""
+    """Knows harm from looking around, for the failures of one session in their order."""
 
     def __init__(self, messages: tuple[Message, ...], calls: Mapping[str, CallView], failed: Set[int]) -> None:
         """`calls` by their ids, and the indexes of failed results, both as far as they have been seen."""

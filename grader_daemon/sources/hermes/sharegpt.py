@@ -47,7 +47,7 @@ class _Block(NamedTuple):
 
 
 def to_messages(turns: tuple[Turn, ...]) -> tuple[Message, ...]:
-    """Give the messages of a conversation; a tool turn becomes one message per response in it."""
+    """Return the messages of a conversation; a tool turn becomes one message per response in it."""
     return tuple(message for turn in turns for message in _messages_of(turn))
 
 
@@ -66,7 +66,7 @@ def _messages_of(turn: Turn) -> Iterator[Message]:
 
 
 def _blocks_of(text: str) -> tuple[list[_Block], str]:
-    """Give the blocks in a text, and the text after the last; a tag without an end is text.
+    """Return the blocks in a text, and the text after the last; a tag without an end is text.
 
     After one such tag no other of its kind is looked up, so any text is read once for each kind.
     """

@@ -140,7 +140,7 @@ def _read(content: bytes, path: str, zone: tzinfo | None) -> Session | Skipped:
 
 
 def file_stem(session_id: str) -> str:
-    """Give the part of the file name that Hermes makes from an id: unsafe characters replaced, long ids cut."""
+    """Return the part of the file name that Hermes makes from an id: unsafe characters replaced, long ids cut."""
     safe = re.sub(r"[^\w-]", "_", session_id)[:_STEM_LIMIT]
     if safe == session_id:
         return safe

@@ -35,7 +35,7 @@ _FLAGS = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE
 
 @contextmanager
 def temporary_beside(path: Path) -> Iterator[Path]:
-    """Give an empty file beside `path`, readable by its owner alone; what is left of it at the end is deleted.
+    """Return an empty file beside `path`, readable by its owner alone; what is left of it at the end is deleted.
 
     Raises:
         StoreError: the folder does not exist, or may not be written.
@@ -70,7 +70,7 @@ def kept_copies(path: Path) -> list[Path]:
 
 
 def swap_in(fresh: Path, path: Path, *, why: str, now: datetime) -> Path | None:
-    """Let the closed database `fresh` take the name `path`; gives the name under which the former one is kept.
+    """Rename the closed database `fresh` to `path`; returns the name under which the former one is kept.
 
     `why` ("damaged", "before-restore") and the time are part of that name. None when there was none.
 
@@ -91,7 +91,7 @@ def swap_in(fresh: Path, path: Path, *, why: str, now: datetime) -> Path | None:
 
 
 def publish(fresh: Path, target: Path) -> None:
-    """Let the closed file `fresh` take the name `target`, for good; a link in its place is replaced, not followed.
+    """Rename the closed file `fresh` to `target`, for good; a link in its place is replaced, not followed.
 
     Raises:
         StoreError: it cannot.
@@ -130,7 +130,7 @@ def _lock(file: apsw.VFSFile, path: Path) -> None:
 
 
 def _keep(path: Path, why: str, now: datetime, undo: ExitStack) -> Path | None:
-    """Give a database and its log another name; a ``-shm`` is an index of the log, which SQLite makes anew."""
+    """Return a database and its log another name; a ``-shm`` is an index of the log, which SQLite makes anew."""
     logs = [suffix for suffix in ("-wal", "-journal") if _has_content(f"{path}{suffix}")]
     if not logs and not os.path.lexists(path):
         return None
@@ -156,7 +156,7 @@ def _has_content(file: str) -> bool:
 
 
 def _free_name(wanted: Path) -> Path:
-    """Give the name, with a number if it is taken."""
+    """Return the name, with a number if it is taken."""
     candidates = (wanted, *(wanted.with_name(f"{wanted.name}.{number}") for number in range(2, 1000)))
     return next((name for name in candidates if not os.path.lexists(name)), wanted)
 

@@ -72,7 +72,7 @@ def back_up(path: Path, target: Path) -> Backup:
 
 
 def restore(backup: Path, path: Path, *, now: datetime) -> Restored:
-    """Put a copy of `backup` in the place of the database `path`, which is kept; no daemon may run on it.
+    """Swap in a copy of `backup` for the database `path`, which is kept; no daemon may run on it.
 
     Raises:
         InputError: `backup` is no database of grades, or newer than this program.
@@ -183,7 +183,7 @@ def _check_backup(backup: Path, path: Path) -> None:
 
 
 def _mark_of(target: Path) -> int | None:
-    """Give the application id of a file; None when it is no SQLite database, or cannot be read."""
+    """Return the application id of a file; None when it is no SQLite database, or cannot be read."""
     try:
         with open(target, "rb") as file:
             header = file.read(_HEADER)
@@ -202,7 +202,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 @contextmanager
 def _writing_to(target: Path) -> Iterator[None]:
-    """Tell what goes wrong with the copy, not with what is copied."""
+    """Return what goes wrong with the copy, not with what is copied."""
     try:
         yield
     except apsw.FullError as error:

@@ -73,7 +73,7 @@ _HALF_GRADED_FILES = (
 
 
 def sqlite_version() -> str:
-    """Give the release of SQLite in use."""
+    """Return the release of SQLite in use."""
     return apsw.sqlite_lib_version()
 
 
@@ -123,7 +123,7 @@ class Inspection:
         return int(self._rows("PRAGMA page_count")[0][0])
 
     def schema(self) -> int | None:
-        """Give the number of the last migration; 0 for the original program's two tables, None when it is not ours."""
+        """Return the number of the last migration; 0 for the original program's two tables, None if it is not ours."""
         with translated(self.path):
             version = applied_version(self._connection)
             return version if version or has_table(self._connection, "session_grades") else None
@@ -133,7 +133,7 @@ class Inspection:
         return int(self._rows("SELECT count(*) FROM session_grades")[0][0])
 
     def damage(self) -> list[str]:
-        """Give what SQLite finds wrong with the structure of the file: at most 20 lines, none if it is whole."""
+        """Return what SQLite finds wrong with the structure of the file: at most 20 lines, none if it is whole."""
         try:
             rows = self._connection.execute(f"PRAGMA quick_check({_LINES})").fetchall()
         except (apsw.CorruptError, apsw.NotADBError) as error:
@@ -155,7 +155,7 @@ class Inspection:
             return strange_entries(self._connection)
 
     def user_version(self) -> int:
-        """Give a number that is free for every program to use; we leave it 0."""
+        """Return a number that is free for every program to use; we leave it 0."""
         return int(self._rows("PRAGMA user_version")[0][0])
 
     def foreign_grades(self) -> int:
@@ -168,7 +168,7 @@ class Inspection:
         )
 
     def miscounted(self) -> dict[str, int]:
-        """Give what of the roll-ups is not what the rows give, and how much of it."""
+        """Return what of the roll-ups is not what the rows give, and how much of it."""
         return {name: differing for name, rows, sums in _TWICE if (differing := self._differing(rows, sums))}
 
     def half_graded(self) -> list[str]:
@@ -186,7 +186,7 @@ class Inspection:
         ]
 
     def last_seen_at(self) -> str | None:
-        """Give the newest time in the ledger."""
+        """Return the newest time in the ledger."""
         newest: str | None = self._rows("SELECT max(seen_at) FROM session_files")[0][0]
         return newest
 

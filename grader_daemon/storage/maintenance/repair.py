@@ -30,7 +30,7 @@ class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rebuild(path: Path, *, now: datetime) -> Rebuilt:
-    """Put a new database with all rows that can be read in the place of a damaged one, which is kept.
+    """Replace a damaged database, which is kept, by a new one with all rows that can be read.
 
     Sessions whose grades are not whole, and those that were set aside for another, are looked at again by the next run.
     No daemon may run on it.
@@ -55,7 +55,7 @@ def recount(store: SqliteStore) -> None:
 
 
 def grade_again(store: SqliteStore, *, now: datetime) -> int:
-    """Let the daemon grade the files again whose grades are not whole; gives how many."""
+    """Have the files graded again whose grades are not whole; gives how many."""
     return _change(
         store,
         f"UPDATE session_files SET retry_at = ?, rules_version = NULL WHERE rowid IN ({HALF_GRADED})",
@@ -64,7 +64,7 @@ def grade_again(store: SqliteStore, *, now: datetime) -> int:
 
 
 def try_dead_again(store: SqliteStore, *, now: datetime) -> int:
-    """Let the daemon try each dead file once more; gives how many."""
+    """Have each dead file tried once more; returns how many."""
     return _change(store, "UPDATE session_files SET state = 'retry', retry_at = ? WHERE state = 'dead'", to_text(now))
 
 
@@ -85,7 +85,7 @@ def rebuild_indexes(store: SqliteStore) -> list[str]:
 
 
 def _compare_again(store: SqliteStore, *, now: datetime) -> int:
-    """Let the daemon look again at files that were set aside for others: those may be what was lost."""
+    """Have files looked at again that were set aside for others: those may be what was lost."""
     return _change(
         store,
         "UPDATE session_files SET retry_at = ? WHERE state = 'skipped' AND reason IN ('copy', 'superseded')",

@@ -124,7 +124,7 @@ def _check_schema(source: apsw.Connection, damaged: Path) -> None:
 
 
 def _versions(source: apsw.Connection) -> range:
-    """Give the migrations that were applied, if they are all there: a number alone may be damage."""
+    """Return the migrations that were applied, if they are all there: a number alone may be damage."""
     try:
         applied = [row[0] for row in source.execute("SELECT version FROM schema_migrations ORDER BY version")]
     except _DAMAGE:

@@ -39,7 +39,7 @@ class Grades(Protocol):
         """Write what verdicts say now of grades of which nothing else changed; call it inside a transaction."""
 
     def remove(self, session_id: str) -> None:
-        """Take a grade away; call it inside a transaction."""
+        """Remove a grade; call it inside a transaction."""
 
     def page(self, which: GradeFilter) -> Page:
         """List up to `which.limit` grades, and say where the list goes on.

@@ -72,7 +72,7 @@ class Calibrations:
         return None if found is None else found.model
 
     def _newest(self, condition: str, *values: str) -> Calibration | None:
-        """Give the newest that meets a condition, of those that can be read; few cannot."""
+        """Return the newest that meets a condition, of those that can be read; few cannot."""
         sql = f"{_SELECT} WHERE ({condition}) AND id < ? ORDER BY id DESC LIMIT 1"
         rows = self._database.rows(sql, (*values, _ABOVE_ALL))
         while rows and (read := _to_calibration(rows[0])) is None:

@@ -215,19 +215,19 @@ def _check_writable(path: Path) -> None:
 
 
 def _make_private(path: Path) -> None:
-    """Let nobody else read the database and the files that SQLite keeps beside it."""
+    """Keep everybody else from reading the database and the files that SQLite keeps beside it."""
     for file in (path, *_log_files_of(path)):
         with suppress(FileNotFoundError, PermissionError):
             file.chmod(0o600)
 
 
 def _log_files_of(path: Path) -> tuple[Path, Path]:
-    """Give the names of the files that SQLite keeps beside a database while it is open."""
+    """Return the names of the files that SQLite keeps beside a database while it is open."""
     return path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
 
 
 def _identity_of(path: Path) -> tuple[int, int] | None:
-    """Give device and inode of the file at `path`; None if there is none."""
+    """Return device and inode of the file at `path`; None if there is none."""
     try:
         status = os.stat(path)
     except OSError:
@@ -236,7 +236,7 @@ def _identity_of(path: Path) -> tuple[int, int] | None:
 
 
 def distrust(connection: apsw.Connection) -> apsw.Connection:
-    """Let nothing that a file's schema says reach out of the file, nor write where only SQLite may."""
+    """Keep what a file's schema says from reaching out of the file, and from writing where only SQLite may."""
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     return connection
@@ -300,6 +300,6 @@ def _is_small(path: Path) -> bool:
 
 
 def _was_left_open(path: Path) -> bool:
-    """Say whether there is a log with something in it: SQLite takes it away when the last connection closes."""
+    """Whether there is a log with something in it: SQLite takes it away when the last connection closes."""
     log, _ = _log_files_of(path)
     return log.exists() and log.stat().st_size > 0

@@ -20,7 +20,7 @@ _FROM_DIGITS: Final = bytes.maketrans(b"01", b"\0\1")
 
 
 def from_features(features: tuple[float, ...]) -> str:
-    """Give a JSON array of the measures, each a number, and of the marks in Base64; few features are all measures."""
+    """Return a JSON array of the measures, each a number, and of the marks in Base64; few features are all measures."""
     if len(features) < MARKS:
         return _encode((features, b"")).decode()
     bits = int(_flags(features[-MARKS:]).translate(_TO_DIGITS), 2)
@@ -39,7 +39,7 @@ def to_features(text: str | None) -> tuple[float, ...]:
 
 
 def _flags(marks: tuple[float, ...]) -> bytes | bytearray:
-    """Give a byte for each mark. Those that come straight from an analysis are whole numbers, which is faster."""
+    """Return a byte for each mark. Those that come straight from an analysis are whole numbers, which is faster."""
     try:
         return bytearray(cast("tuple[int, ...]", marks))
     except TypeError:

@@ -100,7 +100,7 @@ class Issues:
         )
 
     def _seen(self, fingerprint: str, span: Span, until: datetime, *, order: str, limit: int) -> list[tuple[str, str]]:
-        """Give ends and ids of sessions that had an issue up to the end of a span, the first or the last of them."""
+        """Return ends and ids of sessions that had an issue up to the end of a span, the first or the last of them."""
         rows = self._database.rows(
             "SELECT f.ended_at, f.session_id FROM session_failures AS f"
             " JOIN session_details AS d ON d.session_id = f.session_id"

@@ -185,7 +185,7 @@ class Ledger(Database):
         )
 
     def last_grade(self, *, live: bool) -> LastGrade | None:
-        """Give the grade made last; `live`: that of a file written, and then graded for the first time, as it ran."""
+        """Return the grade made last; `live`: that of a file written, and then graded for the first time, as it ran."""
         rows = self.rows("SELECT session_id, graded_at, lag_seconds FROM last_grades WHERE live = ?", (live,))
         return LastGrade(rows[0][0], known_moment(rows[0][1]), rows[0][2]) if rows else None
 

@@ -93,7 +93,7 @@ class SessionList:
         self._database = database
 
     def forget(self, session_ids: Sequence[str]) -> None:
-        """Take sessions off the list; call it before their grades change, in the same transaction."""
+        """Remove sessions from the list; call it before their grades change, in the same transaction."""
         execute, these = self._database.connection.execute, listed(session_ids)
         execute(
             f"DELETE FROM session_list WHERE (ended_at, session_id) IN"
@@ -107,7 +107,7 @@ class SessionList:
         )
 
     def add(self, session_ids: Sequence[str]) -> None:
-        """Put sessions on the list as their grades are now."""
+        """Add sessions to the list as their grades are now."""
         execute, these = self._database.connection.execute, listed(session_ids)
         self.update_verdicts(session_ids)
         for facets in (_TOOLS, _ERRORS):
@@ -115,7 +115,7 @@ class SessionList:
         execute(f"INSERT INTO session_words (rowid, task_summary) {_WORDS} AND {_THESE}", (these,))
 
     def update_verdicts(self, session_ids: Sequence[str]) -> None:
-        """Let the list say what the verdicts on sessions are now, of which nothing else changed."""
+        """Update in the list what the verdicts on sessions are now, of which nothing else changed."""
         self._database.connection.execute(
             f"INSERT OR REPLACE INTO session_list ({', '.join(_VALUES)}) {LIST_AS_GRADED} WHERE {_THESE}",
             (listed(session_ids),),
@@ -132,7 +132,7 @@ class SessionList:
         execute(f"INSERT INTO session_words (rowid, task_summary) {_WORDS}")
 
     def find(self, which: GradeFilter) -> list[tuple[int, PageKey]]:
-        """Give the ids of grades, in order, each with its place.
+        """Return the ids of grades, in order, each with its place.
 
         Raises:
             InputError: there is no word to look for in the text.
@@ -149,7 +149,7 @@ class SessionList:
         return [(row[0], row[1:]) for row in rows]
 
     def _conditions(self, which: GradeFilter) -> list[tuple[str, Sequence[Any]]]:
-        """Give what the rows must meet, with the values of each condition."""
+        """Return what the rows must meet, with the values of each condition."""
         tool = None if which.tool is None else which.tool[:NAME_CHARACTERS]
         text = () if which.text is None else self._words(which.text)
         single = (
@@ -197,7 +197,7 @@ class SessionList:
 
 
 def _place(which: GradeFilter) -> tuple[str, ...]:
-    """Give the columns that a page is in the order of."""
+    """Return the columns that a page is in the order of."""
     column = _SORTED_BY.get(which.sort)
     if column is None:
         return _PLACE

@@ -133,7 +133,7 @@ class Reports:
 
 
 def _moved(day: date, days: int) -> str:
-    """Give the beginning of a day so many days later, within the calendar, as it compares with times in UTC."""
+    """Return the beginning of a day so many days later, within the calendar, as it compares with times in UTC."""
     return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal())).isoformat()
 
 

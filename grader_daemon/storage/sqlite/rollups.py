@@ -117,7 +117,7 @@ class Rollups:
 
 
 def _within(span: Span, condition: str, kind: str) -> tuple[str, tuple[str, ...]]:
-    """Give the rows of a span as a subquery, with its values: whole months, and the days at both ends.
+    """Return the rows of a span as a subquery, with its values: whole months, and the days at both ends.
 
     A year has a twentieth of the rows that its days have.
     """

@@ -23,7 +23,7 @@ _INTERNAL = re.compile(r"sqlite_(?:sequence|stat[14]|autoindex_\w+)")
 
 
 def migrations() -> list[tuple[int, str, str]]:
-    """Give number, name and SQL of every migration, in order."""
+    """Return number, name and SQL of every migration, in order."""
     found = []
     for entry in files(__package__).joinpath("migrations").iterdir():
         numbered = re.fullmatch(r"(\d{4})_(\w+)\.sql", entry.name)
@@ -75,12 +75,12 @@ def _refuse_newer(applied: int, name: str) -> None:
 
 
 def newest_version() -> int:
-    """Give the number of the last migration that this program knows."""
+    """Return the number of the last migration that this program knows."""
     return migrations()[-1][0]
 
 
 def applied_version(connection: apsw.Connection) -> int:
-    """Give the number of the last migration that was applied; 0 if none was."""
+    """Return the number of the last migration that was applied; 0 if none was."""
     if not has_table(connection, "schema_migrations"):
         return 0
     return int(connection.execute("SELECT coalesce(max(CAST(version AS INTEGER)), 0) FROM schema_migrations").get)
@@ -151,7 +151,7 @@ def _is_harmless(entry: _Entry, ours: Mapping[str, _Entry]) -> bool:
 
 
 def _made_by(version: int) -> list[_Entry]:
-    """Give what the migrations up to a version make."""
+    """Return what the migrations up to a version make."""
     with closing(apsw.Connection(":memory:")) as connection:
         for number, title, sql in migrations()[:version]:
             _apply(connection, number, title, sql)
