@@ -164,7 +164,7 @@ DOCUMENTS = (
     _document("errors-list", "`errors list`", issues=list[ErrorIssue]),
     _document("errors-show", "`errors show`, `resolve`, `ignore`, `reopen`", issue=ErrorIssue),
     Document("report", "`report --json`; `report_json` of the database", WeeklyReport),
-    _document("alerts-list", "`alerts`", alerts=list[_AlertListed]),  # type: ignore[valid-type]
+    _document("alerts-list", "`alerts`, `alerts list`", alerts=list[_AlertListed]),  # type: ignore[valid-type]
     _document("alerts-show", "`alerts show`", alert=_AlertListed),
     _document("alerts-ack", "`alerts ack`, `unack`, `unsilence`", alert=Alert),
     _document("alerts-silence", "`alerts silence`", number=int, silent_until=datetime),

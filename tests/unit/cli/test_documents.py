@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ from typing import Any
 import pytest
 
 from tests import demo_home
+from tests.reference.commands import names
 from tests.reference.pages import SCHEMAS
-from tests.reference.schemas import DOCUMENTS
+from tests.reference.schemas import DOCUMENTS, Document
 from tests.reference.validation import misfits
 from tests.unit.cli.conftest import Run
+from tests.unit.cli.test_usage import WITHOUT_JSON
 
 PRINTED = {
     "grade": ["grade", "--json", ".timmy/sessions"],
@@ -72,6 +75,24 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_document_is_tried() -> None:
     assert {*PRINTED, *NOT_HERE} == {document.name for document in DOCUMENTS}
+
+
+def test_every_command_that_speaks_json_has_a_document() -> None:
+    spoken = {words for words in names() if words not in WITHOUT_JSON and _is_leaf(words)}
+
+    assert {words for document in DOCUMENTS for words in _commands_of(document)} == spoken
+
+
+def _is_leaf(words: tuple[str, ...]) -> bool:
+    return not any(other[:-1] == words for other in names())
+
+
+def _commands_of(document: Document) -> set[tuple[str, ...]]:
+    """Find the commands that a document says print it; behind `errors show`, `resolve` is `errors resolve`."""
+    spans = [span.split() for span in re.findall(r"`([^`]+)`", document.commands)]
+    group = spans[0][0]
+    named = {reading for span in spans for reading in (tuple(span[:2]), tuple(span[:1]), (group, span[0]))}
+    return {words for words in named if words in names() and _is_leaf(words)} - WITHOUT_JSON
 
 
 @pytest.mark.parametrize("name", PRINTED)
