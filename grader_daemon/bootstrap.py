@@ -15,7 +15,6 @@ import msgspec
 
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.settings import Settings
-from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from grader_daemon.pipeline.examine import Examiner
     from grader_daemon.pipeline.ingest import Ingest
     from grader_daemon.sources.protocol import Sources
+    from grader_daemon.storage.protocol import Store
 
 
 _GRADING_MARGIN = timedelta(minutes=2)

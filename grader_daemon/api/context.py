@@ -13,12 +13,12 @@ from grader_daemon import bootstrap
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.errors import InputError, NoDatabaseError
 from grader_daemon.settings import Settings
-from grader_daemon.storage.protocol import Store
 
 if TYPE_CHECKING:
     from grader_daemon.domain.rules import Rules
     from grader_daemon.redaction import Redactor
     from grader_daemon.sources.protocol import Sources
+    from grader_daemon.storage.protocol import Store
 
 
 class GraderContext:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,8 +14,10 @@ from grader_daemon.domain.calendar import day_of, end_of, start_of
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.integrations.scorers import name_of
 from grader_daemon.storage.lock import holder_pid, is_running
-from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import DaemonStatus
+
+if TYPE_CHECKING:
+    from grader_daemon.storage.protocol import Store
 
 _LISTED_TROUBLES = 20
 
