@@ -65,9 +65,11 @@ def test_the_largest_changes_come_first_and_no_more_than_twenty() -> None:
         comparison.add(grade(session_id=f"likely-{number}"), grade(p_completed=(number + 1) / 40))
     comparison.add(grade(session_id="quality"), grade(response_quality=1))
     comparison.add(grade(session_id="flipped"), grade(task_completed=False))
+    comparison.add(grade(session_id="one-more", total_errors=8), grade(total_errors=9))
     comparison.add(grade(session_id="failures"), grade(total_errors=9))
+    comparison.add(grade(session_id="unknown", p_completed=0.9), grade())
     largest = [change.session_id for change in comparison.diff().largest]
-    assert largest[:4] == ["flipped", "quality", "failures", "likely-29"]
+    assert largest[:6] == ["flipped", "quality", "failures", "one-more", "unknown", "likely-29"]
     assert len(largest) == 20
 
 

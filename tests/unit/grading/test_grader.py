@@ -189,6 +189,20 @@ def test_every_score_has_a_reason(bench: Bench) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("messages", "scored"),
+    [
+        pytest.param((), False, id="neither-a-call-nor-an-answer"),
+        pytest.param(rounds(WORKED), True, id="one-call"),
+        pytest.param((answer("It is green."),), True, id="an-answer"),
+    ],
+)
+def test_a_session_with_a_call_or_an_answer_has_scores(
+    bench: Bench, messages: tuple[Message, ...], scored: bool
+) -> None:
+    assert bench.grade(session(REQUEST, *messages)).scored is scored
+
+
 @given(graded_session=sessions())
 def test_any_session_has_a_grade_within_the_scale(bench: Bench, graded_session: Session) -> None:
     graded = bench.grade(graded_session)
