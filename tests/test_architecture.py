@@ -152,6 +152,8 @@ def test_no_two_modules_share_a_name() -> None:
     assert {name for name, count in names.items() if count > 1} == _TOLD_BY_FOLDER
 
 
+_MOST_LINES = 400
+_MOST_LINES_OF_A_FUNCTION = 60
 _NOT_TO_BEGIN_WITH = frozenset(
     {"Give", "Gives", "Let", "Lets", "Put", "Puts", "Say", "Says", "Take", "Takes", "Tell", "Tells"}
 )
@@ -168,6 +170,21 @@ def test_docstrings_begin_as_readers_of_python_expect() -> None:
         if text.split(maxsplit=1)[0] in _NOT_TO_BEGIN_WITH
     ]
     assert told == []
+
+
+def test_no_file_is_long() -> None:
+    lengths = {str(path.relative_to(_PACKAGE)): len(path.read_text("utf-8").splitlines()) for path in _modules()}
+    assert {name: length for name, length in lengths.items() if length > _MOST_LINES} == {}
+
+
+def test_no_function_is_long() -> None:
+    long = [
+        f"{path.relative_to(_PACKAGE)}: {node.name}"
+        for path in _modules()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno >= _MOST_LINES_OF_A_FUNCTION
+    ]
+    assert long == []
 
 
 def _modules() -> list[Path]:
