@@ -190,11 +190,11 @@ def test_rules_in_the_code_are_the_rules_in_the_catalog() -> None:
     assert used == set(CATALOG)
 
 
-def test_ci_runs_the_test_command_of_the_documents() -> None:
+def test_ci_runs_the_test_command_of_the_readme() -> None:
     commands = [line for line in (ROOT / ".ci" / "run").read_text("utf-8").splitlines() if "-m tests" in line]
 
     assert len(commands) == 1
-    assert f"{commands[0]}\n" in page("CONTRIBUTING.md").blocks("sh")
+    assert f"{commands[0]}\n" in page("README.md").blocks("sh")
 
 
 def test_hooks_before_a_commit_are_the_checks_of_the_test_command() -> None:
