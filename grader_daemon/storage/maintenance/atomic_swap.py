@@ -130,7 +130,7 @@ def _lock(file: apsw.VFSFile, path: Path) -> None:
 
 
 def _keep(path: Path, why: str, now: datetime, undo: ExitStack) -> Path | None:
-    """Return a database and its log another name; a ``-shm`` is an index of the log, which SQLite makes anew."""
+    """Rename a database and its log, and return the new name; SQLite makes a ``-shm``, an index of the log, anew."""
     logs = [suffix for suffix in ("-wal", "-journal") if _has_content(f"{path}{suffix}")]
     if not logs and not os.path.lexists(path):
         return None

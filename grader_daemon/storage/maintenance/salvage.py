@@ -24,9 +24,10 @@ from grader_daemon.domain.ledger import FileState
 from grader_daemon.domain.quality import CheckOutcome
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import StoreError
+from grader_daemon.storage.sqlite.database import translated
 from grader_daemon.storage.sqlite.listing import LISTING
 from grader_daemon.storage.sqlite.rollups import DERIVED
-from grader_daemon.storage.sqlite.schema import has_table, newest_version
+from grader_daemon.storage.sqlite.schema import has_table, migrate, newest_version
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _NOT_COPIED = frozenset({*DERIVED, *LISTING, "file_counts", "daemon_status", "schema_migrations"})
@@ -36,13 +37,14 @@ _DAMAGE: Final = (apsw.Error, UnicodeDecodeError)
 """What reading a damaged file raises."""
 _Key = tuple[Any, ...]
 _BATCH: Final = 256
-_MOST_BETWEEN: Final = 50_000
-"""So many numbers at most are asked for one by one, within a second: more than there are labels anywhere."""
+_LAST_NUMBER: Final = (1 << 63) - 1
+_FRUITLESS: Final = 50_000
+"""So many numbers in succession are asked for in vain, within a second, before the rest of a table is given up."""
 _JSON = frozenset(
     {
         *(("session_details", name) for name in ("reasons", "tools", "features", "claims", "people")),
         *(("alerts", name) for name in ("drops", "sessions", "changes", "decomposition")),
-        *(("alert_streams", "state"), ("outbox", "payload")),
+        *(("alert_streams", "state"), ("alert_outbox", "payload"), ("outbox", "payload")),
         *(("calibrations", "model"), ("calibrations", "evidence")),
     }
 )
@@ -80,20 +82,27 @@ def salvage(damaged: Path, fresh: Path) -> list[SavedTable]:
         StoreError: `damaged` is newer than this program, or of another; or `fresh` cannot be written.
     """
     saved: list[SavedTable] = []
-    store = SqliteStore(fresh)
-    with closing(store):
-        source = _open(damaged)
-        if source is not None:
-            with closing(source):
-                _check_schema(source, damaged)
-                for name in _tables(store.connection):
-                    with store.transaction():
-                        saved.append(_save(name, source, store.connection))
-                with store.transaction():
-                    _save_sequences(source, store.connection)
-        with store.transaction():
-            store.recount()
+    source = _open(damaged)
+    if source is not None:
+        with closing(source):
+            _check_schema(source, damaged)
+            saved = _copy(source, fresh)
+    with closing(SqliteStore(fresh)) as store, store.transaction():
+        store.recount()
     return [table for table in saved if table.saved or table.lost]
+
+
+def _copy(source: apsw.Connection, fresh: Path) -> list[SavedTable]:
+    """Copy all tables into a database of the version of `source`: only migrations know where an older one's rows go."""
+    with translated(fresh), closing(apsw.Connection(str(fresh))) as connection:
+        migrate(connection, str(fresh), up_to=len(_versions(source)) or None)
+        saved = []
+        for name in _tables(connection):
+            with connection:
+                saved.append(_save(name, source, connection))
+        with connection:
+            _save_sequences(source, connection)
+    return saved
 
 
 # -- opening a damaged file --------------------------------------------------------------------------------------------
@@ -208,20 +217,28 @@ class _Table:
 
     def copy(self) -> None:
         """Copy what can be read: from the first row on, from the last one back, and one by one in between."""
-        last, is_whole = self._run("ASC", lambda before, key: before is None or before < key)
+        last, is_whole = self._run("ASC", _leads_on)
         if is_whole:
             return
         first, _ = self._run(
             "DESC", lambda before, key: (before is None or key < before) and (last is None or last < key)
         )
         if self._key == ("rowid",):
-            low = 0 if last is None else last[0] + 1
-            high = low + _MOST_BETWEEN if first is None else first[0]
-            self._ask_for_each("rowid", range(low, min(high, low + _MOST_BETWEEN)))
+            self._run_between(0 if last is None else last[0] + 1, _LAST_NUMBER if first is None else first[0])
         elif self._key[0] == "session_id":
             self._ask_for_each("session_id", self._missing_sessions())
 
-    def _run(self, order: str, leads: Callable[[_Key | None, _Key], bool]) -> tuple[_Key | None, bool]:
+    def _run_between(self, low: int, high: int) -> None:
+        """Copy what lies between two numbers, on from each one in turn until rows follow it again."""
+        fruitless = 0
+        while low < high and fruitless < _FRUITLESS:
+            last, is_whole = self._run("ASC", _leads_from(low), f"WHERE rowid >= {low} AND rowid < {high}")
+            if is_whole:
+                return
+            fruitless = fruitless + 1 if last is None else 0
+            low = low + 1 if last is None else last[0] + 1
+
+    def _run(self, order: str, leads: Callable[[_Key | None, _Key], bool], which: str = "") -> tuple[_Key | None, bool]:
         """Copy rows in order up to the first that cannot be read, or does not lead on: damaged pages may lead back.
 
         Returns:
@@ -232,7 +249,7 @@ class _Table:
         batch: list[Sequence[Any]] = []
         is_whole = False
         with suppress(*_DAMAGE, TypeError):  # keys of damaged pages need not compare
-            for row in self._source.execute(f"{self._select} ORDER BY {by}"):
+            for row in self._source.execute(f"{self._select} {which} ORDER BY {by}"):
                 key = tuple(row[: len(self._key)])
                 if not leads(before, key):
                     break
@@ -269,6 +286,14 @@ class _Table:
 
     def _is_sound(self, values: Sequence[Any]) -> bool:
         return all(_fits(self._name, column, value) for column, value in zip(self._checked, values, strict=True))
+
+
+def _leads_on(before: _Key | None, key: _Key) -> bool:
+    return before is None or before < key
+
+
+def _leads_from(low: int) -> Callable[[_Key | None, _Key], bool]:
+    return lambda before, key: low <= key[0] and _leads_on(before, key)
 
 
 def _columns_of(source: apsw.Connection, table: str) -> set[Any]:

@@ -14,6 +14,7 @@ from grader_daemon.domain.feedback import Feedback
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.domain.unit import Unit
+from grader_daemon.errors import StoreError
 from grader_daemon.storage.records import ChangeKind, LastGrade, StoredGrade
 
 Key = TypeVar("Key")
@@ -74,6 +75,7 @@ class Tables:
         """`host` is that of every grade."""
         journal: list[Undo] = []
         self._journal = journal
+        self._busy = False
         self.lock = RLock()
         self.host = host
         self.numbers: Table[str, int] = Table(journal)
@@ -97,7 +99,9 @@ class Tables:
     def transaction(self) -> Iterator[None]:
         """Everything inside happens, or nothing of it."""
         with self.lock:
-            self._journal.clear()
+            if self._busy:
+                raise StoreError("cannot start a transaction within a transaction")
+            self._busy = True
             try:
                 yield
             except BaseException:
@@ -106,6 +110,7 @@ class Tables:
                 raise
             finally:
                 self._journal.clear()
+                self._busy = False
 
 
 class Part:

@@ -32,8 +32,8 @@ def migrations() -> list[tuple[int, str, str]]:
     return sorted(found)
 
 
-def migrate(connection: apsw.Connection, name: str) -> None:
-    """Apply the migrations that are missing. `name` is the database as a person knows it.
+def migrate(connection: apsw.Connection, name: str, *, up_to: int | None = None) -> None:
+    """Apply the migrations that are missing, all or `up_to` one. `name` is the database as a person knows it.
 
     Raises:
         StoreError: the database is newer than this program, or is not a database of grades.
@@ -44,7 +44,7 @@ def migrate(connection: apsw.Connection, name: str) -> None:
         return
     _refuse_newer(applied, name)
     _check_original(connection, name)
-    for number, title, sql in known:
+    for number, title, sql in known[:up_to]:
         _apply(connection, number, title, sql)
 
 

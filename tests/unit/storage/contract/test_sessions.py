@@ -23,7 +23,7 @@ from grader_daemon.domain.identity import decide
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session import SkipReason
-from grader_daemon.errors import InputError
+from grader_daemon.errors import InputError, StoreError
 from grader_daemon.pipeline.labels import add_feedback, candidates, labels, reviewed_since, standing_of
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.memory.store import MemoryStore
@@ -96,6 +96,19 @@ def seen(store: SessionStore) -> object:
 
 
 # -- the unit of work --------------------------------------------------------------------------------------------------
+
+
+def test_a_unit_of_work_inside_another_is_refused_and_undoes_it(store: SessionStore) -> None:
+    def nested() -> None:
+        with store.transaction():
+            save_grades(store, [new_grade(grade(session_id="outer"))])
+            with store.transaction():
+                save_grades(store, [new_grade(grade(session_id="inner"))])
+
+    with pytest.raises(StoreError):
+        nested()
+
+    assert store.grades.stored(["outer", "inner"]) == {}
 
 
 def test_nothing_of_a_unit_of_work_that_fails_is_left(store: SessionStore) -> None:

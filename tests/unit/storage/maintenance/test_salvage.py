@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import lzma
 import os
 import random
 from contextlib import closing
@@ -20,6 +21,7 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.damage import DAMAGES, PAGE, leaves_of, make_database, overwrite
 from tests.strategies import NOW, SESSION_GRADES, WEEKLY_REPORTS, grade, new_grade
 from tests.units import unit
+from tests.upgrade import FOLDER as EARLIER
 
 SESSIONS = 400
 ISSUE = "1-aaaaaaaaaaaa"
@@ -103,6 +105,33 @@ def test_rows_on_both_sides_of_several_damaged_places_are_saved(damaged: Path) -
     assert tables["session_grades"].lost == SESSIONS - tables["session_grades"].saved
     assert tables["session_details"] == SavedTable("session_details", SESSIONS, 0)
     assert len(everything(fresh)["session_files"]) == SESSIONS
+
+
+def test_a_table_is_searched_on_as_long_as_rows_are_found(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More rows lie between the damaged places than numbers are asked for in vain."""
+    leaves = leaves_of(damaged, "session_grades")
+    overwrite(damaged, [leaves[1], leaves[-2]])
+    on_a_page = SESSIONS / len(leaves)
+    monkeypatch.setattr("grader_daemon.storage.maintenance.salvage._FRUITLESS", int(3 * on_a_page))
+
+    _, tables = rescue(damaged)
+
+    assert tables["session_grades"].saved >= SESSIONS - 4 * on_a_page > 3 * on_a_page
+
+
+@pytest.mark.parametrize("earlier", sorted(EARLIER.glob("*.db.xz")), ids=lambda path: path.name)
+def test_a_database_of_an_earlier_version_loses_nothing(earlier: Path, tmp_path: Path) -> None:
+    left, upgraded = tmp_path / "left.db", tmp_path / "upgraded.db"
+    for path in (left, upgraded):
+        path.write_bytes(lzma.decompress(earlier.read_bytes()))
+    SqliteStore(upgraded).close()
+
+    fresh, tables = rescue(left)
+
+    assert [table for table in tables.values() if table.lost] == []
+    kept, expected = everything(fresh), everything(upgraded)
+    for table in ("session_grades", "session_files", "feedback", "outbox", "alerts", "grade_changes"):
+        assert kept[table] == expected[table], table
 
 
 def test_details_between_two_damaged_places_are_found_by_the_ids_of_grades(damaged: Path) -> None:
