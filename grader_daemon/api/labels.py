@@ -148,7 +148,7 @@ class Labels:
 
 
 def _stands(line: LabelLine, said: Standing, digest: str | None) -> bool:
-    """Whether all that a line says said already, of the session as it is now?"""
+    """Whether all that a line says stands already, of the session as it is now."""
     completed, quality = said.completed, said.quality
     parts = [
         (line.completed, None if completed is None else (completed.completed, completed.digest)),

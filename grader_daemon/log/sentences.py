@@ -1,4 +1,4 @@
-"""How values of an event read to a person, and the sentences that take more than filling them in."""
+"""How values of an event read to a person. The sentences are in `events`; those that take more than a pattern, here."""
 
 from __future__ import annotations
 

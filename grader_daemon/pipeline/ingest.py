@@ -87,12 +87,12 @@ class Ingest:
         return examine_any(self.examiner, unit, now=now, known=known, on_bug=self._on_bug)
 
     def rest(self) -> None:
-        """Return back what was taken for a large file, if none came for a while."""
+        """Release what was taken for a large file, if none came for a while."""
         if self._helper is not None:
             self._helper.rest()
 
     def close(self) -> None:
-        """Return it back now."""
+        """Release it now."""
         if self._helper is not None:
             self._helper.end()
 

@@ -1,4 +1,4 @@
-"""What looks for secrets: at every place where its sign stands, closer.
+"""What looks for secrets: at every place where its sign stands, closer. The signs are in `forms`, `names`, `options`.
 
 A look must cost a bounded number of steps, or end behind what it has read: then any text takes linear time.
 """
