@@ -48,6 +48,7 @@ _FAST = (
     "tests/test_architecture.py",
     "tests/test_docs.py",
     "tests/test_reference.py",
+    "tests/test_signatures.py",
     "tests/test_sql.py",
 )
 """What needs no process of its own, and the two that most changes break; a test marked `slow` is left to CI."""

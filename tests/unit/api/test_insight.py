@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import grader_daemon.jobs.weekly  # noqa: F401  as nobody, Python may not read what it imports
 from grader_daemon import SelfGrader, bootstrap
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.insight import Insight
