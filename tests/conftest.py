@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,10 @@ from tests.leftovers import nothing_left
 from tests.needs import IN_CI, KERNELS
 from tests.strategies import NOW, document
 from tests.units import hermes
+
+for number in (signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) is signal.SIG_IGN:  # by a shell that started the tests in its background
+        signal.signal(number, signal.SIG_DFL)
 
 os.environ["GRADER_VERDICT"] = "rules"
 """Whose verdicts a reader can follow; tests of the model say so."""

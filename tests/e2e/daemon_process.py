@@ -30,8 +30,13 @@ STOP_SECONDS = 20.0
 """A daemon that is told to end does so within five; a busy machine takes its time."""
 
 DATABASE = Path(".timmy/uniwizard/session_grades.db")
-QUICK: Mapping[str, object] = {"quiet_seconds": 0.2, "max_wait_seconds": 5, "retry_seconds": [0.2, 0.3]}
-"""Settings under which a test need not wait for long."""
+QUICK: Mapping[str, object] = {
+    "quiet_seconds": 0.2,
+    "max_wait_seconds": 5,
+    "retry_seconds": [0.2, 0.3],
+    "job_seconds": 3600,
+}
+"""Settings under which a test need not wait for long, and no job sets in before a slow machine is through."""
 
 _TROUBLED = frozenset({"warning", "error", "critical"})
 _MODULE = (sys.executable, "-m", "grader_daemon")
