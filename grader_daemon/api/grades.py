@@ -49,7 +49,8 @@ class Grades:
     def changes(self, *, after: int = 0, limit: int = 1000) -> list[Change]:
         """Return what changed behind the change number `after`: grades, labels, grades taken back, alerts.
 
-        Whoever follows keeps the `seq` of the last one read, and asks again from there.
+        Whoever follows keeps the `seq` of the last one read, and asks again from there; from 0 after `restore` or a
+        repair, because the numbers of a restored database go on from those of the backup.
         """
         return self._context.store.changes.after(after, limit)
 
