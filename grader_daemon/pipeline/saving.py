@@ -66,9 +66,11 @@ def retract(
 
 def save_alert(store: Store, alert: Alert) -> Alert:
     """Keep a new alert, or what became of one; returns it with its number."""
-    kept = alert if alert.number is not None else store.alerts.add(alert)
-    if alert.number is not None:
-        store.alerts.replace(alert)
+    if alert.number is None:
+        kept = store.alerts.add(alert)
+    else:
+        kept = alert
+        store.alerts.replace(kept)
     store.changes.note(ChangeKind.ALERT, [str(kept.number)])
     return kept
 
