@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Final
 
 import msgspec
 
 from grader_daemon.domain.analysis import Failure, SessionState, ToolUse, errors_of
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.unit import FIRST_SOURCE, Unit
 from grader_daemon.domain.verdict import Outcome, VerdictBy
 
 UNKNOWN_FORMAT = "unknown"
 """The format of a grade that another program made."""
+
+BY_AGENT: Final = "agent"
+"""Where a price comes from that the agent wrote down itself."""
 
 
 class Reason(msgspec.Struct, frozen=True, gc=False):
@@ -85,6 +90,18 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         scored: is there anything to judge?
         unsure: the automatic verdict would be wrong more than two times in five.
         unit_key: which of the sessions in its file; "" where it holds one.
+        agent: the program whose session it is, as in "hermes".
+        agent_version: of that program.
+        kind: who had it begun; None where its file does not say, which is mostly a person.
+        parent: the id of the session that had it begun, or that it goes on from.
+        input_tokens: read by its models from no cache, all models together; for it and the following see `Usage`.
+        cache_read_tokens: read from a cache.
+        cache_write_tokens: written to one.
+        output_tokens: written by its models.
+        reasoning_tokens: of these, those of their reasoning.
+        cost_usd: its price in US dollars, 0 and more.
+        cost_by: where the price comes from: `agent`, or the list of prices with its version.
+        undone: how often a person took back what had been done.
     """
 
     session_id: str
@@ -135,6 +152,18 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     scored: bool = True
     unsure: bool = False
     unit_key: str = ""
+    agent: str | None = None
+    agent_version: str | None = None
+    kind: SessionKind | None = None
+    parent: str | None = None
+    input_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost_usd: float | None = None
+    cost_by: str | None = None
+    undone: int = 0
 
     @property
     def unit(self) -> Unit:

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.unit import Unit
 
 USER: Final = "user"
@@ -86,6 +87,11 @@ def with_tools(messages: Iterable[Message]) -> Iterator[tuple[Message, str | Non
         yield message, message.name or message.tool_name or tools.get(message.tool_call_id or "")
 
 
+def _sum_of(numbers: Iterable[int | None]) -> int | None:
+    known = list(numbers)
+    return sum(number or 0 for number in known) if known and None not in known else None
+
+
 def _text_of(part: str | Part | int | float) -> str:
     if isinstance(part, Part):
         return part.text or ""
@@ -102,22 +108,55 @@ class SessionKind(StrEnum):
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What the calls of a model in a session used, summed up. None is what nobody knows, which is not 0: so is a price.
+    """Tokens that the calls of one model in a session used, summed up. None is what nobody knows, which is not 0.
 
+    model: as the agent calls it.
     input_tokens: read by the model, from no cache, 0 and more.
     cache_read_tokens: read from a cache, 0 and more.
     cache_write_tokens: written to one, 0 and more.
     output_tokens: written by the model, those of its reasoning too, 0 and more.
     reasoning_tokens: of these, those of its reasoning.
-    cost_usd: the price in US dollars, 0 and more.
     """
 
+    model: str | None = None
     input_tokens: int | None = None
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
-    cost_usd: float | None = None
+
+
+TOKEN_NAMES: Final = Usage.__struct_fields__[1:]
+"""The fields of `Usage` that are numbers of tokens."""
+
+
+def total_usage(usage: Iterable[Usage]) -> Usage:
+    """Return the tokens of all models together; a sum of which one part is not known is not known."""
+    parts = tuple(usage)
+    return msgspec.convert({name: _sum_of(getattr(part, name) for part in parts) for name in TOKEN_NAMES}, Usage)
+
+
+class ReportedOutcome(msgspec.Struct, frozen=True, gc=False):
+    """What an agent notes of the outcome of a tool call beside the text of its result.
+
+    status: whether it worked, by the agent's own word.
+    exit_code: of the program that the call ran, where one is noted.
+    """
+
+    status: CallStatus
+    exit_code: int | None = None
+
+
+class Ending(msgspec.Struct, frozen=True, gc=False):
+    """What an agent notes of how a session stands.
+
+    state: complete: its last turn has ended in order, and what its last messages say decides; interrupted: it ended
+        otherwise; open: it goes on, or was killed, which shows when nothing is written for long.
+    reason: what says so, as in ``task_complete``.
+    """
+
+    state: SessionState
+    reason: str
 
 
 class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -129,6 +168,10 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     unit_key: which of the sessions in that file; "" where it holds one.
     messages: in their order.
     message_times: when each of `messages` was written; empty where none of them says.
+    reported: by the index of a tool's result in `messages`, what the agent notes of it; of others their text says it.
+    ending: what the agent notes of how the session stands; None where only its last messages say that.
+    taken_back: indexes of the messages before which a person took something back, as in an undo; len(messages) is the
+        end of all. What was taken back is not in `messages`.
     model: as the agent calls it.
     platform: through what the person spoke to the agent, as in "cli".
     project: the folder in which the agent worked.
@@ -136,7 +179,8 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     kind: who had it begun.
     agent: the program, as in "hermes".
     agent_version: of that program.
-    usage: what its calls of models used.
+    usage: what its calls of models used, one for each model; empty where nothing is known.
+    cost_usd: its price in US dollars as the agent itself wrote it down, 0 and more; None where it is not known.
     system_prompt_digest: the same for the same system prompt, byte for byte.
     tools_digest: the same for the same list of tools that the model was offered.
     started_at: when it began.
@@ -154,6 +198,9 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     unit_key: str = ""
     messages: tuple[Message, ...]
     message_times: tuple[datetime | None, ...] = ()
+    reported: dict[int, ReportedOutcome] = {}
+    ending: Ending | None = None
+    taken_back: tuple[int, ...] = ()
     model: str | None = None
     platform: str | None = None
     project: str | None = None
@@ -161,7 +208,8 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     kind: SessionKind | None = None
     agent: str | None = None
     agent_version: str | None = None
-    usage: Usage | None = None
+    usage: tuple[Usage, ...] = ()
+    cost_usd: float | None = None
     system_prompt_digest: str | None = None
     tools_digest: str | None = None
     started_at: datetime | None = None

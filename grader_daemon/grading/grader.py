@@ -12,9 +12,9 @@ import msgspec
 from grader_daemon.domain.analysis import Analysis
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.feedback import automatic, keep_override
-from grader_daemon.domain.grade import Grade, Reason
+from grader_daemon.domain.grade import BY_AGENT, Grade, Reason
 from grader_daemon.domain.rules import Rules
-from grader_daemon.domain.session import Session
+from grader_daemon.domain.session import TOKEN_NAMES, Session, total_usage
 from grader_daemon.domain.verdict import CompletionPolicy, Decision, VerdictBy, redecided_version
 from grader_daemon.grading.completion import RuleClassifier
 from grader_daemon.grading.scores import grade_efficiency, grade_quality, grade_recovery
@@ -61,8 +61,10 @@ class Grader:
         recovered, recovery_reason = grade_recovery(analysis)
         errors = analysis.errors
         ended_at = session.updated_at or written_at
+        used = total_usage(session.usage)
         return Grade(
             **dict(zip(_CARRIED, (*_of_session(session), *_of_analysis(analysis)), strict=True)),
+            **{name: getattr(used, name) for name in TOKEN_NAMES},
             session_file=session.file,
             graded_at=now,
             task_completed=decision.completed,
@@ -82,6 +84,8 @@ class Grader:
             features=features,
             scored=scored,
             unsure=decision.unsure,
+            cost_by=None if session.cost_usd is None else BY_AGENT,
+            undone=len(session.taken_back),
         )
 
     def redecide(self, grade: Grade) -> Grade:

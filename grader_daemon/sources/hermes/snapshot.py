@@ -24,7 +24,7 @@ from grader_daemon.sources.hermes import sharegpt
 NAME = "hermes"
 """Of the source; the format of its sessions, too."""
 
-UNKNOWN = frozenset({"message_times", "parent", "agent_version", "usage"})
+UNKNOWN = frozenset({"message_times", "parent", "agent_version", "usage", "cost_usd"})
 """What no snapshot says. Of its kind it says only that it is of a timer, or, since 0.19, of a sub-agent."""
 
 _KINDS = {"cron": SessionKind.CRON, "subagent": SessionKind.SUB_AGENT}

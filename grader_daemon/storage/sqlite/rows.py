@@ -15,6 +15,7 @@ from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.grade import UNKNOWN_FORMAT, Grade, Reason
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.people import PersonSignal
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.storage.records import NewGrade, StoredGrade
@@ -183,6 +184,18 @@ _DETAILS: Final = _Columns(
     Column("scored", None, to_flag),
     Column("unsure", None, bool),
     Column("unit_key", None, _or("")),
+    Column("agent"),
+    Column("agent_version"),
+    Column("kind", None, lambda text: None if text is None else SessionKind(text)),
+    Column("parent"),
+    Column("input_tokens"),
+    Column("cache_read_tokens"),
+    Column("cache_write_tokens"),
+    Column("output_tokens"),
+    Column("reasoning_tokens"),
+    Column("cost_usd"),
+    Column("cost_by"),
+    Column("undone", None, _or(0)),
 )
 """What `session_details` holds of a grade."""
 
