@@ -6,10 +6,10 @@ What only grading needs is imported where it is made: it costs as much time as e
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from grader_daemon.calibration.prior import ShippedPrior
     from grader_daemon.calibration.training import TrainingContext
     from grader_daemon.domain.calibration import Trust
+    from grader_daemon.domain.limits import Limits
     from grader_daemon.domain.unit import Unit
     from grader_daemon.domain.verdict import CompletionPolicy
     from grader_daemon.integrations.receivers import Receiver
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from grader_daemon.jobs.weekly import WeeklyReports
     from grader_daemon.pipeline.examine import Examiner
     from grader_daemon.pipeline.ingest import Ingest
-    from grader_daemon.sources.protocol import Sources
+    from grader_daemon.sources.protocol import Source, Sources
     from grader_daemon.storage.protocol import Store
 
 
@@ -150,14 +151,30 @@ def make_examiner(settings: Settings, policy: CompletionPolicy) -> Examiner:
 
 
 def make_sources(settings: Settings, *, most_bytes: int | None = None) -> Sources:
-    """Return where sessions lie and how they are read; sessions larger than `most_bytes` are refused."""
-    from grader_daemon.sources.hermes.snapshot_files import HermesSnapshots
+    """Return where sessions lie and how they are read; sessions larger than `most_bytes` are refused.
+
+    Sources that are not enabled read what a person names.
+    """
     from grader_daemon.sources.protocol import Sources
 
     limits = settings.limits
     if most_bytes is not None:
         limits = msgspec.structs.replace(limits, bytes=min(limits.bytes, most_bytes))
-    return Sources([HermesSnapshots([str(root) for root in settings.watch_roots], zone=settings.zone, limits=limits)])
+    made = {name: make(settings, limits) for name, make in SOURCES.items()}
+    return Sources(
+        [made[name] for name in SOURCES if name in settings.sources],
+        others=[made[name] for name in SOURCES if name not in settings.sources],
+    )
+
+
+def _make_hermes(settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.sources.hermes.snapshot_files import HermesSnapshots
+
+    return HermesSnapshots([str(root) for root in settings.watch_roots], zone=settings.zone, limits=limits)
+
+
+SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {"hermes": _make_hermes}
+"""What makes a source, by its name. A path belongs to the first that claims it."""
 
 
 def open_store(settings: Settings, *, read_only: bool = False) -> Store:

@@ -7,7 +7,7 @@ import os
 import shlex
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -82,6 +82,8 @@ Seconds = Annotated[float, Field(allow_inf_nan=False)]
 Pauses = Annotated[tuple[Annotated[Seconds, Field(ge=0, le=2_592_000)], ...], BeforeValidator(_listed)]
 File = Annotated[Path, BeforeValidator(_path)]
 Paths = Annotated[tuple[Path, ...], BeforeValidator(_paths)]
+SourceName = Literal["hermes", "claude-code", "codex", "opencode", "gemini-cli", "atif"]
+SourceNames = Annotated[tuple[SourceName, ...], BeforeValidator(_listed)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 ZoneName = Annotated[str, AfterValidator(_known_zone)]
 HttpUrl = Annotated[str, AfterValidator(_http_url)]

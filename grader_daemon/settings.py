@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -30,11 +29,8 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.integrations.chat import WebhookFormat, topic_of
 from grader_daemon.setting_sources import (
-    CONFIG_VARIABLE,
     DEFAULT_DB_PATH,
-    ENVIRONMENT_PREFIX,
     Given,
-    Source,
     absolute,
     gather,
     meant,
@@ -47,10 +43,21 @@ from grader_daemon.setting_types import (
     Paths,
     Pauses,
     Seconds,
+    SourceNames,
     Words,
     ZoneName,
     is_this_machine,
 )
+
+ROOTS: Final[Mapping[str, str]] = {
+    "hermes": "watch_roots",
+    "claude-code": "claude_code_roots",
+    "codex": "codex_roots",
+    "opencode": "opencode_roots",
+    "gemini-cli": "gemini_cli_roots",
+    "atif": "atif_roots",
+}
+"""By the name of a source: the setting of the folders that are watched and walked for it."""
 
 _PLAIN_HTTP = "quality_judge_plain_http"
 _JSON_BEGINS = ("[", "{", '"')
@@ -63,9 +70,22 @@ class Settings(BaseModel):
 
     _given: Given | None = PrivateAttr(default=None)
 
-    watch_roots: Paths = Field(
-        (Path("~/.timmy"),), min_length=1, description="Folders in which session files are looked for, at any depth."
+    sources: SourceNames = Field(
+        ("hermes",), min_length=1, description="The agents whose sessions are graded; see docs/sources.md."
     )
+    sources_declined: SourceNames = Field(
+        (), description="Agents that are not told of any more when sessions of theirs are found."
+    )
+    watch_roots: Paths = Field(
+        (Path("~/.timmy"),),
+        min_length=1,
+        description="Folders in which sessions of Hermes are looked for, at any depth.",
+    )
+    claude_code_roots: Paths = Field((), description="Those of Claude Code; default: projects in its own folder.")
+    codex_roots: Paths = Field((), description="Those of Codex; default: sessions in its own folder.")
+    opencode_roots: Paths = Field((), description="Those of OpenCode; default: its own folder.")
+    gemini_cli_roots: Paths = Field((), description="Those of Gemini CLI; default: tmp in its own folder.")
+    atif_roots: Paths = Field((), description="Folders with runs of which ATIF trajectories are kept; no default.")
     db_path: File = Field(DEFAULT_DB_PATH, description="The database of grades; made if it does not exist.")
     rules_file: File | None = Field(
         None,
@@ -199,7 +219,7 @@ class Settings(BaseModel):
         "auto", description="How log lines look: auto is console on a terminal and json elsewhere."
     )
 
-    @field_validator("watch_roots", "db_path", "rules_file", "calibration_prior")
+    @field_validator(*ROOTS.values(), "db_path", "rules_file", "calibration_prior")
     @classmethod
     def _expand(cls, value: Any) -> Any:
         if isinstance(value, tuple):
@@ -324,32 +344,6 @@ def checked(values: Mapping[str, Any], given: Given) -> Settings:
         raise ConfigurationError(_explain(error, given)) from error
     settings._given = given  # noqa: SLF001  what pydantic calls private is ours
     return settings
-
-
-def environment_for_others(settings: Settings, *, but: Collection[str] = ()) -> dict[str, str]:
-    """Return what flags and environment say, as an environment for a process that starts elsewhere: paths are absolute.
-
-    `but` are settings to leave out.
-
-    Raises:
-        ConfigurationError: a secret is among them; what is passed on can be read.
-    """
-    given = settings.given
-    passed_on = {CONFIG_VARIABLE: str(given.file)} if given.is_file_named else {}
-    for name, source in given.sources.items():
-        if name in but or source not in (Source.FLAG, Source.ENVIRONMENT):
-            continue
-        variable = given.variables.get(name, ENVIRONMENT_PREFIX + name.upper())
-        match getattr(settings, name):
-            case SecretStr():
-                raise ConfigurationError(f"{variable} cannot be passed on; put {name} into {given.file}")
-            case tuple() as items:
-                passed_on[variable] = json.dumps([item if isinstance(item, float) else str(item) for item in items])
-            case bool() as is_so:
-                passed_on[variable] = str(is_so).lower()
-            case value:
-                passed_on[variable] = str(value)
-    return passed_on
 
 
 def is_list(name: str) -> bool:

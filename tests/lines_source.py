@@ -18,7 +18,7 @@ from grader_daemon.domain.session import ASSISTANT, USER, Message, Session, Sess
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import VanishedFileError
 from grader_daemon.sources.discovery import Walk
-from grader_daemon.sources.protocol import Read
+from grader_daemon.sources.protocol import Read, Watch
 from grader_daemon.sources.reading import found_file, look_at
 
 NAME = "lines"
@@ -38,6 +38,7 @@ class Lines:
     """Sessions of ``*.lines``; the key of a unit is the id of its session."""
 
     name = NAME
+    title = "Lines"
     unknown = frozenset({"message_times", "parent", "agent_version", "usage", "model", "platform", "tools_digest"})
 
     def __init__(self, roots: Sequence[str | os.PathLike[str]] = ()) -> None:
@@ -46,6 +47,15 @@ class Lines:
     def default_roots(self) -> Sequence[str]:
         """See `Source`; its sessions lie nowhere."""
         return ()
+
+    @property
+    def watches(self) -> Sequence[Watch]:
+        """See `Source`."""
+        return [Watch(root) for root in self.roots]
+
+    def recognizes(self, path: str, beginning: bytes) -> bool:
+        """See `Source`."""
+        return self.claims(path)
 
     def claims(self, path: str) -> bool:
         """See `Source`."""

@@ -6,23 +6,25 @@ What is put in place is a function of the settings: the same settings change not
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
 import msgspec
+from pydantic import SecretStr
 
 from grader_daemon import bootstrap
 from grader_daemon._version import __version__
-from grader_daemon.errors import AlreadyRunningError, ServiceError
+from grader_daemon.errors import AlreadyRunningError, ConfigurationError, ServiceError
 from grader_daemon.integrations.files import replace_file
 from grader_daemon.integrations.systemd import LogEntry, UnitState, UserManager
 from grader_daemon.integrations.unit_file import UNIT, Fit, directives, edits, fitted_unit, is_edited
-from grader_daemon.setting_sources import Source
-from grader_daemon.settings import Settings, environment_for_others
+from grader_daemon.setting_sources import CONFIG_VARIABLE, ENVIRONMENT_PREFIX, Source
+from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import holder_pid, is_running
 
 _TOLD_EDITS = 4
@@ -317,3 +319,29 @@ def _ended(state: UnitState) -> str | None:
         known = _EXIT_CODES.get(state.exit_code)
         return f"exit code {state.exit_code}" + (f": {known}" if known else "")
     return None
+
+
+def environment_for_others(settings: Settings, *, but: Collection[str] = ()) -> dict[str, str]:
+    """Return what flags and environment say, as an environment for a process that starts elsewhere: paths are absolute.
+
+    `but` are settings to leave out.
+
+    Raises:
+        ConfigurationError: a secret is among them; what is passed on can be read.
+    """
+    given = settings.given
+    passed_on = {CONFIG_VARIABLE: str(given.file)} if given.is_file_named else {}
+    for name, source in given.sources.items():
+        if name in but or source not in (Source.FLAG, Source.ENVIRONMENT):
+            continue
+        variable = given.variables.get(name, ENVIRONMENT_PREFIX + name.upper())
+        match getattr(settings, name):
+            case SecretStr():
+                raise ConfigurationError(f"{variable} cannot be passed on; put {name} into {given.file}")
+            case tuple() as items:
+                passed_on[variable] = json.dumps([item if isinstance(item, float) else str(item) for item in items])
+            case bool() as is_so:
+                passed_on[variable] = str(is_so).lower()
+            case value:
+                passed_on[variable] = str(value)
+    return passed_on

@@ -1,13 +1,13 @@
 """What a source of sessions is: where its sessions lie, which changes touch them, how one is read.
 
-A new agent is a room beside `hermes` with a `Source` in it, and a line in `bootstrap.make_sources`.
+A new agent is a file or a room beside `hermes` with a `Source` in it, and a line in `bootstrap.SOURCES`.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -17,27 +17,50 @@ from grader_daemon.errors import InputError, VanishedFileError
 from grader_daemon.redaction import public_id
 from grader_daemon.sources.discovery import Walk
 
+_BEGINNING = 4_096
+
 
 class Read(msgspec.Struct, frozen=True, gc=False):
     """A unit that was read. Equal content has an equal digest.
 
     digest: of all that the session was made from; None where the name alone told that it is none.
     session: what it holds; None if it has the digest that was not to be decoded.
+    inside: other units that lie in the same file, which only who reads it can know; they are to be read next.
     """
 
     digest: str | None
     session: Session | Skipped | None
+    inside: tuple[Unit, ...] = ()
+
+
+class Watch(NamedTuple):
+    """A folder to watch for a source.
+
+    recursive: with all folders below it.
+    writes: each write is told, not only when the file is closed: its sessions lie in files that stay open.
+    """
+
+    folder: str
+    recursive: bool = True
+    writes: bool = False
 
 
 class Source(Protocol):
     """Where the sessions of one agent lie, and how they are read. It goes to other processes, so it can be pickled."""
 
     name: str
-    """Of its units; the format of its sessions, too."""
+    """Of its units, and what it is called in settings; the format of its sessions, too: claude-code."""
+
+    title: str
+    """How people call the agent: Claude Code."""
 
     @property
     def roots(self) -> Sequence[str]:
-        """The folders that are watched and walked for it."""
+        """The folders that are walked for it; what lies elsewhere is none of its own unless a person names it."""
+
+    @property
+    def watches(self) -> Sequence[Watch]:
+        """What is watched for it; each lies in one of `roots`, or is one."""
 
     @property
     def unknown(self) -> frozenset[str]:
@@ -49,8 +72,15 @@ class Source(Protocol):
     def claims(self, path: str) -> bool:
         """Whether a change of the file `path` may be one of a unit. Called for every event, in watchdog's threads."""
 
+    def recognizes(self, path: str, beginning: bytes) -> bool:
+        """Whether a file that a person names is one of its own, by its name or the first 4 KB of its content."""
+
     def touched(self, path: str) -> Sequence[Unit]:
-        """Return the units that a change of the claimed file `path` touches, whatever lies there now."""
+        """Return the units that a change of the claimed file `path` touches, whatever lies there now.
+
+        It may look into the file, and then returns only units that are not as they were when it last did. Must not
+        raise: what cannot be told is found by the next walk.
+        """
 
     def walk(self, root: str) -> Walk:
         """Return a walk that yields all units below `root` as they lie there."""
@@ -79,12 +109,26 @@ class Source(Protocol):
 
 
 class Sources:
-    """The sources that are set up. A path belongs to the first that claims it."""
+    """The sources that are set up. A path belongs to the first that claims it, and has it below one of its roots."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
-        """`sources`: at least one; a file that a person names and none claims is read by the first."""
+    def __init__(self, sources: Sequence[Source], *, others: Sequence[Source] = ()) -> None:
+        """Set up.
+
+        Args:
+            sources: what is watched and walked; at least one. A file that a person names and that none of all
+                recognizes is read by the first.
+            others: sources that only read what a person names, and what was graded before.
+        """
         self._sources = tuple(sources)
-        self._by_name = {source.name: source for source in self._sources}
+        self._all = (*self._sources, *others)
+        self._by_name = {source.name: source for source in self._all}
+        self._heads = [
+            (tuple(os.path.join(root, "") for root in source.roots), source.claims, source) for source in self._sources
+        ]
+
+    def __iter__(self) -> Iterator[Source]:
+        """Yield the sources that are watched and walked."""
+        return iter(self._sources)
 
     def of(self, unit: Unit) -> Source:
         """Return the source of a unit.
@@ -108,7 +152,7 @@ class Sources:
 
     def named(self, path: str) -> Sequence[Unit]:
         """Return the units of a file that a person names: whatever its name is, somebody says that it is a session."""
-        return (self._claiming(path) or self._sources[0]).touched(path)
+        return (self._claiming(path) or self._recognizing(path)).touched(path)
 
     def roots(self) -> list[str]:
         """Return the folders that are watched and walked, each once."""
@@ -121,8 +165,18 @@ class Sources:
                 yield source.walk(root)
 
     def walks_below(self, root: str) -> list[Walk]:
-        """Return the walks of all sources below one folder."""
-        return [source.walk(root) for source in self._sources]
+        """Return the walks of all sources below one folder that a person names, those too that are not watched."""
+        return [source.walk(root) for source in self._all]
+
+    def watches(self) -> list[Watch]:
+        """Return what is to be watched, each folder once."""
+        merged: dict[str, Watch] = {}
+        for watch in (watch for source in self._sources for watch in source.watches):
+            known = merged.get(watch.folder, watch)
+            merged[watch.folder] = Watch(
+                watch.folder, recursive=known.recursive or watch.recursive, writes=known.writes or watch.writes
+            )
+        return list(merged.values())
 
     def look(self, unit: Unit) -> Found:
         """Look at a unit; see `Source.look`."""
@@ -134,10 +188,18 @@ class Sources:
         return source.read(source.look(unit))
 
     def _claiming(self, path: str) -> Source | None:
-        for source in self._sources:
-            if source.claims(path):
+        for heads, claims, source in self._heads:
+            if path.startswith(heads) and claims(path):
                 return source
         return None
+
+    def _recognizing(self, path: str) -> Source:
+        try:
+            with open(path, "rb") as file:
+                beginning = file.read(_BEGINNING)
+        except OSError:
+            beginning = b""  # whoever reads it says what is wrong
+        return next((source for source in self._all if source.recognizes(path, beginning)), self._all[0])
 
 
 def as_shown(session: Session | Skipped) -> Session | Skipped:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from grader_daemon.api.service import environment_for_others
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.settings import environment_for_others, load_settings
+from grader_daemon.settings import load_settings
 
 
 @pytest.fixture(autouse=True)

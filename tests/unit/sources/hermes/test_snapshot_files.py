@@ -56,8 +56,13 @@ def test_content_of_a_digest_that_is_known_is_not_decoded(tmp_path: Path) -> Non
         source.read(source.look(unit(path)), unless="another")
 
 
+def test_a_file_outside_its_folders_is_nothing_that_changes() -> None:
+    assert hermes(["/s"]).touched("/elsewhere/session_a.json") == ()
+    assert hermes(["/s"]).named("/elsewhere/session_a.json") == (unit("/elsewhere/session_a.json"),)
+
+
 def test_a_file_that_a_change_touches_is_one_unit() -> None:
-    assert hermes().touched("/s/session_a.json") == (unit("/s/session_a.json"),)
+    assert hermes(["/s"]).touched("/s/session_a.json") == (unit("/s/session_a.json"),)
     assert hermes().touched("/s/notes.json") == ()
 
 

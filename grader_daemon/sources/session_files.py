@@ -1,0 +1,105 @@
+"""Sources whose sessions are files: each file of a certain name holds one session."""
+
+from __future__ import annotations
+
+import os
+import stat
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import xxhash
+
+from grader_daemon.domain.limits import Limits
+from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.domain.unit import Found, Unit
+from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.protocol import Read, Watch, as_shown
+from grader_daemon.sources.reading import found_file, look_at, read_file
+
+
+class SessionFiles(ABC):
+    """A source of which each claimed file is a unit; see `Source`. What it says of its own is where a format differs.
+
+    writes: its files stay open while a session runs, so that each write is to be told.
+    """
+
+    name: str
+    title: str
+    unknown: frozenset[str]
+    writes = False
+
+    def __init__(self, roots: Sequence[str] = (), *, limits: Limits) -> None:
+        """Set up. Below one of `roots` no link is followed to a file."""
+        self.roots = tuple(roots)
+        self.limits = limits
+
+    @abstractmethod
+    def default_roots(self) -> Sequence[str]:
+        """See `Source.default_roots`."""
+
+    @abstractmethod
+    def claims(self, path: str) -> bool:
+        """See `Source.claims`."""
+
+    @abstractmethod
+    def recognizes(self, path: str, beginning: bytes) -> bool:
+        """See `Source.recognizes`."""
+
+    @abstractmethod
+    def parse(self, content: bytes, unit: Unit) -> Session | Skipped:
+        """Decode the content of one file.
+
+        Raises:
+            UnfinishedFileError: it may be in the middle of being written.
+            ParseError: it is no session and will not become one by reading it again.
+        """
+
+    def skipped_by_name(self, path: str) -> SkipReason | None:
+        """Return why a claimed file is no session if its name alone tells that; it need not be read then."""
+        return None
+
+    def inside(self, content: bytes, unit: Unit) -> tuple[Unit, ...]:
+        """Return the other units in a file; see `Read.inside`."""
+        return ()
+
+    @property
+    def watches(self) -> Sequence[Watch]:
+        """See `Source.watches`."""
+        return [Watch(root, writes=self.writes) for root in self.roots]
+
+    def touched(self, path: str) -> Sequence[Unit]:
+        """See `Source.touched`."""
+        return (Unit(self.name, path),)
+
+    def walk(self, root: str) -> Walk:
+        """See `Source.walk`."""
+        return Walk(root, claims=self.claims, units_of=self._units_of)
+
+    def look(self, unit: Unit) -> Found:
+        """See `Source.look`."""
+        return found_file(unit, look_at(unit.locator))
+
+    def size_of(self, unit: Unit) -> int:
+        """See `Source.size_of`."""
+        try:
+            return os.lstat(unit.locator).st_size
+        except OSError:
+            return 0  # whoever reads it says what is wrong
+
+    def read(self, found: Found, *, unless: str | None = None) -> Read:
+        """See `Source.read`."""
+        unit = found.unit
+        status = look_at(unit.locator)
+        if stat.S_ISLNK(status.st_mode):
+            return Read(None, Skipped(SkipReason.SYMBOLIC_LINK))
+        reason = self.skipped_by_name(unit.locator)
+        if reason is not None:
+            return Read(None, Skipped(reason))
+        content = read_file(found, status, limits=self.limits, roots=self.roots)
+        digest = xxhash.xxh3_128_hexdigest(content)
+        if digest == unless:
+            return Read(digest, None)
+        return Read(digest, as_shown(self.parse(content, unit)), self.inside(content, unit))
+
+    def _units_of(self, path: str, status: os.stat_result) -> tuple[Found]:
+        return (found_file(Unit(self.name, path), status),)
