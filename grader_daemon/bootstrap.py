@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from grader_daemon.pipeline.examine import Examiner
     from grader_daemon.pipeline.ingest import Ingest
     from grader_daemon.sources.protocol import Source, Sources
-    from grader_daemon.storage.protocol import Store
+    from grader_daemon.storage.protocol import SessionStore, Store
 
 
 _GRADING_MARGIN = timedelta(minutes=2)
@@ -186,6 +186,13 @@ def open_store(settings: Settings, *, read_only: bool = False) -> Store:
     return open_database(settings, read_only=read_only)
 
 
+def passing_store() -> SessionStore:
+    """Return an empty store that is gone with the program."""
+    from grader_daemon.storage.memory.store import MemoryStore
+
+    return MemoryStore()
+
+
 def open_database(settings: Settings, *, read_only: bool = False) -> SqliteStore:
     """Open it as the file that it is, to mend it.
 
@@ -197,8 +204,9 @@ def open_database(settings: Settings, *, read_only: bool = False) -> SqliteStore
 
 def make_ingest(
     settings: Settings,
-    store: Store,
+    store: SessionStore,
     *,
+    policy: CompletionPolicy,
     clock: Clock = utc_now,
     on_unit: Callable[[Unit | None], None] = lambda _: None,
     on_bug: Callable[[Unit, Exception], None] = lambda _, __: None,
@@ -215,7 +223,7 @@ def make_ingest(
     from grader_daemon.pipeline.helper_process import HelperProcess
     from grader_daemon.pipeline.ingest import Ingest
 
-    examiner = make_examiner(settings, make_policy(settings, store))
+    examiner = make_examiner(settings, policy)
     return Ingest(
         examiner=examiner,
         recorder=Commit(

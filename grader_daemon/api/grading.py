@@ -32,14 +32,12 @@ from grader_daemon.pipeline.examine import (
     Examined,
     Examiner,
     GradedUnit,
-    SkippedUnit,
-    TroubledUnit,
     VanishedUnit,
 )
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.saving import grades_of_units
 from grader_daemon.sources.protocol import named_units
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.protocol import SessionStore, Store
 
 _AT_ONCE = 200
 """Units that are compared in one go."""
@@ -93,7 +91,8 @@ class Grading:
         for found in self.ungraded_files():
             if len(grades) >= n:
                 break
-            graded = [recorded.grade.session_id for recorded in self._ingest_all([found.unit]) if recorded.grade]
+            recorded = self._ingest_all([found.unit], self._ingest)
+            graded = [each.grade.session_id for each in recorded if each.grade]
             grades += [stored.grade for stored in store.grades.stored(graded).values()]
         return grades
 
@@ -102,8 +101,8 @@ class Grading:
     ) -> GradingResult:
         """Grade files, and all session files in folders; a single text is one path.
 
-        Of a named file that is no session, and not watched, nothing is kept. `dry_run` stores nothing, and needs no
-        database. A folder without session files is among the errors.
+        Of a named file that is no session, and not watched, nothing is kept. `dry_run` grades as into an empty database
+        that is forgotten, and needs none. A folder without session files is among the errors.
 
         Raises:
             InputError: a path does not exist.
@@ -114,7 +113,9 @@ class Grading:
             outcomes = self._try_out(units)
         else:
             store = self._context.make_store()
-            outcomes = self._grade_units(units)
+            outcomes = self._result_of(
+                self._ingest_all(units, self._ingest), store, trust=Grades(self._context).trust()
+            )
             leave_no_trace(store, [os.path.abspath(path) for path in named], self._sources)
         return msgspec.structs.replace(outcomes, errors=outcomes.errors + empty)
 
@@ -226,7 +227,8 @@ class Grading:
             store = self._context.make_store()
             newest = store.calibrations.newest_number()
             if self._made is None or self._calibrated != newest:
-                self._made = bootstrap.make_ingest(self._settings, store, clock=self._context.now)
+                policy = bootstrap.make_policy(self._settings, store)
+                self._made = bootstrap.make_ingest(self._settings, store, policy=policy, clock=self._context.now)
                 self._calibrated = newest
             return self._made
 
@@ -242,59 +244,35 @@ class Grading:
         """Return all units of these files."""
         return [unit for path in paths for unit in self._sources.named(path)]
 
-    def _ingest_all(self, units: list[Unit]) -> list[IngestResult]:
+    def _ingest_all(self, units: Sequence[Unit], ingest: Ingest) -> list[IngestResult]:
         recorded: list[IngestResult] = []
         with self._context.lock:
-            while units:
-                some, done = self._ingest.ingest(units, within_seconds=float("inf"))
-                recorded += some
-                units = units[done:]
+            while len(recorded) < len(units):
+                recorded += ingest.ingest(units[len(recorded) :], within_seconds=float("inf"))[0]
         return recorded
 
-    def _grade_units(self, units: list[Unit]) -> GradingResult:
-        grades: list[tuple[int | None, Grade]] = []
-        skipped: list[tuple[str, str]] = []
-        errors: list[tuple[str, str]] = []
-        for recorded in self._ingest_all(units):
-            match recorded.outcome:
-                case IngestOutcome.GRADED | IngestOutcome.UNCHANGED:
-                    self._collect_stored(recorded, grades, skipped)
-                case IngestOutcome.SKIPPED:
-                    skipped.append((recorded.path, recorded.reason or "skipped"))
-                case IngestOutcome.BUSY:
-                    errors.append((recorded.path, "the file is being written to; try again when it is quiet"))
-                case _:
-                    errors.append((recorded.path, recorded.reason or "the file is gone"))
-        return GradingResult(grades=grades, skipped=skipped, errors=errors, trust=Grades(self._context).trust())
-
-    def _collect_stored(
-        self, recorded: IngestResult, grades: list[tuple[int | None, Grade]], skipped: list[tuple[str, str]]
-    ) -> None:
-        """Return what the database has now: an unchanged file keeps the grade, or the skip, that it had."""
-        entry = self._context.store.ledger_entry(recorded.unit)
-        if entry is None or entry.session_id is None or entry.state != "graded":
-            skipped.append((recorded.path, (entry.reason if entry is not None else None) or "skipped"))
-            return
-        stored = self._context.store.grades.find(entry.session_id)
-        grades.append((stored.id, stored.grade))
-
-    def _try_out(self, units: list[Unit]) -> GradingResult:
+    def _try_out(self, units: Sequence[Unit]) -> GradingResult:
+        """Grade as into an empty database, which is forgotten."""
         policy, trust = self._policy_to_try()
-        examiner = bootstrap.make_examiner(self._settings, policy)
+        store = bootstrap.passing_store()
+        ingest = bootstrap.make_ingest(self._settings, store, policy=policy, clock=self._context.now)
+        tried = self._result_of(self._ingest_all(units, ingest), store, trust=trust)
+        return msgspec.structs.replace(tried, grades=[(None, grade) for _, grade in tried.grades])
+
+    def _result_of(self, recorded: Sequence[IngestResult], store: SessionStore, *, trust: Trust) -> GradingResult:
         grades: list[tuple[int | None, Grade]] = []
         skipped: list[tuple[str, str]] = []
         errors: list[tuple[str, str]] = []
-        for unit in units:
-            file = str(unit)
-            match examiner.examine(unit, now=self._context.now()):
-                case GradedUnit(grade=grade):
-                    grades.append((None, grade))
-                case SkippedUnit(skipped=why):
-                    skipped.append((file, why.reason))
-                case TroubledUnit(error=error):
-                    errors.append((file, error))
+        for each in recorded:
+            match each.outcome:
+                case IngestOutcome.GRADED | IngestOutcome.UNCHANGED:
+                    _collect_stored(each, store, grades, skipped)
+                case IngestOutcome.SKIPPED:
+                    skipped.append((each.path, each.reason or "skipped"))
+                case IngestOutcome.BUSY:
+                    errors.append((each.path, "the file is being written to; try again when it is quiet"))
                 case _:
-                    errors.append((file, "the file is gone or being written to"))
+                    errors.append((each.path, each.reason or "the file is gone"))
         return GradingResult(grades=grades, skipped=skipped, errors=errors, trust=trust)
 
     def _policy_to_try(self) -> tuple[CompletionPolicy, Trust]:
@@ -304,6 +282,21 @@ class Grading:
             return bootstrap.make_policy(self._settings, store), bootstrap.read_trust(self._settings, store)
         except (NoDatabaseError, StoreError):
             return bootstrap.make_policy(self._settings, None), bootstrap.read_trust(self._settings, None)
+
+
+def _collect_stored(
+    recorded: IngestResult,
+    store: SessionStore,
+    grades: list[tuple[int | None, Grade]],
+    skipped: list[tuple[str, str]],
+) -> None:
+    """Add what the store has now: an unchanged file keeps the grade, or the skip, that it had."""
+    entry = store.ledger_entry(recorded.unit)
+    if entry is None or entry.session_id is None or entry.state != "graded":
+        skipped.append((recorded.path, (entry.reason if entry is not None else None) or "skipped"))
+        return
+    stored = store.grades.find(entry.session_id)
+    grades.append((stored.id, stored.grade))
 
 
 def _compare_all(

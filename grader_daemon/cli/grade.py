@@ -18,7 +18,7 @@ from grader_daemon.cli.options import asks, json_option
 @asks
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
 @json_option
-@click.option("--dry-run", is_flag=True, help="Store nothing.")
+@click.option("--dry-run", is_flag=True, help="Store nothing; grade as into an empty database.")
 def command(*, grader: SelfGrader, paths: tuple[Path, ...], as_json: bool, dry_run: bool) -> int:
     """Grade session files, or all of those in folders. Exit code 1 if one cannot be graded."""
     result = grader.grading.grade_paths(paths, dry_run=dry_run)

@@ -60,7 +60,12 @@ class Service:
         self._store.check_if_doubted()
         self._mark = CrashMarker(settings.db_path)
         ingest = bootstrap.make_ingest(
-            settings, self._store, on_unit=self._begin_unit, on_bug=self._tell_bug, may_wait=self._may_wait
+            settings,
+            self._store,
+            policy=bootstrap.make_policy(settings, self._store),
+            on_unit=self._begin_unit,
+            on_bug=self._tell_bug,
+            may_wait=self._may_wait,
         )
         self._rules_version = ingest.examiner.rules_version
         self._sources = ingest.examiner.sources

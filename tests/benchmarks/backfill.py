@@ -106,7 +106,7 @@ def with_database(corpus: Corpus, folder: Path, use: Callable[[Ingest], None]) -
     settings = load_settings(watch_roots=(corpus.root,), db_path=database)
     store = bootstrap.open_store(settings)
     try:
-        use(bootstrap.make_ingest(settings, store))
+        use(bootstrap.make_ingest(settings, store, policy=bootstrap.make_policy(settings, store)))
     finally:
         store.close()
         for suffix in ("", "-wal", "-shm"):

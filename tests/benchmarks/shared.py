@@ -67,7 +67,7 @@ def _cpu_seconds(folder: Path, fields: Callable[[int], dict[str, Any]], count: i
         random.Random(count).shuffle(paths)
     store = bootstrap.open_store(load_settings(db_path=folder / "database" / "grades.db"))
     try:
-        ingest = bootstrap.make_ingest(load_settings(), store)
+        ingest = bootstrap.make_ingest(load_settings(), store, policy=bootstrap.make_policy(load_settings(), store))
         began = process_time()
         for start in range(0, count, _BATCH):
             ingest.ingest(units(paths[start : start + _BATCH]), within_seconds=float("inf"))

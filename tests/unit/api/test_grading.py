@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -43,6 +44,18 @@ def test_a_try_stores_nothing(grading: Grading, store: Store, write_session: Ses
     assert (row_id, tried.session_file) == (None, path)
     assert store.grades.stored([tried.session_id]) == {}
     assert store.ledger_entry(unit(path)) is None
+
+
+def test_a_try_passes_over_copies_as_grading_does(grading: Grading, write_session: SessionWriter) -> None:
+    path = write_session(TURN, session_id="s1")
+    copy = str(Path(path).with_name("session_copy.json"))
+    shutil.copy(path, copy)
+
+    tried = grading.grade_paths([path, copy], dry_run=True)
+    graded = grading.grade_paths([path, copy])
+
+    assert [grade.session_file for _, grade in tried.grades] == [grade.session_file for _, grade in graded.grades]
+    assert tried.skipped == graded.skipped == [(copy, "copy")]
 
 
 def test_the_latest_come_first_and_each_once(grading: Grading, write_session: SessionWriter) -> None:
