@@ -245,3 +245,4 @@ class SkipReason(StrEnum):
     COPY = "copy"
     SUPERSEDED = "superseded"
     SYMBOLIC_LINK = "symbolic_link"
+    UNREADABLE_VERSION = "unreadable_version"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -39,7 +39,7 @@ def decode(
         raise ParseError("starts with a byte-order mark; save it as UTF-8 without one")
     if not content.strip():
         raise UnfinishedFileError("the file is empty")
-    _check_values(content, limits)
+    check_values([content], limits)
     try:
         session = read(content)
     except RecursionError as error:
@@ -53,16 +53,18 @@ def decode(
     return session
 
 
-def _check_values(content: bytes, limits: Limits) -> None:
+def check_values(pieces: Sequence[bytes], limits: Limits) -> None:
     """Small values take many times their bytes when they are decoded, so they are counted before, the cheap way first.
 
     Raises:
-        ParseError: there are too many.
+        ParseError: there are too many in all pieces together.
     """
-    if len(content) <= 2 * limits.values or sum(map(content.count, (b",", b"[", b"{"))) < limits.values:
+    if sum(map(len, pieces)) <= 2 * limits.values:
+        return
+    if sum(sum(map(piece.count, (b",", b"[", b"{"))) for piece in pieces) < limits.values:
         return
     values = 0
-    for found in _TO_NEXT_VALUE.finditer(content):
+    for found in (found for piece in pieces for found in _TO_NEXT_VALUE.finditer(piece)):
         values += found.lastindex is not None
         if values >= limits.values:
             raise ParseError(f"more than max_values = {limits.values:,} JSON values")
@@ -79,15 +81,18 @@ def _why_undecodable(content: bytes, error: Exception) -> ParseError:
         if undecodable.end < len(content):
             return ParseError(f"not UTF-8 at byte {undecodable.start}")
         return UnfinishedFileError("the file ends in the middle of a character")
-    if _has_lone_surrogate(content):
+    if has_lone_surrogate(content):
         return ParseError("holds half of a UTF-16 surrogate pair, which no UTF-8 text can contain")
     if "truncated" in str(error):
         return UnfinishedFileError("the JSON stops before its end")
     return UnfinishedFileError(f"broken JSON: {_one_line(error)}")
 
 
-def _has_lone_surrogate(content: bytes) -> bool:
-    """The decoder has several words for a lone surrogate; that Python's decoder takes the file tells it from others."""
+def has_lone_surrogate(content: bytes) -> bool:
+    """Whether JSON holds half of a UTF-16 surrogate pair, which is all that is wrong with it.
+
+    The decoder has several words for that; that Python's decoder takes it tells it from others.
+    """
     if _SURROGATE.search(content) is None:
         return False
     try:

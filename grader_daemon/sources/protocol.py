@@ -20,17 +20,32 @@ from grader_daemon.sources.discovery import Walk
 _BEGINNING = 4_096
 
 
+class UnknownKinds(msgspec.Struct, frozen=True, gc=False):
+    """What a source passed over because nothing is known of it; agents add kinds of records with every version.
+
+    version: of the agent that wrote it last, where that is noted.
+    kinds: their names, each once.
+    broken: lines that are no JSON, 0 and more.
+    """
+
+    version: str | None
+    kinds: tuple[str, ...]
+    broken: int = 0
+
+
 class Read(msgspec.Struct, frozen=True, gc=False):
     """A unit that was read. Equal content has an equal digest.
 
     digest: of all that the session was made from; None where the name alone told that it is none.
     session: what it holds; None if it has the digest that was not to be decoded.
     inside: other units that lie in the same file, which only who reads it can know; they are to be read next.
+    unknown: what was passed over; None where nothing was.
     """
 
     digest: str | None
     session: Session | Skipped | None
     inside: tuple[Unit, ...] = ()
+    unknown: UnknownKinds | None = None
 
 
 class Watch(NamedTuple):

@@ -19,7 +19,9 @@ from grader_daemon.errors import ChangingFileError, ParseError, ReadError, Vanis
 _EDGE = 1 << 63
 """The ledger keeps integers of 64 bits with a sign, as SQLite does."""
 
-_PACK = struct.Struct(">5q").pack
+_STAMP = struct.Struct(">5q")
+_SIZE = 2
+"""Where the size stands in a stamp; before it stands which file it is."""
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _ROOT = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
@@ -41,8 +43,12 @@ def look_at(path: str) -> os.stat_result:
         raise ReadError(_explain(error)) from error
 
 
-def read_file(found: Found, status: os.stat_result, *, limits: Limits, roots: Sequence[str] = ()) -> bytes:
+def read_file(
+    found: Found, status: os.stat_result, *, limits: Limits, roots: Sequence[str] = (), grows: bool = False
+) -> bytes:
     """Read the file of a unit, of this status and as it was found; below one of `roots`, no link is followed to it.
+
+    One that `grows` may be longer by now, and is read as far as it was found.
 
     Raises:
         ParseError: no regular file, or larger than `limits` allow.
@@ -53,12 +59,13 @@ def read_file(found: Found, status: os.stat_result, *, limits: Limits, roots: Se
     path = found.unit.locator
     if not stat.S_ISREG(status.st_mode):
         raise ParseError("not a regular file")
-    if status.st_size > limits.bytes:
-        raise ParseError(f"{status.st_size:,} bytes are more than max_file_bytes = {limits.bytes:,}")
+    size = min(_STAMP.unpack(found.stamp)[_SIZE], status.st_size) if grows else status.st_size
+    if size > limits.bytes:
+        raise ParseError(f"{size:,} bytes are more than max_file_bytes = {limits.bytes:,}")
     try:
         descriptor = _open(path, roots)
         try:
-            content = _read_all(descriptor, status.st_size)
+            content = _read_first(descriptor, size) if grows else _read_all(descriptor, size)
             after = os.fstat(descriptor)
         finally:
             os.close(descriptor)
@@ -66,7 +73,8 @@ def read_file(found: Found, status: os.stat_result, *, limits: Limits, roots: Se
         raise VanishedFileError("the file is gone") from error
     except OSError as error:
         raise ReadError(_explain(error)) from error
-    if stamp_of(after) != found.stamp:
+    stamp = stamp_of(after)
+    if stamp != found.stamp and not (grows and _has_grown(found.stamp, stamp)):
         raise ChangingFileError("the file was written to while it was read")
     return content
 
@@ -104,9 +112,23 @@ def stamp_of(status: os.stat_result) -> Stamp:
     """
     numbers = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
     try:
-        return _PACK(*numbers)
+        return _STAMP.pack(*numbers)
     except struct.error:
-        return _PACK(*((number + _EDGE) % (2 * _EDGE) - _EDGE for number in numbers))
+        return _STAMP.pack(*((number + _EDGE) % (2 * _EDGE) - _EDGE for number in numbers))
+
+
+def _has_grown(was: Stamp, now: Stamp) -> bool:
+    """Whether they are of one file, which became longer; one of the same size that is not the same was written anew."""
+    before, after = _STAMP.unpack(was), _STAMP.unpack(now)
+    return before[:_SIZE] == after[:_SIZE] and before[_SIZE] < after[_SIZE]
+
+
+def _read_first(descriptor: int, size: int) -> bytes:
+    pieces = []
+    while size > 0 and (piece := os.read(descriptor, size)):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)
 
 
 def _read_all(descriptor: int, size: int) -> bytes:

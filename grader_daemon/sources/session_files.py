@@ -6,6 +6,7 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import xxhash
 
@@ -13,20 +14,30 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.sources.discovery import Walk
-from grader_daemon.sources.protocol import Read, Watch, as_shown
+from grader_daemon.sources.protocol import Read, UnknownKinds, Watch, as_shown
 from grader_daemon.sources.reading import found_file, look_at, read_file
+
+
+class Parsed(NamedTuple):
+    """What the content of a file holds; see `Read`."""
+
+    session: Session | Skipped
+    inside: tuple[Unit, ...] = ()
+    unknown: UnknownKinds | None = None
 
 
 class SessionFiles(ABC):
     """A source of which each claimed file is a unit; see `Source`. What it says of its own is where a format differs.
 
     writes: its files stay open while a session runs, so that each write is to be told.
+    append_only: they only grow. One that did since it was looked at is read as far as it was then.
     """
 
     name: str
     title: str
     unknown: frozenset[str]
     writes = False
+    append_only = False
 
     def __init__(self, roots: Sequence[str] = (), *, limits: Limits) -> None:
         """Set up. Below one of `roots` no link is followed to a file."""
@@ -46,8 +57,8 @@ class SessionFiles(ABC):
         """See `Source.recognizes`."""
 
     @abstractmethod
-    def parse(self, content: bytes, unit: Unit) -> Session | Skipped:
-        """Decode the content of one file.
+    def parse(self, content: bytes, unit: Unit) -> Parsed:
+        """Decode the content of one file, for the unit in it.
 
         Raises:
             UnfinishedFileError: it may be in the middle of being written.
@@ -57,10 +68,6 @@ class SessionFiles(ABC):
     def skipped_by_name(self, path: str) -> SkipReason | None:
         """Return why a claimed file is no session if its name alone tells that; it need not be read then."""
         return None
-
-    def inside(self, content: bytes, unit: Unit) -> tuple[Unit, ...]:
-        """Return the other units in a file; see `Read.inside`."""
-        return ()
 
     @property
     def watches(self) -> Sequence[Watch]:
@@ -95,11 +102,12 @@ class SessionFiles(ABC):
         reason = self.skipped_by_name(unit.locator)
         if reason is not None:
             return Read(None, Skipped(reason))
-        content = read_file(found, status, limits=self.limits, roots=self.roots)
+        content = read_file(found, status, limits=self.limits, roots=self.roots, grows=self.append_only)
         digest = xxhash.xxh3_128_hexdigest(content)
         if digest == unless:
             return Read(digest, None)
-        return Read(digest, as_shown(self.parse(content, unit)), self.inside(content, unit))
+        session, inside, unknown = self.parse(content, unit)
+        return Read(digest, as_shown(session), inside, unknown)
 
     def _units_of(self, path: str, status: os.stat_result) -> tuple[Found]:
         return (found_file(Unit(self.name, path), status),)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from grader_daemon.domain.limits import Limits
-from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.hermes import homes, snapshot
-from grader_daemon.sources.session_files import SessionFiles
+from grader_daemon.sources.session_files import Parsed, SessionFiles
 
 
 class HermesSnapshots(SessionFiles):
@@ -40,6 +40,6 @@ class HermesSnapshots(SessionFiles):
         """See `SessionFiles.skipped_by_name`."""
         return snapshot.companion(path)
 
-    def parse(self, content: bytes, unit: Unit) -> Session | Skipped:
+    def parse(self, content: bytes, unit: Unit) -> Parsed:
         """See `SessionFiles.parse`."""
-        return snapshot.parse(content, unit.locator, zone=self._zone, limits=self.limits)
+        return Parsed(snapshot.parse(content, unit.locator, zone=self._zone, limits=self.limits))

@@ -61,6 +61,39 @@ def test_a_file_that_changes_meanwhile_is_noticed(change: Callable[[Path], None]
         read(str(path), found, limits=Limits(bytes=1000))
 
 
+def read_growing(path: Path, found: os.stat_result) -> bytes:
+    """Read a file to which is only ever added, as it was found."""
+    return read_file(found_file(unit(str(path)), found), look_at(str(path)), limits=Limits(bytes=6), grows=True)
+
+
+def test_a_file_that_grows_is_read_as_far_as_it_was_found(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"before")
+    found = look_at(str(path))
+    with path.open("ab") as file:
+        file.write(b" and after")
+    assert read_growing(path, found) == b"before"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda path: path.write_bytes(b"less"), id="shrunk"),
+        pytest.param(lambda path: path.write_bytes(b"other!"), id="written-anew"),
+        pytest.param(lambda path: path.with_name("b").rename(path), id="replaced-by-a-longer-one"),
+    ],
+)
+def test_a_growing_file_that_did_anything_else_has_changed(change: Callable[[Path], None], tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"before")
+    os.utime(path, ns=(1, 1))
+    path.with_name("b").write_bytes(b"before and other")
+    found = look_at(str(path))
+    change(path)
+    with pytest.raises(ChangingFileError):
+        read_growing(path, found)
+
+
 def test_a_file_that_vanishes_meanwhile_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"x")
