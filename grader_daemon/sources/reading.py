@@ -40,7 +40,7 @@ def look_at(path: str) -> os.stat_result:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise VanishedFileError("the file is gone") from error
     except OSError as error:
-        raise ReadError(_explain(error)) from error
+        raise ReadError(explain(error)) from error
 
 
 def read_file(
@@ -63,7 +63,7 @@ def read_file(
     if size > limits.bytes:
         raise ParseError(f"{size:,} bytes are more than max_file_bytes = {limits.bytes:,}")
     try:
-        descriptor = _open(path, roots)
+        descriptor = open_file(path, roots)
         try:
             content = _read_first(descriptor, size) if grows else _read_all(descriptor, size)
             after = os.fstat(descriptor)
@@ -72,14 +72,19 @@ def read_file(
     except (FileNotFoundError, NotADirectoryError) as error:
         raise VanishedFileError("the file is gone") from error
     except OSError as error:
-        raise ReadError(_explain(error)) from error
+        raise ReadError(explain(error)) from error
     stamp = stamp_of(after)
     if stamp != found.stamp and not (grows and _has_grown(found.stamp, stamp)):
         raise ChangingFileError("the file was written to while it was read")
     return content
 
 
-def _open(path: str, roots: Sequence[str]) -> int:
+def open_file(path: str, roots: Sequence[str]) -> int:
+    """Return a descriptor to read a file by, its name no link; below one of `roots`, no link is followed to it.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
     for root in sorted(roots, key=len, reverse=True):  # the one that is nearest to the file
         head = os.path.join(root, "")
         if path.startswith(head):
@@ -144,7 +149,8 @@ def _read_all(descriptor: int, size: int) -> bytes:
     return b"".join(pieces)
 
 
-def _explain(error: OSError) -> str:
+def explain(error: OSError) -> str:
+    """Return why a file cannot be read."""
     if error.errno in (errno.EACCES, errno.EPERM):
         return "permission denied; the daemon must run as the user that owns the session files"
     return error.strerror or str(error)
