@@ -88,8 +88,12 @@ def with_tools(messages: Iterable[Message]) -> Iterator[tuple[Message, str | Non
 
 
 def _sum_of(numbers: Iterable[int | None]) -> int | None:
-    known = list(numbers)
-    return sum(number or 0 for number in known) if known and None not in known else None
+    total = 0
+    for number in (counted := list(numbers)):
+        if number is None or number < 0:
+            return None
+        total += number
+    return total if counted and total <= MOST_TOKENS else None
 
 
 def _text_of(part: str | Part | int | float) -> str:
@@ -126,12 +130,18 @@ class Usage(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     reasoning_tokens: int | None = None
 
 
+MOST_TOKENS: Final = 10**12
+MOST_USD: Final = 10**6
+"""No session used or cost more: numbers beyond that are no measurements, and would burst sums over many sessions."""
 TOKEN_NAMES: Final = Usage.__struct_fields__[1:]
 """The fields of `Usage` that are numbers of tokens."""
 
 
 def total_usage(usage: Iterable[Usage]) -> Usage:
-    """Return the tokens of all models together; a sum of which one part is not known is not known."""
+    """Return the tokens of all models together; a sum of which one part is not known is not known.
+
+    Nor is one that cannot be, below 0 or above `MOST_TOKENS`.
+    """
     parts = tuple(usage)
     return msgspec.convert({name: _sum_of(getattr(part, name) for part in parts) for name in TOKEN_NAMES}, Usage)
 

@@ -18,11 +18,12 @@ from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
-from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.domain.session import MOST_USD, Session, Skipped, SkipReason
 from grader_daemon.domain.unit import NOWHERE, Found, Unit
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
 from grader_daemon.grading import Grader
+from grader_daemon.prices import price
 from grader_daemon.sources.protocol import Source, Sources
 
 _OPEN = SessionState.OPEN
@@ -180,7 +181,7 @@ class Examiner:
         written = found.written_at
         idle_at = (now if written > now + _CLOCKS_DIFFER else written) + self._idle
         analysis = self._analyzer.analyze(session, idle=waited or now >= idle_at)
-        grade = self._grader.grade(session, analysis, now=now, written_at=written)
+        grade = _priced(self._grader.grade(session, analysis, now=now, written_at=written), session)
         identity = Identity(
             session_id=session.session_id,
             unit=found.unit,
@@ -203,6 +204,15 @@ class Examiner:
             identity=identity,
             look_again_at=idle_at if analysis.state is _OPEN else None,
         )
+
+
+def _priced(grade: Grade, session: Session) -> Grade:
+    """Return a grade with what the session cost: as the agent wrote down itself, else by the lists of prices."""
+    if grade.cost_usd is not None:
+        known = 0 <= grade.cost_usd <= MOST_USD  # which a NaN is not
+        return grade if known else msgspec.structs.replace(grade, cost_usd=None, cost_by=None)
+    found = price(session.usage, at=grade.session_start or grade.ended_at or grade.graded_at) if session.usage else None
+    return grade if found is None else msgspec.structs.replace(grade, cost_usd=found.usd, cost_by=found.by)
 
 
 def _trouble(found: Found, error: ReadError | ParseError | MemoryError) -> TroubledUnit:

@@ -3,16 +3,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from datetime import timedelta
+from datetime import UTC, timedelta
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
 import pytest
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.ledger import FileState, LedgerEntry
-from grader_daemon.domain.session import SkipReason
-from grader_daemon.domain.unit import shown_path
+from grader_daemon.domain.rules import Rules
+from grader_daemon.domain.session import Session, SkipReason, Usage
+from grader_daemon.domain.unit import Found, shown_path
+from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.pipeline.examine import (
     Examiner,
     GradedUnit,
@@ -21,10 +25,11 @@ from grader_daemon.pipeline.examine import (
     UnchangedUnit,
     VanishedUnit,
 )
-from tests.conftest import IDLE, MAX_BYTES, SessionWriter
+from grader_daemon.sources.protocol import Read, Source, Sources
+from tests.conftest import IDLE, LIMITS, MAX_BYTES, SessionWriter
 from tests.e2e.session_files import PERMISSION_DENIED
 from tests.strategies import NOW, SESSION_ID, document, json_answer, json_round, json_user
-from tests.units import unit
+from tests.units import hermes, unit
 
 TURN = [json_user(), *json_round(), json_answer()]
 OPEN_TURN = [json_user(), *json_round()]
@@ -256,3 +261,69 @@ def test_an_unchanged_open_session_is_graded_again_when_due(
 )
 def test_printable_paths(path: str, text: str) -> None:
     assert shown_path(path) == text
+
+
+class _Metered:
+    """A source that reads one session as Hermes does, and says of it what its agent noted of tokens and money."""
+
+    def __init__(self, known: Source, *, usage: tuple[Usage, ...], cost_usd: float | None) -> None:
+        self._known = known
+        self._noted = {"usage": usage, "cost_usd": cost_usd}
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._known, name)
+
+    def read(self, found: Found, *, unless: str | None = None) -> Read:
+        read = self._known.read(found, unless=unless)
+        assert isinstance(read.session, Session)
+        noted = msgspec.structs.replace(read.session, **cast("dict[str, Any]", self._noted))
+        return Read(read.digest, noted)
+
+
+_TWO_CALLS = (
+    Usage(model="gpt-5", input_tokens=1_000_000, cache_read_tokens=0, cache_write_tokens=0, output_tokens=0),
+    Usage(model="gpt-5-mini", input_tokens=1_000_000, cache_read_tokens=0, cache_write_tokens=0, output_tokens=0),
+)
+"""1.25 $ and 0.25 $ by the lists."""
+_HERE = Usage(model="local", input_tokens=5, output_tokens=5)
+
+
+@pytest.mark.parametrize(
+    ("usage", "noted", "expected"),
+    [
+        pytest.param(_TWO_CALLS, None, (1.5, f"genai-prices {version('genai-prices')}"), id="by-the-lists"),
+        pytest.param(_TWO_CALLS, 0.2, (0.2, "agent"), id="the-word-of-the-agent-wins"),
+        pytest.param((), 0.2, (0.2, "agent"), id="money-without-tokens"),
+        pytest.param((*_TWO_CALLS, _HERE), None, (None, None), id="one-model-unknown"),
+        pytest.param(_TWO_CALLS, float("nan"), (None, None), id="no-number"),
+        pytest.param(_TWO_CALLS, -1.0, (None, None), id="less-than-nothing"),
+        pytest.param((), None, (None, None), id="nothing-noted"),
+    ],
+)
+def test_a_session_has_the_price_that_is_known(
+    rules: Rules,
+    write_session: SessionWriter,
+    usage: tuple[Usage, ...],
+    noted: float | None,
+    expected: tuple[float | None, str | None],
+) -> None:
+    known = hermes(limits=LIMITS)
+    path = write_session(TURN)
+    source = cast("Source", _Metered(known.of(unit(path)), usage=usage, cost_usd=noted))
+    examiner = Examiner(rules, CompletionPolicy(), Sources([source]), zone=UTC, idle=IDLE, limits=LIMITS)
+
+    grade = graded(examiner, path).grade
+
+    assert (grade.cost_usd, grade.cost_by) == expected
+
+
+def test_tokens_that_nobody_can_have_used_are_unknown(rules: Rules, write_session: SessionWriter) -> None:
+    used = (Usage(model="gpt-5", input_tokens=10**13, output_tokens=-1, cache_read_tokens=7),)
+    known = hermes(limits=LIMITS)
+    path = write_session(TURN)
+    source = cast("Source", _Metered(known.of(unit(path)), usage=used, cost_usd=None))
+    examiner = Examiner(rules, CompletionPolicy(), Sources([source]), zone=UTC, idle=IDLE, limits=LIMITS)
+
+    grade = graded(examiner, path).grade
+
+    assert (grade.input_tokens, grade.output_tokens, grade.cache_read_tokens) == (None, None, 7)
