@@ -16,15 +16,16 @@ from grader_daemon.cli import output
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.text import clean, escaped
 from grader_daemon.domain.verdict import Outcome, VerdictBy
 from grader_daemon.reports.verdicts import UNSURE_NOTE, brief_verdict, trust_words
 
 MAY_DROP: Final = (
     *("project", "claims", "model", "quality", "efficiency", "failures", "task type"),
-    "p(done)",
+    *("agent", "p(done)"),
 )
-"""Columns that a narrow terminal does without, the first one first."""
+"""Columns that a narrow terminal does without, the first one first; `agent` before all where only one is listed."""
 
 _BEGINS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Spreadsheets take a cell that begins so for a formula, and what stands in a session is not ours."""
@@ -36,6 +37,7 @@ _SHOWN_SIGNALS = 8
 def grade_table(grades: Iterable[Grade], trust: Trust) -> None:
     """Print grades, one a line, and how far their verdicts can be trusted; those that a person gave are marked."""
     grades = list(grades)
+    has_one_agent = len({agent_words(grade) for grade in grades}) < 2  # noqa: PLR2004  then it tells nothing
     output.items(
         grades,
         ("session", lambda grade: grade.session_id),
@@ -47,15 +49,22 @@ def grade_table(grades: Iterable[Grade], trust: Trust) -> None:
         ("quality", lambda grade: grade.quality),
         ("failures", lambda grade: grade.total_errors),
         ("claims", lambda grade: borne_out(grade.claims)),
+        ("agent", agent_words),
         ("model", lambda grade: grade.model),
         ("project", lambda grade: grade.project),
         ("task", lambda grade: grade.task_summary),
-        may_drop=MAY_DROP,
+        may_drop=sorted(MAY_DROP, key=lambda heading: heading != "agent") if has_one_agent else MAY_DROP,
     )
     if any(grade.verdict_by is VerdictBy.PERSON for grade in grades):
         output.line("* said by a person")
     unsure = f" {UNSURE_NOTE}" if any(grade.outcome is Outcome.UNSURE for grade in grades) else ""
     output.paragraph("", f"Verdicts by the {trust.by}: {trust_words(trust)}.{unsure}")
+
+
+def agent_words(grade: Grade) -> str | None:
+    """Return whose session it is, and who had it begun if that was no person: "codex", "hermes cron"."""
+    kind = None if grade.kind in (None, SessionKind.MAIN) else grade.kind.value.replace("_", "-")
+    return " ".join(filter(None, (grade.agent, kind))) or None
 
 
 def borne_out(claims: Sequence[Claim]) -> str | None:

@@ -7,7 +7,7 @@ import click
 from grader_daemon.api.documents import grade_document
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.grades import people_words
+from grader_daemon.cli.grades import agent_words, people_words
 from grader_daemon.cli.options import Whole, asks, json_option
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import Standing
@@ -74,6 +74,7 @@ def _print(grade: Grade, said: Standing, *, digest: str | None, trust: Trust, ch
             ("note", None if said.last is None else said.last.note),
             ("flags", ", ".join(_flags(grade))),
             ("people", ", ".join(people_words(grade))),
+            ("agent", " ".join(filter(None, (agent_words(grade), grade.agent_version)))),
             ("model", grade.model),
             ("platform", grade.platform),
             ("started", grade.session_start),
@@ -81,6 +82,7 @@ def _print(grade: Grade, said: Standing, *, digest: str | None, trust: Trust, ch
             ("duration", output.duration(grade.duration_seconds)),
             ("graded", grade.graded_at),
             ("graded by", GradeVersion.read(grade.rules_version)),
+            ("project", grade.project),
             ("file", grade.session_file),
         ]
     )

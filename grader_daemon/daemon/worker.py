@@ -195,6 +195,8 @@ class Worker:
             "session.graded",
             session_id=grade.session_id,
             path=recorded.path,
+            agent=grade.agent,
+            session_kind=grade.kind,
             state=grade.state,
             task_type=grade.task_type,
             task=grade.task_summary,

@@ -158,7 +158,8 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         ),
         "session.graded": Event(
             "info",
-            "session_id path state task_type task completed outcome p_completed efficiency quality errors",
+            "session_id path agent session_kind state task_type task completed outcome p_completed efficiency quality"
+            " errors",
             "a session was graded; one line for every grade",
             sentences.graded,
         ),

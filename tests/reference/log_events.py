@@ -6,6 +6,7 @@ from grader_daemon.log.events import EVENTS
 from tests.reference.blocks import table
 
 KEYS = {
+    "agent": "the agent whose session it is",
     "alert": "number of an alert: `grader-daemon alerts show N`",
     "api_calls": "messages of the model so far",
     "attempts": "how often it was tried",
@@ -67,6 +68,7 @@ KEYS = {
     "scorer": "who was asked for an opinion of quality",
     "seconds": "how long it took",
     "session_id": "the session",
+    "session_kind": "who had it begun: `main` is a person; null where its file does not say",
     "sessions": "how many sessions",
     "severity": "`warning` or `critical`",
     "since": "the value of the metric since the drop",

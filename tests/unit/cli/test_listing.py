@@ -14,8 +14,9 @@ import pytest
 from grader_daemon import SelfGrader
 from grader_daemon.api.documents import GRADE_NAMES, grade_document
 from grader_daemon.cli import output
-from grader_daemon.cli.grades import grade_table
+from grader_daemon.cli.grades import agent_words, grade_table
 from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.session_files import failing, now, turns, write, write_ended
@@ -187,7 +188,7 @@ def test_verdicts_are_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     ("columns", "left_out"),
     [
         pytest.param(150, [], id="all"),
-        pytest.param(100, ["project", "claims", "model", "quality", "efficiency"], id="some"),
+        pytest.param(100, ["agent", "project", "claims", "model", "quality", "efficiency"], id="some"),
     ],
 )
 def test_a_narrow_terminal_does_without_some_columns(
@@ -200,6 +201,33 @@ def test_a_narrow_terminal_does_without_some_columns(
     shown = capsys.readouterr().out
     assert ("(too narrow for: " + ", ".join(left_out) + ")" in shown) == bool(left_out)
     assert all(len(line) <= columns for line in shown.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("others", "columns", "is_shown"),
+    [
+        pytest.param("hermes", 120, False, id="one-agent-is-no-news"),
+        pytest.param("codex", 120, True, id="of-two-agents-it-is-told-whose-a-session-is"),
+        pytest.param("hermes", 400, True, id="all-is-shown-where-there-is-room"),
+    ],
+)
+def test_the_agent_is_told_where_there_are_several(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, others: str, columns: int, is_shown: bool
+) -> None:
+    monkeypatch.setattr(output, "_room", lambda: columns)
+    listed = [
+        grade(session_id=f"20261121_100000_{agent}", model="model-1", agent=agent) for agent in ("hermes", others)
+    ]
+
+    grade_table(listed, TRUST)
+
+    assert ("agent" in capsys.readouterr().out.splitlines()[0].split()) == is_shown
+
+
+def test_who_had_a_session_begun_is_told_if_it_was_no_person() -> None:
+    begun = [None, SessionKind.MAIN, SessionKind.SUB_AGENT]
+    assert [agent_words(grade(agent="codex", kind=kind)) for kind in begun] == ["codex", "codex", "codex sub-agent"]
+    assert agent_words(grade(agent=None, kind=None)) is None
 
 
 @pytest.mark.parametrize(
