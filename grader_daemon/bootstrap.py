@@ -160,11 +160,16 @@ def make_sources(settings: Settings, *, most_bytes: int | None = None) -> Source
     limits = settings.limits
     if most_bytes is not None:
         limits = msgspec.structs.replace(limits, bytes=min(limits.bytes, most_bytes))
-    made = {name: make(settings, limits) for name, make in SOURCES.items()}
+    made = known_sources(settings, limits=limits)
     return Sources(
-        [made[name] for name in SOURCES if name in settings.sources],
-        others=[made[name] for name in SOURCES if name not in settings.sources],
+        [source for source in made if source.name in settings.sources],
+        others=[source for source in made if source.name not in settings.sources],
     )
+
+
+def known_sources(settings: Settings, *, limits: Limits | None = None) -> list[Source]:
+    """Return every source, whether it is enabled or not, in the order in which they are asked for a path."""
+    return [make(settings, limits or settings.limits) for make in SOURCES.values()]
 
 
 def _make_hermes(settings: Settings, limits: Limits) -> Source:

@@ -9,7 +9,7 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext
-from grader_daemon.api.unwatched import UnwatchedAgent, unwatched_agent
+from grader_daemon.api.sources import UngradedAgent, ungraded_agents
 from grader_daemon.domain.calendar import day_of, end_of, start_of
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.integrations.scorers import name_of
@@ -73,13 +73,14 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     graded for the first time, while the daemon ran: history that is graded later, or again, says nothing of it.
     `last_ended_at` is the end of the newest session, `silent_days` how many whole days ago that was. `open_alerts`
     counts alerts that are not resolved, `undelivered` messages about alerts that no receiver has got yet. `quality` is
-    None unless the daemon asks a scorer. `elsewhere` is an agent at work outside of the `roots`.
+    None unless the daemon asks a scorer. `ungraded` are agents at work of which nothing is graded,
+    `roots` the folders that are watched.
     """
 
     running: bool
     pid: int | None
     roots: tuple[str, ...]
-    elsewhere: UnwatchedAgent | None
+    ungraded: tuple[UngradedAgent, ...]
     database: str
     daemon: DaemonStatus | None = None
     files: dict[str, int] = {}
@@ -102,8 +103,8 @@ def read_status(context: GraderContext) -> Status:
     about_daemon = Status(
         running=running,
         pid=holder_pid(settings.db_path) if running else None,
-        roots=tuple(str(root) for root in settings.watch_roots),
-        elsewhere=unwatched_agent(settings),
+        roots=tuple(bootstrap.make_sources(settings).roots()),
+        ungraded=ungraded_agents(settings),
         database=str(settings.db_path),
     )
     return _with_grades(about_daemon, context, context.store) if context.has_database else about_daemon

@@ -46,6 +46,7 @@ _COMMANDS = {
     "alerts": ("alerts", "What degraded, since when, and why."),
     "calibrate": ("calibration:calibrate_command", "Learn from labels how sure grades are."),
     "calibration": ("calibration", "Who decides whether a task was completed, and how far that can be trusted."),
+    "sources": ("sources", "Whose sessions lie here, and having them graded or not."),
     "service": ("service", "Have systemd run the daemon, and restart it when it must."),
     "config": ("config", "The settings: what they are, where they come from, and changing them."),
     "completion": ("completion", "Have bash, zsh or fish complete commands, options, ids and names."),

@@ -349,12 +349,12 @@ def _room() -> int | None:
 
 
 def _check_rows(check: Check) -> Iterator[tuple[str, str, str]]:
-    yield check.name, check.state, _from_home(clean(check.found))
+    yield check.name, check.state, from_home(clean(check.found))
     if check.fix is not None:
-        yield "", "fix", _from_home(clean(check.fix))
+        yield "", "fix", from_home(clean(check.fix))
 
 
-def _from_home(text: str) -> str:
-    """Shorten paths below the home folder as a shell takes them, which it does not within quotes."""
+def from_home(text: str) -> str:
+    """Return a text with paths shortened that lie below the home folder, as a shell takes them: not within quotes."""
     home = os.path.expanduser("~").rstrip("/")
     return re.sub(rf"(?<![^\s(]){re.escape(home)}(?=/)", "~", text) if home.startswith("/") else text

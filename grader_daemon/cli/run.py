@@ -17,7 +17,7 @@ import structlog
 
 from grader_daemon import log
 from grader_daemon.api.permissions import exposed_places
-from grader_daemon.api.unwatched import unwatched_agent
+from grader_daemon.api.sources import ungraded_agents
 from grader_daemon.cli import output
 from grader_daemon.cli.options import read_settings, settings_options
 from grader_daemon.daemon.notify import Notifier
@@ -82,9 +82,8 @@ def command(
 def _tell_surroundings(settings: Settings) -> None:
     for place in exposed_places(settings):
         _log.warning("place.exposed", **msgspec.structs.asdict(place))
-    elsewhere = unwatched_agent(settings)
-    if elsewhere is not None:
-        _log.warning("agent.unwatched", **msgspec.structs.asdict(elsewhere))
+    for agent in ungraded_agents(settings):
+        _log.warning("agent.ungraded", **msgspec.structs.asdict(agent))
 
 
 @contextmanager

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from grader_daemon.api.grader import SelfGrader
+from grader_daemon.api.sources import UngradedAgent
 from grader_daemon.api.status import QualityStatus, Status
-from grader_daemon.api.unwatched import UnwatchedAgent
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
 from grader_daemon.reports.numbers import count
@@ -40,7 +40,7 @@ def _print(status: Status) -> None:
         [
             ("daemon", f"running, pid {status.pid}" if status.running else HOW_TO_RUN),
             *((f"root {root}", watching.get(root, "not watched")) for root in status.roots),
-            *([("elsewhere", unwatched_words(status.elsewhere))] if status.elsewhere is not None else []),
+            *(("not graded", ungraded_words(agent)) for agent in status.ungraded),
             ("database", status.database),
             ("waiting", waiting_words(status)),
             ("last session", silence_words(status)),
@@ -66,9 +66,16 @@ def file_words(became: str) -> str:
     return _FILE_WORDS.get(became, became.replace("_", " "))
 
 
-def unwatched_words(agent: UnwatchedAgent) -> str:
-    """Return a sentence on an agent at work where nothing is watched, and what to do."""
-    return f"Hermes works in {agent.path}: {count(agent.sessions, 'session')} there; watch it with {agent.fix}"
+def counted(sessions: int, *, is_more: bool) -> str:
+    """Return how many sessions were found, and that there are more where the look ended before."""
+    return f"{'more than ' if is_more else ''}{count(sessions, 'session')}"
+
+
+def ungraded_words(agent: UngradedAgent) -> str:
+    """Return a sentence on an agent of which nothing is graded, and what to do."""
+    return output.from_home(
+        f"{agent.title}: {counted(agent.sessions, is_more=agent.is_more)} in {agent.path}: {agent.fix}"
+    )
 
 
 def waiting_words(status: Status) -> str | None:

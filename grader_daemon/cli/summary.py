@@ -12,7 +12,7 @@ from grader_daemon.api.overview import OpenSessions, Overview, overview
 from grader_daemon.api.status import Status
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, days_option, json_option
-from grader_daemon.cli.status import HOW_TO_RUN, file_words, silence_words, unwatched_words, waiting_words
+from grader_daemon.cli.status import HOW_TO_RUN, file_words, silence_words, ungraded_words, waiting_words
 from grader_daemon.domain.insight import ErrorIssue, Patterns
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import COMPLETION, TRENDED, count, estimate_words, figure_words
@@ -47,8 +47,8 @@ def _print(seen: Overview) -> None:
 
 def _facts(seen: Overview) -> Iterator[tuple[str, str | None]]:
     yield "daemon", _state(seen.status)
-    if seen.status.elsewhere is not None:
-        yield "elsewhere", unwatched_words(seen.status.elsewhere)
+    for agent in seen.status.ungraded:
+        yield "not graded", ungraded_words(agent)
     if seen.patterns is None:
         yield "sessions", "none are graded yet"
         return
@@ -70,7 +70,7 @@ def _state(status: Status) -> str:
     if not status.running:
         return HOW_TO_RUN
     waiting = waiting_words(status)
-    watched = ", ".join(status.roots)
+    watched = ", ".join(map(output.from_home, status.roots))
     return f"running, pid {status.pid}, on {watched}; {waiting} waiting; last session: {silence_words(status)}"
 
 
@@ -121,8 +121,8 @@ def _open(found: OpenSessions) -> str:
 def _next(seen: Overview) -> str:
     """Return the command that helps most now."""
     status = seen.status
-    if seen.patterns is None and status.elsewhere is not None:
-        return status.elsewhere.fix
+    if seen.patterns is None and status.ungraded:
+        return output.from_home(status.ungraded[0].fix)
     if not status.running:
         return "grader-daemon service install" if seen.has_systemd else "grader-daemon run"
     if seen.alerts:

@@ -35,11 +35,11 @@ _TROUBLE = "job error failures retry_seconds"
 
 EVENTS: Mapping[str, Event] = MappingProxyType(
     {
-        "agent.unwatched": Event(
+        "agent.ungraded": Event(
             "warning",
-            "path sessions fix",
-            "Hermes works in a folder that is not watched; told at each start",
-            sentences.unwatched,
+            "agent title path sessions is_more fix",
+            "an agent leaves sessions in a folder that is not watched, and nobody declined it; told at each start",
+            sentences.ungraded,
         ),
         "alert.opened": Event(
             "warning", _ALERT, "quality degraded, or a threshold of yours is passed", sentences.alert

@@ -116,10 +116,10 @@ _REST = {
 # -- the daemon ------------------------------------------------------------------------------------------------------
 
 
-def unwatched(facts: Facts) -> str:
-    """Where Hermes works unwatched, and the command that watches it."""
-    sessions = count(facts.number("sessions"), "session")
-    return f"Hermes works in {facts['path']}: {sessions} there; watch it with {facts['fix']}"
+def ungraded(facts: Facts) -> str:
+    """Whose sessions are not graded, and the command that has them graded."""
+    sessions = f"{'more than ' if facts.event.get('is_more') else ''}{count(facts.number('sessions'), 'session')}"
+    return f"{facts['title']}: {sessions} in {facts['path']}, not graded: {facts['fix']}"
 
 
 def stopped(facts: Facts) -> str:

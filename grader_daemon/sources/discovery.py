@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 from grader_daemon.domain.unit import Found
@@ -11,7 +12,8 @@ from grader_daemon.domain.unit import Found
 class Walk:
     """One walk below a root.
 
-    `folders` and `files` count what it has passed; `unreadable` names what it could not enter.
+    `folders` and `files` count what it has passed; `unreadable` names what it could not enter. Folders near the root
+    come first; after `most_folders` it ends, and `is_cut` says that it did.
     """
 
     def __init__(
@@ -28,6 +30,8 @@ class Walk:
         self.folders = 0
         self.files = 0
         self.unreadable: list[str] = []
+        self.most_folders: int | None = None
+        self.is_cut = False
         self.root = root
         self._claims = claims
         self._units_of = units_of
@@ -37,9 +41,12 @@ class Walk:
 
         Names of sessions begin with their time, so that order is the one in which a database grows fastest.
         """
-        pending = [self.root]
+        pending = deque([self.root])
         while pending:
-            folder = pending.pop()
+            if self.folders == self.most_folders:
+                self.is_cut = True
+                return
+            folder = pending.popleft()
             try:
                 paths = self._list(folder, pending)
             except OSError:
@@ -54,7 +61,7 @@ class Walk:
                 self.files += 1
                 yield from units
 
-    def _list(self, folder: str, pending: list[str]) -> list[str]:
+    def _list(self, folder: str, pending: deque[str]) -> list[str]:
         claims = self._claims
         claimed = []
         with os.scandir(folder) as entries:

@@ -122,16 +122,16 @@ def test_a_session_written_while_no_daemon_ran_is_graded_at_the_next_start(
     assert daemon.events("session.graded", session_id="first") == []
 
 
-def test_hermes_at_work_elsewhere_is_told(home: Path) -> None:
+def test_an_agent_that_is_not_graded_is_told(home: Path) -> None:
     write(home / ".hermes" / "sessions", "unseen")
-    fix = f"""grader-daemon config set watch_roots '["{home}/.timmy", "{home}/.hermes"]'"""
+    fix = f"grader-daemon sources enable hermes --path {home}/.hermes"
 
     ran, asked = run_command(home, "run", "--once"), run_command(home, "status")
 
-    [told] = [event for event in map(json.loads, ran.stderr.splitlines()) if event["event"] == "agent.unwatched"]
+    [told] = [event for event in map(json.loads, ran.stderr.splitlines()) if event["event"] == "agent.ungraded"]
     assert (told["level"], told["sessions"], told["fix"]) == ("warning", 1, fix)
-    assert told["message"] == f"Hermes works in ~/.hermes: 1 session there; watch it with {fix}"
-    assert f"Hermes works in {home}/.hermes: 1 session there; watch it with {fix}" in asked.stdout
+    assert told["message"] == f"Hermes: 1 session in ~/.hermes, not graded: {fix}"
+    assert "Hermes: 1 session in ~/.hermes: grader-daemon sources enable hermes --path ~/.hermes" in asked.stdout
 
 
 def test_a_folder_that_others_may_write_is_told_at_each_start(home: Path) -> None:

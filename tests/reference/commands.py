@@ -59,6 +59,7 @@ EXAMPLES = MappingProxyType(
         ),
         "calibrate": ("calibrate --dry-run", "calibrate"),
         "calibration": ("calibration show", "calibration train sessions --labels labels.csv --out prior.json"),
+        "sources": ("sources", "sources enable claude-code", "sources disable codex"),
         "service": ("service install", "service status", "service logs -f -p warning", "service uninstall"),
         "config": (
             "config show",

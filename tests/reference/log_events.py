@@ -6,7 +6,7 @@ from grader_daemon.log.events import EVENTS
 from tests.reference.blocks import table
 
 KEYS = {
-    "agent": "the agent whose session it is",
+    "agent": "the agent whose sessions they are, as in `claude-code`",
     "alert": "number of an alert: `grader-daemon alerts show N`",
     "api_calls": "messages of the model so far",
     "attempts": "how often it was tried",
@@ -35,6 +35,7 @@ KEYS = {
     "graded": "sessions graded",
     "happened": "`unchanged` or `vanished`",
     "help": "where to read more",
+    "is_more": "whether there are more than that",
     "job": "which report or check",
     "kind": "why an alert was raised: a drop, or a threshold of yours",
     "labels": "how many labels were learned from",
@@ -77,7 +78,7 @@ KEYS = {
     "task": "what was asked for; on terminals only, never in JSON",
     "task_type": "kind of task",
     "threads": "those that gave no sign of life",
-    "title": "an alert in one line",
+    "title": "an alert in one line; how people call an agent",
     "tries": "how often it was tried",
     "unchanged": "files that were touched only",
     "unreadable": "folders that may not be read",

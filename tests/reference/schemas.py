@@ -26,6 +26,7 @@ from grader_daemon.api.insight import Summary
 from grader_daemon.api.labels import LabelledFile
 from grader_daemon.api.overview import Overview
 from grader_daemon.api.service import Installation, ServiceStatus
+from grader_daemon.api.sources import FoundSource, Switched
 from grader_daemon.api.status import Status
 from grader_daemon.api.transcript import TranscriptMessage
 from grader_daemon.calibration.prior import Validity
@@ -204,6 +205,8 @@ DOCUMENTS = (
         validity=Validity,
         file=str | None,
     ),
+    _document("sources-list", "`sources`, `sources list`", sources=list[FoundSource]),
+    _document("sources-switch", "`sources enable`, `sources disable`", Switched),
     _document("service-install", "`service install`", Installation),
     _document("service-uninstall", "`service uninstall`", removed=bool, writable=str | None),
     _document("service-status", "`service status`", ServiceStatus),

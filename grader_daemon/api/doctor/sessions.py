@@ -9,7 +9,7 @@ from pathlib import Path
 
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some, span
-from grader_daemon.api.unwatched import unwatched_agent
+from grader_daemon.api.sources import ungraded_agents
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
 from grader_daemon.integrations.machine import inotify_limits, inotify_use, mount_of
 from grader_daemon.reports.numbers import count
@@ -81,10 +81,10 @@ def agents(context: DoctorContext) -> Finding:
     silent = [home for home in homes if _works_unseen(home)]
     if silent:
         return _silence(silent[0], context)
-    elsewhere = unwatched_agent(context.settings)
-    if elsewhere is not None:
-        found = f"Hermes works in {elsewhere.path}, which is not below a watched folder"
-        return warning(f"{found}: {count(elsewhere.sessions, 'session')} there", elsewhere.fix)
+    ungraded = ungraded_agents(context.settings)
+    if ungraded:
+        told = [f"{each.title}, {count(each.sessions, 'session')} in {each.path}" for each in ungraded]
+        return warning(f"not graded: {some(told)}", ungraded[0].fix)
     return ok(f"{count(len(homes), 'home')} of Hermes: {some([home.path for home in homes])}" if homes else "none seen")
 
 

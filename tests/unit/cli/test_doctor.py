@@ -534,8 +534,7 @@ def test_hermes_outside_of_the_watched_folders_is_told(
     run: Run, home: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hermes = home / ".hermes"
-    (hermes / "sessions").mkdir(parents=True)
-    (hermes / "state.db").touch()
+    write(hermes / "sessions", "there")
 
     unseen = checks(run, home)["agents"]
     seen = checks(run, home, "--watch-root", str(home))["agents"]
@@ -543,9 +542,8 @@ def test_hermes_outside_of_the_watched_folders_is_told(
     monkeypatch.setenv("HERMES_HOME", str(root))
     elsewhere = checks(run, home)["agents"]
 
-    both = json.dumps([str(root), str(hermes)])
-    assert (unseen["state"], unseen["fix"]) == ("warning", f"grader-daemon config set watch_roots '{both}'")
-    assert seen["state"] == "problem"
+    assert (unseen["state"], unseen["fix"]) == ("warning", f"grader-daemon sources enable hermes --path {hermes}")
+    assert seen["state"] == "ok"
     assert elsewhere["state"] == "ok"
 
 

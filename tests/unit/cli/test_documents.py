@@ -53,6 +53,8 @@ PRINTED = {
     "config-show": ["config", "show", "--json"],
     "config-path": ["config", "path", "--json"],
     "config-check": ["config", "check", "--json"],
+    "sources-list": ["sources", "--json"],
+    "sources-switch": ["sources", "enable", "hermes", "--path", ".timmy", "--json"],
     "config-set": ["config", "set", "quiet_seconds", "3", "--json"],
 }
 """How each document comes to be printed."""

@@ -80,16 +80,16 @@ def test_without_systemd_the_daemon_is_run_by_hand(home: Path, run: Run, monkeyp
     assert run(home).stdout.endswith("\nNext: grader-daemon run\n")
 
 
-def test_an_agent_elsewhere_is_the_first_thing_to_watch(tmp_path: Path, run: Run) -> None:
+def test_an_agent_that_is_not_graded_is_the_first_thing_to_enable(tmp_path: Path, run: Run) -> None:
     (tmp_path / ".hermes" / "sessions").mkdir(parents=True)
     (tmp_path / ".hermes" / "state.db").touch()
     write(tmp_path / ".hermes" / "sessions", "there")
 
     shown = run(tmp_path).stdout
 
-    assert "1 session there" in told(shown)["elsewhere"]
+    assert told(shown)["not graded"].startswith("Hermes: 1 session in ")
     assert told(shown)["sessions"] == "none are graded yet"
-    assert "\nNext: grader-daemon config set watch_roots " in shown
+    assert "\nNext: grader-daemon sources enable hermes --path " in shown
     assert not (tmp_path / DATABASE).parent.exists()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import grader_daemon
 from grader_daemon.api.permissions import Exposed
-from grader_daemon.api.unwatched import UnwatchedAgent
+from grader_daemon.api.sources import UngradedAgent
 from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.log.events import EVENTS
 
@@ -20,7 +20,7 @@ _LEVELS = {"debug", "info", "warning", "error", "exception"}
 _NAME = re.compile(r"[a-z_]+\.[a-z_]+")
 _LOGGERS_OWN = {"level", "exc_info"}
 _SPREAD = {
-    "agent.unwatched": set(UnwatchedAgent.__struct_fields__),
+    "agent.ungraded": set(UngradedAgent.__struct_fields__),
     "place.exposed": set(Exposed.__struct_fields__),
     "reconcile.finished": set(ScanReport.__struct_fields__),
 }

@@ -78,13 +78,16 @@ ALERT = {
         ),
         pytest.param(
             {
-                "event": "agent.unwatched",
+                "event": "agent.ungraded",
+                "agent": "codex",
+                "title": "Codex",
                 "path": "/h",
                 "sessions": 412,
-                "fix": "grader-daemon config set watch_roots /h",
+                "is_more": True,
+                "fix": "grader-daemon sources enable codex",
             },
-            "Hermes works in /h: 412 sessions there; watch it with grader-daemon config set watch_roots /h",
-            id="an-agent-elsewhere",
+            "Codex: more than 412 sessions in /h, not graded: grader-daemon sources enable codex",
+            id="an-agent-that-is-not-graded",
         ),
         pytest.param(
             {"event": "alert.opened", **ALERT},

@@ -1,0 +1,305 @@
+"""Whose sessions lie on this machine, which of them are graded, and having them graded or not.
+
+A look counts what lies there and is bounded: nobody waits for a home with a million files to be told that it is there.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from grader_daemon import bootstrap
+from grader_daemon.api.configuration import Written, keep_setting
+from grader_daemon.api.context import GraderContext
+from grader_daemon.domain.session import Session
+from grader_daemon.domain.unit import Found
+from grader_daemon.errors import GraderError, InputError
+from grader_daemon.setting_sources import meant
+from grader_daemon.settings import ROOTS, Settings, load_settings
+from grader_daemon.sources.protocol import Source
+from grader_daemon.sources.session_files import SessionFiles
+from grader_daemon.storage.records import GradeFilter
+
+_MANY = 100_000
+_MANY_FOLDERS = 20_000
+_FEW = 1_000
+_FEW_FOLDERS = 400
+"""Of what is not graded, seen in passing: some 10 ms."""
+
+_NEWEST_GRADED = 500
+_LARGEST_READ = 4_000_000
+
+
+class SourceState(StrEnum):
+    """Whether the sessions of an agent are graded; of those that are declined nobody is told any more."""
+
+    ENABLED = "enabled"
+    NOT_ENABLED = "not_enabled"
+    DECLINED = "declined"
+
+
+class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
+    """What lies on this machine of one agent.
+
+    `name` is what it is called in settings. In `folders` its sessions are looked for, by the settings or where they lie
+    by default. So many `sessions` were found; `is_more` says that the look ended before all were. `active` of them were
+    written to within `idle_minutes`, the last one at `newest_at`. `versions` of the agent wrote the newest, as far as
+    these say so. `unknown` names what its sessions never hold, by the fields of a session.
+    """
+
+    name: str
+    title: str
+    state: SourceState
+    folders: tuple[str, ...]
+    sessions: int
+    is_more: bool
+    active: int
+    newest_at: datetime | None
+    versions: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+class UngradedAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """Sessions of the source `agent` that lie in a folder `path` of which nothing is graded; `fix` has them graded.
+
+    Of more than 1,000 `is_more` says that there are more.
+    """
+
+    agent: str
+    title: str
+    path: str
+    sessions: int
+    is_more: bool
+    fix: str
+
+
+class Switched(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of having an agent graded or not: what was `written` into the file of settings, and what lies there.
+
+    Where no `folders` are there yet, they are watched as soon as they are.
+    """
+
+    name: str
+    title: str
+    state: SourceState
+    folders: tuple[str, ...]
+    sessions: int
+    is_more: bool
+    written: tuple[Written, ...]
+    daemon: int | None
+
+
+def found_sources(context: GraderContext) -> list[FoundSource]:
+    """Return what lies here of each agent whose sessions can be read, those too that are not graded."""
+    graded = _graded_versions(context)
+    return [
+        _found(source, context.settings, now=context.now(), versions=graded.get(source.name, ()))
+        for source in bootstrap.known_sources(context.settings)
+    ]
+
+
+def ungraded_agents(settings: Settings) -> tuple[UngradedAgent, ...]:
+    """Return agents at work of which nothing is graded, and that nobody declined; a look in passing."""
+    return tuple(
+        UngradedAgent(
+            agent=source.name,
+            title=source.title,
+            path=folder,
+            sessions=seen.sessions,
+            is_more=seen.is_more,
+            fix=_enabling(source.name, folder if source.name in settings.sources else None),
+        )
+        for source in bootstrap.known_sources(settings)
+        if state_of(source.name, settings) is not SourceState.DECLINED
+        for folder in _unwatched(source, settings)
+        if (seen := _look(source, [folder], sessions=_FEW, folders=_FEW_FOLDERS)).sessions
+    )
+
+
+def state_of(name: str, settings: Settings) -> SourceState:
+    """Return whether the sessions of a source are graded."""
+    if name in settings.sources:
+        return SourceState.ENABLED
+    return SourceState.DECLINED if name in settings.sources_declined else SourceState.NOT_ENABLED
+
+
+def folders_of(source: Source) -> tuple[str, ...]:
+    """Return where the sessions of a source are looked for, by the settings or by default."""
+    return tuple(source.roots or source.default_roots())
+
+
+def enable_source(name: str, paths: Sequence[str] = (), *, config: str | None = None) -> Switched:
+    """Have the sessions of an agent graded, in `paths` too; what was watched before stays so.
+
+    Raises:
+        InputError: there is no such source, no such folder, or none is known in which its sessions lie.
+        ConfigurationError: the file of settings cannot be written, or something else in it is wrong.
+    """
+    settings = load_settings(config=config)
+    source = _known(name, settings)
+    for path in paths:
+        if not os.path.isdir(os.path.expanduser(path)):
+            raise InputError(f"{path}: no such folder")
+    if not paths and not folders_of(source):
+        raise InputError(f"{source.title} has no folder of its own: give --path FOLDER")
+    written = []
+    if paths:
+        written.append(keep_setting(ROOTS[name], _with(source, settings, paths), config=config))
+    declined = [each for each in settings.sources_declined if each != name]
+    if len(declined) < len(settings.sources_declined):
+        written.append(keep_setting("sources_declined", declined, config=config))
+    if name not in settings.sources:
+        enabled = [each for each in ROOTS if each in (*settings.sources, name)]
+        written.append(keep_setting("sources", enabled, config=config))
+    return _switched(name, written, config)
+
+
+def disable_source(name: str, *, config: str | None = None) -> Switched:
+    """Have the sessions of an agent not graded, and nobody told of them; grades that there are stay.
+
+    Raises:
+        InputError: there is no such source, or it is the only one that is graded.
+        ConfigurationError: see `enable_source`.
+    """
+    settings = load_settings(config=config)
+    source = _known(name, settings)
+    enabled = [each for each in settings.sources if each != name]
+    if not enabled:
+        raise InputError(f"{source.title} is the only agent that is graded; enable another one first")
+    written = []
+    if name not in settings.sources_declined:
+        written.append(keep_setting("sources_declined", [*settings.sources_declined, name], config=config))
+    if len(enabled) < len(settings.sources):
+        written.append(keep_setting("sources", enabled, config=config))
+    return _switched(name, written, config)
+
+
+class _Seen(NamedTuple):
+    sessions: int
+    is_more: bool
+    active: int
+    newest: Found | None
+
+
+def _look(
+    source: Source, roots: Iterable[str], *, sessions: int, folders: int, active_since: datetime | None = None
+) -> _Seen:
+    """Count what lies there, up to so many sessions and in so many folders; `active_since` some moment is counted."""
+    count = active = 0
+    newest: Found | None = None
+    is_more = False
+    since_ns = 0 if active_since is None else active_since.timestamp() * 1e9
+    for root in roots:
+        walk = source.walk(root)
+        walk.most_folders = folders
+        for found in walk:
+            if isinstance(source, SessionFiles) and source.skipped_by_name(found.unit.locator) is not None:
+                continue
+            if count == sessions:
+                is_more = True
+                break
+            count += 1
+            active += found.written_ns >= since_ns
+            if newest is None or found.written_ns > newest.written_ns:
+                newest = found
+        is_more = is_more or walk.is_cut
+    return _Seen(count, is_more, active, newest)
+
+
+def _found(source: Source, settings: Settings, *, now: datetime, versions: Sequence[str]) -> FoundSource:
+    folders, active_since = folders_of(source), now - timedelta(minutes=settings.idle_minutes)
+    seen = _look(source, folders, sessions=_MANY, folders=_MANY_FOLDERS, active_since=active_since)
+    latest = None if seen.newest is None else _version_in(source, seen.newest)
+    return FoundSource(
+        name=source.name,
+        title=source.title,
+        state=state_of(source.name, settings),
+        folders=folders,
+        sessions=seen.sessions,
+        is_more=seen.is_more,
+        active=seen.active,
+        newest_at=None if seen.newest is None else seen.newest.written_at,
+        versions=tuple(dict.fromkeys((*([] if latest is None else [latest]), *versions))),
+        unknown=tuple(sorted(source.unknown)),
+    )
+
+
+def _version_in(source: Source, found: Found) -> str | None:
+    """Return the version that wrote one session, if that is small enough to be read for it, and can be."""
+    if source.size_of(found.unit) > _LARGEST_READ:
+        return None
+    try:
+        session = source.read(found).session
+    except GraderError:
+        return None
+    return session.agent_version if isinstance(session, Session) else None
+
+
+def _graded_versions(context: GraderContext) -> dict[str, list[str]]:
+    """Return the versions that wrote the sessions that were graded last, by source, the newest first."""
+    found: dict[str, list[str]] = {}
+    if context.has_database:
+        for stored in context.store.grades.page(GradeFilter(limit=_NEWEST_GRADED)).grades:
+            versions = found.setdefault(stored.grade.format, [])
+            if stored.grade.agent_version is not None and stored.grade.agent_version not in versions:
+                versions.append(stored.grade.agent_version)
+    return found
+
+
+def _unwatched(source: Source, settings: Settings) -> list[str]:
+    """Return folders in which its sessions may lie and that are not watched."""
+    watched = [Path(os.path.realpath(root)) for root in source.roots] if source.name in settings.sources else []
+    return [
+        folder
+        for folder in (source.default_roots() if watched else folders_of(source))
+        if os.path.isdir(folder) and not any(Path(os.path.realpath(folder)).is_relative_to(root) for root in watched)
+    ]
+
+
+def _enabling(name: str, folder: str | None) -> str:
+    path = "" if folder is None else f" --path {shlex.quote(folder)}"
+    return f"grader-daemon sources enable {name}{path}"
+
+
+def _known(name: str, settings: Settings) -> Source:
+    known = {source.name: source for source in bootstrap.known_sources(settings)}
+    if name not in known:
+        raise InputError(f"there is no source {name!r}{meant(name, known)}")
+    return known[name]
+
+
+def _with(source: Source, settings: Settings, paths: Sequence[str]) -> list[str]:
+    """Return the folders to watch: those that are set or there, and some more; below the home folder with a ``~``."""
+    is_set = ROOTS[source.name] in settings.model_fields_set
+    before = [root for root in folders_of(source) if is_set or os.path.isdir(root)]
+    after = dict.fromkeys([*before, *(os.path.abspath(os.path.expanduser(path)) for path in paths)])
+    return [_from_home(path) for path in after]
+
+
+def _from_home(path: str) -> str:
+    home = os.path.expanduser("~")
+    return f"~{path.removeprefix(home)}" if home.startswith("/") and path.startswith(f"{home}/") else path
+
+
+def _switched(name: str, written: Sequence[Written], config: str | None) -> Switched:
+    settings = load_settings(config=config)
+    source = _known(name, settings)
+    folders = tuple(folder for folder in folders_of(source) if os.path.isdir(folder))
+    seen = _look(source, folders, sessions=_MANY, folders=_MANY_FOLDERS)
+    return Switched(
+        name=name,
+        title=source.title,
+        state=state_of(name, settings),
+        folders=folders_of(source),
+        sessions=seen.sessions,
+        is_more=seen.is_more,
+        written=tuple(written),
+        daemon=next((each.daemon for each in written), None),
+    )

@@ -1,0 +1,148 @@
+"""``sources``: whose sessions lie on this machine, and having them graded or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.api.sources import (
+    FoundSource,
+    SourceState,
+    Switched,
+    disable_source,
+    enable_source,
+    found_sources,
+)
+from grader_daemon.cli import output
+from grader_daemon.cli.options import ListedByDefault, asks, config_flag, json_option, settings_options
+from grader_daemon.cli.status import counted
+from grader_daemon.domain.text import clean
+from grader_daemon.settings import ROOTS
+
+_STATES = {SourceState.ENABLED: "graded", SourceState.NOT_ENABLED: "not graded", SourceState.DECLINED: "declined"}
+_UNKNOWN = {
+    "agent_version": "the version of the agent",
+    "cost_usd": "its price",
+    "ending": "whether it has ended",
+    "finish_reason": "why an answer ended",
+    "kind": "who had it begun",
+    "message_times": "when each message was written",
+    "model": "the model",
+    "parent": "which session had it begun",
+    "platform": "where the agent was talked to",
+    "project": "the folder in which the agent worked",
+    "reported": "whether a tool call worked, but in its text",
+    "started_at": "when it began",
+    "system_prompt_digest": "",
+    "taken_back": "what a person took back",
+    "tool_call_id": "which call a result answers",
+    "tool_name": "",
+    "tools_digest": "",
+    "updated_at": "when it was written last",
+    "usage": "tokens",
+}
+"""Fields of a session in words; those without any are of no use to people."""
+
+
+@click.group("sources", cls=ListedByDefault)
+def command() -> None:
+    """Whose sessions lie on this machine, and having them graded or not."""
+
+
+@command.command("list")
+@asks
+@json_option
+def list_(*, grader: SelfGrader, as_json: bool) -> None:
+    """Show what was found of each agent, whether it is graded, and what its sessions never say.
+
+    Active are sessions that were written to within the last `idle_minutes`.
+    """
+    found = found_sources(grader.context)
+    if as_json:
+        output.document(sources=found)
+        return
+    _print(found)
+    output.line()
+    output.line(f"Next: {_next(found, has_grades=grader.context.has_database)}")
+
+
+@command.command("enable")
+@settings_options
+@click.argument("name", type=click.Choice(list(ROOTS)))
+@click.option("--path", "paths", multiple=True, type=click.Path(), help="A folder with such sessions, in addition.")
+@json_option
+def enable(*, name: str, paths: tuple[str, ...], as_json: bool) -> None:
+    """Have the sessions of an agent graded: `sources enable codex`, `sources enable atif --path ~/runs`."""
+    _tell(enable_source(name, paths, config=config_flag()), as_json=as_json)
+
+
+@command.command("disable")
+@settings_options
+@click.argument("name", type=click.Choice(list(ROOTS)))
+@json_option
+def disable(*, name: str, as_json: bool) -> None:
+    """Have the sessions of an agent not graded, and not told of any more. Grades that there are stay."""
+    _tell(disable_source(name, config=config_flag()), as_json=as_json)
+
+
+def _print(found: Sequence[FoundSource]) -> None:
+    """Print a line on each source, and on those of which there is something what they never say."""
+    output.facts((each.name, f"{_STATES[each.state]}: {_seen(each)}") for each in found)
+    unknown = [(each.name, _never_said(each)) for each in found if each.sessions]
+    if any(words for _, words in unknown):
+        output.line()
+        output.line("Never said by its sessions:")
+        output.facts((f"  {name}", words) for name, words in unknown if words)
+
+
+def _seen(found: FoundSource) -> str:
+    if not found.folders:
+        return f"it has no folder of its own; grader-daemon sources enable {found.name} --path FOLDER"
+    places = ", ".join(output.from_home(folder) for folder in found.folders)
+    if not found.sessions:
+        return f"no sessions in {places}"
+    said = [f"{counted(found.sessions, is_more=found.is_more)} in {places}"]
+    said += [f"{found.active:,} active"] if found.active else [f"the last one of {output.cell(found.newest_at)}"]
+    said += [f"written by {found.title} {', '.join(found.versions)}"] if found.versions else []
+    return "; ".join(said)
+
+
+def _never_said(found: FoundSource) -> str:
+    return ", ".join(filter(None, (_UNKNOWN.get(name, name) for name in found.unknown)))
+
+
+def _next(found: Sequence[FoundSource], *, has_grades: bool) -> str:
+    """Return the command that helps most now."""
+    open_questions = [each for each in found if each.state is SourceState.NOT_ENABLED and each.sessions]
+    if open_questions:
+        most = max(open_questions, key=lambda each: each.sessions)
+        return f"grader-daemon sources enable {most.name}; or disable, not to be told of it any more"
+    return "grader-daemon list" if has_grades else "grader-daemon run"
+
+
+def _tell(done: Switched, *, as_json: bool) -> None:
+    if as_json:
+        output.document(done)
+        return
+    is_enabled = done.state is SourceState.ENABLED
+    places = ", ".join(output.from_home(folder) for folder in done.folders)
+    seen = counted(done.sessions, is_more=done.is_more)
+    if is_enabled:
+        output.line(clean(f"{done.title} is graded: {seen} in {places}."))
+    else:
+        output.line(clean(f"{done.title} is not graded, and you are not told of it any more. Grades stay."))
+    if not done.written:
+        output.line("It was so before: nothing is written.")
+    for each in done.written:
+        output.line(clean(f"Set {each.name} in {output.from_home(str(each.file))}."))
+        if each.covered_by is not None:
+            output.warning(f"{each.covered_by} stands above it and still counts")
+    if done.written and done.daemon is not None:
+        output.line(
+            f"The daemon (pid {done.daemon}) goes on with what it read: start it again, as a service by"
+            " `systemctl --user restart grader-daemon`."
+        )
+    elif is_enabled and done.daemon is None:
+        output.line(f"Next: grader-daemon backfill --source {done.name}, or grader-daemon run")
