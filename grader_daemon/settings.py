@@ -277,6 +277,11 @@ class Settings(BaseModel):
         return tuple(channel for channel, is_given in given.items() if is_given)
 
     @property
+    def named_roots(self) -> tuple[Path, ...]:
+        """The folders that are set for enabled sources; those that a source has by default are not among them."""
+        return tuple(root for name in self.sources for root in getattr(self, ROOTS[name]))
+
+    @property
     def limits(self) -> Limits:
         """How large a session file may be."""
         return Limits(

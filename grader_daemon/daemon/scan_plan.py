@@ -7,7 +7,7 @@ from math import inf
 _LONGEST_PAUSE_SECONDS = 3600.0
 BLIND_PAUSE_SECONDS = 2.0
 _BLIND_CPU_SHARE = 0.02
-"""While events cannot be relied on, scans find what is new, and may cost more for that."""
+"""While events cannot be relied on, scans find what is new, and may cost more for that; so may those asked for."""
 
 
 class ScanPlan:
@@ -22,10 +22,14 @@ class ScanPlan:
         self._cpu_share = cpu_share
         self._regular_at = -inf
         self._asked_at = inf
+        self._soonest = -inf
         self._running = False
 
     def ask(self, at: float) -> None:
-        """Have a scan begin by then, or after the one under way, which may have passed some places already."""
+        """Have a scan begin by then, or after the one under way, which may have passed some places already.
+
+        Later if scans cost so much that asking for them all the time would keep a processor busy.
+        """
         self._asked_at = min(self._asked_at, at)
 
     @property
@@ -35,7 +39,7 @@ class ScanPlan:
 
     def next_due(self) -> float:
         """Return the time at which the next scan is due; `inf` while one is under way."""
-        return inf if self._running else min(self._regular_at, self._asked_at)
+        return inf if self._running else min(self._regular_at, max(self._asked_at, self._soonest))
 
     def begin(self, now: float) -> bool:
         """Whether a scan is due; then it is under way until `end`."""
@@ -50,4 +54,5 @@ class ScanPlan:
         if is_blind:
             least, share = min(BLIND_PAUSE_SECONDS, least), _BLIND_CPU_SHARE
         self._running = False
+        self._soonest = now + min(cpu_seconds / _BLIND_CPU_SHARE, _LONGEST_PAUSE_SECONDS)
         self._regular_at = now + min(max(least, cpu_seconds / share), _LONGEST_PAUSE_SECONDS)

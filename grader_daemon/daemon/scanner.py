@@ -17,14 +17,20 @@ _CHUNK = 200
 
 
 class ScanReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One finished scan. `cpu_seconds` is what it took of this thread."""
+    """One finished scan. `cpu_seconds` is what it took of this thread; `folders_below`: how many, by root."""
 
-    folders: int
+    folders_below: dict[str, int]
     files: int
     missing: int
     unreadable: tuple[str, ...]
     seconds: float
     cpu_seconds: float
+
+    @property
+    def told(self) -> dict[str, object]:
+        """What the log says of it."""
+        facts = msgspec.structs.asdict(self)
+        return {"folders": sum(facts.pop("folders_below").values()), **facts}
 
 
 class Scanner:
@@ -89,7 +95,7 @@ class Scanner:
     def _finish(self) -> ScanReport:
         self._files = None
         return ScanReport(
-            folders=sum(walk.folders for walk in self._walks),
+            folders_below={walk.root: walk.folders for walk in self._walks},
             files=sum(walk.files for walk in self._walks),
             missing=self._missing,
             unreadable=tuple(folder for walk in self._walks for folder in walk.unreadable),

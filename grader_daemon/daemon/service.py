@@ -1,4 +1,4 @@
-"""The daemon: one loop that takes paths from events, over the debouncer, as units into the worker's queue.
+"""The daemon: one loop that takes paths from events, asks whose they are, and hands units that are quiet to the worker.
 
 The loop's thread owns the watchers. Events come from watchdog's threads and are taken over under one condition,
 `_noticed`. Grading and scanning happen in the worker's thread. Everything in memory may be lost at any time: the ledger
@@ -14,21 +14,20 @@ from contextlib import suppress
 from datetime import timedelta
 from time import monotonic
 
-import msgspec
 import structlog
 
 from grader_daemon import bootstrap
 from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.crash_marker import CrashMarker
-from grader_daemon.daemon.debounce import Debouncer
 from grader_daemon.daemon.health import Health
+from grader_daemon.daemon.intake import TOO_MANY, Intake
 from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.daemon.scan_plan import ScanPlan
 from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.daemon.scheduler import Scheduler
-from grader_daemon.daemon.watcher import WATCHED, OverflowListener, Watchers, count_watches
+from grader_daemon.daemon.watcher import OverflowListener, Watchers
 from grader_daemon.daemon.worker import Worker
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import StoreError
@@ -37,11 +36,10 @@ from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.protocol import Store
-from grader_daemon.storage.records import DaemonStatus
+from grader_daemon.storage.records import AWAITED, WATCHED, DaemonStatus
 
 _CHECK_SECONDS = 2.0
 _STOP_SECONDS = 4.5
-_TOO_MANY = "more changes than the queue holds"
 
 
 class Service:
@@ -70,31 +68,25 @@ class Service:
         self._rules_version = ingest.examiner.rules_version
         self._sources = ingest.examiner.sources
         self._queue = WorkQueue(settings.queue_size)
-        self._backlog = Backlog(
-            store=self._store,
-            sources=self._sources,
-            rules_version=self._rules_version,
-            quiet_seconds=settings.quiet_seconds,
-            longest_pause=settings.longest_pause,
-            clock=bootstrap.utc_now,
-            on_young=self._notice_unit,
-            on_scanned=self._finish_scan,
-        )
+        self._noticed = threading.Condition()
+        self._intake = self._make_intake()
+        self._backlog = self._make_backlog()
         self._worker_pulse = self._health.add_pulse("worker")
         self._worker = self._make_worker(ingest)
         self._schedulers = [
             self._make_scheduler(*parts)
             for parts in bootstrap.make_jobs(settings, is_settled=self._is_settled, on_news=self._wake_jobs)
         ]
-        self._watchers = Watchers(settings.watch_roots, on_path=self._notice_path, on_gap=self._notice_gap)
+        self._watchers = Watchers(
+            self._sources.watches,
+            expected=[str(root) for root in settings.named_roots],
+            on_path=self._intake.notice_path,
+            on_gap=self._notice_gap,
+        )
         self._started_at = self._store.live_since = bootstrap.utc_now()
         self.left = 0
         """Files that a run with `once` could not grade."""
-        # Guarded by _noticed, because watchdog's threads and the worker write to them.
-        self._noticed = threading.Condition()
-        self._debouncer = Debouncer(
-            quiet=settings.quiet_seconds, max_wait=settings.max_wait_seconds, capacity=settings.queue_size
-        )
+        # Guarded by _noticed, because watchdog's threads and the worker write to them; so is the intake.
         self._gaps: set[str] = set()
         self._gaps_told: set[str] = set()
         self._stopping = False
@@ -131,7 +123,7 @@ class Service:
         self._log.info(
             "service.started",
             pid=os.getpid(),
-            roots=[str(root) for root in self._settings.watch_roots],
+            roots=self._sources.roots(),
             database=str(self._settings.db_path),
             rules_version=self._rules_version,
         )
@@ -153,6 +145,28 @@ class Service:
             if once:
                 self._log.info("run.finished", seconds=round(monotonic() - began, 1), **self._worker.outcomes)
 
+    def _make_intake(self) -> Intake:
+        return Intake(
+            self._sources,
+            quiet_seconds=self._settings.quiet_seconds,
+            max_wait_seconds=self._settings.max_wait_seconds,
+            capacity=self._settings.queue_size,
+            noticed=self._noticed,
+            on_gap=self._notice_gap,
+        )
+
+    def _make_backlog(self) -> Backlog:
+        return Backlog(
+            store=self._store,
+            sources=self._sources,
+            rules_version=self._rules_version,
+            quiet_seconds=self._settings.quiet_seconds,
+            longest_pause=self._settings.longest_pause,
+            clock=bootstrap.utc_now,
+            on_young=self._intake.notice_unit,
+            on_scanned=self._finish_scan,
+        )
+
     def _make_worker(self, ingest: Ingest) -> Worker:
         return Worker(
             queue=self._queue,
@@ -167,7 +181,7 @@ class Service:
                 backlog=self._backlog,
                 make_policy=bootstrap.policy_maker(self._settings, self._store),
             ),
-            on_busy=self._notice_unit,
+            on_busy=self._intake.notice_unit,
             on_batch=self._after_batch,
         )
 
@@ -181,21 +195,6 @@ class Service:
         )
 
     # -- what other threads call -----------------------------------------------------------------------------------
-
-    def _notice_unit(self, unit: Unit) -> None:
-        """A unit changed while it was read, or was written just now."""
-        self._notice_path(unit.locator)
-
-    def _notice_path(self, path: str) -> None:
-        """A file changed. Called by watchdog and, for units that are not quiet, by the worker."""
-        if not self._sources.claims(path):
-            return
-        with self._noticed:
-            idle = self._debouncer.next_due() is None
-            if not self._debouncer.touch(path, monotonic()):
-                self._gaps.add(_TOO_MANY)
-            if idle:
-                self._noticed.notify()
 
     def _begin_unit(self, unit: Unit | None) -> None:
         """The worker is about to read a unit, or none any more."""
@@ -229,13 +228,12 @@ class Service:
         """A scan ended, in the worker's thread."""
         is_news = report.missing or self._scans == 0 or report.unreadable != self._unreadable
         tell = self._log.info if is_news else self._log.debug
-        tell("reconcile.finished", **msgspec.structs.asdict(report))
+        tell("reconcile.finished", **report.told)
         self._unreadable = report.unreadable
-        watches = count_watches()
         with self._noticed:
             self._scans += 1
             self._gaps_told.clear()
-            self._watchers.compare(watches, report.folders)
+            self._watchers.compare(report.folders_below)
             self._scan_plan.end(monotonic(), cpu_seconds=report.cpu_seconds, is_blind=self._watchers.is_blind)
             self._next_check = 0.0
             self._noticed.notify()
@@ -249,11 +247,12 @@ class Service:
                     self._noticed.wait(self._patience())
                 if self._stopping:
                     return
-                quiet = self._debouncer.pop_due(monotonic())
+            self._intake.look()
+            quiet = self._intake.pop_quiet()
+            with self._noticed:
                 gaps, self._gaps = self._gaps, set()
-            units = [unit for path in quiet for unit in self._sources.touched(path)]
-            if units and not self._queue.put(units):
-                gaps.add(_TOO_MANY)
+            if quiet and not self._queue.put(quiet):
+                gaps.add(TOO_MANY)
             if gaps:
                 self._plan_scan_after(gaps)
             if monotonic() >= self._next_check:
@@ -290,7 +289,7 @@ class Service:
     def _is_all_done(self) -> bool:
         """Has a first scan ended, and everything that it found been worked off?"""
         with self._noticed:
-            waiting = len(self._debouncer) > 0 or bool(self._gaps) or self._scan_plan.is_asked
+            waiting = len(self._intake) > 0 or bool(self._gaps) or self._scan_plan.is_asked
         return self._scans > 0 and not waiting and not self._backlog.busy and self._queue.idle
 
     def _tell_left(self) -> None:
@@ -304,10 +303,7 @@ class Service:
 
     def _patience(self) -> float:
         """How long to wait for something to happen, in seconds. Called with `_noticed` held."""
-        moments = [self._next_check, self._scan_plan.next_due()]
-        due = self._debouncer.next_due()
-        if due is not None:
-            moments.append(due)
+        moments = [self._next_check, self._scan_plan.next_due(), *self._intake.next_due()]
         return max(0.0, min(moments) - monotonic())
 
     def _check(self) -> None:
@@ -336,7 +332,7 @@ class Service:
     def _publish(self) -> None:
         """Wake the worker, and let it keep what `status` shows if that is news."""
         watching = self._watchers.states()
-        backlog, waited = len(self._queue) + len(self._debouncer), self._queue.waited_seconds()
+        backlog, waited = len(self._queue) + len(self._intake), self._queue.waited_seconds()
         if not self._worker.paused:  # why nothing is graded then, the worker tells
             self._health.note_waiting(len(self._queue), waited)
         news = (watching, backlog, self._scans)
@@ -356,8 +352,9 @@ class Service:
 
     def _tell_manager(self, watching: dict[str, str], backlog: int) -> None:
         watched = sum(state == WATCHED for state in watching.values())
+        expected = sum(state != AWAITED for state in watching.values())
         how = "paused, the database cannot be written" if self._worker.paused else f"{backlog} waiting"
-        self._health.tell(f"{watched} of {len(watching)} folders watched, {how}")
+        self._health.tell(f"{watched} of {expected} folders watched, {how}")
 
     def _shut_down(self) -> None:
         began = monotonic()

@@ -12,9 +12,8 @@ import errno
 import logging
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 import structlog
 from watchdog.events import (
@@ -23,6 +22,7 @@ from watchdog.events import (
     DirMovedEvent,
     FileClosedEvent,
     FileCreatedEvent,
+    FileModifiedEvent,
     FileMovedEvent,
     FileSystemEvent,
     FileSystemEventHandler,
@@ -31,8 +31,9 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
 from grader_daemon.daemon.scan_plan import BLIND_PAUSE_SECONDS
+from grader_daemon.sources.protocol import Watch
+from grader_daemon.storage.records import AWAITED, WATCHED
 
-WATCHED = "watched"
 _EVENTS: list[type[FileSystemEvent]] = [
     FileCreatedEvent,
     FileMovedEvent,
@@ -42,6 +43,7 @@ _EVENTS: list[type[FileSystemEvent]] = [
     DirDeletedEvent,
 ]
 _JOIN_SECONDS = 2.0
+_NOT_STARTED = "not started"
 _LIMITS = {
     errno.ENOSPC: "the limit of inotify watches is reached; raise fs.inotify.max_user_watches",
     errno.EMFILE: "the limit of inotify instances is reached; raise fs.inotify.max_user_instances",
@@ -49,41 +51,71 @@ _LIMITS = {
 
 
 class Watchers:
-    """The watchers of all roots, and whether events can be relied on. The thread that owns them calls all of it.
+    """The watchers of all folders, and whether events can be relied on. The thread that owns them calls all of it.
 
     But for `compare` and `is_blind`: the thread that has scanned asks these.
     """
 
-    def __init__(self, roots: Sequence[Path], *, on_path: Callable[[str], None], on_gap: Callable[[str], None]) -> None:
-        """See `RootWatcher`."""
-        self._watchers = [RootWatcher(root, on_path=on_path, on_gap=on_gap) for root in roots]
+    def __init__(
+        self,
+        watches: Callable[[], Sequence[Watch]],
+        *,
+        expected: Collection[str],
+        on_path: Callable[[str], None],
+        on_gap: Callable[[str], None],
+    ) -> None:
+        """Set up.
+
+        Args:
+            watches: gives what is to be watched, each folder once; asked at each `check`.
+            expected: the folders that somebody named; any other need not be there, and is waited for.
+            on_path: see `RootWatcher`.
+            on_gap: the same.
+        """
+        self._watches = watches
+        self._expected = frozenset(expected)
+        self._on_path = on_path
+        self._on_gap = on_gap
+        self._watchers: dict[Watch, RootWatcher] = {}
         self._short: str | None = None
         self._log = structlog.get_logger()
 
     @property
     def is_blind(self) -> bool:
         """Whether there are folders of which no event tells."""
-        return self._short is not None or any(watcher.state != WATCHED for watcher in self._watchers)
+        seen = (WATCHED, AWAITED)
+        return self._short is not None or any(watcher.state not in seen for watcher in self._watchers.values())
 
     def check(self) -> bool:
         """Start what is not watched; True if that changed anything."""
+        wanted = self._watches()
+        for watch in self._watchers.keys() - set(wanted):
+            self._watchers[watch].stop()
+        self._watchers = {watch: self._watchers.get(watch) or self._watcher(watch) for watch in wanted}
         changed = False
-        for watcher in self._watchers:
+        for watcher in self._watchers.values():
             before = watcher.state
             if watcher.check():
                 self._tell(watcher, before)
                 changed = True
         return changed
 
-    def compare(self, watches: int | None, folders: int) -> None:
-        """A limit that is reached below the root is told by nobody, but it shows in the numbers.
+    def compare(self, folders: Mapping[str, int]) -> None:
+        """A limit that is reached below a folder is told by nobody, but it shows in the numbers.
 
-        `folders` are those that could be read: the others cannot be watched either.
+        `folders` are those that could be read below each root, itself among them: others cannot be watched either.
         """
-        watched = any(watcher.state == WATCHED for watcher in self._watchers)
-        short = watched and watches is not None and watches < folders
-        before, self._short = self._short, f"{watches} of {folders} folders are watched" if short else None
-        if short and before is None:
+        counted = [
+            (watcher.count_watches(), folders[watch.folder])
+            for watch, watcher in list(self._watchers.items())
+            if watch.recursive and watcher.state == WATCHED and watch.folder in folders
+        ]
+        lacking = [(watches, there) for watches, there in counted if watches is not None and watches < there]
+        before, self._short = self._short, None
+        if lacking:
+            watches, there = (sum(numbers) for numbers in zip(*lacking, strict=True))
+            self._short = f"{watches} of {there} folders are watched"
+        if self._short is not None and before is None:
             self._log.warning(
                 "watcher.degraded",
                 reason=f"{self._short}; raise fs.inotify.max_user_watches",
@@ -91,39 +123,52 @@ class Watchers:
             )
 
     def states(self) -> dict[str, str]:
-        """Return for each root `WATCHED`, or why not."""
+        """Return for each folder `WATCHED`, `AWAITED`, or why it is not watched."""
         short = self._short or WATCHED
-        return {str(each.root): short if each.state == WATCHED else each.state for each in self._watchers}
+        return {each.root: short if each.state == WATCHED else each.state for each in self._watchers.values()}
 
     def stop(self) -> None:
         """Stop watching."""
-        for watcher in self._watchers:
+        for watcher in self._watchers.values():
             watcher.stop()
 
+    def _watcher(self, watch: Watch) -> RootWatcher:
+        missing = "the folder does not exist" if watch.folder in self._expected else AWAITED
+        return RootWatcher(watch, missing=missing, on_path=self._on_path, on_gap=self._on_gap)
+
     def _tell(self, watcher: RootWatcher, before: str) -> None:
-        root = str(watcher.root)
-        if watcher.state != WATCHED:
-            self._log.warning("watcher.degraded", root=root, reason=watcher.state, scan_seconds=BLIND_PAUSE_SECONDS)
-        elif before != "not started":
-            self._log.warning("watcher.restarted", root=root, reason=before)
+        if watcher.state == WATCHED:
+            if before not in (_NOT_STARTED, AWAITED):
+                self._log.warning("watcher.restarted", root=watcher.root, reason=before)
+        elif watcher.state != AWAITED:
+            self._log.warning(
+                "watcher.degraded", root=watcher.root, reason=watcher.state, scan_seconds=BLIND_PAUSE_SECONDS
+            )
 
 
 class RootWatcher:
-    """Watches one root. Owned by one thread, which calls `check` every few seconds; events arrive on another."""
+    """Watches one folder. Owned by one thread, which calls `check` every few seconds; events arrive on another."""
 
-    def __init__(self, root: Path, *, on_path: Callable[[str], None], on_gap: Callable[[str], None]) -> None:
+    def __init__(
+        self, watch: Watch, *, missing: str, on_path: Callable[[str], None], on_gap: Callable[[str], None]
+    ) -> None:
         """Set up, without watching yet.
 
         Args:
-            root: the folder.
-            on_path: told every path that was created, closed after writing, or moved to.
+            watch: the folder, and how it is watched.
+            missing: what its state is called while it does not exist.
+            on_path: told every path that was created, closed after writing, or moved to; or written to, if each write
+                is to be told.
             on_gap: told when events may have been lost, and why; both are called from watchdog's threads.
         """
-        self.root = root
-        self.state = "not started"
+        self.root = watch.folder
+        self.state = _NOT_STARTED
+        self._watch = watch
+        self._missing = missing
         self._handler = _Handler(on_path, on_gap)
         self._on_gap = on_gap
         self._observer: BaseObserver | None = None
+        self._descriptors: frozenset[str] = frozenset()
         self._identity: tuple[int, int] | None = None
 
     def check(self) -> bool:
@@ -135,7 +180,7 @@ class RootWatcher:
         restarted = False
         if self._observer is None:
             self._identity = identity
-            self.state = self._start() if identity is not None else "the folder does not exist"
+            self.state = self._start() if identity is not None else self._missing
             restarted = self.state == WATCHED
         return restarted or self.state != before
 
@@ -147,20 +192,34 @@ class RootWatcher:
             observer.stop()
             observer.join(_JOIN_SECONDS)
 
+    def count_watches(self) -> int | None:
+        """Count its inotify watches, as the kernel sees them (proc(5)); None if it does not tell."""
+        watches = 0
+        try:
+            for descriptor in self._descriptors:
+                with open(f"/proc/self/fdinfo/{descriptor}", "rb") as info:
+                    watches += info.read().count(b"inotify wd:")
+        except OSError:
+            return None
+        return watches
+
     def _start(self) -> str:
         if not os.access(self.root, os.R_OK | os.X_OK):
             return "the folder is not readable"
+        others = _inotify_descriptors()
         try:
             observer = Observer()
         except OSError as error:
             return _LIMITS.get(error.errno or 0, str(error))
+        events = [*_EVENTS, FileModifiedEvent] if self._watch.writes else _EVENTS
         try:
-            observer.schedule(self._handler, str(self.root), recursive=True, event_filter=_EVENTS)
+            observer.schedule(self._handler, self.root, recursive=self._watch.recursive, event_filter=events)
             observer.start()
         except OSError as error:
             observer.stop()
             return _LIMITS.get(error.errno or 0, str(error))
         self._observer = observer
+        self._descriptors = _inotify_descriptors() - others
         return WATCHED
 
     def _is_alive(self) -> bool:
@@ -214,23 +273,20 @@ class OverflowListener(logging.Handler):
         logger.removeHandler(self)
 
 
-def count_watches() -> int | None:
-    """Count the inotify watches of this process, as the kernel sees them (proc(5)); None if it does not tell."""
-    watches = 0
-    try:
+def _inotify_descriptors() -> frozenset[str]:
+    """Return the descriptors of this process that hold inotify watches; none where the kernel does not tell."""
+    found = set()
+    with suppress(OSError):
         for descriptor in os.listdir("/proc/self/fd"):
             with suppress(FileNotFoundError):
                 if os.readlink(f"/proc/self/fd/{descriptor}") == "anon_inode:inotify":
-                    with open(f"/proc/self/fdinfo/{descriptor}", "rb") as info:
-                        watches += info.read().count(b"inotify wd:")
-    except OSError:
-        return None
-    return watches
+                    found.add(descriptor)
+    return frozenset(found)
 
 
-def _identity(root: Path) -> tuple[int, int] | None:
+def _identity(root: str) -> tuple[int, int] | None:
     try:
-        status = root.stat()
+        status = os.stat(root)
     except OSError:
         return None
     return status.st_dev, status.st_ino

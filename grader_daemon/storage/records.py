@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -118,8 +118,13 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
 
 
+WATCHED: Final = "watched"
+AWAITED: Final = "not there yet"
+"""Of a folder that need not be there: the agent makes it when it runs for the first time."""
+
+
 class DaemonStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What the daemon said of itself last. `watching` maps each root to "watched" or the reason why not.
+    """What the daemon said of itself last. `watching` maps each folder to "watched", "not there yet", or why it is not.
 
     `waiting_since` is since when the file waits that has waited longest to be graded, None when none did.
     """
@@ -130,6 +135,11 @@ class DaemonStatus(msgspec.Struct, frozen=True, kw_only=True):
     backlog: int
     watching: dict[str, str]
     waiting_since: datetime | None = None
+
+    @property
+    def blind(self) -> dict[str, str]:
+        """The folders of which no event tells though they should be there, each with the reason."""
+        return {folder: how for folder, how in self.watching.items() if how not in (WATCHED, AWAITED)}
 
     @property
     def longest_wait(self) -> timedelta | None:

@@ -41,9 +41,8 @@ def daemon(context: DoctorContext) -> Finding:
             f"{said}, the oldest for {span(status.longest_wait)}: sessions come faster than they are graded",
             "see with top what else keeps the processor and the disk busy",
         )
-    blind = {root: state for root, state in status.watching.items() if state != "watched"}
-    if blind:
-        root, why = next(iter(blind.items()))
+    if status.blind:
+        root, why = next(iter(status.blind.items()))
         return warning(f"{said}; {root} is scanned, not watched: {why}", "see the checks folders and inotify")
     return ok(said)
 

@@ -13,32 +13,56 @@ PATHS = st.sampled_from("abcde")
 
 
 def test_a_path_is_due_when_it_is_quiet() -> None:
-    debouncer = Debouncer(quiet=QUIET, max_wait=MAX_WAIT, capacity=CAPACITY)
+    debouncer = Debouncer[str](quiet=QUIET, max_wait=MAX_WAIT, capacity=CAPACITY)
     debouncer.touch("a", 0.0)
     debouncer.touch("a", 1.0)
 
-    assert (debouncer.next_due(), debouncer.pop_due(2.9), debouncer.pop_due(3.0)) == (3.0, [], ["a"])
+    assert (debouncer.next_due(), debouncer.pop_due(2.9), debouncer.pop_due(3.0)) == (3.0, {}, {"a": 1.0})
 
 
 def test_a_path_that_never_rests_is_due_all_the_same() -> None:
-    debouncer = Debouncer(quiet=QUIET, max_wait=MAX_WAIT, capacity=CAPACITY)
+    debouncer = Debouncer[str](quiet=QUIET, max_wait=MAX_WAIT, capacity=CAPACITY)
     for second in range(30):
         debouncer.touch("a", float(second))
 
-    assert (debouncer.pop_due(29.9), debouncer.pop_due(30.0)) == ([], ["a"])
+    assert (debouncer.pop_due(29.9), debouncer.pop_due(30.0)) == ({}, {"a": 29.0})
 
 
 def test_a_wait_shorter_than_the_quiet_time_is_the_quiet_time() -> None:
-    debouncer = Debouncer(quiet=QUIET, max_wait=1.0, capacity=CAPACITY)
+    debouncer = Debouncer[str](quiet=QUIET, max_wait=1.0, capacity=CAPACITY)
     debouncer.touch("a", 0.0)
 
     assert debouncer.next_due() == QUIET
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    debouncer = Debouncer(quiet=QUIET, max_wait=MAX_WAIT, capacity=1)
+    debouncer = Debouncer[str](quiet=QUIET, max_wait=MAX_WAIT, capacity=1)
 
     assert [debouncer.touch("a", 0.0), debouncer.touch("b", 0.0), debouncer.touch("a", 1.0)] == [True, False, True]
+
+
+def test_an_earlier_change_that_is_told_later_is_due_in_its_time() -> None:
+    """What lies in a database is found a moment after it was written."""
+    debouncer = Debouncer[str](quiet=QUIET, max_wait=MAX_WAIT, capacity=CAPACITY)
+    debouncer.touch("a", 1.0)
+    debouncer.touch("b", 0.5)
+
+    assert (debouncer.next_due(), debouncer.pop_due(2.5), debouncer.pop_due(3.0)) == (2.5, {"b": 0.5}, {"a": 1.0})
+
+
+def test_what_is_held_waits_however_quiet_it_is() -> None:
+    debouncer = Debouncer[str](quiet=QUIET, max_wait=MAX_WAIT, capacity=CAPACITY)
+    debouncer.hold("a", 0.0, until=50.0)
+
+    assert (debouncer.next_due(), debouncer.pop_due(49.9), debouncer.pop_due(50.0)) == (50.0, {}, {"a": 0.0})
+
+
+def test_what_is_held_is_due_as_ever_when_it_changes_again() -> None:
+    debouncer = Debouncer[str](quiet=QUIET, max_wait=MAX_WAIT, capacity=CAPACITY)
+    debouncer.hold("a", 0.0, until=50.0)
+    debouncer.touch("a", 5.0)
+
+    assert (debouncer.next_due(), debouncer.pop_due(7.0), debouncer.next_due()) == (7.0, {"a": 5.0}, None)
 
 
 class DebouncerAgainstItsDefinition(RuleBasedStateMachine):
@@ -46,9 +70,10 @@ class DebouncerAgainstItsDefinition(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.debouncer = Debouncer(quiet=QUIET, max_wait=MAX_WAIT, capacity=CAPACITY)
+        self.debouncer = Debouncer[str](quiet=QUIET, max_wait=MAX_WAIT, capacity=CAPACITY)
         self.first: dict[str, float] = {}
         self.last: dict[str, float] = {}
+        self.until: dict[str, float] = {}
         self.now = 0.0
 
     @rule(path=PATHS)
@@ -58,6 +83,17 @@ class DebouncerAgainstItsDefinition(RuleBasedStateMachine):
         if fits:
             self.first.setdefault(path, self.now)
             self.last[path] = self.now
+            self.until.pop(path, None)
+
+    @rule(path=PATHS, step=STEPS)
+    def hold(self, path: str, step: float) -> None:
+        fits = path in self.last or len(self.last) < CAPACITY
+        until = self.now + step
+        assert self.debouncer.hold(path, self.now, until=until) is fits
+        if fits:
+            self.first.setdefault(path, self.now)
+            self.last[path] = self.now
+            self.until[path] = until
 
     @rule(step=STEPS)
     def wait(self, step: float) -> None:
@@ -70,6 +106,7 @@ class DebouncerAgainstItsDefinition(RuleBasedStateMachine):
         assert sorted(popped) == sorted(due)
         for path in popped:
             del self.first[path], self.last[path]
+            self.until.pop(path, None)
 
     @invariant()
     def next_due_is_the_earliest(self) -> None:
@@ -77,7 +114,8 @@ class DebouncerAgainstItsDefinition(RuleBasedStateMachine):
         assert len(self.debouncer) == len(self.last)
 
     def _due_at(self, path: str) -> float:
-        return min(self.last[path] + QUIET, self.first[path] + MAX_WAIT)
+        due = min(self.last[path] + QUIET, self.first[path] + MAX_WAIT)
+        return max(due, self.until.get(path, 0.0))
 
 
 TestDebouncer = DebouncerAgainstItsDefinition.TestCase

@@ -45,6 +45,16 @@ def test_a_scan_longer_than_its_pause_is_followed_by_the_pause() -> None:
     assert (plan.begin(209.0), plan.begin(210.0)) == (False, True)
 
 
+def test_scans_that_are_asked_for_all_the_time_keep_no_processor_busy() -> None:
+    """An agent that makes a folder for each message: a fiftieth of a processor for comparing, and no more."""
+    plan = _plan()
+    plan.begin(0.0)
+    plan.end(1.0, cpu_seconds=0.5, is_blind=False)
+    plan.ask(1.0)
+
+    assert plan.next_due() == pytest.approx(1 + 25)
+
+
 @pytest.mark.parametrize(
     ("scan_seconds", "cpu_seconds", "pause"),
     [
@@ -72,6 +82,7 @@ class PlanAgainstItsPromises(RuleBasedStateMachine):
         self.now = 0.0
         self.running = False
         self.earliest = 0.0  # when a scan may come that nobody asked for
+        self.soonest = 0.0  # when one may come that somebody asked for
         self.wanted: list[float] = []  # the times by which scans were asked for since the last one began
 
     @rule(seconds=STEPS)
@@ -85,7 +96,7 @@ class PlanAgainstItsPromises(RuleBasedStateMachine):
 
     @rule()
     def begin(self) -> None:
-        is_due = not self.running and self.now >= min([self.earliest, *self.wanted])
+        is_due = not self.running and self.now >= self._due_at()
         assert self.plan.begin(self.now) is is_due
         if is_due:
             self.running, self.wanted = True, []
@@ -96,6 +107,7 @@ class PlanAgainstItsPromises(RuleBasedStateMachine):
         self.plan.end(self.now, cpu_seconds=cost, is_blind=is_blind)
         pause = max(2.0, 50 * cost) if is_blind else max(SCAN, 1000 * cost)
         self.running, self.earliest = False, self.now + min(pause, LONGEST)
+        self.soonest = self.now + 50 * cost
 
     @invariant()
     def it_is_known_when_to_wake(self) -> None:
@@ -103,7 +115,10 @@ class PlanAgainstItsPromises(RuleBasedStateMachine):
         if self.running:
             assert self.plan.next_due() == inf
         else:
-            assert (self.plan.next_due() <= self.now) is (self.now >= min([self.earliest, *self.wanted]))
+            assert (self.plan.next_due() <= self.now) is (self.now >= self._due_at())
+
+    def _due_at(self) -> float:
+        return min([self.earliest, *(max(at, self.soonest) for at in self.wanted)])
 
 
 TestPlanAgainstItsPromises = PlanAgainstItsPromises.TestCase

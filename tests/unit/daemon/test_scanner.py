@@ -39,7 +39,7 @@ def test_steps_of_any_length_find_the_same(root: Path, limit: int) -> None:
     names, report = _scan(Scanner(hermes([root]), lambda _: None, _no_orphans), limit)
 
     assert names == [f"session_{number}.json" for number in range(5)]
-    assert (report.folders, report.files, report.missing, report.unreadable) == (1, 5, 5, ())
+    assert (report.told["folders"], report.files, report.missing, report.unreadable) == (1, 5, 5, ())
 
 
 def test_a_root_that_is_not_there_is_told(tmp_path: Path) -> None:

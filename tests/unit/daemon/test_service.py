@@ -15,8 +15,8 @@ from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.reconcile import plan
 from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.daemon.service import Service
-from grader_daemon.daemon.watcher import WATCHED
 from grader_daemon.settings import load_settings
+from grader_daemon.storage.records import WATCHED
 from tests.units import unit
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
@@ -95,20 +95,20 @@ def told(logs: Logs) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("watches", "told"),
+    ("folders", "told"),
     [
-        pytest.param(3, [], id="each-that-can-be-read-is-watched"),
-        pytest.param(2, ["2 of 3 folders are watched; raise fs.inotify.max_user_watches"], id="one-is-not"),
+        pytest.param(1, [], id="each-that-can-be-read-is-watched"),
+        pytest.param(2, ["1 of 2 folders are watched; raise fs.inotify.max_user_watches"], id="one-is-not"),
     ],
 )
 def test_folders_that_cannot_be_read_hide_no_watch_that_is_missing(
-    service: Service, monkeypatch: pytest.MonkeyPatch, logs: Logs, watches: int, told: list[str]
+    service: Service, tmp_path: Path, logs: Logs, folders: int, told: list[str]
 ) -> None:
-    """Three folders were read and one was not: no watch is to be expected of the fourth."""
+    """One folder could not be read: no watch is to be expected of it."""
     wait_until(lambda: set(service._watchers.states().values()) == {WATCHED}, "the watcher")
-    monkeypatch.setattr("grader_daemon.daemon.service.count_watches", lambda: watches)
+    below = {str(tmp_path / "root"): folders}
     service._finish_scan(
-        ScanReport(folders=3, files=0, missing=0, unreadable=("/closed",), seconds=0.1, cpu_seconds=0.1)
+        ScanReport(folders_below=below, files=0, missing=0, unreadable=("/closed",), seconds=0.1, cpu_seconds=0.1)
     )
 
     assert [line["reason"] for line in logs if line["event"] == "watcher.degraded"] == told

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from watchdog.events import DirCreatedEvent, DirDeletedEvent, FileCreatedEvent, FileMovedEvent, FileSystemEvent
 
-from grader_daemon.daemon.watcher import WATCHED, OverflowListener, RootWatcher, _Handler, count_watches
+from grader_daemon.daemon.watcher import OverflowListener, RootWatcher, Watchers, _Handler
+from grader_daemon.sources.protocol import Watch
+from grader_daemon.storage.records import AWAITED, WATCHED
 from tests.waiting import PATIENCE_SECONDS
 
 
@@ -54,7 +57,9 @@ def test_an_overflow_in_the_log_is_a_gap() -> None:
 def test_a_root_is_watched_lost_and_watched_again(tmp_path: Path) -> None:
     root = tmp_path / "root"
     seen = threading.Event()
-    watcher = RootWatcher(root, on_path=lambda _: seen.set(), on_gap=lambda _: None)
+    watcher = RootWatcher(
+        Watch(str(root)), missing="the folder does not exist", on_path=lambda _: seen.set(), on_gap=lambda _: None
+    )
     try:
         missing = (watcher.check(), watcher.state)
         root.mkdir()
@@ -64,9 +69,109 @@ def test_a_root_is_watched_lost_and_watched_again(tmp_path: Path) -> None:
         assert seen.wait(PATIENCE_SECONDS)
         assert missing == (True, "the folder does not exist")
         assert watched == (True, WATCHED, False)
-        assert (count_watches() or 0) >= 1
+        assert watcher.count_watches() == 1
 
         root.rename(tmp_path / "elsewhere")
         assert (watcher.check(), watcher.state) == (True, "the folder does not exist")
     finally:
         watcher.stop()
+
+
+class Watching:
+    """Watchers of what a test wants watched, and what they say of folders that nobody named."""
+
+    def __init__(self) -> None:
+        self.watches: list[Watch] = []
+        self.paths: list[str] = []
+        self.heard = threading.Condition()
+        self.watchers = Watchers(lambda: self.watches, expected=(), on_path=self._note, on_gap=lambda _: None)
+
+    def _note(self, path: str) -> None:
+        with self.heard:
+            self.paths.append(path)
+            self.heard.notify()
+
+    def hears(self, path: Path) -> bool:
+        with self.heard:
+            return self.heard.wait_for(lambda: str(path) in self.paths, PATIENCE_SECONDS)
+
+
+@pytest.fixture
+def watching() -> Iterator[Watching]:
+    made = Watching()
+    yield made
+    made.watchers.stop()
+
+
+def test_a_write_to_a_file_that_stays_open_is_told_where_writes_are_asked_for(
+    watching: Watching, tmp_path: Path
+) -> None:
+    (told, quiet) = (tmp_path / "told", tmp_path / "quiet")
+    for folder in (told, quiet):
+        folder.mkdir()
+        (folder / "a").touch()
+    watching.watches = [Watch(str(told), writes=True), Watch(str(quiet))]
+    watching.watchers.check()
+
+    with (quiet / "a").open("ab", buffering=0) as unheard, (told / "a").open("ab", buffering=0) as heard:
+        unheard.write(b"line\n")
+        heard.write(b"line\n")
+        assert watching.hears(told / "a")
+        assert str(quiet / "a") not in watching.paths
+
+
+def test_below_a_folder_that_is_not_watched_recursively_nothing_is_heard(watching: Watching, tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    watching.watches = [Watch(str(tmp_path), recursive=False)]
+    watching.watchers.check()
+    (tmp_path / "below" / "b").touch()
+    (tmp_path / "a").touch()
+
+    assert watching.hears(tmp_path / "a")
+    assert str(tmp_path / "below" / "b") not in watching.paths
+    assert not watching.watchers.is_blind
+    watching.watchers.compare({str(tmp_path): 2})
+    assert watching.watchers.states() == {str(tmp_path): WATCHED}
+
+
+def test_a_folder_that_an_agent_has_not_made_yet_is_waited_for(watching: Watching, tmp_path: Path) -> None:
+    folder = tmp_path / "projects"
+    watching.watches = [Watch(str(folder))]
+    watching.watchers.check()
+    assert (watching.watchers.states(), watching.watchers.is_blind) == ({str(folder): AWAITED}, False)
+    folder.mkdir()
+    assert watching.watchers.check()
+    (folder / "a").touch()
+
+    assert watching.hears(folder / "a")
+
+
+def test_what_is_to_be_watched_may_change(watching: Watching, tmp_path: Path) -> None:
+    (first, second) = (tmp_path / "first", tmp_path / "second")
+    first.mkdir()
+    second.mkdir()
+    watching.watches = [Watch(str(first))]
+    watching.watchers.check()
+    watching.watches = [Watch(str(second))]
+    watching.watchers.check()
+    (first / "a").touch()
+    (second / "a").touch()
+
+    assert watching.hears(second / "a")
+    assert watching.paths == [str(second / "a")] * len(watching.paths)
+
+
+def test_watches_that_are_missing_below_one_folder_are_not_made_up_for_by_another(
+    watching: Watching, tmp_path: Path
+) -> None:
+    """The numbers are compared folder by folder."""
+    (short, rich) = (tmp_path / "short", tmp_path / "rich")
+    (short / "below").mkdir(parents=True)
+    (rich / "one").mkdir(parents=True)
+    watching.watches = [Watch(str(short)), Watch(str(rich))]
+    watching.watchers.check()
+
+    watching.watchers.compare({str(short): 3, str(rich): 1})
+
+    assert watching.watchers.is_blind
+    assert set(watching.watchers.states().values()) == {"2 of 3 folders are watched"}
