@@ -30,7 +30,15 @@ from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.people import PersonSignal, SignalKind
-from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
+from grader_daemon.domain.session import (
+    MOST_TOKENS,
+    MOST_USD,
+    FunctionCall,
+    Message,
+    Session,
+    SessionKind,
+    ToolCall,
+)
 from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.storage.records import NewGrade
@@ -344,6 +352,7 @@ claims = st.builds(
     evidence=st.lists(st.integers(min_value=0, max_value=10_000), max_size=4).map(tuple),
 )
 signals = st.builds(PersonSignal, st.sampled_from(SignalKind), st.integers(min_value=0, max_value=10_000))
+tokens = st.none() | st.integers(min_value=0, max_value=MOST_TOKENS)
 rates = st.floats(min_value=0, max_value=1)
 features = st.builds(
     lambda measures, marks: (*measures, *(int(digit) for digit in f"{marks:0{MARKS}b}")) if marks else measures,
@@ -433,6 +442,15 @@ def grades(draw: st.DrawFn) -> Grade:
         project=draw(st.none() | texts),
         scored=draw(st.booleans()),
         unsure=draw(st.booleans()),
+        agent=draw(st.none() | names),
+        kind=draw(st.none() | st.sampled_from(SessionKind)),
+        input_tokens=draw(tokens),
+        cache_read_tokens=draw(tokens),
+        cache_write_tokens=draw(tokens),
+        output_tokens=draw(tokens),
+        reasoning_tokens=draw(tokens),
+        cost_usd=draw(st.none() | st.floats(min_value=0, max_value=MOST_USD)),
+        cost_by=draw(st.none() | names),
     )
 
 

@@ -21,7 +21,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import InputError
 from grader_daemon.patterns.completion_estimate import estimate_completion
-from grader_daemon.patterns.groups import find_patterns
+from grader_daemon.patterns.groups import PATTERN_DIMENSIONS, find_patterns
 from grader_daemon.patterns.issues import to_issue
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.pipeline.saving import save_alert
@@ -102,7 +102,7 @@ class Insight:
     def patterns(self, days: float = 7) -> Patterns:
         """Gather what the finished sessions of the last `days` days have in common, beside the days before."""
         span = self._span(days)
-        sums, before = (self._context.store.rollups.groups(each) for each in (span, span.before()))
+        sums, before = (self._context.store.rollups.groups(each, PATTERN_DIMENSIONS) for each in (span, span.before()))
         return find_patterns(sums, before, self._context.store.rollups.tool_steps(span), span=span)
 
     def task_score(self, task_type: str, *, days: float | None = None) -> float | None:

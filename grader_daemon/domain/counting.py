@@ -9,16 +9,22 @@ from typing import Final, NamedTuple, TypeVar
 from grader_daemon.domain.analysis import Failure, SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension
+from grader_daemon.domain.session import PERSONS, SessionKind
 
 _Key = TypeVar("_Key")
 _Periodic = TypeVar("_Periodic", "GroupKey", "ToolStepKey")
 NAME_CHARACTERS: Final = 120
 """Of a name that comes from a session; the roll-ups know no more."""
 UNKNOWN: Final = "unknown"
-"""Model or platform of sessions that do not say theirs, so that the groups of a dimension add up to all."""
+"""Model, platform, project … of sessions that do not say theirs, so that the groups of a dimension add up to all."""
 _MONTH: Final = len("2026-11")
 _SHARED: Final = SUM_NAMES[: SUM_NAMES.index("calls")]
 _OPEN_SESSION: Final = tuple(int(name == "open_sessions") for name in SUM_NAMES)
+_SIDE: Final = SUM_NAMES.index("side")
+_SPENT: Final = SUM_NAMES[_SIDE:]
+_NOTHING_SPENT: Final = (0,) * len(_SPENT)
+_MILLIONTHS: Final = 1_000_000
+"""Of a dollar: tokens cost less than a cent, and sums must be exact."""
 
 
 class GroupKey(NamedTuple):
@@ -78,6 +84,26 @@ class _Work(NamedTuple):
     task_type: str
     model: str
     platform: str
+    agent: str
+    project: str
+    kind: SessionKind
+
+    def groups(self) -> tuple[tuple[Dimension, str], ...]:
+        """Return the groups that such a session is in, beside that of its kind."""
+        return (
+            (Dimension.OVERALL, ""),
+            (Dimension.TASK_TYPE, self.task_type),
+            (Dimension.MODEL, self.model),
+            (Dimension.PLATFORM, self.platform),
+            (Dimension.AGENT, self.agent),
+            (Dimension.PROJECT, self.project[-NAME_CHARACTERS:]),  # folders differ at their ends
+            (Dimension.TASK_MODEL, task_model(self.task_type, self.model)),
+        )
+
+
+def task_model(task_type: str, model: str) -> str:
+    """Return the name of a group of `Dimension.TASK_MODEL`."""
+    return f"{task_type} × {model}"
 
 
 class Changes:
@@ -112,26 +138,34 @@ class Changes:
         """Return the sums of each group, in the order of `SUM_NAMES`."""
         groups = dict(self._parts)
         for work, sums in self._work.items():
-            for dimension, name in (
-                (Dimension.OVERALL, ""),
-                (Dimension.TASK_TYPE, work.task_type),
-                (Dimension.MODEL, work.model),
-                (Dimension.PLATFORM, work.platform),
-            ):
-                _add(groups, GroupKey(dimension, work.day, name[:NAME_CHARACTERS]), sums, 1)
+            _add(groups, GroupKey(Dimension.KIND, work.day, work.kind), sums, 1)
+            counted = sums if work.kind in PERSONS else _as_side(sums)
+            for dimension, name in work.groups():
+                _add(groups, GroupKey(dimension, work.day, name[:NAME_CHARACTERS]), counted, 1)
         return groups
 
     def _count(self, grade: Grade, sign: int) -> None:
-        day = grade.ended_on
+        day, kind = grade.ended_on, grade.kind or SessionKind.MAIN
         if grade.state is SessionState.OPEN:
             _add(self._parts, GroupKey(Dimension.OVERALL, day, ""), _OPEN_SESSION, sign)
+            _add(self._parts, GroupKey(Dimension.KIND, day, kind), _OPEN_SESSION, sign)
             return
         shared = _shared_sums(grade)
-        work = _Work(day, grade.task_type, grade.model or UNKNOWN, grade.platform or UNKNOWN)
-        _add(self._work, work, [*shared, *_call_sums(grade.tool_calls, grade.total_errors)], sign)
+        work = _Work(
+            day,
+            grade.task_type,
+            grade.model or UNKNOWN,
+            grade.platform or UNKNOWN,
+            grade.agent or UNKNOWN,
+            grade.project or UNKNOWN,
+            kind,
+        )
+        _add(self._work, work, [*shared, *_call_sums(grade.tool_calls, grade.total_errors), *_spent_sums(grade)], sign)
+        if not grade.is_persons:
+            return
         for use in grade.tools:
             key = GroupKey(Dimension.TOOL, day, use.tool[:NAME_CHARACTERS])
-            _add(self._parts, key, [*shared, *_call_sums(use.calls, use.failures)], sign)
+            _add(self._parts, key, [*shared, *_call_sums(use.calls, use.failures), *_NOTHING_SPENT], sign)
         errors = grade.errors
         if errors:
             self._count_errors(grade, errors, shared, sign=sign)
@@ -139,7 +173,7 @@ class Changes:
     def _count_errors(self, grade: Grade, errors: tuple[Failure, ...], shared: list[int], *, sign: int) -> None:
         day = grade.ended_on
         for category, failures in Counter(error.category for error in errors).items():
-            sums = [*shared, *_call_sums(grade.tool_calls, failures)]
+            sums = [*shared, *_call_sums(grade.tool_calls, failures), *_NOTHING_SPENT]
             _add(self._parts, GroupKey(Dimension.CATEGORY, day, category), sums, sign)
         seen = Counter(error.fingerprint for error in errors if error.fingerprint)
         for fingerprint, failures in seen.items():
@@ -203,6 +237,34 @@ def _unanswered_sums(grade: Grade) -> list[int]:
 
 def _call_sums(calls: int, failures: int) -> tuple[int, ...]:
     return calls, calls * calls, failures, failures * failures, calls * failures
+
+
+def _spent_sums(grade: Grade) -> tuple[int, ...]:
+    """Return the sums of `_SPENT`, as in the group of its kind."""
+    priced = grade.cost_usd is not None
+    return (
+        0,
+        grade.input_tokens or 0,
+        grade.cache_read_tokens or 0,
+        grade.cache_write_tokens or 0,
+        grade.output_tokens or 0,
+        int(grade.input_tokens is not None and grade.output_tokens is not None),
+        round((grade.cost_usd or 0.0) * _MILLIONTHS),
+        int(priced),
+        0,
+        int(priced and bool(grade.completed)),
+    )
+
+
+def _as_side(sums: Sequence[int]) -> list[int]:
+    """Return what sessions that are no tasks of a person add to the groups of such tasks: what they cost, no more."""
+    whole = dict(zip(SUM_NAMES, sums, strict=True))
+    side = {name: whole[name] for name in _SPENT} | {
+        "side": whole["sessions"] + whole["unanswered"],
+        "side_millionths": whole["cost_millionths"],
+        "priced_completed": 0,
+    }
+    return [side.get(name, 0) for name in SUM_NAMES]
 
 
 def _add(rows: dict[_Key, list[int]], key: _Key, numbers: Sequence[int], sign: int) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from grader_daemon.domain.analysis import Failure, SessionState, ToolUse, errors_of
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal
-from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session import PERSONS, SessionKind
 from grader_daemon.domain.unit import FIRST_SOURCE, Unit
 from grader_daemon.domain.verdict import Outcome, VerdictBy
 
@@ -169,6 +169,11 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     def unit(self) -> Unit:
         """Where its session lies; a grade of another program is of a file of Hermes."""
         return Unit(FIRST_SOURCE if self.format == UNKNOWN_FORMAT else self.format, self.session_file, self.unit_key)
+
+    @property
+    def is_persons(self) -> bool:
+        """Whether it is a task of a person: no sub-agent, cron run or review, which rates and means leave out."""
+        return self.kind in PERSONS
 
     @property
     def outcome(self) -> Outcome:

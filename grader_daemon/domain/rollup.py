@@ -15,7 +15,11 @@ from grader_daemon.domain.estimate import Estimate, mean, proportion, rate_per_c
 
 
 class Dimension(StrEnum):
-    """By what sessions are grouped. A session is in several groups of `TOOL` and `CATEGORY`."""
+    """By what sessions are grouped. A session is in several groups of `TOOL` and `CATEGORY`.
+
+    In groups of `KIND` count all sessions; in the others those of a person, and beside them what the rest cost. A name
+    of `TASK_MODEL` is made by `counting.task_model`.
+    """
 
     OVERALL = "overall"
     TASK_TYPE = "task_type"
@@ -23,6 +27,10 @@ class Dimension(StrEnum):
     MODEL = "model"
     PLATFORM = "platform"
     CATEGORY = "category"
+    AGENT = "agent"
+    PROJECT = "project"
+    KIND = "kind"
+    TASK_MODEL = "task_model"
 
 
 class Metric(StrEnum):
@@ -42,12 +50,18 @@ class Metric(StrEnum):
 class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Sums over the finished sessions of a group in which the agent answered or called a tool.
 
-    Others are only counted: `open_sessions` are not finished, `unanswered` are finished without an answer or a call.
-    `completed` is of all whose verdict is known: `unanswered_judged` have that of a person.
+    Others are only counted: `open_sessions`, of every kind, are not finished, `unanswered` are finished without an
+    answer or a call. `completed` is of all whose verdict is known: `unanswered_judged` have that of a person.
 
     `calls` and `failures` are the tool calls of the sessions and those that failed: in a group of `Dimension.TOOL`
     those of the tool, in one of `Dimension.CATEGORY` the failures of the category. Names that end in ``_squares`` are
     sums of squares per session, `calls_failures` of products. `score_squares` is of three times the session score.
+
+    What follows is of the finished sessions of every kind, but 0 in groups of `Dimension.TOOL` and `CATEGORY`. `side`
+    are those that are no task of a person, which nothing above counts; in groups of `Dimension.KIND` all count above.
+    Tokens are those of sessions of which they are known; `metered` are those of which it is known what was read and
+    written. `cost_millionths` are millionths of a US dollar, of the sessions that are `priced`; `side_millionths` is
+    the part of `side`, and `priced_completed` counts the `completed` that are priced.
     """
 
     sessions: int = 0
@@ -67,6 +81,21 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     failures: int = 0
     failures_squares: int = 0
     calls_failures: int = 0
+    side: int = 0
+    input_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    output_tokens: int = 0
+    metered: int = 0
+    cost_millionths: int = 0
+    priced: int = 0
+    side_millionths: int = 0
+    priced_completed: int = 0
+
+    @property
+    def finished(self) -> int:
+        """Finished sessions of every kind, answered or not."""
+        return self.sessions + self.unanswered + self.side
 
     @property
     def judged(self) -> int:

@@ -111,6 +111,10 @@ class SessionKind(StrEnum):
     REVIEW = "review"
 
 
+PERSONS: Final = frozenset({None, SessionKind.MAIN})
+"""Kinds of sessions that are tasks of a person: those that nothing else is said of are, too."""
+
+
 class Usage(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Tokens that the calls of one model in a session used, summed up. None is what nobody knows, which is not 0.
 

@@ -168,8 +168,7 @@ class DegradationWatch:
         if rule.dimension is Dimension.OVERALL or rule.group is not None:
             name = rule.group or ""
             return [(name, self._store.rollups.group(rule.dimension, name, span))]
-        found = self._store.rollups.groups(span)
-        return [(name, sums) for (dimension, name), sums in found.items() if dimension is rule.dimension]
+        return [(name, sums) for (_, name), sums in self._store.rollups.groups(span, {rule.dimension}).items()]
 
     # -- telling -----------------------------------------------------------------------------------------------------
 

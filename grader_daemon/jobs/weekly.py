@@ -22,6 +22,7 @@ from grader_daemon.reports.week import Bases, WeekFacts, missing_weeks, revised,
 from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import StoredReport
 
+_SHOWN = (Dimension.OVERALL, Dimension.TASK_TYPE, Dimension.TOOL, Dimension.CATEGORY)
 _EXAMINED_ISSUES = 200
 _TREND_WEEKS = 8
 _GRACE = timedelta(hours=1)
@@ -107,7 +108,7 @@ class WeeklyReports:
 
     def _make(self, week: Span, *, complete: bool) -> WeeklyReport:
         since, until = start_of(week.first, self._zone), end_of(week.last, self._zone)
-        now, before = (self._store.rollups.groups(span) for span in (week, week.before()))
+        now, before = (self._store.rollups.groups(span, _SHOWN) for span in (week, week.before()))
         overall = groups.group(now, before, Dimension.OVERALL, "")
         overall_now = now.get((Dimension.OVERALL, ""), Sums())
         task_types, tools, categories = (
@@ -120,7 +121,7 @@ class WeeklyReports:
             until=until,
             complete=complete,
             coverage=self._store.reports.coverage(
-                graded=overall.sessions + overall.unanswered,
+                graded=overall_now.finished,
                 open_sessions=overall_now.open_sessions,
                 since=since,
                 until=until,

@@ -17,7 +17,11 @@ GroupSums = Mapping[tuple[Dimension, str], Sums]
 """The sums of every group of a span."""
 
 _NONE = Sums()
-_GROUPED = (Dimension.TASK_TYPE, Dimension.TOOL, Dimension.MODEL, Dimension.PLATFORM, Dimension.CATEGORY)
+_GROUPED: tuple[Dimension, ...] = tuple(
+    each for each in Dimension if each not in {Dimension.OVERALL, Dimension.TASK_MODEL}
+)
+PATTERN_DIMENSIONS = (Dimension.OVERALL, *_GROUPED)
+"""What patterns are made of."""
 
 
 def estimates(sums: Sums) -> dict[str, Estimate]:

@@ -29,6 +29,7 @@ class SortKey(StrEnum):
     QUALITY = "quality"
     ERRORS = "errors"
     CALLS = "calls"
+    COST = "cost"
 
 
 class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,25 +16,33 @@ import apsw
 from grader_daemon.domain.rollup import SUM_NAMES
 from grader_daemon.storage.sqlite.database import distrust, translated
 from grader_daemon.storage.sqlite.listing import LIST_AS_GRADED, LIST_AS_KEPT
+from grader_daemon.storage.sqlite.rows import PERSONS_TASK
 from grader_daemon.storage.sqlite.schema import applied_version, has_table, own_tables, strange_entries
 
 _WAL_RESET_FIXED = (3, 51, 3)
 _PATIENCE_MILLISECONDS = 5000
 _LINES = 20
 _PATHS = 10_000
-_COMPARED = ("sessions", "open_sessions", "unanswered", "completed", "efficiency", "quality", "calls", "failures")
-_FINISHED = "(coalesce(d.state, 'complete') <> 'open')"
+_COMPARED = (
+    *("sessions", "open_sessions", "unanswered", "completed", "efficiency", "quality", "calls", "failures"),
+    *("side", "input_tokens", "output_tokens"),
+)
+_CLOSED = "(coalesce(d.state, 'complete') <> 'open')"
+_FINISHED = f"({_CLOSED} AND {PERSONS_TASK})"
 _ANSWERED = f"({_FINISHED} AND coalesce(d.scored, g.total_api_calls > 0))"
 _SUMS_OF_ROWS = (
     "SELECT coalesce(d.ended_on, date(d.ended_at), date(g.graded_at), '1970-01-01') AS day,"
     f" sum({_ANSWERED}) AS sessions,"
-    f" sum(NOT {_FINISHED}) AS open_sessions,"
+    f" sum(NOT {_CLOSED}) AS open_sessions,"
     f" sum({_FINISHED} AND NOT {_ANSWERED}) AS unanswered,"
     f" sum({_FINISHED} AND g.task_completed AND ({_ANSWERED} OR d.verdict_by = 'person')) AS completed,"
     f" sum({_ANSWERED} * g.tool_calls_efficient) AS efficiency,"
     f" sum({_ANSWERED} * g.response_quality) AS quality,"
     f" sum({_FINISHED} * coalesce(d.tool_calls, 0)) AS calls,"
-    f" sum({_FINISHED} * g.total_errors) AS failures"
+    f" sum({_FINISHED} * g.total_errors) AS failures,"
+    f" sum({_CLOSED} AND NOT {PERSONS_TASK}) AS side,"
+    f" sum({_CLOSED} * coalesce(d.input_tokens, 0)) AS input_tokens,"
+    f" sum({_CLOSED} * coalesce(d.output_tokens, 0)) AS output_tokens"
     " FROM session_grades AS g LEFT JOIN session_details AS d ON d.session_id = g.session_id GROUP BY day"
 )
 _SUMS_OF_DAYS = f"SELECT day, {', '.join(_COMPARED)} FROM daily_rollups WHERE dimension = 'overall'"

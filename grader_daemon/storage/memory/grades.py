@@ -204,7 +204,7 @@ class FeedbackLog(Part):
         ended = [
             (grade.ended_at, grade)
             for grade in grades
-            if grade.state is not SessionState.OPEN and grade.scored and grade.ended_at is not None
+            if grade.state is not SessionState.OPEN and grade.scored and grade.is_persons and grade.ended_at is not None
         ]
         newest = sorted((each for each in ended if since is None or each[0] >= since), key=lambda each: each[0])[::-1]
         return [
@@ -247,6 +247,7 @@ def _place(row: Row, which: GradeFilter) -> PageKey:
         SortKey.QUALITY: quality,
         SortKey.ERRORS: grade.total_errors,
         SortKey.CALLS: grade.tool_calls,
+        SortKey.COST: grade.cost_usd,
     }[which.sort]
     return (float("inf" if which.lowest_first else "-inf") if value is None else value, *last)
 

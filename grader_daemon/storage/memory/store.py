@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import date
 
@@ -47,19 +47,24 @@ class Rollups(Part):
         for day in map(date.fromisoformat, sorted(changes.days)):
             self._tables.revisions.put(day, self._tables.revisions.get(day, 0) + 1)
 
-    def groups(self, span: Span) -> dict[tuple[Dimension, str], Sums]:
+    def groups(self, span: Span, dimensions: Collection[Dimension]) -> dict[tuple[Dimension, str], Sums]:
         found: dict[tuple[Dimension, str], list[tuple[int, ...]]] = {}
         for group, numbers in self._tables.groups.items():
-            if _lies_in(group.day, span) and any(numbers):
+            if group.dimension in dimensions and _lies_in(group.day, span) and any(numbers):
                 found.setdefault((Dimension(group.dimension), group.name), []).append(numbers)
         return {group: _to_sums(_sum(numbers)) for group, numbers in found.items()}
 
     def group(self, dimension: Dimension, name: str, span: Span) -> Sums:
-        return self.groups(span).get((dimension, name), Sums())
+        return self.groups(span, {dimension}).get((dimension, name), Sums())
+
+    def days(self, span: Span) -> dict[date, Sums]:
+        groups = sorted(self._tables.groups.items(), key=lambda each: each[0].day)
+        overall = {group.day: _to_sums(sums) for group, sums in groups if group.dimension == Dimension.OVERALL}
+        return {date.fromisoformat(day): sums for day, sums in overall.items() if _lies_in(day, span) and sums.finished}
 
     def names(self, dimension: Dimension) -> list[str]:
-        sums = self.groups(Span(date.min, date.max))
-        named = [(-one.sessions, name) for (of, name), one in sums.items() if of is dimension and one.sessions]
+        sums = self.groups(Span(date.min, date.max), {dimension})
+        named = [(-one.sessions, name) for (_, name), one in sums.items() if one.sessions]
         return [name for _, name in sorted(named)]
 
     def tool_steps(self, span: Span) -> list[ToolStep]:

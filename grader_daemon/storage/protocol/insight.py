@@ -28,11 +28,14 @@ class Rollups(Protocol):
     def apply(self, changes: Changes) -> None:
         """Add what grades changed; call it inside the transaction that saves them."""
 
-    def groups(self, span: Span) -> dict[tuple[Dimension, str], Sums]:
-        """Sum each group over the days of a span."""
+    def groups(self, span: Span, dimensions: Collection[Dimension]) -> dict[tuple[Dimension, str], Sums]:
+        """Sum each group of some dimensions over the days of a span."""
 
     def group(self, dimension: Dimension, name: str, span: Span) -> Sums:
         """Sum one group over the days of a span."""
+
+    def days(self, span: Span) -> dict[date, Sums]:
+        """Sum all sessions of each day of a span, in order; days on which none ended are left out."""
 
     def names(self, dimension: Dimension) -> list[str]:
         """Name the groups of a dimension that have finished sessions, those with most sessions first."""

@@ -22,7 +22,7 @@ from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.errors import InputError
 from grader_daemon.storage.records import Position
 from grader_daemon.storage.sqlite.database import Database
-from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text, to_tools
+from grader_daemon.storage.sqlite.rows import PERSONS_TASK, known_moment, to_moment, to_text, to_tools
 
 _ALERT_COLUMNS = (
     *("kind", "level", "rule", "drops", "sessions", "changes", "decomposition", "opened_at", "began_at"),
@@ -35,7 +35,7 @@ _OBSERVATION = (
     "SELECT d.session_id, d.ended_at, d.ended_on, d.task_type, g.model, g.platform, g.task_completed,"
     " g.tool_calls_efficient, g.response_quality, d.tool_calls, g.total_errors, d.tools"
     " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
-    " WHERE d.state <> 'open' AND d.scored"
+    f" WHERE d.state <> 'open' AND d.scored AND {PERSONS_TASK}"
 )
 _LARGEST_NUMBER = 2**63 - 1
 _KNOWN_STREAMS = " AND ".join(

@@ -13,7 +13,7 @@ from grader_daemon.domain.feedback import Candidate, Feedback, FeedbackSource, J
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.features import to_features
-from grader_daemon.storage.sqlite.rows import known_moment, to_flag, to_text
+from grader_daemon.storage.sqlite.rows import PERSONS_TASK, known_moment, to_flag, to_text
 
 _COLUMNS = (
     "session_id",
@@ -74,7 +74,8 @@ class Feedbacks:
         rows = self._database.rows(
             "SELECT d.session_id, d.p_completed, d.rules_completed, g.task_completed, d.request"
             " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
-            " WHERE d.state <> 'open' AND d.scored AND d.ended_at >= ? ORDER BY d.ended_at DESC LIMIT ?",
+            f" WHERE d.state <> 'open' AND d.scored AND {PERSONS_TASK} AND d.ended_at >= ?"
+            " ORDER BY d.ended_at DESC LIMIT ?",
             (to_text(since) or "", limit),
         )
         return [

@@ -49,6 +49,7 @@ _VALUES = {
     "quality": f"iif({_SCORED} OR d.automatic_quality IS NOT NULL, g.response_quality, NULL)",
     "errors": "g.total_errors",
     "calls": "coalesce(d.tool_calls, 0)",
+    "cost_usd": "d.cost_usd",
     "unsure": f"coalesce(d.unsure, 0) AND NOT {_BY_PERSON}",
     **{support.value: _claims(support) for support in Support},
 }
@@ -75,6 +76,7 @@ _SORTED_BY: Final = {
     SortKey.QUALITY: "l.quality",
     SortKey.ERRORS: "l.errors",
     SortKey.CALLS: "l.calls",
+    SortKey.COST: "l.cost_usd",
 }
 _EQUAL: Final = ("state", "task_type", "model", "platform", "project", "host", "completed", "unsure", "verdict_by")
 _BELOW_ALL, _ABOVE_ALL = "-1", "9e99"

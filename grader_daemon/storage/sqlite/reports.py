@@ -10,7 +10,7 @@ from grader_daemon.domain.insight import Concern, Coverage, Example, FromPeople
 from grader_daemon.domain.people import OBJECTING
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.database import Database
-from grader_daemon.storage.sqlite.rows import to_moment, to_text
+from grader_daemon.storage.sqlite.rows import PERSONS_TASK, to_moment, to_text
 
 _EXAMPLES = 3
 _ZONES = timedelta(days=1)
@@ -87,8 +87,8 @@ class Reports:
         days = (span.first.isoformat(), span.last.isoformat())
         until = _moved(span.last, 1 + _ZONES.days)
         objected = self._database.rows(
-            "SELECT count(*) FROM session_details WHERE ended_at >= ? AND ended_at < ? AND ended_on BETWEEN ? AND ?"
-            f" AND state <> 'open' AND scored AND ({_OBJECTED})",
+            "SELECT count(*) FROM session_details AS d WHERE ended_at >= ? AND ended_at < ?"
+            f" AND ended_on BETWEEN ? AND ? AND state <> 'open' AND scored AND {PERSONS_TASK} AND ({_OBJECTED})",
             (_moved(span.first, -_ZONES.days), until, *days),
         )
         asked_again = self._database.rows(
@@ -103,7 +103,7 @@ class Reports:
         found = self._database.rows(
             "SELECT count(*) FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
             " WHERE d.ended_at >= ? AND d.ended_at < ? AND d.ended_on BETWEEN ? AND ?"
-            " AND d.state <> 'open' AND d.scored AND d.unsure AND g.task_completed"
+            f" AND d.state <> 'open' AND d.scored AND {PERSONS_TASK} AND d.unsure AND g.task_completed"
             " AND coalesce(d.verdict_by, '') <> 'person'",
             (
                 _moved(span.first, -_ZONES.days),
@@ -119,7 +119,7 @@ class Reports:
         rows = self._database.rows(
             "SELECT d.session_id FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
             " WHERE d.ended_at >= ? AND d.ended_at < ? AND d.ended_on BETWEEN ? AND ?"
-            f" AND d.state <> 'open' AND d.scored AND {_SHOWN_BY[why.of]}"
+            f" AND d.state <> 'open' AND d.scored AND {PERSONS_TASK} AND {_SHOWN_BY[why.of]}"
             " ORDER BY g.total_errors DESC, d.ended_at DESC, d.session_id LIMIT ?",
             (
                 *around,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -31,7 +31,7 @@ class _Table:
 
 _STEP_KEYS = ("tool", "next_tool", "next_command", "is_retry")
 _STEP_COUNTS = ("tries", "worked", "completed")
-_GROUP_COUNTS = ("sessions", "open_sessions", "unanswered")
+_GROUP_COUNTS = ("sessions", "open_sessions", "unanswered", "side")
 _DAYS = _Table("daily_rollups", ("dimension", "day", "name"), SUM_NAMES, counts=_GROUP_COUNTS)
 _MONTHS = _Table("monthly_rollups", ("dimension", "month", "name"), SUM_NAMES, counts=_GROUP_COUNTS)
 _DAY_STEPS = _Table("daily_steps", ("day", *_STEP_KEYS), _STEP_COUNTS, counts=("tries",))
@@ -42,7 +42,6 @@ _TASKS = _Table("issue_tasks", ("fingerprint", "day", "task_type"), ("sessions",
 _TABLES = (_DAYS, _MONTHS, _DAY_STEPS, _MONTH_STEPS, _ISSUES, _STEPS, _TASKS)
 DERIVED = tuple(table.name for table in _TABLES)
 """Tables that hold nothing but sums of others."""
-_DIMENSIONS = ", ".join(f"'{dimension}'" for dimension in Dimension)
 _TOTALS = ", ".join(f"sum({name})" for name in SUM_NAMES)
 
 
@@ -72,8 +71,9 @@ class Rollups:
         for table in _TABLES:
             self._database.connection.execute(table.clear)
 
-    def groups(self, span: Span) -> dict[tuple[Dimension, str], Sums]:
-        where, values = _within(span, f"dimension IN ({_DIMENSIONS}) AND", "rollups")
+    def groups(self, span: Span, dimensions: Collection[Dimension]) -> dict[tuple[Dimension, str], Sums]:
+        wanted = ", ".join(f"'{dimension}'" for dimension in sorted(dimensions))
+        where, values = _within(span, f"dimension IN ({wanted}) AND", "rollups")
         rows = self._database.rows(f"SELECT dimension, name, {_TOTALS} FROM {where} GROUP BY dimension, name", values)
         return {(Dimension(row[0]), row[1]): _to_sums(row[2:]) for row in rows}
 
@@ -81,6 +81,14 @@ class Rollups:
         where, values = _within(span, f"dimension = '{dimension}' AND", "rollups")
         row = self._database.rows(f"SELECT {_TOTALS} FROM {where} WHERE name = ?", (*values, name))[0]
         return Sums() if row[0] is None else _to_sums(row)
+
+    def days(self, span: Span) -> dict[date, Sums]:
+        rows = self._database.rows(
+            f"SELECT day, {', '.join(SUM_NAMES)} FROM daily_rollups"
+            " WHERE dimension = 'overall' AND day BETWEEN ? AND ? ORDER BY day",
+            (span.first.isoformat(), span.last.isoformat()),
+        )
+        return {date.fromisoformat(row[0]): sums for row in rows if (sums := _to_sums(row[1:])).finished}
 
     def names(self, dimension: Dimension) -> list[str]:
         rows = self._database.rows(

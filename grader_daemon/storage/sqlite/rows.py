@@ -21,6 +21,8 @@ from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.storage.records import NewGrade, StoredGrade
 from grader_daemon.storage.sqlite.features import from_features, to_features
 
+PERSONS_TASK: Final = f"coalesce(d.kind, '{SessionKind.MAIN}') = '{SessionKind.MAIN}'"
+"""See `Grade.is_persons`; `d` are the details."""
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _encode = msgspec.json.Encoder().encode
 _decode_tools = msgspec.json.Decoder(tuple[tuple[str, int, int], ...]).decode
@@ -282,7 +284,8 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
 
 def failure_rows(grade: Grade) -> list[tuple[Any, ...]]:
     """Values for `FAILURE_COLUMNS`, a row for each failure."""
-    ended_at = None if grade.state is SessionState.OPEN else to_text(grade.ended_at)
+    counts = grade.state is not SessionState.OPEN and grade.is_persons
+    ended_at = to_text(grade.ended_at) if counts else None  # error issues are of those that have one
     return [
         (
             grade.session_id,

@@ -9,6 +9,7 @@ from grader_daemon.domain.analysis import Category, Failure, FailureKind, Sessio
 from grader_daemon.domain.counting import Changes, GroupKey, IssueKey, StepKey, TaskKey, ToolStepKey, by_month
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.verdict import VerdictBy
 from tests.strategies import grade, grades
 
@@ -88,7 +89,7 @@ def test_only_a_session_with_errors_can_recover(errors: int, recovered: bool, co
 @given(made=grades())
 def test_thrice_the_score_is_what_is_squared(made: Grade) -> None:
     finished = msgspec.structs.replace(made, state=SessionState.COMPLETE)
-    found = sums(changes_of(finished))[GroupKey(Dimension.OVERALL, made.ended_on, "")]
+    found = sums(changes_of(finished))[GroupKey(Dimension.KIND, made.ended_on, made.kind or SessionKind.MAIN)]
     assert found.score_squares == (0 if made.score is None else round(3 * made.score) ** 2)
 
 
@@ -107,13 +108,24 @@ def test_what_is_not_known_is_a_group_so_that_groups_add_up(
     assert {(key.dimension, key.name) for key in found.groups()} == expected | {
         (Dimension.OVERALL, ""),
         (Dimension.TASK_TYPE, "general"),
+        (Dimension.AGENT, "unknown"),
+        (Dimension.PROJECT, "unknown"),
+        (Dimension.KIND, "main"),
+        (Dimension.TASK_MODEL, f"general × {model or 'unknown'}"),
     }
 
 
 @given(made=grades())
 def test_every_group_of_a_session_counts_it_once(made: Grade) -> None:
-    found = sums(changes_of(msgspec.structs.replace(made, state=SessionState.COMPLETE)))
-    assert {(each.sessions, each.unanswered) for each in found.values()} == {(1, 0) if made.scored else (0, 1)}
+    finished = msgspec.structs.replace(made, state=SessionState.COMPLETE)
+    found = sums(changes_of(finished))
+    of_kind = {(each.sessions, each.unanswered) for key, each in found.items() if key.dimension == Dimension.KIND}
+    others = [each for key, each in found.items() if key.dimension != Dimension.KIND]
+    counted = (1, 0, 0) if made.scored else (0, 1, 0)
+    assert of_kind == {counted[:2]}
+    assert {(each.sessions, each.unanswered, each.side) for each in others} == {
+        counted if made.is_persons else (0, 0, 1)
+    }
     assert {key.day for key in found} == {made.ended_on}
 
 
@@ -136,6 +148,75 @@ def test_every_group_of_a_session_counts_it_once(made: Grade) -> None:
 def test_a_session_without_an_answer_has_no_scores(changes: dict[str, object], expected: Sums) -> None:
     made = grade(ended_on=DAY, scored=False, tools=(), tool_calls=0, **changes)
     assert set(map(repr, sums(changes_of(made)).values())) == {repr(expected)}
+
+
+# -- what was spent ------------------------------------------------------------------------------------------------
+
+
+def test_tokens_and_money_are_summed_where_they_are_known() -> None:
+    known = grade(
+        session_id="a",
+        ended_on=DAY,
+        tools=(),
+        task_completed=True,
+        input_tokens=1000,
+        cache_read_tokens=None,
+        output_tokens=10,
+        cost_usd=0.0000015,  # counts as two millionths
+    )
+    partly = grade(session_id="b", ended_on=DAY, tools=(), task_completed=False, input_tokens=5, cost_usd=0.25)
+    unknown = grade(session_id="c", ended_on=DAY, tools=(), task_completed=True)
+
+    found = sums(changes_of(known, partly, unknown))[OVERALL]
+
+    assert (found.input_tokens, found.cache_read_tokens, found.output_tokens, found.metered) == (1005, 0, 10, 1)
+    assert (found.cost_millionths, found.priced, found.priced_completed, found.side_millionths) == (250_002, 2, 1, 0)
+    assert (found.finished, found.completed) == (3, 2)
+
+
+def test_what_is_no_task_of_a_person_counts_as_money_alone() -> None:
+    task = grade(session_id="a", ended_on=DAY, agent="claude-code", project="/p", cost_usd=0.5, input_tokens=7)
+    sub_agent = grade(
+        session_id="b",
+        ended_on=DAY,
+        agent="claude-code",
+        project="/p",
+        kind=SessionKind.SUB_AGENT,
+        task_completed=True,
+        cost_usd=0.25,
+        input_tokens=3,
+        tools=(ToolUse("Bash", 2, 1),),
+    )
+
+    found = sums(changes_of(task, sub_agent))
+
+    for group in (OVERALL, GroupKey(Dimension.AGENT, DAY, "claude-code"), GroupKey(Dimension.PROJECT, DAY, "/p")):
+        counted = found[group]
+        assert (counted.sessions, counted.side, counted.completed, counted.finished) == (1, 1, 1, 2)
+        assert (counted.cost_millionths, counted.side_millionths, counted.priced) == (750_000, 250_000, 2)
+        assert (counted.priced_completed, counted.input_tokens) == (1, 10)
+    of_kind = found[GroupKey(Dimension.KIND, DAY, "sub_agent")]
+    assert (of_kind.sessions, of_kind.side, of_kind.completed, of_kind.priced_completed) == (1, 0, 1, 1)
+    assert (of_kind.cost_millionths, of_kind.side_millionths) == (250_000, 0)
+    assert GroupKey(Dimension.TOOL, DAY, "Bash") not in found
+
+
+def test_failures_of_a_sub_agent_are_no_error_issues() -> None:
+    made = failing(failure(step=Step("browser", None, True)), kind=SessionKind.SUB_AGENT)
+    changes = changes_of(made)
+    assert (changes.issues, changes.steps, changes.tool_steps, changes.tasks) == ({}, {}, {}, {})
+
+
+def test_money_is_not_spread_over_the_tools_of_a_session() -> None:
+    made = grade(ended_on=DAY, cost_usd=1.0, input_tokens=9, tools=(ToolUse("terminal", 1, 0),))
+    of_tool = sums(changes_of(made))[GroupKey(Dimension.TOOL, DAY, "terminal")]
+    assert (of_tool.cost_millionths, of_tool.priced, of_tool.input_tokens) == (0, 0, 0)
+
+
+def test_of_a_long_folder_the_end_is_kept() -> None:
+    found = changes_of(grade(ended_on=DAY, project="/home/" + "x" * 200 + "/mine"))
+    (name,) = [key.name for key in found.groups() if key.dimension == Dimension.PROJECT]
+    assert (len(name), name[-5:]) == (120, "/mine")
 
 
 def test_a_tool_counts_its_own_calls_and_a_category_its_own_failures() -> None:
@@ -161,7 +242,10 @@ def test_a_probe_is_counted_nowhere() -> None:
 def test_an_open_session_changes_nothing_but_its_count() -> None:
     made = failing(failure(step=Step("terminal", "wget", True)), state=SessionState.OPEN)
     changes = changes_of(made)
-    assert sums(changes) == {OVERALL: Sums(open_sessions=1)}
+    assert sums(changes) == {
+        OVERALL: Sums(open_sessions=1),
+        GroupKey(Dimension.KIND, DAY, "main"): Sums(open_sessions=1),
+    }
     assert (changes.issues, changes.steps, changes.tool_steps, changes.tasks) == ({}, {}, {}, {})
     assert changes.days == {DAY}
 

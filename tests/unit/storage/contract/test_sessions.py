@@ -77,7 +77,7 @@ def seen(store: SessionStore) -> object:
     return (
         pages,
         store.grades.last_ended_at(),
-        {(of, name): sums for (of, name), sums in store.rollups.groups(EVER).items()},
+        {(of, name): sums for (of, name), sums in store.rollups.groups(EVER, tuple(Dimension)).items()},
         [store.rollups.names(dimension) for dimension in Dimension],
         sorted(store.rollups.tool_steps(EVER), key=repr),
         store.rollups.days_with_sessions(),

@@ -25,6 +25,7 @@ from grader_daemon.domain.analysis import SessionState, ToolUse
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension, Metric
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.errors import GraderError, InputError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import Position
@@ -406,7 +407,7 @@ def test_ended_gives_the_newest_of_a_time(
 @settings(max_examples=about(25))
 @given(made=grades())
 def test_an_observation_is_what_was_graded(shared: SqliteStore, made: Grade) -> None:
-    made = msgspec.structs.replace(made, state=SessionState.COMPLETE, scored=True)
+    made = msgspec.structs.replace(made, state=SessionState.COMPLETE, scored=True, kind=None)
     assert made.ended_at is not None
     store = emptied(shared)
     with store.transaction():
@@ -427,6 +428,13 @@ def test_an_observation_is_what_was_graded(shared: SqliteStore, made: Grade) -> 
             tools=made.tools,
         )
     ]
+
+
+@pytest.mark.parametrize("kind", [SessionKind.SUB_AGENT, SessionKind.CRON, SessionKind.REVIEW])
+def test_only_a_task_of_a_person_is_an_observation(store: SqliteStore, kind: SessionKind) -> None:
+    ended(store, "side", kind=kind)
+    ended(store, "task", kind=SessionKind.MAIN)
+    assert unseen(store) == ["task"]
 
 
 def test_a_session_without_scores_is_no_observation(store: SqliteStore) -> None:

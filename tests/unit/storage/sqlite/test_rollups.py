@@ -14,7 +14,7 @@ from grader_daemon.domain.analysis import Category, Failure, SessionState, Step,
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.rollup import Dimension, Sums
-from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.session import SessionKind, SkipReason
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.pipeline.saving import retract, save_grades, save_verdicts
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -26,6 +26,7 @@ TABLES = (
 FIRST, SECOND = "2026-11-21", "2026-11-22"
 BOTH = Span(date(2026, 11, 21), date(2026, 11, 22))
 OVERALL = (Dimension.OVERALL, "")
+ALL = tuple(Dimension)
 
 
 def save(store: SqliteStore, *made: Grade) -> None:
@@ -107,7 +108,7 @@ def test_a_session_is_counted_in_each_of_its_groups(store: SqliteStore) -> None:
             ),
         ),
     )
-    found = store.rollups.groups(BOTH)
+    found = store.rollups.groups(BOTH, ALL)
     assert set(found) == {
         OVERALL,
         (Dimension.TASK_TYPE, "testing"),
@@ -116,6 +117,15 @@ def test_a_session_is_counted_in_each_of_its_groups(store: SqliteStore) -> None:
         (Dimension.TOOL, "terminal"),
         (Dimension.TOOL, "read_file"),
         (Dimension.CATEGORY, "timeout"),
+        (Dimension.AGENT, "unknown"),
+        (Dimension.PROJECT, "unknown"),
+        (Dimension.KIND, "main"),
+        (Dimension.TASK_MODEL, "testing × m"),
+    }
+    assert set(store.rollups.groups(BOTH, {Dimension.AGENT, Dimension.TOOL})) == {
+        (Dimension.AGENT, "unknown"),
+        (Dimension.TOOL, "terminal"),
+        (Dimension.TOOL, "read_file"),
     }
     assert found[OVERALL] == Sums(
         sessions=1,
@@ -142,19 +152,44 @@ def test_an_open_session_is_only_counted_as_open(store: SqliteStore) -> None:
         store,
         grade(ended_on=FIRST, state=SessionState.OPEN, total_errors=1, failures=(Failure(2, "t", Category.UNKNOWN),)),
     )
-    assert store.rollups.groups(BOTH) == {OVERALL: Sums(open_sessions=1)}
+    assert store.rollups.groups(BOTH, ALL) == {
+        OVERALL: Sums(open_sessions=1),
+        (Dimension.KIND, "main"): Sums(open_sessions=1),
+    }
 
 
 def test_a_session_that_goes_on_the_next_day_moves_there(store: SqliteStore) -> None:
     save(store, grade(ended_on=FIRST))
     save(store, grade(ended_on=SECOND))
-    assert store.rollups.groups(Span(BOTH.first, BOTH.first)) == {}
-    assert store.rollups.groups(Span(BOTH.last, BOTH.last))[OVERALL].sessions == 1
+    assert store.rollups.groups(Span(BOTH.first, BOTH.first), ALL) == {}
+    assert store.rollups.groups(Span(BOTH.last, BOTH.last), ALL)[OVERALL].sessions == 1
+
+
+def test_a_row_of_side_sessions_alone_is_kept_until_they_are_gone(store: SqliteStore) -> None:
+    side = grade(session_id="side", kind=SessionKind.SUB_AGENT, ended_on=FIRST, cost_usd=0.25)
+    save(store, grade(session_id="main", ended_on=FIRST, cost_usd=0.5), side)
+    with store.transaction():
+        retract(store, "main", SkipReason.COPY)
+    left = store.rollups.group(*OVERALL, BOTH)
+    assert (left.sessions, left.side, left.priced, left.cost_millionths) == (0, 1, 1, 250_000)
+    with store.transaction():
+        retract(store, "side", SkipReason.COPY)
+    assert store.rollups.groups(BOTH, ALL) == {}
+
+
+def test_days_are_those_on_which_sessions_of_any_kind_ended(store: SqliteStore) -> None:
+    save(
+        store,
+        grade(session_id="a", ended_on=FIRST, kind=SessionKind.CRON, cost_usd=0.5),
+        grade(session_id="b", ended_on=SECOND, state=SessionState.OPEN),
+    )
+    found = store.rollups.days(BOTH)
+    assert {day.isoformat(): sums.cost_millionths for day, sums in found.items()} == {FIRST: 500_000}
 
 
 def test_a_session_twice_in_one_batch_counts_as_it_was_last(store: SqliteStore) -> None:
     save(store, grade(task_completed=False, ended_on=FIRST), grade(ended_on=FIRST))
-    found = store.rollups.groups(BOTH)[OVERALL]
+    found = store.rollups.groups(BOTH, ALL)[OVERALL]
     assert (found.sessions, found.completed) == (1, 1)
 
 
@@ -193,4 +228,4 @@ def test_a_group_without_sessions_sums_to_nothing(store: SqliteStore) -> None:
 
 def test_long_names_are_cut(store: SqliteStore) -> None:
     save(store, grade(ended_on=FIRST, model="m" * 500))
-    assert (Dimension.MODEL, "m" * 120) in store.rollups.groups(BOTH)
+    assert (Dimension.MODEL, "m" * 120) in store.rollups.groups(BOTH, ALL)
