@@ -17,12 +17,13 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.verdict import GradeVersion
-from grader_daemon.errors import GraderError, InputError
+from grader_daemon.errors import GraderError, InputError, VanishedFileError
 from grader_daemon.storage.records import Change, GradeFilter, Page, SortKey, StoredGrade
 
 if TYPE_CHECKING:
     from grader_daemon.api.explanation import Explanation
     from grader_daemon.api.transcript import Transcript
+    from grader_daemon.domain.grade import Grade
     from grader_daemon.domain.session import Session
 
 _PAGE = 500
@@ -144,6 +145,16 @@ class Grades:
     def quality_check(self, session_id: str) -> QualityCheck | None:
         """Return what a scorer of quality said last of a session; None when none was asked."""
         return self._context.store.quality.of_session(session_id)
+
+    def is_gone(self, grade: Grade) -> bool:
+        """Whether a session does not lie any more where it was graded; where that cannot be told, it does."""
+        try:
+            self._context.sources.look(grade.unit)
+        except VanishedFileError:
+            return True
+        except GraderError:
+            return False
+        return False
 
     def explain(self, prefix: str) -> Explanation:
         """Return the reasons of a grade with the messages that prove them, read from the session file.

@@ -29,11 +29,16 @@ def command(*, session_id: str, grader: SelfGrader, transcript: bool, around: in
         return
     stored = grader.grades.find(session_id)
     check = grader.grades.quality_check(stored.grade.session_id)
+    is_gone = grader.grades.is_gone(stored.grade)
     if as_json:
-        output.document(grade=grade_document(stored.grade, stored.id, trust=grader.grades.trust()), quality_check=check)
-    else:
-        said = grader.labels.of(stored.grade.session_id)
-        _print(stored.grade, said, digest=stored.digest, trust=grader.grades.trust(), check=check)
+        document = grade_document(stored.grade, stored.id, trust=grader.grades.trust())
+        output.document(grade=document, quality_check=check, is_gone=is_gone)
+        return
+    said = grader.labels.of(stored.grade.session_id)
+    _print(stored.grade, said, digest=stored.digest, trust=grader.grades.trust(), check=check)
+    if is_gone:
+        output.line()
+        output.paragraph("", _gone(stored.grade))
 
 
 def _show_transcript(grader: SelfGrader, session_id: str, around: int | None, *, as_json: bool) -> None:
@@ -90,6 +95,11 @@ def _print(grade: Grade, said: Standing, *, digest: str | None, trust: Trust, ch
     if grade.failures:
         output.line()
         output.failures(grade)
+
+
+def _gone(grade: Grade) -> str:
+    why = " Claude Code deletes its sessions after some days, by default 30." if grade.format == "claude-code" else ""
+    return f"The session is gone from where it lay; its grade stays.{why}"
 
 
 def _of_five(score: int | None) -> str | None:

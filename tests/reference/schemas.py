@@ -130,7 +130,7 @@ DOCUMENTS = (
     _document("restore", "`restore`", Restored),
     _document("list", "`list`, `list -o json`", grades=list[_GradeOfFile]),  # type: ignore[valid-type]
     Document("grade-line", "a line of `export -o ndjson` and `list -o ndjson`", _GradeOfFile),
-    _document("show", "`show`", grade=_GradeOfFile, quality_check=QualityCheck | None),
+    _document("show", "`show`", grade=_GradeOfFile, quality_check=QualityCheck | None, is_gone=bool),
     _document(
         "transcript",
         "`show --transcript`, `show --around`",

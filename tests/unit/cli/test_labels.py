@@ -109,6 +109,19 @@ def test_a_label_is_kept_and_shown_wherever_the_verdict_is(run: Run, home: Path)
     assert FINE not in run(home, "list", "--completed").stdout
 
 
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_a_session_that_is_gone_keeps_its_grade_and_says_so(run: Run, home: Path, *, is_gone: bool) -> None:
+    [path] = home.rglob(f"session_{FINE}.json")
+    if is_gone:
+        path.unlink()
+
+    shown = run(home, "show", FINE)
+
+    assert (shown.returncode, FINE in shown.stdout) == (0, True)
+    assert ("The session is gone from where it lay; its grade stays." in shown.stdout) == is_gone
+    assert json.loads(run(home, "show", FINE, "--json").stdout)["is_gone"] is is_gone
+
+
 def test_a_verdict_on_which_no_rule_spoke_is_shown_by_why(run: Run, home: Path, grader: SelfGrader) -> None:
     store = database_of(grader)
     with store.transaction():
