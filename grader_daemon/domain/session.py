@@ -260,3 +260,4 @@ class SkipReason(StrEnum):
     SUPERSEDED = "superseded"
     SYMBOLIC_LINK = "symbolic_link"
     UNREADABLE_VERSION = "unreadable_version"
+    SIDE_CALL = "side_call"

@@ -1,0 +1,1 @@
+"""Claude Code: the transcripts of its sessions and of their sub-agents, a line for each entry."""

@@ -1,0 +1,300 @@
+"""From the lines of one chain of a transcript, the session itself or a side chain in it, to a session.
+
+One answer of a model is several lines of one ``message.id``, each with a block of it and all with the same usage, and
+the results of its first calls may stand between them. What the machinery wrote in a person's place is no message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.session import (
+    ASSISTANT,
+    TOKEN_NAMES,
+    TOOL,
+    USER,
+    Content,
+    Ending,
+    FunctionCall,
+    Message,
+    Part,
+    ReportedOutcome,
+    ToolCall,
+    Usage,
+    total_usage,
+)
+from grader_daemon.sources.claude_code import entries
+from grader_daemon.sources.claude_code.entries import ApiUsage, Block, Entry, Line, Note
+from grader_daemon.sources.claude_code.tool_outcomes import INTERRUPTED, is_decided, notification_in, outcome_of
+
+_SYNTHETIC = "<synthetic>"
+"""The model of answers that no model gave, as of an error of the API."""
+
+_INJECTED = (
+    "<local-command-",
+    "<command-name>",
+    "<bash-",
+    "<task-notification>",
+    "<system-reminder>",
+    "Caveat:",
+    "[SYSTEM NOTIFICATION - NOT USER INPUT]",
+)
+_COMMAND = "<command-message>"
+"""How a person's command begins that is a prompt; ``<command-name>`` begins those that the program does by itself."""
+
+_COMMAND_NAME = re.compile(r"<command-name>([^<]{1,200})</command-name>")
+_COMMAND_ARGUMENTS = re.compile(r"<command-args>([^<]*+)</command-args>")
+_IN_ORDER = frozenset({"end_turn", "stop_sequence"})
+_CALLS: Final = "tool_use"
+_SUB_AGENT_TOOLS = frozenset({"Agent", "Task"})
+
+
+class Turns:
+    """What the lines of one chain come to, added one after the other."""
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        """Add lines in the order of their file."""
+        self.messages: list[Message] = []
+        self.times: list[datetime | None] = []
+        self.reported: dict[int, ReportedOutcome] = {}
+        self.taken_back: list[int] = []
+        self.model: str | None = None
+        self.started_at: datetime | None = None
+        self.updated_at: datetime | None = None
+        self._seen: set[str] = set()
+        self._answers: dict[str, int] = {}
+        self._results: dict[str, int] = {}
+        self._prompts: dict[str, int] = {}
+        self._usage: dict[str, tuple[str | None, Usage]] = {}
+        self._ending: Ending | None = None
+        self._process_ended = False
+        self._cost: float | None = None
+        self._delegated = False
+        self._decisions = False
+        for line in lines:
+            self._add(line)
+
+    @property
+    def usage(self) -> tuple[Usage, ...]:
+        """What the calls of each model used, those too that were taken back."""
+        by_model: dict[str | None, list[Usage]] = {}
+        for model, usage in self._usage.values():
+            by_model.setdefault(model, []).append(usage)
+        return tuple(msgspec.structs.replace(total_usage(parts), model=model) for model, parts in by_model.items())
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What it cost, if that was noted after all else; the sum of one with sub-agents is theirs, too."""
+        return self._cost if self._process_ended and not self._delegated else None
+
+    @property
+    def ending(self) -> Ending | None:
+        """What is noted of how it stands."""
+        if self._ending is not None or not self.messages:
+            return self._ending
+        last = self.messages[-1]
+        if last.role == ASSISTANT and not last.tool_calls and last.finish_reason not in (None, _CALLS):
+            in_order = last.finish_reason in _IN_ORDER
+            state = SessionState.COMPLETE if in_order else SessionState.INTERRUPTED
+            return Ending(state, f"stop_reason={last.finish_reason}")
+        if self._process_ended:
+            answered = last.role == ASSISTANT and last.finish_reason is None and not last.tool_calls
+            return Ending(SessionState.COMPLETE if answered else SessionState.INTERRUPTED, "its process ended")
+        if last.role == ASSISTANT and last.finish_reason == _CALLS:
+            return Ending(SessionState.OPEN, f"stop_reason={_CALLS}")
+        return None
+
+    def _add(self, line: Line) -> None:
+        if line.uuid is not None:
+            if line.uuid in self._seen:
+                return
+            self._seen.add(line.uuid)
+        time = _time(line.timestamp)
+        if time is not None:
+            self.started_at = min(self.started_at or time, time)
+            self.updated_at = max(self.updated_at or time, time)
+        match line:
+            case Note():
+                self._add_note(line, time)
+            case Entry(type=entries.ASSISTANT):
+                self._add_answer(line, time)
+            case _:
+                self._add_user(line, time)
+
+    def _add_note(self, note: Note, time: datetime | None) -> None:
+        attachment = note.attachment
+        if note.type == entries.COST:
+            self._process_ended = True
+            self._cost = None if note.has_unknown_model_cost else note.total_cost_usd
+        elif attachment is not None and attachment.type == "max_turns_reached":
+            self._ending = Ending(SessionState.INTERRUPTED, attachment.type)
+        elif attachment is not None:
+            text = _text(attachment.prompt)
+            if attachment.command_mode == "prompt":
+                self._append(Message(role=USER, content=text), time)
+            else:
+                self._notify(text)
+
+    def _add_answer(self, entry: Entry, time: datetime | None) -> None:
+        message = entry.message
+        if message.model == _SYNTHETIC or entry.is_api_error_message:
+            if entry.is_api_error_message:
+                cause = f"API error: {entry.error}" if isinstance(entry.error, str) else "API error"
+                self._ending = Ending(SessionState.INTERRUPTED, cause)
+            return
+        self._ending, self._process_ended = None, False
+        self.model = message.model or self.model
+        answer_id = message.id or entry.uuid or f"{len(self.messages)}"
+        self._use(answer_id, message.model, message.usage)
+        said, calls = _said_and_called(message.content)
+        self._delegated = self._delegated or any(call.tool in _SUB_AGENT_TOOLS for call in calls)
+        known = self._answers.get(answer_id)
+        if known is None:
+            self._answers[answer_id] = len(self.messages)
+            self._append(Message(ASSISTANT, said, calls or None, message.stop_reason), time)
+            return
+        before = self.messages[known]
+        self.messages[known] = Message(
+            ASSISTANT,
+            "\n".join(filter(None, (before.text, said))),
+            (*(before.tool_calls or ()), *calls) or None,
+            message.stop_reason or before.finish_reason,
+        )
+
+    def _use(self, answer_id: str, model: str | None, api: ApiUsage | None) -> None:
+        """The first lines of an answer may say what was written so far only, so the largest number counts."""
+        usage = _usage_of(api) if api is not None else Usage()
+        known = self._usage.get(answer_id)
+        if known is not None:
+            larger = {name: _larger(getattr(known[1], name), getattr(usage, name)) for name in TOKEN_NAMES}
+            usage = msgspec.convert(larger, Usage)
+        self._usage[answer_id] = model, usage
+
+    def _add_user(self, entry: Entry, time: datetime | None) -> None:
+        content = entry.message.content
+        blocks = (Block(type="text", text=content),) if isinstance(content, str) else content
+        texts = []
+        for block in blocks:
+            if block.type == "tool_result":
+                self._add_result(block, entry, time)
+            elif block.type == "text" and block.text:
+                texts.append(block.text)
+        text = "\n".join(texts)
+        if texts and texts[-1].startswith(INTERRUPTED):
+            self._ending = Ending(SessionState.INTERRUPTED, "interrupted by a person")
+        elif texts or not any(block.type == "tool_result" for block in blocks):
+            self._add_prompt(entry, text, time)
+
+    def _add_prompt(self, entry: Entry, text: str, time: datetime | None) -> None:
+        if entry.is_compact_summary:
+            return
+        self._notify(text)
+        said = _said_by_person(entry, text)
+        if said is None:
+            return
+        if entry.parent_uuid is not None:
+            self._take_back(entry.parent_uuid)
+        self._ending, self._process_ended = None, False
+        self._append(Message(role=USER, content=said), time)
+
+    def _take_back(self, parent: str) -> None:
+        """A prompt in the place of an earlier one takes back all that came since.
+
+        Where nothing had been answered yet, a person only wrote it anew.
+        """
+        start = self._prompts.get(parent)
+        self._prompts[parent] = len(self.messages) if start is None else start
+        if start is None:
+            return
+        worked = any(message.role == ASSISTANT for message in self.messages[start:])
+        del self.messages[start:], self.times[start:]
+        for places in (self._answers, self._results, self._prompts):
+            for key in [key for key, place in places.items() if place >= start and key != parent]:
+                del places[key]
+        self.reported = {place: outcome for place, outcome in self.reported.items() if place < start}
+        self.taken_back = [min(place, start) for place in self.taken_back]
+        if worked:
+            self.taken_back.append(start)
+
+    def _add_result(self, block: Block, entry: Entry, time: datetime | None) -> None:
+        text = _text(block.content)
+        self._decisions = self._decisions or is_decided(entry)
+        self.reported[len(self.messages)] = outcome_of(block, text, entry, decisions=self._decisions)
+        if block.tool_use_id is not None:
+            self._results[block.tool_use_id] = len(self.messages)
+        self._append(Message(role=TOOL, content=text, tool_call_id=block.tool_use_id), time)
+
+    def _notify(self, text: str) -> None:
+        """Note what became of a call that went on in the background."""
+        notification = notification_in(text)
+        place = self._results.get(notification.call_id) if notification is not None else None
+        if notification is not None and place is not None:
+            self.reported[place] = notification.outcome
+
+    def _append(self, message: Message, time: datetime | None) -> None:
+        self.messages.append(message)
+        self.times.append(time)
+
+
+def _said_by_person(entry: Entry, text: str) -> str | None:
+    """Return what a person said, a command as it was typed; None where the machinery wrote the line."""
+    human = entry.origin is None or entry.origin.kind in (None, "human")
+    if entry.is_meta or not human or text.startswith(_INJECTED):
+        return None
+    if not text.startswith(_COMMAND):
+        return text
+    name, arguments = _COMMAND_NAME.search(text), _COMMAND_ARGUMENTS.search(text)
+    if name is None:
+        return text
+    return " ".join(filter(None, (name[1], arguments[1].strip() if arguments is not None else "")))
+
+
+def _said_and_called(content: str | Sequence[Block]) -> tuple[str, tuple[ToolCall, ...]]:
+    if isinstance(content, str):
+        return content, ()
+    said = "\n".join(block.text for block in content if block.type == "text" and block.text)
+    calls = tuple(
+        ToolCall(block.id, FunctionCall(block.name, str(memoryview(block.input), "utf-8") or None))
+        for block in content
+        if block.type == "tool_use"
+    )
+    return said, calls
+
+
+def _text(content: Content) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    parts = content if isinstance(content, tuple) else (content,)
+    texts = [part.text if isinstance(part, Part) else str(part) for part in parts]
+    return "\n".join(text for text in texts if text)
+
+
+def _usage_of(api: ApiUsage) -> Usage:
+    details = api.output_tokens_details
+    return Usage(
+        input_tokens=api.input_tokens,
+        cache_read_tokens=api.cache_read_input_tokens,
+        cache_write_tokens=api.cache_creation_input_tokens,
+        output_tokens=api.output_tokens,
+        reasoning_tokens=details.thinking_tokens if details is not None else None,
+    )
+
+
+def _larger(one: int | None, other: int | None) -> int | None:
+    return max(one, other) if one is not None and other is not None else one if other is None else other
+
+
+def _time(stamp: str | None) -> datetime | None:
+    if stamp is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(stamp)
+        return moment.astimezone(UTC) if moment.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None
