@@ -178,7 +178,13 @@ def _make_hermes(settings: Settings, limits: Limits) -> Source:
     return HermesSnapshots([str(root) for root in settings.watch_roots], zone=settings.zone, limits=limits)
 
 
-SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {"hermes": _make_hermes}
+def _make_codex(settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.sources.codex.rollout_files import CodexRollouts, default_roots
+
+    return CodexRollouts([str(root) for root in settings.codex_roots] or default_roots(), limits=limits)
+
+
+SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {"hermes": _make_hermes, "codex": _make_codex}
 """What makes a source, by its name. A path belongs to the first that claims it."""
 
 

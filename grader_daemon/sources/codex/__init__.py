@@ -1,0 +1,1 @@
+"""Codex CLI: one file of lines for each thread, a rollout."""

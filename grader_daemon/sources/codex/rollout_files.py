@@ -1,0 +1,73 @@
+"""Codex CLI as a source: a rollout for each thread, in a folder for each day on which threads began.
+
+A thread that is resumed grows where it began, so every folder stays watched. A file is held open for as long as Codex
+runs: each write is told, not only its closing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+from grader_daemon.domain.session import Skipped, SkipReason
+from grader_daemon.domain.unit import Unit
+from grader_daemon.sources.codex.rollout import NAME, UNKNOWN, to_session
+from grader_daemon.sources.codex.rollout_lines import KINDS, kind_of
+from grader_daemon.sources.jsonl import read_lines
+from grader_daemon.sources.protocol import UnknownKinds
+from grader_daemon.sources.session_files import Parsed, SessionFiles
+
+_FOLDERS = ("sessions", "archived_sessions")
+_PREFIX = "rollout-"
+_SUFFIX = ".jsonl"
+_THREAD = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.{1,96})\.jsonl")
+_FIRST_LINE = re.compile(rb'\{"timestamp":"[^"\\]{1,99}",(?:"ordinal":\d{1,20},)?"type":"session_meta","payload":\{')
+
+
+class CodexRollouts(SessionFiles):
+    """``rollout-<time>-<id>.jsonl`` below the roots."""
+
+    name = NAME
+    title = "Codex"
+    unknown = UNKNOWN
+    writes = True
+    append_only = True
+
+    def default_roots(self) -> Sequence[str]:
+        """See `Source.default_roots`."""
+        return default_roots()
+
+    def claims(self, path: str) -> bool:
+        """See `Source.claims`."""
+        name = path.rpartition("/")[2]
+        return name.startswith(_PREFIX) and name.endswith(_SUFFIX)
+
+    def recognizes(self, path: str, beginning: bytes) -> bool:
+        """See `Source.recognizes`."""
+        return self.claims(path) or _FIRST_LINE.match(beginning) is not None
+
+    def parse(self, content: bytes, unit: Unit) -> Parsed:
+        """See `SessionFiles.parse`."""
+        lines = read_lines(content, KINDS, kind_of=kind_of, limits=self.limits)
+        name = unit.locator.rpartition("/")[2]
+        thread = _THREAD.fullmatch(name)
+        session = to_session(
+            lines.read,
+            session_id=thread[1] if thread is not None else name.removesuffix(_SUFFIX),
+            path=unit.locator,
+            limits=self.limits,
+        )
+        unknown = None
+        if lines.unknown or lines.broken:
+            unknown = UnknownKinds(session.agent_version, lines.unknown, lines.broken)
+        if session.messages:
+            return Parsed(session, unknown=unknown)
+        reason = SkipReason.UNREADABLE_VERSION if lines.unknown else SkipReason.NOT_A_SESSION
+        return Parsed(Skipped(reason, session.session_id), unknown=unknown)
+
+
+def default_roots() -> tuple[str, ...]:
+    """Return the folders of the Codex that this user runs, whether they are there or not."""
+    home = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+    return tuple(os.path.join(home, folder) for folder in _FOLDERS)
