@@ -6,9 +6,10 @@ What only grading needs is imported where it is made: it costs as much time as e
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -172,19 +173,33 @@ def known_sources(settings: Settings, *, limits: Limits | None = None) -> list[S
     return [make(settings, limits or settings.limits) for make in SOURCES.values()]
 
 
+def _folders(roots: Iterable[Path]) -> list[str]:
+    return [str(root) for root in roots]
+
+
 def _make_hermes(settings: Settings, limits: Limits) -> Source:
     from grader_daemon.sources.hermes.snapshot_files import HermesSnapshots
 
-    return HermesSnapshots([str(root) for root in settings.watch_roots], zone=settings.zone, limits=limits)
+    return HermesSnapshots(_folders(settings.watch_roots), zone=settings.zone, limits=limits)
+
+
+def _make_claude_code(settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.sources.claude_code.project_files import ClaudeCode
+
+    return ClaudeCode(_folders(settings.claude_code_roots) or ClaudeCode.default_roots(), limits=limits)
 
 
 def _make_codex(settings: Settings, limits: Limits) -> Source:
     from grader_daemon.sources.codex.rollout_files import CodexRollouts, default_roots
 
-    return CodexRollouts([str(root) for root in settings.codex_roots] or default_roots(), limits=limits)
+    return CodexRollouts(_folders(settings.codex_roots) or default_roots(), limits=limits)
 
 
-SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {"hermes": _make_hermes, "codex": _make_codex}
+SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {
+    "hermes": _make_hermes,
+    "claude-code": _make_claude_code,
+    "codex": _make_codex,
+}
 """What makes a source, by its name. A path belongs to the first that claims it."""
 
 

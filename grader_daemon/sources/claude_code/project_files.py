@@ -37,7 +37,8 @@ class ClaudeCode(SessionFiles):
     unknown = frozenset({"system_prompt_digest", "tools_digest"})
     append_only = True
 
-    def default_roots(self) -> Sequence[str]:
+    @staticmethod
+    def default_roots() -> Sequence[str]:
         """See `Source.default_roots`."""
         home = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
         return (os.path.join(home, "projects"),)
