@@ -46,9 +46,11 @@ class Analyzer:
     def analyze(self, session: Session, *, idle: bool = False) -> Analysis:
         """Count and name what happened. `idle`: nothing was written to the file for `idle_minutes`."""
         rules = self._rules
-        walk = MessageWalk(session.messages, rules, redactor=self._redactor, outcomes=self._outcomes).to_the_end()
+        walk = MessageWalk(session, rules, redactor=self._redactor, outcomes=self._outcomes).to_the_end()
         users = walk.users.messages
-        state, state_reason = read_state(session.messages, rules.tail, last_status=walk.last_status, idle=idle)
+        state, state_reason = read_state(
+            session.messages, rules.tail, last_status=walk.last_status, idle=idle, ending=session.ending
+        )
         final_index = _final_index(session.messages)
         final_answer = session.messages[final_index].text.strip() if final_index is not None else ""
         answered = final_index is not None and is_answer(session.messages[final_index], rules.tail)
@@ -59,7 +61,7 @@ class Analyzer:
             walk.recent,
             session.messages[-1] if session.messages else None,
             request=walk.request,
-            cut_off=is_cut_off(session.messages, state, last_status=walk.last_status),
+            cut_off=is_cut_off(session, state, last_status=walk.last_status),
             failures=failures,
             claims=claims,
             signals=signals,

@@ -15,7 +15,7 @@ from grader_daemon.analysis.user_messages import UserMessage, written_by_person
 from grader_daemon.domain.analysis import CallStatus, Category, Failure, ToolUse
 from grader_daemon.domain.limits import LONGEST_NAME, MOST_TOOLS
 from grader_daemon.domain.rules import ErrorRunRules, PeopleRules, Rules
-from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message
+from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message, Session
 from grader_daemon.redaction import Redactor
 
 _SUCCESS: Final = CallStatus.SUCCESS
@@ -131,10 +131,9 @@ class UserSide:
 class MessageWalk:
     """What has been seen of a session, from its first message to its last."""
 
-    def __init__(
-        self, messages: tuple[Message, ...], rules: Rules, *, redactor: Redactor, outcomes: OutcomeReader
-    ) -> None:
-        self._messages = messages
+    def __init__(self, session: Session, rules: Rules, *, redactor: Redactor, outcomes: OutcomeReader) -> None:
+        self._messages = session.messages
+        self._reported = session.reported
         self._read_result = outcomes.read
         self._calls: dict[str, CallView] = {}
         self._failed: set[int] = set()
@@ -199,7 +198,7 @@ class MessageWalk:
 
     def _see_result(self, index: int, message: Message) -> None:
         call = self._call_of(message)
-        result = self._read_result(call.tool, message.text, call)
+        result = self._read_result(call.tool, message.text, call, reported=self._reported.get(index))
         status = self.last_status = result.status
         self.notes.append((index, call, status))
         self.recent.results.append((message, status))

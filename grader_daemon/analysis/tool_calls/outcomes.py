@@ -1,7 +1,8 @@
 """What a tool result says of its call, read together with the command that was called.
 
 The exit code belongs to the command that ran last, and what it means is for that program to say; and a line that masks
-its exit code may still end in the words of a program that failed.
+its exit code may still end in the words of a program that failed. What the agent notes beside a result stands above its
+text; of a failure the text then only names the category.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from typing import NamedTuple
 
 from grader_daemon.analysis.shell import Line, Meaning, masked_failure, printed_code
 from grader_daemon.analysis.tool_calls import CallView
+from grader_daemon.analysis.tool_calls.frames import without_frame
 from grader_daemon.analysis.tool_calls.results import ResultReader
 from grader_daemon.domain.analysis import CallStatus, Category
 from grader_daemon.domain.rules import FailureRules
+from grader_daemon.domain.session import ReportedOutcome
 
 _EXAMINED_END = 200
 _SIGNS = (
@@ -48,30 +51,46 @@ class OutcomeReader:
     def __init__(self, rules: FailureRules) -> None:
         self._results = ResultReader(rules)
 
-    def read(self, tool: str | None, text: str, call: CallView) -> ToolOutcome:
-        """Return the outcome of one call by the text of its result. `tool` is what the result names."""
+    def read(
+        self, tool: str | None, text: str, call: CallView, *, reported: ReportedOutcome | None = None
+    ) -> ToolOutcome:
+        """Return the outcome of one call by the text of its result, and by what the agent reports of it if it does.
+
+        `tool` is what the result names.
+        """
+        if reported is not None:
+            return self._of_reported(reported, text, call)
         status, category = self._results.read(tool, text)
         if status is CallStatus.SUCCESS:
             return self._of_success(text, call) if _may_hide(text, call.text) else _WORKED
         if category is None:
             return ToolOutcome(status)
-        return self._of_failure(text, category, call)
-
-    def _of_failure(self, text: str, category: Category, call: CallView) -> ToolOutcome:
         output, code = self._results.output_and_code(text)
-        line = call.line
-        if line is None or not code:
-            return ToolOutcome(CallStatus.FAILURE, category, output, line)
-        meaning = line.meaning_of(code)
-        if meaning in _OF_PROGRAMS_THAT_RAN and _broke_down(output, line):
-            return ToolOutcome(CallStatus.FAILURE, category, output, line)
-        return _WORKED if meaning is Meaning.ANSWER else _failed(category, output, line, meaning)
+        return _of_failure(output, category, call.line, code=code)
 
-    def _of_success(self, text: str, call: CallView) -> ToolOutcome:
+    def _of_reported(self, reported: ReportedOutcome, text: str, call: CallView) -> ToolOutcome:
+        code = reported.exit_code
+        if reported.status is CallStatus.SUCCESS:
+            return (
+                self._of_success(text, call, reported=reported) if not code and _may_hide(text, call.text) else _WORKED
+            )
+        if reported.status is not CallStatus.FAILURE:
+            return ToolOutcome(reported.status)
+        output, stated = self._said(text)
+        code = stated if code is None else code
+        category = self._results.classify(output, code) or (Category.COMMAND_FAILED if code else Category.UNKNOWN)
+        return _of_failure(output or (f"exit code {code}" if code else ""), category, call.line, code=code)
+
+    def _said(self, text: str) -> tuple[str, int | None]:
+        """Return what a call says without what its agent puts around that, and the exit code in the text."""
+        output, code = self._results.output_and_code(text)
+        return without_frame(output), code
+
+    def _of_success(self, text: str, call: CallView, *, reported: ReportedOutcome | None = None) -> ToolOutcome:
         line = call.line
         if line is None and '"code"' not in call.text:
             return _WORKED
-        output, code = self._results.output_and_code(text)
+        output, code = self._results.output_and_code(text) if reported is None else (self._said(text)[0], 0)
         if line is not None:
             printed = printed_code(output) if line.printed else None
             if printed:
@@ -90,6 +109,15 @@ class OutcomeReader:
             return _WORKED
         category = self._results.classify(output, code) or Category.COMMAND_FAILED
         return _failed(category, output, line, meaning)
+
+
+def _of_failure(output: str, category: Category, line: Line | None, *, code: int | None) -> ToolOutcome:
+    if line is None or not code:
+        return ToolOutcome(CallStatus.FAILURE, category, output, line)
+    meaning = line.meaning_of(code)
+    if meaning in _OF_PROGRAMS_THAT_RAN and _broke_down(output, line):
+        return ToolOutcome(CallStatus.FAILURE, category, output, line)
+    return _WORKED if meaning is Meaning.ANSWER else _failed(category, output, line, meaning)
 
 
 def _broke_down(output: str, line: Line) -> bool:

@@ -6,8 +6,8 @@ import pytest
 from grader_daemon.analysis.session_state import is_cut_off, read_state
 from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.rules import Rules
-from grader_daemon.domain.session import Message
-from tests.strategies import WORKED, answer, call, result, rounds, user
+from grader_daemon.domain.session import Ending, Message, ReportedOutcome
+from tests.strategies import WORKED, answer, call, result, rounds, session, user
 
 COMPLETE = SessionState.COMPLETE
 INTERRUPTED = SessionState.INTERRUPTED
@@ -119,4 +119,63 @@ def test_a_session_is_cut_off_unless_it_came_to_an_end(
     rules: Rules, messages: tuple[Message, ...], last: CallStatus | None, cut_off: bool, idle: bool
 ) -> None:
     state, _ = read_state(messages, rules.tail, last_status=last, idle=idle)
-    assert is_cut_off(messages, state, last_status=last) is cut_off
+    assert is_cut_off(session(*messages), state, last_status=last) is cut_off
+
+
+NOTED = {state: Ending(state, "task_complete") for state in SessionState}
+
+
+@pytest.mark.parametrize(
+    ("messages", "noted", "idle", "expected"),
+    [
+        pytest.param((REQUEST, answer("It is 4.")), COMPLETE, False, (COMPLETE, "answered (task_complete)"), id="done"),
+        pytest.param(
+            (REQUEST, answer("")), COMPLETE, False, (INTERRUPTED, "empty answer (task_complete)"), id="empty-answer"
+        ),
+        pytest.param(
+            (REQUEST, *rounds(WORKED)),
+            COMPLETE,
+            False,
+            (INTERRUPTED, "ended without an answer (task_complete)"),
+            id="no-answer",
+        ),
+        pytest.param((REQUEST, answer("It is 4.")), INTERRUPTED, False, (INTERRUPTED, "task_complete"), id="aborted"),
+        pytest.param((REQUEST, answer("Now I look.")), OPEN, False, (OPEN, "open (task_complete)"), id="goes-on"),
+        pytest.param(
+            (REQUEST, answer("Now I look.")), OPEN, True, (INTERRUPTED, "open and idle (task_complete)"), id="killed"
+        ),
+        pytest.param((), COMPLETE, False, (INTERRUPTED, "ended without an answer (task_complete)"), id="nothing"),
+    ],
+)
+def test_what_the_agent_notes_of_the_end_decides(
+    rules: Rules, messages: tuple[Message, ...], noted: SessionState, idle: bool, expected: tuple[SessionState, str]
+) -> None:
+    state = read_state(messages, rules.tail, last_status=None, idle=idle, ending=NOTED[noted])
+    assert state == expected
+
+
+def test_a_call_interrupted_by_a_person_is_the_reason_although_the_turn_ended(rules: Rules) -> None:
+    messages = (REQUEST, call("terminal"), result("aborted by user"))
+    state = read_state(messages, rules.tail, last_status=CallStatus.INTERRUPTED, idle=False, ending=NOTED[COMPLETE])
+    assert state == (INTERRUPTED, "tool call interrupted")
+
+
+@pytest.mark.parametrize(
+    ("noted", "reported", "cut_off"),
+    [
+        pytest.param(INTERRUPTED, False, True, id="stopped"),
+        pytest.param(OPEN, False, True, id="goes-on"),
+        pytest.param(COMPLETE, True, False, id="ended-in-order"),
+        pytest.param(None, True, True, id="an-agent-that-notes-outcomes-answers-in-words"),
+        pytest.param(None, False, False, id="nothing-is-noted"),
+    ],
+)
+def test_a_last_result_is_an_answer_unless_more_was_to_come(
+    noted: SessionState | None, reported: bool, cut_off: bool
+) -> None:
+    made = msgspec.structs.replace(
+        session(REQUEST, UNASKED, result(WORKED)),
+        ending=NOTED[noted] if noted is not None else None,
+        reported={2: ReportedOutcome(CallStatus.SUCCESS)} if reported else {},
+    )
+    assert is_cut_off(made, INTERRUPTED, last_status=CallStatus.SUCCESS) is cut_off
