@@ -23,12 +23,9 @@ from grader_daemon.cli.options import read_settings, settings_options
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.supervisor import Supervisor
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.settings import Settings
+from grader_daemon.settings import ROOTS, Settings
 
 _log = structlog.get_logger()
-_ENDING = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
-"""Ctrl-C, the end of the terminal, Ctrl-\\; and SIGTERM in any case."""
-
 _MEANINGLESS = (signal.SIGUSR1, signal.SIGUSR2)
 """They would kill whoever does not know them."""
 
@@ -56,27 +53,29 @@ def command(
 ) -> int:
     """Watch the folders and grade sessions as they finish, until SIGTERM, Ctrl-C, or the end of the terminal.
 
+    At a SIGHUP that is not the end of the terminal it reads its settings and rules anew.
+
     With --once, exit code 1 if a file could not be graded, or a folder is not there.
     """
-    try:
-        settings = read_settings(
-            quiet_seconds=quiet_seconds,
-            log_level=log_level,
-            log_format=log_format,
-        )
+
+    def read() -> Settings:
+        settings = read_settings(quiet_seconds=quiet_seconds, log_level=log_level, log_format=log_format)
         log.configure(level=settings.log_level, log_format=settings.log_format, zone=settings.zone)
-        supervisor = Supervisor(settings, Notifier(os.environ))
+        return settings
+
+    try:
+        supervisor = Supervisor(read, Notifier(os.environ))
     except ConfigurationError as error:
         if not log.is_journal(sys.stderr):
             raise
         output.error(f"grader-daemon: {error}")
         raise click.exceptions.Exit(_EX_CONFIG) from error
 
-    _tell_surroundings(settings)
+    _tell_surroundings(supervisor.settings)
     faulthandler.enable()
     with _signals(supervisor):
         left = supervisor.run(once=once)
-    return 1 if left or (once and _lacks_a_folder(settings)) else 0
+    return 1 if left or (once and _lacks_a_folder(supervisor.settings)) else 0
 
 
 def _tell_surroundings(settings: Settings) -> None:
@@ -93,13 +92,23 @@ def _signals(supervisor: Supervisor) -> Iterator[None]:
     What was to be ignored from the start stays so, but for SIGTERM: nohup(1) asks to outlive the terminal.
     """
 
+    # Handlers run in the service's own thread, which may hold the lock that both need.
     def stop(_: int, __: FrameType | None) -> None:
-        # The handler runs in the service's own thread, which may hold the lock that stop() needs.
         threading.Thread(target=supervisor.stop, name="stop").start()
 
-    ending = [signal.SIGTERM, *(number for number in _ENDING if signal.getsignal(number) is not signal.SIG_IGN)]
+    had_terminal = _has_terminal()
+
+    def hang_up(number: int, frame: FrameType | None) -> None:
+        if had_terminal and not _has_terminal():
+            stop(number, frame)
+        else:
+            threading.Thread(target=supervisor.reload, name="reload").start()
+
+    handlers = {signal.SIGINT: stop, signal.SIGQUIT: stop, signal.SIGHUP: hang_up}
+    heard = [number for number in handlers if signal.getsignal(number) is not signal.SIG_IGN]
+    ending = [signal.SIGTERM, *heard]
     for number in ending:
-        signal.signal(number, stop)
+        signal.signal(number, handlers.get(number, stop))
     for number in _MEANINGLESS:
         signal.signal(number, lambda _, __: None)  # unlike SIG_IGN, this is not left to the programs that we start
     try:
@@ -109,6 +118,16 @@ def _signals(supervisor: Supervisor) -> Iterator[None]:
             signal.signal(number, signal.SIG_IGN)  # it ends already: asked again, it need not end worse
 
 
+def _has_terminal() -> bool:
+    """Whether this process belongs to a terminal that is there; the kernel takes it away before it tells."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
+
+
 def _lacks_a_folder(settings: Settings) -> bool:
     """Whether a folder that somebody named is not there. The default need not be: the agent may not have run yet."""
-    return "watch_roots" in settings.model_fields_set and not all(root.is_dir() for root in settings.watch_roots)
+    named = settings.model_fields_set & {ROOTS[name] for name in settings.sources}
+    return not all(root.is_dir() for setting in named for root in getattr(settings, setting))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from time import monotonic
@@ -43,15 +43,20 @@ _STOP_SECONDS = 4.5
 
 
 class Service:
-    """Watches, grades and remembers until `stop` is called or its database is replaced."""
+    """Watches, grades and remembers until `stop` is called, or another is to take over: see `run`."""
 
-    def __init__(self, settings: Settings, notifier: Notifier) -> None:
+    def __init__(
+        self, settings: Settings, notifier: Notifier, *, on_reload: Callable[[], bool] = lambda: False
+    ) -> None:
         """Open the database and read the rules; `notifier` tells the service manager how things stand.
+
+        `on_reload` is called after `reload`, in the thread of `run`, and says whether a new service is to take over.
 
         Raises:
             GraderError: a setting, a rule or the database is wrong.
         """
         self._settings = settings
+        self._on_reload = on_reload
         self._health = Health(notifier)
         self._log = structlog.get_logger()
         self._store = bootstrap.open_store(settings)
@@ -90,13 +95,14 @@ class Service:
         self._gaps: set[str] = set()
         self._gaps_told: set[str] = set()
         self._stopping = False
+        self._reload_wanted = False
         self._scan_plan = ScanPlan(scan_seconds=settings.scan_seconds, cpu_share=settings.scan_cpu_share)
         self._scans = 0
         self._unreadable: tuple[str, ...] = ()
         # Owned by the loop's thread.
         self._next_check = 0.0
         self._published: tuple[dict[str, str], int, int] | None = None
-        self._replaced = False
+        self._has_successor = False
         # Handed from the loop to the worker as a whole value.
         self._status: DaemonStatus | None = None
 
@@ -106,18 +112,24 @@ class Service:
             self._stopping = True
             self._noticed.notify()
 
+    def reload(self) -> None:
+        """Ask for `on_reload`; safe in a signal handler's thread and more than once."""
+        with self._noticed:
+            self._reload_wanted = True
+            self._noticed.notify()
+
     def run(self, *, once: bool = False) -> bool:
         """Work until `stop`, then finish what is being written. `once`: end when all that is there is graded.
 
         Returns:
-            whether the database was replaced: then a new service must take over.
+            whether a new service must take over: the database was replaced, or `on_reload` said so.
 
         Raises:
             AlreadyRunningError: another daemon works on this database.
         """
         with DaemonLock(self._settings.db_path):
             self._run(once=once)
-        return self._replaced and not self._stopping
+        return self._has_successor and not self._stopping
 
     def _run(self, *, once: bool) -> None:
         self._log.info(
@@ -243,23 +255,34 @@ class Service:
     def _loop(self, *, once: bool) -> None:
         while not (once and self._is_all_done()):
             with self._noticed:
-                if not self._stopping:
+                if not (self._stopping or self._reload_wanted):
                     self._noticed.wait(self._patience())
                 if self._stopping:
                     return
-            self._intake.look()
-            quiet = self._intake.pop_quiet()
-            with self._noticed:
-                gaps, self._gaps = self._gaps, set()
-            if quiet and not self._queue.put(quiet):
-                gaps.add(TOO_MANY)
-            if gaps:
-                self._plan_scan_after(gaps)
+            self._take_in()
             if monotonic() >= self._next_check:
                 self._check()
-            if self._replaced:
+            if self._has_successor or self._is_to_hand_over():
                 return
             self._start_scan_in_time()
+
+    def _take_in(self) -> None:
+        """Hand what is quiet to the worker, and have a scan follow where that is not all."""
+        self._intake.look()
+        quiet = self._intake.pop_quiet()
+        with self._noticed:
+            gaps, self._gaps = self._gaps, set()
+        if quiet and not self._queue.put(quiet):
+            gaps.add(TOO_MANY)
+        if gaps:
+            self._plan_scan_after(gaps)
+
+    def _is_to_hand_over(self) -> bool:
+        """Is there another service to take over, because somebody asked for `reload`?"""
+        with self._noticed:
+            wanted, self._reload_wanted = self._reload_wanted, False
+        self._has_successor = wanted and self._on_reload()
+        return self._has_successor
 
     def _wake_jobs(self) -> None:
         """There is an alert to be sent: called by the job that found it."""
@@ -327,7 +350,7 @@ class Service:
             return
         path = self._settings.db_path
         self._log.error("store.replaced", database=str(path), error="it was deleted, moved or replaced")
-        self._replaced = path.parent.parent.exists()
+        self._has_successor = path.parent.parent.exists()
 
     def _publish(self) -> None:
         """Wake the worker, and let it keep what `status` shows if that is news."""
@@ -358,7 +381,7 @@ class Service:
 
     def _shut_down(self) -> None:
         began = monotonic()
-        if not self._replaced:
+        if not self._has_successor:
             self._health.tell_end()
         self._watchers.stop()
         for scheduler in self._schedulers:

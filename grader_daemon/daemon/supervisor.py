@@ -1,35 +1,55 @@
-"""Runs the service, and a new one whenever its database was deleted or replaced under it."""
+"""Runs the service, and a new one whenever its database was replaced under it, or settings are to be read anew."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
+import structlog
+
+from grader_daemon import bootstrap
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.service import Service
+from grader_daemon.errors import ConfigurationError, GraderError
 from grader_daemon.settings import Settings
 
 
 class Supervisor:
     """One run of the daemon, from start to stop."""
 
-    def __init__(self, settings: Settings, notifier: Notifier) -> None:
-        """See `Service`.
+    def __init__(self, read_settings: Callable[[], Settings], notifier: Notifier) -> None:
+        """See `Service`. `read_settings` is called in the thread that calls this and `run`.
 
         Raises:
             GraderError: a setting, a rule or the database is wrong.
         """
-        self._settings = settings
+        self._read_settings = read_settings
+        self._settings = self._proven = read_settings()
         self._notifier = notifier
-        self._service = Service(settings, notifier)
-        # Guards the change of services against `stop`, which comes from another thread.
+        self._log = structlog.get_logger()
+        self._service = self._make_service()
+        # Guards the change of services against `stop` and `reload`, which come from other threads.
         self._changing = threading.Lock()
         self._stopping = False
+
+    @property
+    def settings(self) -> Settings:
+        """Those that were read last."""
+        return self._settings
 
     def stop(self) -> None:
         """Ask the daemon to end; safe in any thread and more than once."""
         with self._changing:
             self._stopping = True
             self._service.stop()
+
+    def reload(self) -> None:
+        """Ask the daemon to read settings and rules anew, and to go on with them; safe in any thread.
+
+        Wrong ones are told, and it goes on with those that it has.
+        """
+        with self._changing:
+            self._service.reload()
 
     def run(self, *, once: bool = False) -> int:
         """Work until `stop`; see `Service.run`.
@@ -44,5 +64,36 @@ class Supervisor:
             with self._changing:
                 if self._stopping:
                     return 0
-                self._service = Service(self._settings, self._notifier)
+                self._service = self._make_successor()
         return self._service.left
+
+    def _make_service(self) -> Service:
+        return Service(self._settings, self._notifier, on_reload=self._read_anew)
+
+    def _make_successor(self) -> Service:
+        """Make a service under the settings that were read last, or else under those that one worked under."""
+        try:
+            service = self._make_service()
+        except GraderError as error:
+            if self._settings is self._proven:
+                raise
+            self._reject(error)
+            self._settings = self._proven
+            return self._make_service()
+        self._proven = self._settings
+        return service
+
+    def _read_anew(self) -> bool:
+        """Whether there are other settings to go on under, or the same: the rules may be others."""
+        try:
+            settings = self._read_settings()
+            bootstrap.make_examiner(settings, bootstrap.make_policy(settings, None))  # which reads rules and prior
+        except ConfigurationError as error:
+            self._reject(error)
+            return False
+        self._settings = settings
+        self._log.info("settings.read")
+        return True
+
+    def _reject(self, error: GraderError) -> None:
+        self._log.error("settings.rejected", error=str(error))

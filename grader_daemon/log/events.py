@@ -190,6 +190,18 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "session.unchanged": Event(
             "debug", "path happened", "a file was touched, or is gone", "{path}: {happened}".format_map
         ),
+        "settings.read": Event(
+            "info",
+            "",
+            "settings and rules were read anew, as a SIGHUP asks for; the daemon goes on under them",
+            "settings and rules are read anew".format_map,
+        ),
+        "settings.rejected": Event(
+            "error",
+            "error",
+            "settings or rules that were to be read anew are wrong; the daemon goes on under those that it has",
+            "the new settings are wrong, the old ones stay: {error}".format_map,
+        ),
         "store.failed": Event(
             "error",
             "error retry_seconds",

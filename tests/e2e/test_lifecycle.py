@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +14,12 @@ import apsw
 import pytest
 
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.daemon_process import DATABASE, STOP_SECONDS, DaemonProcess, query, run_command
+from tests.e2e.daemon_process import DATABASE, STOP_SECONDS, DaemonProcess, environment, query, run_command
 from tests.e2e.session_files import content, path_of, turns, write, write_many
 from tests.strategies import SESSION_GRADES, WEEKLY_REPORTS, json_answer, json_round, json_user
 
 EVERY_SIGNAL_TO_END = pytest.mark.parametrize(
-    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT], ids=lambda number: number.name.lower()
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT], ids=lambda number: number.name.lower()
 )
 
 
@@ -90,6 +93,54 @@ def test_a_signal_that_means_nothing_changes_nothing(
     write(sessions, "after")
 
     daemon.wait_for_grade("after")
+    assert daemon.stop()[0] == 0
+
+
+def test_settings_that_change_while_it_works_are_read_at_a_hangup_that_ends_nothing(
+    start_daemon: StartDaemon, home: Path, sessions: Path, tmp_path: Path
+) -> None:
+    """It is the same process under the same lock, and what was written meanwhile is graded."""
+    config = home / ".config" / "grader-daemon" / "config.toml"
+    elsewhere = tmp_path / "elsewhere"
+    daemon = start_daemon()
+    daemon.wait_for_event("reconcile.finished")
+    config.parent.mkdir(parents=True)
+    config.write_text(f"watch_roots = [{json.dumps(str(sessions))}, {json.dumps(str(elsewhere))}]\n")
+    write(elsewhere, "other")
+    write(sessions, "meanwhile")
+
+    daemon.send(signal.SIGHUP)
+
+    daemon.wait_for_grade("other")
+    daemon.wait_for_grade("meanwhile")
+    assert [event["roots"][-1] for event in daemon.events("service.started")][1:] == [str(elsewhere)]
+    assert daemon.stop()[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        pytest.param("idle_minutes = -1\n", "idle_minutes", id="a-setting"),
+        pytest.param("rules_file = '~/rules.toml'\n", "rules.toml", id="the-rules"),
+        pytest.param("db_path = '/dev/null/grades.db'\n", "/dev/null", id="the-database"),
+    ],
+)
+def test_wrong_settings_leave_a_daemon_at_work_under_those_that_it_has(
+    start_daemon: StartDaemon, home: Path, sessions: Path, wrong: str, said: str
+) -> None:
+    daemon = start_daemon()
+    daemon.wait_for_event("reconcile.finished")
+    config = home / ".config" / "grader-daemon" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(wrong)
+
+    daemon.send(signal.SIGHUP)
+
+    told = daemon.wait_for_event("settings.rejected")
+    assert said in told["error"]
+    write(sessions, "after")
+    daemon.wait_for_grade("after")
+    assert daemon.strange_lines() == []
     assert daemon.stop()[0] == 0
 
 
@@ -333,3 +384,21 @@ def _everything(daemon: DaemonProcess) -> list[object]:
         daemon.query(f"SELECT * FROM {table} ORDER BY 1, 2")
         for table in ("session_grades", "session_details", "session_failures", "session_files")
     ]
+
+
+def test_the_end_of_its_terminal_ends_it(home: Path) -> None:
+    """Unlike a hangup that somebody sends while the terminal is there."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execve(sys.executable, [sys.executable, "-m", "grader_daemon", "run"], environment(home, {}))
+    said = b""
+    while b"compared with the database" not in said:
+        said += os.read(terminal, 65_536)
+    os.kill(process, signal.SIGHUP)
+    while said.count(b"compared with the database") < 2:
+        said += os.read(terminal, 65_536)
+
+    os.close(terminal)
+
+    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    assert code in (0, 120)  # it ended by itself; 120: of Python, which could not flush to what is gone

@@ -22,7 +22,7 @@ _LOGGERS_OWN = {"level", "exc_info"}
 _SPREAD = {
     "agent.ungraded": set(UngradedAgent.__struct_fields__),
     "place.exposed": set(Exposed.__struct_fields__),
-    "reconcile.finished": set(ScanReport.__struct_fields__),
+    "reconcile.finished": set(ScanReport.__struct_fields__) - {"folders_below"} | {"folders"},
 }
 """Keys of events that are told with `**`, by the value that is spread."""
 
