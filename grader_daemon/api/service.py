@@ -10,7 +10,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -21,8 +21,9 @@ from grader_daemon import bootstrap
 from grader_daemon._version import __version__
 from grader_daemon.errors import AlreadyRunningError, ConfigurationError, ServiceError
 from grader_daemon.integrations.files import replace_file
+from grader_daemon.integrations.machine import unit_file
 from grader_daemon.integrations.systemd import LogEntry, UnitState, UserManager
-from grader_daemon.integrations.unit_file import UNIT, Fit, directives, edits, fitted_unit, is_edited
+from grader_daemon.integrations.unit_file import UNIT, Fit, directives, edits, fitted_unit, is_edited, words_of
 from grader_daemon.setting_sources import CONFIG_VARIABLE, ENVIRONMENT_PREFIX, Source
 from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import holder_pid, is_running
@@ -115,7 +116,7 @@ class UserService:
             raise ServiceError(_refusal(self._path, edits(edited, unit)))
 
         kept = self._keep(edited) if edited is not None else None
-        _make_folders(fit.writable)
+        _make_folders([*fit.writable, settings.given.file.parent])
         written = self._write(unit)
         if written or before.is_outdated:
             self._manager.reload()
@@ -253,18 +254,24 @@ def _fit(settings: Settings, *, runtime: Path) -> Fit:
         command += [part for root in settings.watch_roots for part in ("--watch-root", str(root))]
     if "db_path" in by_flag:
         command += ["--db-path", str(settings.db_path)]
-    program = map(Path, (sys.executable, sys.prefix, sys.base_prefix, bootstrap.__file__))
+    program = map(Path, (sys.executable, sys.prefix, sys.base_prefix, os.path.dirname(bootstrap.__file__)))
+    home, configuration = _home(), settings.given.file
+    writable = tuple(dict.fromkeys((settings.db_path.parent, settings.db_path.resolve().parent)))
+    roots = [Path(root) for root in bootstrap.make_sources(settings).roots()]
     given = [
-        settings.given.file,
+        configuration if configuration.parent == home else configuration.parent,  # files that are replaced are lost
         settings.rules_file,
+        settings.calibration_prior,
         *(Path(word) for word in (*settings.alert_command, *settings.quality_command) if os.path.isabs(word)),
     ]
-    read = [*program, *settings.watch_roots, *filter(None, given)]
+    read = [*program, *roots, *filter(None, given)]
     return Fit(
         command=tuple(command),
         environment=environment_for_others(settings, but=by_flag),
         needed=tuple(place for path in read for place in (path, path.resolve())),
-        writable=tuple(dict.fromkeys((settings.db_path.parent, settings.db_path.resolve().parent))),
+        home=home,
+        awaited=not all(root.is_dir() or any(each.is_relative_to(root) for each in writable) for root in roots),
+        writable=writable,
         runtime=runtime,
         max_file_bytes=settings.max_file_bytes,
         network=settings.callers,
@@ -302,9 +309,34 @@ def _serves(unit: str, settings: Settings) -> bool:
     closed = directives(unit)
     return (
         f"version {__version__}." in unit.partition("\n")[0]
+        and _shows_sessions(closed, settings)
         and not ((settings.callers or settings.runners) and closed.get("PrivateNetwork") == "yes")
         and not (settings.runners and closed.get("MemoryDenyWriteExecute") == "yes")
     )
+
+
+def hides_sessions(settings: Settings) -> bool:
+    """Whether a service is installed whose sandbox does not show it all folders with sessions that are to be graded."""
+    try:
+        unit = unit_file(_home()).read_text("utf-8", "replace")
+    except OSError:
+        return False
+    return not _shows_sessions(directives(unit), settings)
+
+
+def _shows_sessions(unit: Mapping[str, str], settings: Settings) -> bool:
+    if "%h:ro" not in unit.get("TemporaryFileSystem", "").split():
+        return True
+    home = _home()
+    shown = [
+        Path(path.removeprefix("-").replace("%h", str(home))) for path in words_of(unit.get("BindReadOnlyPaths", ""))
+    ]
+    roots = [Path(root) for root in bootstrap.make_sources(settings).roots()]
+    return all(any(root.is_relative_to(path) for path in shown) for root in roots if root.is_relative_to(home))
+
+
+def _home() -> Path:
+    return Path(os.path.expanduser("~"))
 
 
 def _ended(state: UnitState) -> str | None:

@@ -83,7 +83,7 @@ class UngradedAgent(msgspec.Struct, frozen=True, kw_only=True):
 class Switched(msgspec.Struct, frozen=True, kw_only=True):
     """What came of having an agent graded or not: what was `written` into the file of settings, and what lies there.
 
-    Where no `folders` are there yet, they are watched as soon as they are.
+    `is_hidden`: a service is installed, and its sandbox does not show it all `folders` of what is graded.
     """
 
     name: str
@@ -94,6 +94,7 @@ class Switched(msgspec.Struct, frozen=True, kw_only=True):
     is_more: bool
     written: tuple[Written, ...]
     daemon: int | None
+    is_hidden: bool
 
 
 def found_sources(context: GraderContext) -> list[FoundSource]:
@@ -289,6 +290,8 @@ def _from_home(path: str) -> str:
 
 
 def _switched(name: str, written: Sequence[Written], config: str | None) -> Switched:
+    from grader_daemon.api.service import hides_sessions  # which asks for all that speaks with systemd
+
     settings = load_settings(config=config)
     source = _known(name, settings)
     folders = tuple(folder for folder in folders_of(source) if os.path.isdir(folder))
@@ -302,4 +305,5 @@ def _switched(name: str, written: Sequence[Written], config: str | None) -> Swit
         is_more=seen.is_more,
         written=tuple(written),
         daemon=next((each.daemon for each in written), None),
+        is_hidden=hides_sessions(settings),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -126,11 +126,9 @@ def _tell(done: Switched, *, as_json: bool) -> None:
     if as_json:
         output.document(done)
         return
-    is_enabled = done.state is SourceState.ENABLED
-    places = ", ".join(output.from_home(folder) for folder in done.folders)
-    seen = counted(done.sessions, is_more=done.is_more)
-    if is_enabled:
-        output.line(clean(f"{done.title} is graded: {seen} in {places}."))
+    if done.state is SourceState.ENABLED:
+        places = ", ".join(output.from_home(folder) for folder in done.folders)
+        output.line(clean(f"{done.title} is graded: {counted(done.sessions, is_more=done.is_more)} in {places}."))
     else:
         output.line(clean(f"{done.title} is not graded, and you are not told of it any more. Grades stay."))
     if not done.written:
@@ -139,10 +137,17 @@ def _tell(done: Switched, *, as_json: bool) -> None:
         output.line(clean(f"Set {each.name} in {output.from_home(str(each.file))}."))
         if each.covered_by is not None:
             output.warning(f"{each.covered_by} stands above it and still counts")
-    if done.written and done.daemon is not None:
-        output.line(
+    for words in _what_is_next(done):
+        output.line(words)
+
+
+def _what_is_next(done: Switched) -> Iterator[str]:
+    if done.is_hidden:
+        yield "The service does not see all of these folders: grader-daemon service install"
+    elif done.written and done.daemon is not None:
+        yield (
             f"The daemon (pid {done.daemon}) goes on with what it read: start it again, as a service by"
             " `systemctl --user restart grader-daemon`."
         )
-    elif is_enabled and done.daemon is None:
-        output.line(f"Next: grader-daemon backfill --source {done.name}, or grader-daemon run")
+    elif done.state is SourceState.ENABLED and done.daemon is None:
+        yield f"Next: grader-daemon backfill --source {done.name}, or grader-daemon run"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -41,15 +42,18 @@ _Lines = Mapping[str, Sequence[str]]
 class Fit:
     """What the service runs, and what its sandbox has to leave open for that.
 
-    It reads `needed` and writes in the folders `writable`; `runtime` is the user's own folder below /run. `network`
-    names the settings by which it calls a server, `programs` those by which it runs a program of the user's own, of
-    which nothing is known.
+    It reads `needed` and writes in the folders `writable`; `runtime` is the user's own folder below /run. Of what lies
+    in `home` it sees nothing else, unless it runs a program of the user's own, of which nothing is known, or folders
+    with sessions are `awaited`: those that are not there yet it sees only where their place was left open. `network`
+    names the settings by which it calls a server, `programs` those by which it runs such a program.
     """
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
     needed: tuple[Path, ...]
     writable: tuple[Path, ...]
+    home: Path
+    awaited: bool
     runtime: Path
     max_file_bytes: int
     network: tuple[str, ...]
@@ -58,6 +62,14 @@ class Fit:
     def needs(self, *folders: Path) -> bool:
         """Does it need anything in these folders?"""
         return any(path.is_relative_to(folder) for path in (*self.needed, *self.writable) for folder in folders)
+
+    @property
+    def seen_in_home(self) -> list[Path] | None:
+        """What it reads in the home folder, without what lies below another such path; None: anything."""
+        read = sorted(path for path in set(self.needed) if path.is_relative_to(self.home))
+        if self.programs or self.awaited or self.home in (*read, *self.writable):
+            return None
+        return [path for path in read if not any(other in path.parents for other in read)]
 
 
 def shipped_unit() -> str:
@@ -97,6 +109,11 @@ def directives(unit: str) -> dict[str, str]:
     return {found[1]: found[2] for line in unit.splitlines() if (found := _DIRECTIVE.fullmatch(line))}
 
 
+def words_of(value: str) -> list[str]:
+    """Return the words of a list of paths in a unit, unquoted; specifiers other than %% stay."""
+    return [word.replace("%%", "%") for word in shlex.split(value)]
+
+
 def _sum(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -131,7 +148,9 @@ def _folders(fit: Fit) -> _Lines:
     sees_temporary = fit.needs(*_TEMPORARY)
     written = fit.writable if sees_temporary else (*fit.writable, *_TEMPORARY)
     bare = [folder for folder in written if not any(path.is_relative_to(folder) for path in fit.needed)]
+    hidden = [path for path in fit.writable if path.is_relative_to(fit.home)] if fit.seen_in_home is not None else []
     folders: dict[str, Sequence[str]] = {
+        "BindPaths": [f"BindPaths={_list(hidden)}"] if hidden else [],
         "ReadWritePaths": [f"ReadWritePaths={_list(fit.writable)}"],
         "NoExecPaths": [f"NoExecPaths={_list(bare)}"] if bare else [],
     }
@@ -143,17 +162,22 @@ def _folders(fit: Fit) -> _Lines:
 
 
 def _sockets(fit: Fit) -> _Lines:
-    if fit.programs or fit.needs(fit.runtime):
-        return {"TemporaryFileSystem": [], "BindReadOnlyPaths": []}
-    if fit.network or fit.needs(_RUN):
-        return {
-            "TemporaryFileSystem": [
+    seen = fit.seen_in_home
+    hidden, comment = ([] if seen is None else ["%h:ro"]), []
+    bound = [_quoted(f"-{path}") for path in seen or ()]
+    if not (fit.programs or fit.needs(fit.runtime)):
+        bound.insert(0, "%t/systemd/notify")
+        is_open = bool(fit.network) or fit.needs(_RUN)
+        hidden.insert(0, "%t:ro" if is_open else "/run:ro")
+        if is_open:
+            comment = [
                 "# Through the sockets of your session it could ask others to act for it, your service manager first.",
                 "# It needs one: to say that it is ready and alive. The rest of /run is open, to look up names.",
-                "TemporaryFileSystem=%t:ro",
             ]
-        }
-    return {}
+    return {
+        "TemporaryFileSystem": [*comment, f"TemporaryFileSystem={' '.join(hidden)}"] if hidden else [],
+        "BindReadOnlyPaths": [f"BindReadOnlyPaths={' '.join(bound)}"] if bound else [],
+    }
 
 
 def _calls(fit: Fit) -> _Lines:

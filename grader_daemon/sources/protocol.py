@@ -14,7 +14,6 @@ import msgspec
 from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import InputError, VanishedFileError
-from grader_daemon.redaction import public_id
 from grader_daemon.sources.discovery import Walk
 
 _BEGINNING = 4_096
@@ -219,6 +218,8 @@ class Sources:
 
 def as_shown(session: Session | Skipped) -> Session | Skipped:
     """Return a decoded session under the id that can be stored and shown; from here on it is known by no other."""
+    from grader_daemon.redaction import public_id  # who only looks need not wait for it
+
     shown = session.session_id and public_id(session.session_id)
     return session if shown == session.session_id else msgspec.structs.replace(session, session_id=shown)
 

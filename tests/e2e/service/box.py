@@ -138,7 +138,7 @@ class Box:
 
     def clear(self) -> None:
         """Leave nothing of a service behind, nor of what it worked on."""
-        self.run(f"systemctl --user disable --now {UNIT}; rm -rf .timmy .config .local /tmp/*")
+        self.run(f"systemctl --user disable --now {UNIT}; rm -rf .timmy .config .local .claude diary /tmp/*")
         self.run(f"systemctl --user daemon-reload; systemctl --user reset-failed {UNIT}")
 
 

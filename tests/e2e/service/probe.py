@@ -186,6 +186,8 @@ ATTEMPTS: dict[str, Callable[[], object]] = {
     "execute what it wrote beside its database": lambda: _execute_what_it_wrote(WRITABLE),
     "execute what it wrote as a temporary file": lambda: _execute_what_it_wrote(Path("/tmp")),
     "see temporary files of others": lambda: Path("/tmp/outside").read_text(),
+    "read what is none of its business": (HOME / "secret").read_text,
+    "read the sessions": lambda: list((HOME / ".timmy" / "hermes" / "sessions").iterdir()),
     "read the keys of ssh": lambda: list((HOME / ".ssh").iterdir()),
     "use a device": OPEN_DEVICE.read_bytes,
     "ask the service manager": lambda: _connect(RUNTIME / "systemd" / "private"),

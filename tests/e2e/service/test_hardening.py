@@ -18,7 +18,7 @@ from tests.e2e.service.probe import ATTEMPTS, KEY
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("box")]
 
-_PROBE = HOME / "probe.py"
+_PROBE = Path("/srv/open/probe.py")
 _UNITS = HOME / ".config/systemd/user"
 _MOST_EXPOSED = 3.0
 _REFUSED_BY: dict[str, tuple[str, ...]] = {
@@ -27,7 +27,10 @@ _REFUSED_BY: dict[str, tuple[str, ...]] = {
     "ProtectHome": ("write into the home folder", "write beside the sessions"),
     "NoExecPaths": ("execute what it wrote beside its database", "execute what it wrote as a temporary file"),
     "PrivateTmp": ("see temporary files of others",),
-    "TemporaryFileSystem": ("ask the service manager", "use the session bus", "use the system bus"),
+    "TemporaryFileSystem": (
+        *("ask the service manager", "use the session bus", "use the system bus"),
+        "read what is none of its business",
+    ),
     "InaccessiblePaths": ("write into shared memory", "read the keys of ssh"),
     "PrivateDevices": ("use a device",),
     "UMask": ("leave files readable to others",),
@@ -60,10 +63,10 @@ _NEEDS = {
     "SystemCallFilter": "SystemCallErrorNumber",
     "TemporaryFileSystem": "BindReadOnlyPaths",
 }
-_GIVES_OR_LIMITS = {"ReadWritePaths", "CPUWeight", "MemoryHigh", "MemoryMax", "TasksMax", "OOMPolicy"}
+_GIVES_OR_LIMITS = {"BindPaths", "ReadWritePaths", "CPUWeight", "MemoryHigh", "MemoryMax", "TasksMax", "OOMPolicy"}
 """Other tests look after these."""
 
-_LEFT = {"write beside its database"}
+_LEFT = {"write beside its database", "read the sessions"}
 """All that the service may do."""
 
 _PRIVATE_USERS = "PrivateUsers=yes"
@@ -71,6 +74,7 @@ _WITHOUT_PRIVATE_USERS = ("PrivateUsers", "NoNewPrivileges")
 _LOOPBACK = "127.0.0.1"
 _NETWORK = {"open an internet socket", "open an IPv6 socket", "connect to a server"}
 _FOR_PROGRAMS = {
+    "read what is none of its business",
     "open a netlink socket",
     "map memory writable and executable",
     "ask the service manager",
@@ -83,6 +87,8 @@ _FIT = Fit(
     environment={},
     needed=(SESSIONS,),
     writable=(DATABASE.parent,),
+    home=HOME,
+    awaited=False,
     runtime=Path("/run/user/1000"),
     max_file_bytes=1,
     network=(),
@@ -134,12 +140,12 @@ def prober(booted_box: Box) -> Iterator[Prober]:
         "mkdir -p /srv/open /usr/lib/modules && chmod 1777 /srv/open && touch /dev/open && chmod 666 /dev/open"
         " && cp /usr/bin/id /usr/local/bin/as_root && chmod 4755 /usr/local/bin/as_root"
     )
-    box.sh(f"mkdir -p .ssh {SESSIONS} {DATABASE.parent} && touch /tmp/outside")
+    box.sh(f"mkdir -p .ssh {SESSIONS} {DATABASE.parent} && touch /tmp/outside secret")
     box.sh(f"python3 -c 'import ctypes; ctypes.CDLL(None).shmget({KEY}, 4096, 0o1600)'")
     box.put(_PROBE, (Path(__file__).parent / "probe.py").read_bytes())
     with socket.create_server((_LOOPBACK, 0)) as server:  # the box has the network of its host
         yield Prober(box, server.getsockname()[1])
-    box.sh("rm -rf told .ssh")
+    box.sh("rm -rf told .ssh secret")
     box.clear()
 
 

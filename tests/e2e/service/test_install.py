@@ -57,6 +57,25 @@ def test_status_tells_how_it_is(installed: Installed) -> None:
     assert (told["restarts"], told["ended"], told["outdated"]) == (0, None, False)
 
 
+def test_of_the_home_it_sees_no_more_than_it_needs(installed: Installed) -> None:
+    """And is told to be renewed when another agent is to be graded."""
+    box, _ = installed
+    box.put(HOME / ".claude/projects/p/notes", b"")
+    box.put(HOME / "diary", b"")
+    pid = box.show("MainPID")["MainPID"]
+    seen = box.root(f"ls -A /proc/{pid}/root{HOME}").split()
+    assert sorted(seen) == [".config", ".timmy", "venv"]
+    assert box.root(f"ls -A /proc/{pid}/root{HOME}/.config").split() == ["grader-daemon"]
+
+    said = box.grader("sources enable claude-code")
+
+    assert "other settings or another version since" in box.run_grader("service status").said
+    assert "grader-daemon service install" in said
+    box.grader("service install")
+    pid = box.show("MainPID")["MainPID"]
+    assert box.root(f"ls -A /proc/{pid}/root{HOME}/.claude").split() == ["projects"]
+
+
 def test_logs_are_readable_and_can_be_followed(installed: Installed) -> None:
     box, _ = installed
     box.put(path_of(SESSIONS, "first"), content("first"))
@@ -182,7 +201,9 @@ def test_uninstalling_leaves_the_grades(box: Box) -> None:
 
 
 def test_the_unit_of_the_repository_can_be_used_by_hand(box: Box) -> None:
+    """The program lies elsewhere than pipx puts it: a drop-in shows that place."""
     box.put(UNIT_FILE, shipped_unit().encode())
+    box.put(UNIT_FILE.parent / f"{UNIT}.d" / "place.conf", b"[Service]\nBindReadOnlyPaths=%h/venv\n")
     box.sh(f"mkdir -p -m 700 {DATABASE.parent} && mkdir -p .local/bin && ln -s {PROGRAM} .local/bin/")
     box.sh(f"systemctl --user daemon-reload && systemctl --user enable --now {UNIT}")
     assert box.show("ActiveState", "StatusText") == {

@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.integrations.unit_file import UNIT, Fit, directives, edits, fitted_unit, is_edited, shipped_unit
+from grader_daemon.integrations.unit_file import (
+    UNIT,
+    Fit,
+    directives,
+    edits,
+    fitted_unit,
+    is_edited,
+    shipped_unit,
+    words_of,
+)
 
 HOME = Path("/home/somebody")
 FIT = Fit(
@@ -15,6 +24,8 @@ FIT = Fit(
     environment={},
     needed=(HOME / ".timmy", Path("/opt/python")),
     writable=(HOME / ".timmy/uniwizard",),
+    home=HOME,
+    awaited=False,
     runtime=Path("/run/user/1000"),
     max_file_bytes=256 << 20,
     network=(),
@@ -42,11 +53,15 @@ def test_the_unit_of_the_package_is_the_one_of_the_repository() -> None:
 
 def test_only_paths_and_the_version_differ_when_nothing_is_needed() -> None:
     lacks, has = changes()
-    assert {line.partition("=")[0] for line in lacks} == {"ExecStart", "ReadWritePaths", "NoExecPaths"}
+    assert {line.partition("=")[0] for line in lacks} == {
+        *("ExecStart", "BindPaths", "ReadWritePaths", "NoExecPaths", "BindReadOnlyPaths")
+    }
     assert {line for line in has if "Sum of what follows" not in line} == {
         "# Written by `grader-daemon service install`, version 1.2.3.",
         "ExecStart=/opt/python -m grader_daemon run",
+        "BindPaths=/home/somebody/.timmy/uniwizard",
         "ReadWritePaths=/home/somebody/.timmy/uniwizard",
+        "BindReadOnlyPaths=%t/systemd/notify -/home/somebody/.timmy",
         "NoExecPaths=/home/somebody/.timmy/uniwizard /tmp /var/tmp",
     }
 
@@ -90,12 +105,12 @@ def test_folders_that_no_service_has_are_refused(path: str) -> None:
 
 def test_a_webhook_opens_the_network_and_says_why() -> None:
     lacks, has = changes(network=("alert_webhook_url",))
-    assert {"PrivateNetwork=yes", "RestrictAddressFamilies=AF_UNIX", "TemporaryFileSystem=/run:ro"} <= lacks
+    assert {"PrivateNetwork=yes", "RestrictAddressFamilies=AF_UNIX", "TemporaryFileSystem=/run:ro %h:ro"} <= lacks
     assert not any("None." in line for line in has)
     assert {
         "# For `alert_webhook_url`.",
         "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6",
-        "TemporaryFileSystem=%t:ro",
+        "TemporaryFileSystem=%t:ro %h:ro",
     } <= has
 
 
@@ -133,12 +148,37 @@ def test_a_name_that_only_begins_alike_needs_nothing() -> None:
 @pytest.mark.parametrize(
     ("path", "hidden"),
     [
-        pytest.param("/run/media/disk/sessions", "%t:ro", id="a-disk-of-the-user"),
-        pytest.param("/run/user/1000/sessions", None, id="the-user's-own-folder"),
+        pytest.param("/run/media/disk/sessions", "%t:ro %h:ro", id="a-disk-of-the-user"),
+        pytest.param("/run/user/1000/sessions", "%h:ro", id="the-user's-own-folder"),
     ],
 )
 def test_what_is_needed_below_run_is_seen(path: str, hidden: str | None) -> None:
     assert values(needed=(Path(path),)).get("TemporaryFileSystem") == hidden
+
+
+def test_of_the_home_only_what_is_needed_is_seen() -> None:
+    unit = values(needed=(HOME / "b b", HOME / "a/100%", HOME / "a", HOME / "a/inner", Path("/srv/sessions")))
+    assert unit["TemporaryFileSystem"] == "/run:ro %h:ro"
+    assert unit["BindReadOnlyPaths"] == '%t/systemd/notify -/home/somebody/a "-/home/somebody/b b"'
+    assert words_of(unit["BindReadOnlyPaths"])[1:] == ["-/home/somebody/a", "-/home/somebody/b b"]
+    assert unit["BindPaths"] == "/home/somebody/.timmy/uniwizard"
+
+
+@pytest.mark.parametrize(
+    "needs",
+    [
+        pytest.param({"awaited": True}, id="a-folder-that-is-not-there-yet"),
+        pytest.param({"programs": ("alert_command",)}, id="a-program-of-which-nothing-is-known"),
+        pytest.param({"needed": (HOME,)}, id="all-of-it-is-needed"),
+        pytest.param({"writable": (HOME,)}, id="the-database-lies-in-it"),
+    ],
+)
+def test_the_home_stays_readable_where_not_all_is_known_that_is_needed(needs: dict[str, object]) -> None:
+    unit = values(**needs)
+    assert "%h:ro" not in unit.get("TemporaryFileSystem", "").split()
+    assert unit.get("BindReadOnlyPaths", "%t/systemd/notify") == "%t/systemd/notify"
+    assert "BindPaths" not in unit
+    assert unit["ProtectHome"] == "read-only"
 
 
 def test_programs_can_be_executed_beside_a_database() -> None:
