@@ -178,9 +178,9 @@ def _folders(roots: Iterable[Path]) -> list[str]:
 
 
 def _make_hermes(settings: Settings, limits: Limits) -> Source:
-    from grader_daemon.sources.hermes.snapshot_files import HermesSnapshots
+    from grader_daemon.sources.hermes.hermes_source import Hermes
 
-    return HermesSnapshots(_folders(settings.watch_roots), zone=settings.zone, limits=limits)
+    return Hermes(_folders(settings.watch_roots), zone=settings.zone, limits=limits)
 
 
 def _make_claude_code(settings: Settings, limits: Limits) -> Source:

@@ -16,16 +16,17 @@ import xxhash
 
 from grader_daemon.analysis import Analyzer
 from grader_daemon.grading import Grader
-from grader_daemon.sources.hermes import snapshot, snapshot_files
+from grader_daemon.sources import session_files
+from grader_daemon.sources.hermes import snapshot
 from grader_daemon.storage.sqlite.rivals import Rivals
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _TRANSACTION = "begin, commit"
 _STAGES: tuple[tuple[str, Any, str], ...] = (
     ("ledger lookup", SqliteStore, "ledger_entries"),
-    ("lstat", snapshot_files, "look_at"),
-    ("open, read, fstat", snapshot_files, "read_file"),
-    ("digest", snapshot_files, "xxhash"),
+    ("lstat", session_files, "look_at"),
+    ("open, read, fstat", session_files, "read_file"),
+    ("digest", session_files, "xxhash"),
     ("parse", snapshot, "parse"),
     ("  decode", snapshot, "_DECODER"),
     ("analyze", Analyzer, "analyze"),

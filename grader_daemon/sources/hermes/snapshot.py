@@ -44,6 +44,9 @@ _WORKING_FOLDER = re.compile(
     % (LONGEST_NAME, LONGEST_NAME)
 )
 """In the JSON text of the prompt, where a line ends in a backslash and an n."""
+_WORKING_FOLDER_LINE = re.compile(
+    rf"User home directory: [^\n]{{0,{LONGEST_NAME}}}\nCurrent working directory: ([^\n]{{1,{LONGEST_NAME}}})(?:\n|$)"
+)
 _SESSIONS_FOLDER = "sessions"
 _STEM_LIMIT = 96
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -109,11 +112,11 @@ def _read(content: bytes, path: str, zone: tzinfo | None) -> Session | Skipped:
     messages = file.messages
     if messages is None and file.conversations is not None:
         messages = sharegpt.to_messages(file.conversations)
-    stem = name.removesuffix(".json").removeprefix(_PREFIX) if name.startswith(_PREFIX) else None
+    stem = stem_of(name)
     session_id = file.session_id or stem
     if messages is None or not session_id:
         return Skipped(SkipReason.NOT_A_SESSION, file.session_id)
-    traits = _traits(messages)
+    traits = traits_of(messages)
     if traits.review_fork:
         return Skipped(SkipReason.REVIEW_FORK, session_id)
     started_at, platform = _utc(file.session_start, zone), _text(file.platform)
@@ -132,11 +135,17 @@ def _read(content: bytes, path: str, zone: tzinfo | None) -> Session | Skipped:
         started_at=started_at,
         updated_at=_utc(file.last_updated, zone),
         lineage=_lineage(file.session_start, started_at) if messages else None,
-        opening=_digest(messages[0].text) if messages else None,
-        conversation=_conversation(messages, traits.call_ids),
+        opening=digest(messages[0].text) if messages else None,
+        conversation=conversation_of(messages, traits.call_ids),
         compacted=traits.compacted,
         named_after_id=stem is None or stem == session_id or stem == file_stem(session_id),
     )
+
+
+def stem_of(path: str) -> str | None:
+    """Return the part of the name of a session file that Hermes made from an id; None if it is no such file."""
+    name = path.rpartition("/")[2]
+    return name.removesuffix(".json").removeprefix(_PREFIX) if name.startswith(_PREFIX) else None
 
 
 def file_stem(session_id: str) -> str:
@@ -147,7 +156,7 @@ def file_stem(session_id: str) -> str:
     return f"{safe}_{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
-class _Traits(NamedTuple):
+class Traits(NamedTuple):
     """What tells a file's messages apart from others that look the same."""
 
     review_fork: bool
@@ -155,7 +164,7 @@ class _Traits(NamedTuple):
     call_ids: list[str]
 
 
-def _traits(messages: Sequence[Message]) -> _Traits:
+def traits_of(messages: Sequence[Message]) -> Traits:
     """Look through the messages once.
 
     A background review copies a conversation and adds its own request after it, so never as the first message.
@@ -166,12 +175,27 @@ def _traits(messages: Sequence[Message]) -> _Traits:
         if message.tool_calls:
             call_ids += [call.id for call in message.tool_calls if call.id]
         elif message.role != TOOL:
-            text = message.text
-            if text.startswith(_COMPACTION):
+            if sums_up(message):
                 compacted = True
-            elif index and message.role == USER and text.startswith(_REVIEW_PROMPTS):
+            elif index and asks_for_review(message):
                 review_fork = True
-    return _Traits(review_fork, compacted, call_ids)
+    return Traits(review_fork, compacted, call_ids)
+
+
+def sums_up(message: Message) -> bool:
+    """Whether a message is the summary that a compaction puts in the place of others."""
+    return message.text.startswith(_COMPACTION)
+
+
+def asks_for_review(message: Message) -> bool:
+    """Whether the agent asks itself here to look back at its work."""
+    return message.role == USER and message.text.startswith(_REVIEW_PROMPTS)
+
+
+def working_folder(system_prompt: str | None) -> str | None:
+    """Return the folder that a system prompt names as the one to work in."""
+    found = None if system_prompt is None else _WORKING_FOLDER_LINE.search(system_prompt)
+    return None if found is None else found.group(1)
 
 
 def _text(value: object) -> str | None:
@@ -209,15 +233,15 @@ def _lineage(session_start: object, started_at: datetime | None) -> int | None:
     return (started_at - _EPOCH) // _MICROSECOND
 
 
-def _conversation(messages: Sequence[Message], call_ids: Sequence[str]) -> int | None:
+def conversation_of(messages: Sequence[Message], call_ids: Sequence[str]) -> int | None:
     """Identify a conversation by its call ids, if one of them is too random to stand in two by chance."""
     if not any(_is_random(call_id) for call_id in call_ids):
         return None
     identity = "\n".join((*call_ids, str(len(messages)), messages[-1].text))
-    return _digest(identity)
+    return digest(identity)
 
 
-def _digest(text: str) -> int:
+def digest(text: str) -> int:
     """63 bits, which SQLite keeps as a plain integer."""
     return int(xxhash.xxh3_64_intdigest(text.encode("utf-8", "replace"))) >> 1
 

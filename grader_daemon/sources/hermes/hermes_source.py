@@ -1,0 +1,198 @@
+"""Hermes Agent as one source: the rows of its ``state.db``, and the JSON snapshots of sessions that have no row.
+
+A session that has both, a row and in ``sessions/`` beside the database a snapshot of its name, is the unit of its row;
+its snapshot is read with it, and no unit of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import tzinfo
+
+import msgspec
+import xxhash
+
+from grader_daemon.domain.limits import Limits
+from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.domain.unit import Found, Unit
+from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
+from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.hermes import snapshot
+from grader_daemon.sources.hermes.snapshot_files import HermesSnapshots
+from grader_daemon.sources.hermes.state_db import Entry
+from grader_daemon.sources.hermes.state_memory import StateDatabase
+from grader_daemon.sources.hermes.state_rows import joined, to_session
+from grader_daemon.sources.protocol import Read, as_shown
+from grader_daemon.sources.reading import stamp_of
+from grader_daemon.sources.sqlite_files import database_stamp
+
+_DATABASE = "state.db"
+_WRITTEN = frozenset({_DATABASE, "state.db-wal", "state.db-journal"})
+_RETIRED = "/state.db."
+"""In the paths of copies that Hermes makes of a database: ``state.db.retired-wal-…/``."""
+
+_BYTES_A_MESSAGE = 2_000
+
+
+class Hermes(HermesSnapshots):
+    """Sessions below the roots, whether they lie in databases or in files of their own."""
+
+    unknown = frozenset({"agent_version"})
+    writes = True
+
+    def __init__(self, roots: Sequence[str] = (), *, zone: tzinfo | None, limits: Limits) -> None:
+        """Set up; for `zone` see `snapshot.parse`."""
+        super().__init__(roots, zone=zone, limits=limits)
+        self._databases: dict[str, StateDatabase] = {}
+        """By path; threads may add one each, and one of these stays."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """It goes to another process without what it remembers."""
+        return _made, (self.roots, self._zone, self.limits)
+
+    def claims(self, path: str) -> bool:
+        """See `Source.claims`."""
+        return super().claims(path) or (path.rpartition("/")[2] in _WRITTEN and _RETIRED not in path)
+
+    def recognizes(self, path: str, beginning: bytes) -> bool:
+        """See `Source.recognizes`."""
+        return super().recognizes(path, beginning) or path.endswith(f"/{_DATABASE}")
+
+    def touched(self, path: str) -> Sequence[Unit]:
+        """See `Source.touched`."""
+        folder, _, name = path.rpartition("/")
+        if name not in _WRITTEN:
+            absorbed = self._row_of(path)
+            return (absorbed,) if absorbed is not None else super().touched(path)
+        database = os.path.join(folder, _DATABASE)
+        try:
+            return [Unit(self.name, database, each) for each in self._database(database).changed()]
+        except (VanishedFileError, ChangingFileError):
+            return ()
+        except ReadError:
+            return (Unit(self.name, database),)
+
+    def walk(self, root: str) -> Walk:
+        """See `Source.walk`."""
+        return Walk(root, claims=self._is_listed, units_of=self._listed)
+
+    def look(self, unit: Unit) -> Found:
+        """See `Source.look`."""
+        if unit.key:
+            return self._found(unit, self._database(unit.locator).entry(unit.key))
+        if _is_database(unit.locator):
+            return Found(unit, database_stamp(unit.locator), 0)
+        if self._row_of(unit.locator) is not None:
+            raise VanishedFileError("its session is read from the database")
+        return super().look(unit)
+
+    def size_of(self, unit: Unit) -> int:
+        """See `Source.size_of`."""
+        if not unit.key:
+            return 0 if _is_database(unit.locator) else super().size_of(unit)
+        try:
+            return self._database(unit.locator).entry(unit.key).messages * _BYTES_A_MESSAGE
+        except ReadError:
+            return 0  # whoever reads it says what is wrong
+
+    def read(self, found: Found, *, unless: str | None = None) -> Read:
+        """See `Source.read`."""
+        unit = found.unit
+        if unit.key:
+            return self._read_row(found, unless)
+        if _is_database(unit.locator):
+            self._database(unit.locator).entries()
+            return Read(None, Skipped(SkipReason.NOT_A_SESSION))
+        return super().read(found, unless=unless)
+
+    def _is_listed(self, path: str) -> bool:
+        return super().claims(path) or (_is_database(path) and _RETIRED not in path)
+
+    def _listed(self, path: str, status: os.stat_result) -> Iterable[Found]:
+        if not _is_database(path):
+            return () if self._row_of(path) is not None else self._units_of(path, status)
+        try:
+            return self._rows(path)
+        except (VanishedFileError, ChangingFileError):
+            return ()
+        except ReadError:
+            return (Found(Unit(self.name, path), stamp_of(status), 0),)
+
+    def _rows(self, path: str) -> Iterator[Found]:
+        """Return the sessions of a database, each with the snapshot that it may have."""
+        entries = self._database(path).entries()
+        return (self._found(Unit(self.name, path, session_id), entry) for session_id, entry in entries.items())
+
+    def _found(self, unit: Unit, entry: Entry) -> Found:
+        """Return a session as it stands in row and snapshot."""
+        try:
+            status = os.lstat(_snapshot_of(unit))
+        except OSError:
+            return Found(unit, entry.stamp, entry.written_ns)
+        return Found(unit, entry.stamp + stamp_of(status), max(entry.written_ns, status.st_mtime_ns))
+
+    def _read_row(self, found: Found, unless: str | None) -> Read:
+        unit = found.unit
+        database = self._database(unit.locator)
+        stamp = database.entry(unit.key).stamp
+        if self.look(unit).stamp != found.stamp:
+            raise ChangingFileError("the session was written to while it was read")
+        stored = database.read(unit.key, stamp)
+        content, beside = self._read_snapshot(unit)
+        rows = [message[1:] for message in stored.messages]
+        around = msgspec.structs.replace(stored, messages=())
+        digest = xxhash.xxh3_128_hexdigest(f"{around!r}{rows!r}{content}".encode("utf-8", "replace"))
+        if digest == unless:
+            return Read(digest, None)
+        if stored.continued:
+            return Read(digest, Skipped(SkipReason.SUPERSEDED, unit.key))
+        session = to_session(stored, unit.locator)
+        if isinstance(beside, Skipped) and not session.messages:
+            return Read(digest, Skipped(beside.reason, unit.key))
+        return Read(digest, as_shown(joined(session, beside if isinstance(beside, Session) else None)))
+
+    def _read_snapshot(self, unit: Unit) -> tuple[str | None, Session | Skipped | None]:
+        """Return the digest and the session of the snapshot of a row; None where there is none that can be read."""
+        file = Unit(self.name, _snapshot_of(unit))
+        try:
+            read = super().read(super().look(file))
+        except VanishedFileError:
+            return None, None
+        except (UnfinishedFileError, ParseError, ReadError) as error:
+            return str(error), None
+        return read.digest, read.session
+
+    def _row_of(self, path: str) -> Unit | None:
+        """Return the unit whose snapshot a file is, if its home has a row of that session."""
+        stem = snapshot.stem_of(path)
+        folder = os.path.dirname(path)
+        if stem is None or os.path.basename(folder) != "sessions":
+            return None
+        database = os.path.join(os.path.dirname(folder), _DATABASE)
+        if not os.path.lexists(database):
+            return None
+        try:
+            session_id = self._database(database).session_of(stem)
+        except ReadError:
+            return None
+        return None if session_id is None else Unit(self.name, database, session_id)
+
+    def _database(self, path: str) -> StateDatabase:
+        known = self._databases.get(path)
+        if known is None:
+            known = self._databases.setdefault(path, StateDatabase(path, roots=self.roots, limits=self.limits))
+        return known
+
+
+def _made(roots: Sequence[str], zone: tzinfo | None, limits: Limits) -> Hermes:
+    return Hermes(roots, zone=zone, limits=limits)
+
+
+def _is_database(path: str) -> bool:
+    return path.rpartition("/")[2] == _DATABASE
+
+
+def _snapshot_of(unit: Unit) -> str:
+    """Return where the snapshot of a row would lie."""
+    return os.path.join(os.path.dirname(unit.locator), "sessions", f"session_{snapshot.file_stem(unit.key)}.json")
