@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
+from time import monotonic, sleep
 from typing import NamedTuple
 
 import msgspec
@@ -35,6 +38,10 @@ _FEW_FOLDERS = 400
 
 _NEWEST_GRADED = 500
 _LARGEST_READ = 4_000_000
+_TAKES_OVER_SECONDS = 10.0
+"""A daemon first finishes what it is writing."""
+
+_PAUSE_SECONDS = 0.05
 
 
 class SourceState(StrEnum):
@@ -83,7 +90,8 @@ class UngradedAgent(msgspec.Struct, frozen=True, kw_only=True):
 class Switched(msgspec.Struct, frozen=True, kw_only=True):
     """What came of having an agent graded or not: what was `written` into the file of settings, and what lies there.
 
-    `is_hidden`: a service is installed, and its sandbox does not show it all `folders` of what is graded.
+    `daemon` is the process that worked on, `took_over` whether it works by these settings now. `is_hidden`: a service
+    is installed, and its sandbox does not show it all folders of what is graded.
     """
 
     name: str
@@ -94,6 +102,7 @@ class Switched(msgspec.Struct, frozen=True, kw_only=True):
     is_more: bool
     written: tuple[Written, ...]
     daemon: int | None
+    took_over: bool
     is_hidden: bool
 
 
@@ -296,6 +305,7 @@ def _switched(name: str, written: Sequence[Written], config: str | None) -> Swit
     source = _known(name, settings)
     folders = tuple(folder for folder in folders_of(source) if os.path.isdir(folder))
     seen = _look(source, folders, sessions=_MANY, folders=_MANY_FOLDERS)
+    daemon, is_hidden = next((each.daemon for each in written), None), hides_sessions(settings)
     return Switched(
         name=name,
         title=source.title,
@@ -304,6 +314,24 @@ def _switched(name: str, written: Sequence[Written], config: str | None) -> Swit
         sessions=seen.sessions,
         is_more=seen.is_more,
         written=tuple(written),
-        daemon=next((each.daemon for each in written), None),
-        is_hidden=hides_sessions(settings),
+        daemon=daemon,
+        took_over=daemon is not None and not is_hidden and _takes_over(daemon, settings),
+        is_hidden=is_hidden,
     )
+
+
+def _takes_over(daemon: int, settings: Settings) -> bool:
+    """Ask a daemon to read its settings anew; whether it soon says that it works by them."""
+    try:
+        with closing(bootstrap.open_store(settings, read_only=True)) as store:
+            before = store.daemon.status()
+            os.kill(daemon, signal.SIGHUP)
+            deadline = monotonic() + _TAKES_OVER_SECONDS
+            while monotonic() < deadline:
+                now = store.daemon.status()
+                if now is not None and now.pid == daemon and (before is None or now.started_at > before.started_at):
+                    return True
+                sleep(_PAUSE_SECONDS)
+    except (GraderError, OSError):  # it is of another user, or has just ended
+        pass
+    return False

@@ -105,8 +105,7 @@ def _tell(written: Written, *, as_json: bool) -> None:
         output.warning(f"{written.covered_by} stands above it and still counts")
     if written.daemon is not None:
         output.line(
-            f"The daemon (pid {written.daemon}) goes on with what it read: start it again, as a service by"
-            " `systemctl --user restart grader-daemon`."
+            f"The daemon (pid {written.daemon}) goes on with what it read until it is told: kill -HUP {written.daemon}"
         )
 
 

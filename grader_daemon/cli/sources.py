@@ -144,10 +144,10 @@ def _tell(done: Switched, *, as_json: bool) -> None:
 def _what_is_next(done: Switched) -> Iterator[str]:
     if done.is_hidden:
         yield "The service does not see all of these folders: grader-daemon service install"
+    elif done.took_over:
+        what = "grades what is there, and watches" if done.state is SourceState.ENABLED else "does without it"
+        yield f"The daemon (pid {done.daemon}) has taken it over: it {what}."
     elif done.written and done.daemon is not None:
-        yield (
-            f"The daemon (pid {done.daemon}) goes on with what it read: start it again, as a service by"
-            " `systemctl --user restart grader-daemon`."
-        )
+        yield f"The daemon (pid {done.daemon}) did not take it over: look at its log, or start it again"
     elif done.state is SourceState.ENABLED and done.daemon is None:
         yield f"Next: grader-daemon backfill --source {done.name}, or grader-daemon run"

@@ -117,6 +117,30 @@ def test_settings_that_change_while_it_works_are_read_at_a_hangup_that_ends_noth
     assert daemon.stop()[0] == 0
 
 
+def test_an_agent_that_is_enabled_is_graded_by_the_daemon_that_runs(start_daemon: StartDaemon, home: Path) -> None:
+    path = home / ".claude" / "projects" / "-work" / "11111111-2222-4333-8444-555555555555.jsonl"
+    path.parent.mkdir(parents=True)
+    asked = {"role": "user", "content": "Fix the parser"}
+    told = {"role": "assistant", "id": "m", "stop_reason": "end_turn", "content": [{"type": "text", "text": "Done."}]}
+    common = {"sessionId": path.stem, "version": "2.1.330", "timestamp": "2026-11-22T15:00:00Z"}
+    lines = [
+        {**common, "type": "user", "uuid": "a", "parentUuid": None, "message": asked},
+        {**common, "type": "assistant", "uuid": "b", "parentUuid": "a", "message": told},
+    ]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    daemon = start_daemon()
+    daemon.wait_for_event("reconcile.finished")
+
+    enabled = run_command(home, "sources", "enable", "claude-code")
+
+    assert "has taken it over" in enabled.stdout
+    daemon.wait_for_grade(path.stem)
+    assert daemon.events("session.graded", session_id=path.stem)[0]["agent"] == "claude-code"
+    disabled = run_command(home, "sources", "disable", "claude-code", "--json")
+    assert json.loads(disabled.stdout)["took_over"] is True
+    assert daemon.stop()[0] == 0
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

@@ -76,6 +76,14 @@ def test_of_the_home_it_sees_no_more_than_it_needs(installed: Installed) -> None
     assert box.root(f"ls -A /proc/{pid}/root{HOME}/.claude").split() == ["projects"]
 
 
+def test_a_reload_reads_the_settings_anew(installed: Installed) -> None:
+    box, _ = installed
+    before = box.show("MainPID")
+    box.sh(f"systemctl --user reload {UNIT}")
+    box.wait_for_line('"settings.read"')
+    assert box.show("MainPID", "ActiveState") == {**before, "ActiveState": "active"}
+
+
 def test_logs_are_readable_and_can_be_followed(installed: Installed) -> None:
     box, _ = installed
     box.put(path_of(SESSIONS, "first"), content("first"))
