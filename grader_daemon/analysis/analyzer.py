@@ -10,13 +10,14 @@ from grader_daemon.analysis.claims import verify_claims
 from grader_daemon.analysis.features import features_of
 from grader_daemon.analysis.features.session_window import window_of
 from grader_daemon.analysis.session_state import is_answer, is_cut_off, read_state
+from grader_daemon.analysis.tool_calls import shared_name
 from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader
 from grader_daemon.analysis.user_messages import SignalReader, TaskTypes, UserMessage, digest_of, summarize
 from grader_daemon.analysis.walk import MessageWalk
 from grader_daemon.domain.analysis import Analysis, SessionState
 from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.rules import Rules
-from grader_daemon.domain.session import ASSISTANT, Message, Session
+from grader_daemon.domain.session import ASSISTANT, Message, Session, SessionKind
 from grader_daemon.redaction import public_id, redactor_of
 
 _NAMES: Final = ("model", "platform", "agent", "agent_version")
@@ -83,7 +84,7 @@ class Analyzer:
             had_infinite_loop_risk=walk.error_runs.loop_index is not None,
             loop_index=walk.error_runs.loop_index,
             had_user_clarification=walk.users.was_asked
-            or not rules.people.clarification_tools.isdisjoint(walk.tools.called),
+            or not rules.people.clarification_tools.isdisjoint(map(shared_name, walk.tools.called)),
             had_user_refusal=walk.refused,
             had_user_interruption=walk.interrupted,
             errors_recovered=not walk.trail.errors
@@ -100,6 +101,8 @@ class Analyzer:
         """Identify what a person asked for at the beginning; not what a program asks for day after day."""
         rules = self._rules.people
         if first is None or first.answered or session.platform in rules.unattended_platforms:
+            return None
+        if session.kind not in (None, SessionKind.MAIN):
             return None
         return None if session.session_id.startswith(rules.unattended_ids) else digest_of(first.text, rules)
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+import msgspec
+
 from grader_daemon.analysis.claims import Note
 from grader_daemon.analysis.features.session_window import RecentMessages
 from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.analysis.tool_calls.failure_trail import UNNAMED_TOOL, FailureTrail
+from grader_daemon.analysis.tool_calls.frames import without_frame
 from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader, ToolOutcome
 from grader_daemon.analysis.tool_calls.probes import ProbeFinder
 from grader_daemon.analysis.user_messages import UserMessage, written_by_person
@@ -198,10 +201,11 @@ class MessageWalk:
 
     def _see_result(self, index: int, message: Message) -> None:
         call = self._call_of(message)
-        result = self._read_result(call.tool, message.text, call, reported=self._reported.get(index))
+        reported = self._reported.get(index)
+        result = self._read_result(call.tool, message.text, call, reported=reported)
         status = self.last_status = result.status
         self.notes.append((index, call, status))
-        self.recent.results.append((message, status))
+        self.recent.results.append((message if reported is None else _unframed(message), status))
         has_failed = self.trail.errors > 0
         if has_failed:
             self.trail.see_result(message, status)
@@ -235,3 +239,8 @@ class MessageWalk:
         self.trail.add(index, tool, category=category, call=call, output=result.output)
         self.recovery_index = None
         self.error_runs.add_error(index)
+
+
+def _unframed(message: Message) -> Message:
+    said = without_frame(text := message.text)
+    return message if said == text else msgspec.structs.replace(message, content=said)

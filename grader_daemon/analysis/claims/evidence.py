@@ -7,7 +7,7 @@ is not known what it is for may have done anything, so that nothing is told from
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -57,8 +57,8 @@ class ToolRun:
     """One call with its result. `worked` is None when that is not known.
 
     `purpose` is what the tool is for and `words` those of its name. `command` is what a shell or interpreter was given
-    (`is_code`: an interpreter), `path` the file that an editor was given, else "". `arguments` is what the call says,
-    as it stands in the file.
+    (`is_code`: an interpreter), `paths` the files that an editor was given. `arguments` is what the call says, as it
+    stands in the file.
     """
 
     index: int
@@ -67,7 +67,7 @@ class ToolRun:
     worked: bool | None
     command: str
     is_code: bool
-    path: str
+    paths: tuple[str, ...]
     arguments: str
 
     @property
@@ -82,8 +82,12 @@ class ClaimEvidence:
     `is_whole` says that no call is missing: only then can be told from it what was never done.
     """
 
-    def __init__(self, notes: Sequence[Note], messages: Sequence[Message], *, is_whole: bool) -> None:
+    def __init__(
+        self, notes: Sequence[Note], messages: Sequence[Message], *, is_whole: bool, reported: Container[int] = ()
+    ) -> None:
+        """`reported` are the places of the results of which the agent itself notes how they went."""
         self._messages = messages
+        self._reported = reported
         self.is_whole = is_whole and len(notes) <= MOST_RUNS
         self._notes = notes
 
@@ -95,7 +99,7 @@ class ClaimEvidence:
     @cached_property
     def writes(self) -> list[ToolRun]:
         """The calls that an editor was given a file by."""
-        return [each for each in self.runs if each.purpose is Purpose.WRITE and each.path]
+        return [each for each in self.runs if each.purpose is Purpose.WRITE and each.paths]
 
     @cached_property
     def has_shell(self) -> bool:
@@ -116,7 +120,7 @@ class ClaimEvidence:
     @cached_property
     def made_up(self) -> bool:
         """May a program have written files under names of its own?"""
-        return not self.is_whole or any(_may_have_written(each) and not each.path for each in self.runs)
+        return not self.is_whole or any(_may_have_written(each) and not each.paths for each in self.runs)
 
     @cached_property
     def reaches_out(self) -> bool:
@@ -138,10 +142,11 @@ class ClaimEvidence:
     def _run(self, note: Note) -> ToolRun:
         index, call, status = note
         purpose = call.purpose
-        path = command = ""
+        paths: tuple[str, ...] = ()
+        command = ""
         if purpose not in HARMLESS:
-            path = call.path or ""
-            command = "" if path and purpose is Purpose.WRITE else call.command
+            paths = call.paths
+            command = "" if paths and purpose is Purpose.WRITE else call.command
         return ToolRun(
             index=index,
             words=call.words,
@@ -149,13 +154,13 @@ class ClaimEvidence:
             worked=self._worked(index, status, purpose),
             command=command[:_EXAMINED_COMMAND],
             is_code=bool(command) and call.is_code,
-            path=path,
+            paths=paths,
             arguments=call.text,
         )
 
     def _worked(self, index: int, status: CallStatus, purpose: Purpose) -> bool | None:
         worked = _WORKED.get(status)
-        if worked and purpose in CHANGING:
+        if worked and purpose in CHANGING and index not in self._reported:
             head = self._messages[index].text[:_REFUSAL_REACH].lower()
             is_refused = not head.startswith("{") and any(word in head for word in _REFUSED)
             return None if is_refused else True

@@ -97,7 +97,8 @@ def verify_claims(
     stated = find_claims(session.messages[final_index].text) if final_index is not None else ()
     if not stated or final_index is None:
         return ()
-    verifier = ClaimVerifier(ClaimEvidence(notes, session.messages, is_whole=not session.compacted))
+    is_whole = not session.compacted
+    verifier = ClaimVerifier(ClaimEvidence(notes, session.messages, is_whole=is_whole, reported=session.reported))
     verified = [(each, verifier.verify(each)) for each in stated]
     claims = [
         Claim(each.kind, verification[0], _shown(each.subject, redactor), final_index, verification[1])
@@ -223,7 +224,7 @@ class ClaimVerifier:
 
     @property
     def _is_at_code(self) -> bool:
-        return any(each.command or each.path for each in self._evidence.runs)
+        return any(each.command or each.paths for each in self._evidence.runs)
 
     def _refused_edits(self) -> Verification:
         return Support.CONTRADICTED, _places([each for each in self._evidence.runs if each.purpose is Purpose.WRITE])
@@ -241,7 +242,7 @@ class ClaimVerifier:
     @cached_property
     def _last_edit(self) -> int:
         """Place of the last change to a file that is no prose; -1 without one."""
-        edits = [each.index for each in self._evidence.writes if each.worked and not each.path.endswith(_PROSE)]
+        edits = [each.index for each in self._evidence.writes if each.worked and not _is_prose(each)]
         return edits[-1] if edits else -1
 
     def _by_command(self, claim: StatedClaim) -> Verification:
@@ -313,9 +314,13 @@ def _writes(each: ToolRun, name: str, pattern: re.Pattern[str]) -> bool:
     if each.command:
         mentions = islice(pattern.finditer(each.command), _MOST_MENTIONS)
         return any(_is_target(each.command, found.start(), found.end()) for found in mentions)
-    if each.path:
-        return each.purpose is Purpose.WRITE and same_file(each.path, name)
+    if each.paths:
+        return each.purpose is Purpose.WRITE and any(same_file(path, name) for path in each.paths)
     return not each.changes_nothing
+
+
+def _is_prose(each: ToolRun) -> bool:
+    return all(path.endswith(_PROSE) for path in each.paths)
 
 
 def _is_target(command: str, start: int, end: int) -> bool:

@@ -27,13 +27,22 @@ _DIGITS = 12
 
 
 def sign(
-    tool: str | None, command: str | None, category: Category, text: str, *, redactor: Redactor = SECRETS
+    tool: str | None,
+    command: str | None,
+    category: Category,
+    text: str,
+    *,
+    shared_tool: str | None = None,
+    redactor: Redactor = SECRETS,
 ) -> ErrorSign:
-    """Name the cause of a failure of `tool`, for shells of the command family `command`, by the `text` it gave."""
+    """Name the cause of a failure of `tool`, for shells of the command family `command`, by the `text` it gave.
+
+    `shared_tool` is the name that it shares with the tools of other agents, so that they share their fingerprints.
+    """
     line = redactor.redact(cause_in(text))
     signal = _cut(normalize(line), _LONGEST_SIGNAL) or NO_MESSAGE
-    tool, command = _printable(tool), _printable(command)
-    form = "\0".join((tool or "", command or "", category, shape_of(signal)))
+    tool, shared, command = _printable(tool), _printable(shared_tool or tool), _printable(command)
+    form = "\0".join((shared or "", command or "", category, shape_of(signal)))
     return ErrorSign(
         fingerprint=f"{FINGERPRINT_VERSION}-{xxhash.xxh3_64_hexdigest(form.encode())[:_DIGITS]}",
         tool=tool,

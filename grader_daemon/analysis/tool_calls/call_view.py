@@ -26,6 +26,11 @@ _TEXTS: Final = ('"content"', '"new_str', '"old_str', '"patch"')
 _COMMANDS: Final = ('"command"', '"cmd"', '"code"', '"script"')
 _SHELL_COMMANDS: Final = _COMMANDS[:2]
 _INTO_FILES: Final = ("<<", " > ", " >> ", "sed -i")
+_PATCH: Final = "*** Begin Patch"
+"""How arguments begin that are a patch of several files, and no JSON, as those of Codex."""
+
+_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (\S[^\n]{0,1000})$", re.MULTILINE)
+_MOST_PATCHED: Final = 100
 _VERBS: Final = {Purpose.WRITE: "edit", Purpose.READ: "read"}
 
 
@@ -43,6 +48,9 @@ class _Arguments(msgspec.Struct, frozen=True):
     target_file: object = None
     notebook_path: object = None
     directory: object = None
+    file_path_of_opencode: object = msgspec.field(name="filePath", default=None)
+    absolute_path: object = None
+    dir_path: object = None
 
 
 _NO_ARGUMENTS = _Arguments()
@@ -113,7 +121,7 @@ class CallView(msgspec.Struct, eq=False, gc=False):
         arguments = self.arguments
         if not isinstance(arguments, str):
             return as_command(self._given.command or self._given.cmd)
-        if not holds_any(arguments, _SHELL_COMMANDS):
+        if not holds_any(arguments, _SHELL_COMMANDS) or arguments.startswith(_PATCH):
             return None
         given = self._given
         return broken_command(arguments) if given is _NO_ARGUMENTS else as_command(given.command or given.cmd)
@@ -149,9 +157,17 @@ class CallView(msgspec.Struct, eq=False, gc=False):
 
     @property
     def path(self) -> str | None:
-        """The file or folder that the call names."""
+        """The file or folder that the call names; of several in a patch the first."""
+        return next(iter(self.paths), None)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that a patch names, else the file or folder that the call names."""
+        arguments = self.arguments
+        if isinstance(arguments, str) and arguments.startswith(_PATCH):
+            return tuple(_PATCHED.findall(arguments)[:_MOST_PATCHED])
         named = msgspec.structs.astuple(self._given)[_FIRST_PATH:]
-        return next((path for path in named if isinstance(path, str) and path), None)
+        return next(((path,) for path in named if isinstance(path, str) and path), ())
 
     def operation(self, actor: str) -> Operation:
         """Return what is done, by the name that the tool is known by."""

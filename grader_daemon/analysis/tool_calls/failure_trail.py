@@ -14,7 +14,7 @@ import msgspec
 
 from grader_daemon.analysis.fingerprints import sign
 from grader_daemon.analysis.shell import EXAMINED_CHARACTERS, PLAIN_SPOKEN
-from grader_daemon.analysis.tool_calls import CallView, Operation
+from grader_daemon.analysis.tool_calls import CallView, Operation, shared_name
 from grader_daemon.domain.analysis import CallStatus, Category, ErrorSign, Failure, FailureKind, Step
 from grader_daemon.domain.limits import MOST_SIGNS
 from grader_daemon.domain.session import Message
@@ -89,7 +89,9 @@ class FailureTrail:
         key = (tool, command, category, output)
         known = self._signed.get(key)
         if known is None:
-            known = self._signed[key] = sign(tool, command, category, output, redactor=self._redactor)
+            known = self._signed[key] = sign(
+                tool, command, category, output, shared_tool=shared_name(tool or ""), redactor=self._redactor
+            )
         return known
 
     def _shown(self, call: CallView) -> str | None:

@@ -1,4 +1,4 @@
-"""What a tool is for, told by the words in its name.
+"""What a tool is for: by a table of the tools of the agents that are read, else by the words in its name.
 
 Names are made of a verb and what it is done to, and the verb comes first: `get_edit_history` gets something. So the
 first verb that is known decides, and only where there is none a noun that says as much ("terminal"). What is found may
@@ -61,6 +61,29 @@ _NOUNS: Final = {
     **_each(Purpose.READ, "todo status"),
     **_each(Purpose.CHANGE, "payment"),
 }
+_FAMILIES: Final = (
+    (Purpose.RUN, "terminal", "Bash bash shell local_shell shell_command exec_command run_shell_command"),
+    (Purpose.UNKNOWN, "process", "KillShell KillBash TaskStop write_stdin"),
+    (Purpose.READ, "read_file", "Read NotebookRead read read_many_files view_image"),
+    (Purpose.READ, "list_files", "LS list list_directory"),
+    (Purpose.SEARCH, "search_files", "Grep Glob grep glob grep_search search_file_content"),
+    (Purpose.WRITE, "patch", "Edit MultiEdit NotebookEdit edit multiedit replace apply_patch"),
+    (Purpose.WRITE, "write_file", "Write write"),
+    (Purpose.SEARCH, "web_search", "WebSearch websearch google_web_search"),
+    (Purpose.READ, "web_extract", "WebFetch webfetch web_fetch"),
+    (Purpose.UNKNOWN, "delegate_task", "Task Agent task spawn_agent send_input resume_agent invoke_agent"),
+    (Purpose.READ, "process_output", "BashOutput TaskOutput AgentOutputTool wait wait_agent list_agents"),
+    (Purpose.READ, "todo", "TodoWrite TodoRead TaskCreate TaskUpdate TaskList TaskGet todowrite todoread write_todos"),
+    (Purpose.READ, "todo", "update_plan update_topic EnterPlanMode ExitPlanMode enter_plan_mode exit_plan_mode"),
+    (Purpose.READ, "clarify", "AskUserQuestion ask_user question request_user_input"),
+    (Purpose.READ, "skill_view", "Skill skill activate_skill"),
+    (Purpose.UNKNOWN, "memory", "save_memory"),
+)
+"""What the tools of a family are for, the name that they share (that of Hermes' tool), and what other agents call them:
+Claude Code, Codex, OpenCode and Gemini CLI."""
+
+_SHARED: Final = {name: shared for _, shared, names in _FAMILIES for name in names.split()}
+_KNOWN: Final = {name: purpose for purpose, _, names in _FAMILIES for name in names.split()}
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _LONGEST_NAME = 200
 _END_OF_NAMESPACE: Final = "__"
@@ -71,7 +94,12 @@ def tool_of(name: str) -> Tool:
     """Read the name of a tool, or the word by which a tool is told what to do."""
     own = name[-_LONGEST_NAME:].rpartition(_END_OF_NAMESPACE)[2]
     words = [word.lower() for word in _WORD.findall(own)]
-    return Tool(frozenset(words), _purpose_in(words))
+    return Tool(frozenset(words), _KNOWN.get(own) or _purpose_in(words))
+
+
+def shared_name(tool: str) -> str:
+    """Return the name that a tool shares with those of other agents that do the same; its own where there are none."""
+    return _SHARED.get(tool, tool)
 
 
 def _purpose_in(words: list[str]) -> Purpose:

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from grader_daemon.analysis import Analyzer
 from grader_daemon.analysis.claims.verify import LONGEST_SUBJECT
+from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
-from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
+from grader_daemon.domain.session import FunctionCall, Message, ReportedOutcome, Session, ToolCall
 from grader_daemon.rules import load_rules
 from tests.strategies import WORKED, answer, rounds, session, sessions, user
 from tests.timing import cpu_seconds, is_done_within
@@ -461,3 +462,23 @@ def test_any_command_takes_bounded_time(analyzer: Analyzer, command: str) -> Non
         assert analyzer.analyze(made).claims
 
     assert is_done_within(3, find_claims)
+
+
+def test_a_patch_writes_each_of_its_files() -> None:
+    patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch"
+    function = FunctionCall(name="apply_patch", arguments=patch)
+    calls = Message(role="assistant", tool_calls=(ToolCall(id="c", function=function),))
+    done = Message(role="tool", content="Success. Updated the following files:\nM a.py\nA b.py", tool_call_id="c")
+    assert verdict("I have created b.py.", (calls, done)) == ("verified", (2,))
+
+
+def test_an_edit_that_the_agent_reports_as_done_is_done_whatever_its_text() -> None:
+    calls, done = step("Edit", "The file error.py has been updated.", file_path="error.py", old_string="a")
+    whole = session(
+        user("Do it"),
+        calls,
+        done,
+        answer("I have updated error.py."),
+        reported={2: ReportedOutcome(CallStatus.SUCCESS)},
+    )
+    assert [claim.support for claim in Analyzer(load_rules()).analyze(whole).claims] == [Support.VERIFIED]

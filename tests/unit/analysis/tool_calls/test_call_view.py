@@ -146,3 +146,26 @@ def test_a_command_that_writes_a_file_is_known(command: str, writes: bool) -> No
 
 def test_no_command_writes_nothing() -> None:
     assert not call_of("t", '{"query": "a > b"}').writes_in_shell
+
+
+PATCH = """*** Begin Patch
+*** Add File: src/new.py
++print("command")
+*** Update File: notes.md
+*** Move to: docs/notes.md
+@@
+-a {"command": "rm -rf /"}
++b
+*** Delete File: old.py
+*** End Patch"""
+
+
+def test_a_patch_names_its_files_and_is_no_command() -> None:
+    patched = call_of("apply_patch", PATCH)
+    assert patched.paths == ("src/new.py", "notes.md", "docs/notes.md", "old.py")
+    assert (patched.path, patched.shell, patched.effect) == ("src/new.py", None, Purpose.WRITE)
+
+
+@pytest.mark.parametrize("name", ["file_path", "filePath", "absolute_path", "dir_path", "notebook_path", "path"])
+def test_a_file_is_known_by_whatever_name_an_agent_gives_its_argument(name: str) -> None:
+    assert call_of("read", {name: "/tmp/a.py"}).path == "/tmp/a.py"
