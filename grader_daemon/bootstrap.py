@@ -195,10 +195,17 @@ def _make_codex(settings: Settings, limits: Limits) -> Source:
     return CodexRollouts(_folders(settings.codex_roots) or default_roots(), limits=limits)
 
 
+def _make_gemini_cli(settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.sources.gemini_cli.chat_files import GeminiChats
+
+    return GeminiChats(_folders(settings.gemini_cli_roots) or GeminiChats.default_roots(), limits=limits)
+
+
 SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {
     "hermes": _make_hermes,
     "claude-code": _make_claude_code,
     "codex": _make_codex,
+    "gemini-cli": _make_gemini_cli,
 }
 """What makes a source, by its name. A path belongs to the first that claims it."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -86,6 +87,17 @@ def _why_undecodable(content: bytes, error: Exception) -> ParseError:
     if "truncated" in str(error):
         return UnfinishedFileError("the JSON stops before its end")
     return UnfinishedFileError(f"broken JSON: {_one_line(error)}")
+
+
+def utc(stamp: object) -> datetime | None:
+    """Return a time in ISO 8601, which names its zone, as aware UTC; None where it is none."""
+    if not isinstance(stamp, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(stamp)
+        return None if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def has_lone_surrogate(content: bytes) -> bool:
