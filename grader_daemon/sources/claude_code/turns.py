@@ -70,13 +70,14 @@ class Turns:
         self._seen: set[str] = set()
         self._answers: dict[str, int] = {}
         self._results: dict[str, int] = {}
-        self._prompts: dict[str, int] = {}
+        self._prompts: dict[str | None, int] = {}
         self._usage: dict[str, tuple[str | None, Usage]] = {}
         self._ending: Ending | None = None
         self._process_ended = False
         self._cost: float | None = None
         self._delegated = False
         self._decisions = False
+        self._answers_have_parents = False
         for line in lines:
             self._add(line)
 
@@ -150,6 +151,7 @@ class Turns:
             return
         self._ending, self._process_ended = None, False
         self.model = message.model or self.model
+        self._answers_have_parents = entry.parent_uuid is not None
         answer_id = message.id or entry.uuid or f"{len(self.messages)}"
         self._use(answer_id, message.model, message.usage)
         said, calls = _said_and_called(message.content)
@@ -198,25 +200,25 @@ class Turns:
         said = _said_by_person(entry, text)
         if said is None:
             return
-        if entry.parent_uuid is not None:
-            self._take_back(entry.parent_uuid)
+        self._take_back(entry.parent_uuid)
         self._ending, self._process_ended = None, False
         self._append(Message(role=USER, content=said), time)
 
-    def _take_back(self, parent: str) -> None:
+    def _take_back(self, parent: str | None) -> None:
         """A prompt in the place of an earlier one takes back all that came since.
 
-        Where nothing had been answered yet, a person only wrote it anew.
+        Where nothing had been answered yet, a person only wrote it anew. The first prompt has no parent; another one
+        without takes its place only where answers have theirs, so that parents are not just missing.
         """
-        start = self._prompts.get(parent)
-        self._prompts[parent] = len(self.messages) if start is None else start
-        if start is None:
-            return
+        start = self._prompts.setdefault(parent, len(self.messages))
         worked = any(message.role == ASSISTANT for message in self.messages[start:])
+        if start == len(self.messages) or (parent is None and not (worked and self._answers_have_parents)):
+            return
         del self.messages[start:], self.times[start:]
-        for places in (self._answers, self._results, self._prompts):
-            for key in [key for key, place in places.items() if place >= start and key != parent]:
-                del places[key]
+        for answers_or_results in (self._answers, self._results):
+            for key in [key for key, place in answers_or_results.items() if place >= start]:
+                del answers_or_results[key]
+        self._prompts = {key: place for key, place in self._prompts.items() if place <= start}
         self.reported = {place: outcome for place, outcome in self.reported.items() if place < start}
         self.taken_back = [min(place, start) for place in self.taken_back]
         if worked:

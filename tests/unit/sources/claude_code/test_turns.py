@@ -278,6 +278,27 @@ def test_results_of_parallel_calls_and_missing_parents_take_nothing_back() -> No
     assert session.taken_back == ()
 
 
+def test_another_first_prompt_takes_all_back() -> None:
+    """2.1.330 gives it no parent, as the first one has none."""
+    transcript = Transcript()
+    transcript.prompt("hello")
+    transcript.answer("What?")
+    transcript.prompt("good morning", parentUuid=None)
+    transcript.answer("Good morning.")
+    session = transcript.session()
+    assert [message.text for message in session.messages] == ["good morning", "Good morning."]
+    assert session.taken_back == (0,)
+
+
+def test_where_parents_are_missing_nothing_is_taken_back() -> None:
+    transcript = Transcript()
+    for number in range(3):
+        transcript.prompt(f"prompt {number}", parentUuid=None)
+        transcript.add(type="assistant", message={"content": f"answer {number}"}, parentUuid=None)
+    session = transcript.session()
+    assert (len(session.messages), session.taken_back) == (6, ())
+
+
 def test_a_line_that_stands_twice_counts_once() -> None:
     transcript = Transcript()
     transcript.prompt("hello")
