@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from grader_daemon.jobs.quality import Checker
     from grader_daemon.jobs.weekly import WeeklyReports
     from grader_daemon.pipeline.examine import Examiner
-    from grader_daemon.pipeline.ingest import Ingest
+    from grader_daemon.pipeline.ingest import Ingest, OnUnknown
     from grader_daemon.sources.protocol import Source, Sources
     from grader_daemon.storage.protocol import SessionStore, Store
 
@@ -243,9 +243,10 @@ def make_ingest(
     clock: Clock = utc_now,
     on_unit: Callable[[Unit | None], None] = lambda _: None,
     on_bug: Callable[[Unit, Exception], None] = lambda _, __: None,
+    on_unknown: OnUnknown = lambda _, __: None,
     may_wait: Callable[[], bool] | None = None,
 ) -> Ingest:
-    """Everything between a path and its row. For `on_unit` and `on_bug` see `Ingest`.
+    """Everything between a path and its row. For `on_unit`, `on_bug` and `on_unknown` see `Ingest`.
 
     `may_wait` is for a `HelperProcess`; without it, large files are examined in this process.
 
@@ -268,6 +269,7 @@ def make_ingest(
         clock=clock,
         on_unit=on_unit,
         on_bug=on_bug,
+        on_unknown=on_unknown,
         helper=None if may_wait is None else HelperProcess(may_wait=may_wait),
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,7 @@ from grader_daemon.domain.session import ASSISTANT, USER, Message, Session, Sess
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import VanishedFileError
 from grader_daemon.sources.discovery import Walk
-from grader_daemon.sources.protocol import Read, Watch
+from grader_daemon.sources.protocol import Read, UnknownKinds, Watch
 from grader_daemon.sources.reading import found_file, look_at
 
 NAME = "lines"
@@ -115,6 +116,25 @@ class Lines:
         """The stamp is of the session, not of its file: the others in it are as they were."""
         content = msgspec.json.encode((line, _notes_of(unit.locator)))
         return Found(unit, xxhash.xxh3_64_digest(content), found_file(unit, status).written_ns)
+
+
+class LinesInside(Lines):
+    """The same of ``*.lines`` in which only the first session is found, and the others by who reads it."""
+
+    def touched(self, path: str) -> Sequence[Unit]:
+        """See `Source`."""
+        return super().touched(path)[:1]
+
+    def read(self, found: Found, *, unless: str | None = None) -> Read:
+        """See `Source`; what is not known are lines of the kinds that the first session asks for."""
+        read = super().read(found, unless=unless)
+        first, *others = super().touched(found.unit.locator)
+        if found.unit != first or read.session is None:
+            return read
+        return msgspec.structs.replace(read, inside=tuple(others), unknown=UnknownKinds("1.2", ("news",)))
+
+    def _units_of(self, path: str, status: os.stat_result) -> Iterator[Found]:
+        yield from islice(super()._units_of(path, status), 1)
 
 
 def write_lines(path: Path, *lines: Line, project: str | None = None) -> None:

@@ -7,6 +7,7 @@ from itertools import chain, islice
 from time import monotonic, thread_time
 
 import msgspec
+import structlog
 
 from grader_daemon.daemon.reconcile import plan
 from grader_daemon.domain.unit import Found, Stamp, Unit
@@ -31,6 +32,21 @@ class ScanReport(msgspec.Struct, frozen=True, kw_only=True):
         """What the log says of it."""
         facts = msgspec.structs.asdict(self)
         return {"folders": sum(facts.pop("folders_below").values()), **facts}
+
+
+class ScanNews:
+    """What the log says of scans: of those that found nothing new only who asks for everything hears."""
+
+    def __init__(self) -> None:
+        self._unreadable: tuple[str, ...] | None = None
+        self._log = structlog.get_logger()
+
+    def tell(self, report: ScanReport) -> None:
+        """Log a scan; one that found what the one before did not at a level that is shown."""
+        is_news = report.missing or report.unreadable != self._unreadable
+        self._unreadable = report.unreadable
+        tell = self._log.info if is_news else self._log.debug
+        tell("reconcile.finished", **report.told)
 
 
 class Scanner:

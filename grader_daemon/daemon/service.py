@@ -25,8 +25,9 @@ from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.daemon.scan_plan import ScanPlan
-from grader_daemon.daemon.scanner import ScanReport
+from grader_daemon.daemon.scanner import ScanNews, ScanReport
 from grader_daemon.daemon.scheduler import Scheduler
+from grader_daemon.daemon.unknown_kinds import UnknownTold
 from grader_daemon.daemon.watcher import OverflowListener, Watchers
 from grader_daemon.daemon.worker import Worker
 from grader_daemon.domain.unit import Unit
@@ -62,14 +63,7 @@ class Service:
         self._store = bootstrap.open_store(settings)
         self._store.check_if_doubted()
         self._mark = CrashMarker(settings.db_path)
-        ingest = bootstrap.make_ingest(
-            settings,
-            self._store,
-            policy=bootstrap.make_policy(settings, self._store),
-            on_unit=self._begin_unit,
-            on_bug=self._tell_bug,
-            may_wait=self._may_wait,
-        )
+        ingest = self._make_ingest()
         self._rules_version = ingest.examiner.rules_version
         self._sources = ingest.examiner.sources
         self._queue = WorkQueue(settings.queue_size)
@@ -98,7 +92,7 @@ class Service:
         self._reload_wanted = False
         self._scan_plan = ScanPlan(scan_seconds=settings.scan_seconds, cpu_share=settings.scan_cpu_share)
         self._scans = 0
-        self._unreadable: tuple[str, ...] = ()
+        self._scan_news = ScanNews()
         # Owned by the loop's thread.
         self._next_check = 0.0
         self._published: tuple[dict[str, str], int, int] | None = None
@@ -156,6 +150,17 @@ class Service:
             self._shut_down()
             if once:
                 self._log.info("run.finished", seconds=round(monotonic() - began, 1), **self._worker.outcomes)
+
+    def _make_ingest(self) -> Ingest:
+        return bootstrap.make_ingest(
+            self._settings,
+            self._store,
+            policy=bootstrap.make_policy(self._settings, self._store),
+            on_unit=self._begin_unit,
+            on_bug=self._tell_bug,
+            on_unknown=UnknownTold().tell,
+            may_wait=self._may_wait,
+        )
 
     def _make_intake(self) -> Intake:
         return Intake(
@@ -238,10 +243,7 @@ class Service:
 
     def _finish_scan(self, report: ScanReport) -> None:
         """A scan ended, in the worker's thread."""
-        is_news = report.missing or self._scans == 0 or report.unreadable != self._unreadable
-        tell = self._log.info if is_news else self._log.debug
-        tell("reconcile.finished", **report.told)
-        self._unreadable = report.unreadable
+        self._scan_news.tell(report)
         with self._noticed:
             self._scans += 1
             self._gaps_told.clear()

@@ -31,6 +31,7 @@ class Event:
 
 _ALERT = "alert kind severity metric dimension name before since began_at title cause command"
 _CHECK = "session_id scorer quality ours discrepancy"
+_UNKNOWN = "source version kinds names broken path"
 _TROUBLE = "job error failures retry_seconds"
 
 EVENTS: Mapping[str, Event] = MappingProxyType(
@@ -201,6 +202,20 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "error",
             "settings or rules that were to be read anew are wrong; the daemon goes on under those that it has",
             "the new settings are wrong, the old ones stay: {error}".format_map,
+        ),
+        "source.unknown_kinds": Event(
+            "notice",
+            _UNKNOWN,
+            "an agent wrote lines of kinds that are not known, or that are no JSON: they are passed over, and the rest"
+            " is graded; told once for each version of it",
+            sentences.unknown_kinds,
+        ),
+        "source.unreadable_version": Event(
+            "warning",
+            _UNKNOWN,
+            "of what a version of an agent wrote, nothing of the conversation can be read: its sessions have no grades;"
+            " told once for each version of it",
+            sentences.unreadable_version,
         ),
         "store.failed": Event(
             "error",

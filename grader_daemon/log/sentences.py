@@ -122,6 +122,24 @@ def ungraded(facts: Facts) -> str:
     return f"{facts['title']}: {sessions} in {facts['path']}, not graded: {facts['fix']}"
 
 
+def unknown_kinds(facts: Facts) -> str:
+    """Return what a version of an agent writes that is not known."""
+    kinds, broken = facts.number("kinds"), facts.number("broken")
+    parts = [f"{count(kinds, 'unknown kind')} of lines"] if kinds else []
+    parts += [f"{count(broken, 'line')} that cannot be read"] if broken else []
+    return f"{_writer(facts)}: {' and '.join(parts)} passed over, first in {facts['path']}"
+
+
+def unreadable_version(facts: Facts) -> str:
+    """Return whose sessions cannot be read."""
+    return f"what {_writer(facts)} writes cannot be read, so it has no grades; the first such session: {facts['path']}"
+
+
+def _writer(facts: Facts) -> str:
+    version = facts.event.get("version")
+    return facts["source"] if version is None else f"{facts['source']} {facts['version']}"
+
+
 def stopped(facts: Facts) -> str:
     """What waits for the next start."""
     waiting = facts.number("waiting")

@@ -20,7 +20,7 @@ from grader_daemon.errors import UngradableError
 from grader_daemon.pipeline.commit import IngestResult
 from grader_daemon.pipeline.examine import Examined, Examiner
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.trouble import examine_any
+from grader_daemon.pipeline.trouble import examine_file
 
 _DIED = (
     "a helper process died (out of memory? or a program without a guard of its main module?); what is graded is saved:"
@@ -30,7 +30,7 @@ _LARGEST_CHUNK = 250
 _CHUNKS_PER_JOB = 8
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Examined]).decode
-_examine: Callable[[Unit], Examined] | None = None
+_examine: Callable[[Unit], Iterator[Examined]] | None = None
 """Set in every helper process when it starts."""
 
 
@@ -47,8 +47,9 @@ def regrade(
     """Examine `units` in this process, also what is graded as it is, and save `batch` to a transaction."""
     for start in range(0, len(units), batch):
         now = clock()
+        some = units[start : start + batch]
         yield ingest.save_examined(
-            [examine_any(ingest.examiner, unit, now=now) for unit in units[start : start + batch]]
+            [examined for unit in some for examined in examine_file(ingest.examiner, unit, now=now)]
         )
 
 
@@ -86,9 +87,9 @@ def _start_helper(make_examiner: Callable[[], Examiner], clock: Callable[[], dat
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     examiner = make_examiner()
     global _examine  # noqa: PLW0603  a pool hands its helpers nothing else
-    _examine = lambda unit: examine_any(examiner, unit, now=clock())  # noqa: E731
+    _examine = lambda unit: examine_file(examiner, unit, now=clock())  # noqa: E731
 
 
 def _examine_all(units: Sequence[Unit]) -> bytes:
     assert _examine is not None
-    return _encode([_examine(unit) for unit in units])
+    return _encode([examined for unit in units for examined in _examine(unit)])

@@ -24,11 +24,14 @@ from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
 from grader_daemon.grading import Grader
 from grader_daemon.prices import price
-from grader_daemon.sources.protocol import Source, Sources
+from grader_daemon.sources.protocol import Source, Sources, UnknownKinds
 
 _OPEN = SessionState.OPEN
 _CLOCKS_DIFFER = timedelta(minutes=1)
 """A file that was written to later than that from now has a time that says nothing."""
+
+_MOST_INSIDE = 1_000
+"""To read one of the sessions in a file takes reading all of it."""
 
 _NO_MEMORY = "grading it takes more memory than there is; raise the memory limit or lower max_file_bytes"
 
@@ -44,7 +47,14 @@ class _Seen(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return self.found.unit
 
 
-class GradedUnit(_Seen, frozen=True, gc=False, kw_only=True, tag=True):
+class _Decoded(_Seen, frozen=True, gc=False, kw_only=True):
+    """What every result says of a unit that could be read and was decoded; see `Read`."""
+
+    inside: tuple[Unit, ...] = ()
+    unknown: UnknownKinds | None = None
+
+
+class GradedUnit(_Decoded, frozen=True, gc=False, kw_only=True, tag=True):
     """A session and its grade.
 
     `signs` are what its failures have in common with those of others. `look_again_at`: when its open end will have been
@@ -58,7 +68,7 @@ class GradedUnit(_Seen, frozen=True, gc=False, kw_only=True, tag=True):
     look_again_at: datetime | None
 
 
-class SkippedUnit(_Seen, frozen=True, gc=False, kw_only=True, tag=True):
+class SkippedUnit(_Decoded, frozen=True, gc=False, kw_only=True, tag=True):
     """A unit that has no grade of its own."""
 
     digest: str | None
@@ -90,6 +100,11 @@ class BusyUnit(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
 
 
 Examined = GradedUnit | SkippedUnit | TroubledUnit | UnchangedUnit | VanishedUnit | BusyUnit
+
+
+def inside_of(examined: Examined) -> tuple[Unit, ...]:
+    """Return the other units in the same file, as far as only reading this one could show them."""
+    return examined.inside if isinstance(examined, GradedUnit | SkippedUnit) else ()
 
 
 class Examiner:
@@ -157,12 +172,15 @@ class Examiner:
         session, digest = read.session, read.digest
         if session is None:
             return UnchangedUnit(found=found)
+        if len(read.inside) > _MOST_INSIDE:
+            raise ParseError(f"{len(read.inside):,} sessions in one file are more than {_MOST_INSIDE:,}")
         if isinstance(session, Skipped):
-            return SkippedUnit(found=found, digest=digest, skipped=session)
+            return SkippedUnit(found=found, digest=digest, skipped=session, inside=read.inside, unknown=read.unknown)
         assert digest is not None  # a session has content
         graded = known if known is not None and known.state is FileState.GRADED else None
         waited = graded is not None and graded.digest == digest and _is_past(graded.look_again_at, now)
-        return self._grade(session, found, digest, now, waited=waited)
+        examined = self._grade(session, found, digest, now, waited=waited)
+        return msgspec.structs.replace(examined, inside=read.inside, unknown=read.unknown)
 
     def _is_settled(self, known: LedgerEntry, found: Found, now: datetime) -> bool:
         """Would grading it again give what is recorded already, if its content has not changed?"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from time import monotonic
 
@@ -13,14 +13,18 @@ from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import ReadError, StoreBusyError, StoreError
 from grader_daemon.pipeline.absence import still_settled
 from grader_daemon.pipeline.commit import Commit, IngestOutcome, IngestResult
-from grader_daemon.pipeline.examine import Examined, Examiner, TroubledUnit
+from grader_daemon.pipeline.examine import Examined, Examiner, GradedUnit, SkippedUnit, TroubledUnit, inside_of
 from grader_daemon.pipeline.helper_process import HelperProcess
 from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON, OnBug, bug_with, examine_any, trouble_with
+from grader_daemon.sources.protocol import UnknownKinds
 from grader_daemon.storage.protocol import SessionStore
 
 _BUSY_PATIENCE_SECONDS = 90
 _LOOKUP = 100
 
+
+OnUnknown = Callable[[UnknownKinds, GradedUnit | SkippedUnit], None]
+"""Is told what a source passed over in a unit because nothing is known of it, and what came of the unit."""
 
 Gathered = tuple[Examined, LedgerEntry | None]
 """What a unit is found to be, and its ledger row before."""
@@ -41,12 +45,14 @@ class Ingest:
         clock: Callable[[], datetime],
         on_unit: Callable[[Unit | None], None] = lambda _: None,
         on_bug: OnBug = lambda _, __: None,
+        on_unknown: OnUnknown = lambda _, __: None,
         helper: HelperProcess | None = None,
     ) -> None:
         """Set up.
 
         `on_unit` is told each unit before it is examined, and None when none is any more; `on_bug` one that we fail on,
-        and how. `helper` examines units that could take long; without one, they are examined here like all others.
+        and how; `on_unknown` one of which something was passed over unread. `helper` examines units that could take
+        long; without one, they are examined here like all others.
         """
         self.examiner = examiner
         self._recorder = recorder
@@ -54,6 +60,7 @@ class Ingest:
         self._clock = clock
         self._on_unit = on_unit
         self._on_bug = on_bug
+        self._on_unknown = on_unknown
         self._helper = helper
 
     def ingest(self, units: Sequence[Unit], *, within_seconds: float) -> tuple[list[IngestResult], int]:
@@ -62,26 +69,44 @@ class Ingest:
         Returns:
             what was recorded, and how many of `units` that covers (at least one).
         """
-        gathered = self._gather(units, monotonic() + within_seconds)
-        self._on_unit(None)
-        return self.save(gathered), len(gathered)
-
-    def _gather(self, units: Sequence[Unit], deadline: float) -> list[Gathered]:
         gathered: list[Gathered] = []
-        for start in range(0, len(units), _LOOKUP):
-            some = units[start : start + _LOOKUP]
-            known = self._store.ledger_entries([unit.storable() for unit in some])
-            settled = still_settled(self._store, known, self.examiner.sources)
-            now = self._clock()
-            for unit in some:
-                self._on_unit(unit)
-                kept = unit.storable()
-                gathered.append((self._examine(unit, now, settled.get(kept)), known.get(kept)))
-                if monotonic() >= deadline:
-                    return gathered
-        return gathered
+        done = 0
+        deadline = monotonic() + within_seconds
+        while done < len(units) and (done == 0 or monotonic() < deadline):
+            done += self._gather(units[done : done + _LOOKUP], gathered, deadline)
+        self._on_unit(None)
+        return self.save(gathered), done
+
+    def _gather(self, units: Sequence[Unit], gathered: list[Gathered], deadline: float) -> int:
+        """Examine from the front of `units`, at least one, and return how many.
+
+        With each go the others in its file that only reading it shows: nothing else tells of them, so they are saved
+        in the same transaction.
+        """
+        for done, each in enumerate(self._examine_all(units), 1):
+            gathered += [each, *self._examine_all(inside_of(each[0]))]
+            if monotonic() >= deadline:
+                return done
+        return len(units)
+
+    def _examine_all(self, units: Sequence[Unit]) -> Iterator[Gathered]:
+        if not units:
+            return
+        known = self._store.ledger_entries([unit.storable() for unit in units])
+        settled = still_settled(self._store, known, self.examiner.sources)
+        now = self._clock()
+        for unit in units:
+            self._on_unit(unit)
+            kept = unit.storable()
+            yield self._examine(unit, now, settled.get(kept)), known.get(kept)
 
     def _examine(self, unit: Unit, now: datetime, known: LedgerEntry | None) -> Examined:
+        examined = self._examine_anywhere(unit, now, known)
+        if isinstance(examined, GradedUnit | SkippedUnit) and examined.unknown is not None:
+            self._on_unknown(examined.unknown, examined)
+        return examined
+
+    def _examine_anywhere(self, unit: Unit, now: datetime, known: LedgerEntry | None) -> Examined:
         if self._helper is not None and self._helper.is_for(self.examiner, unit, known):
             return self._helper.examine(self.examiner, unit, now=now, known=known, on_bug=self._on_bug)
         return examine_any(self.examiner, unit, now=now, known=known, on_bug=self._on_bug)

@@ -23,11 +23,11 @@ from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.sources.hermes.snapshot_files import HermesSnapshots
-from grader_daemon.sources.protocol import Sources, named_units
+from grader_daemon.sources.protocol import Sources, UnknownKinds, named_units
 from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import IDLE, LIMITS, PAUSES, Clock, SessionWriter
-from tests.lines_source import NAME, Line, Lines, write_lines
+from tests.lines_source import NAME, Line, Lines, LinesInside, write_lines
 from tests.strategies import json_answer, json_user
 
 GRADED, UNCHANGED, VANISHED = IngestOutcome.GRADED, IngestOutcome.UNCHANGED, IngestOutcome.VANISHED
@@ -36,10 +36,12 @@ GRADED, UNCHANGED, VANISHED = IngestOutcome.GRADED, IngestOutcome.UNCHANGED, Ing
 class World:
     """Two sources below one root, and all that the daemon does with what it finds there."""
 
-    def __init__(self, root: Path, store: SqliteStore, clock: Clock, rules: Rules) -> None:
+    def __init__(
+        self, root: Path, store: SqliteStore, clock: Clock, rules: Rules, *, lines: type[Lines] = Lines
+    ) -> None:
         self.root, self.store, self.clock = root, store, clock
         self.file = root / "sessions" / "all.lines"
-        self.sources = Sources([HermesSnapshots([str(root)], zone=None, limits=LIMITS), Lines([root])])
+        self.sources = Sources([HermesSnapshots([str(root)], zone=None, limits=LIMITS), lines([root])])
         examiner = Examiner(rules, CompletionPolicy(), self.sources, zone=None, idle=IDLE, limits=LIMITS)
         self.queue = WorkQueue(100)
         self.ingest = Ingest(
@@ -47,7 +49,9 @@ class World:
             recorder=Commit(store, retry_pauses=PAUSES, asked_again_within=timedelta(0)),
             store=store,
             clock=clock,
+            on_unknown=lambda unknown, examined: self.unknown.append((unknown, examined.unit.key)),
         )
+        self.unknown: list[tuple[UnknownKinds, str]] = []
         self.backlog = Backlog(
             store=store,
             sources=self.sources,
@@ -219,3 +223,57 @@ def test_a_file_that_a_person_names_is_all_its_units(world: World) -> None:
     below, _ = named_units([str(world.root)], world.sources)
 
     assert (units, below, empty) == ([world.unit("a"), world.unit("b")], units, [])
+
+
+@pytest.fixture
+def within(tmp_path: Path, store: SqliteStore, clock: Clock, rules: Rules) -> World:
+    """A world in which only reading shows all sessions of a file."""
+    (tmp_path / "sessions").mkdir()
+    return World(tmp_path, store, clock, rules, lines=LinesInside)
+
+
+def test_sessions_that_only_reading_shows_are_graded_with_the_one_that_was_read(within: World) -> None:
+    within.write(A, B, C)
+
+    assert within.scan() == {"a": GRADED, "b": GRADED, "c": GRADED}
+    assert within.graded() == {name: within.unit(name) for name in "abc"}
+    assert within.scan() == {}
+
+
+def test_when_the_file_changes_they_are_read_again(within: World) -> None:
+    within.write(A, B)
+    within.quiet(within.file)
+    within.write(Line("a", asked=(*A.asked, "And the tests"), minutes=2), B, C)
+
+    assert within.quiet(within.file) == {"a": GRADED, "b": UNCHANGED, "c": GRADED}
+
+
+def test_when_the_file_is_gone_so_are_their_rows_and_the_grades_stay(within: World) -> None:
+    within.write(A, Line("b"))
+    within.quiet(within.file)
+    within.file.unlink()
+
+    within.scan()
+
+    assert dict(within.store.rows("SELECT key, state FROM session_files")) == {"a": "graded"}
+    assert list(within.graded()) == ["a"]
+
+
+def test_they_are_regraded_with_it(within: World, clock: Clock) -> None:
+    within.write(A, B)
+    batches = regrade([within.unit("a")], within.ingest, batch=5, clock=clock)
+
+    assert [(one.unit.key, one.outcome) for some in batches for one in some] == [("a", GRADED), ("b", GRADED)]
+
+
+def test_more_of_them_than_can_be_read_are_refused(within: World) -> None:
+    within.write(*(Line(str(number), asked=("Fix it",)) for number in range(1_002)))
+
+    assert within.quiet(within.file) == {"0": IngestOutcome.QUARANTINED}
+
+
+def test_what_a_source_passes_over_is_told(within: World) -> None:
+    within.write(A, B)
+    within.quiet(within.file)
+
+    assert within.unknown == [(UnknownKinds("1.2", ("news",)), "a")]

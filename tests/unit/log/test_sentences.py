@@ -62,6 +62,23 @@ ALERT = {
             id="a-replaced-session",
         ),
         pytest.param(
+            {
+                "event": "source.unknown_kinds",
+                "source": "codex",
+                "version": "1.0",
+                "kinds": 2,
+                "broken": 1,
+                "path": "/a",
+            },
+            "codex 1.0: 2 unknown kinds of lines and 1 line that cannot be read passed over, first in /a",
+            id="lines-that-nobody-knows",
+        ),
+        pytest.param(
+            {"event": "source.unreadable_version", "source": "codex", "version": None, "path": "/a"},
+            "what codex writes cannot be read, so it has no grades; the first such session: /a",
+            id="a-version-that-cannot-be-read",
+        ),
+        pytest.param(
             {"event": "session.retry_scheduled", "path": "/s/a", "error": "no JSON", "attempts": 1, "retry_at": AT},
             "/s/a: no JSON; tried again at 2026-11-22 15:26:59 UTC",
             id="a-time-is-readable",
