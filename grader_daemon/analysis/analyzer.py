@@ -16,6 +16,7 @@ from grader_daemon.analysis.user_messages import SignalReader, TaskTypes, UserMe
 from grader_daemon.analysis.walk import MessageWalk
 from grader_daemon.domain.analysis import Analysis, SessionState
 from grader_daemon.domain.limits import LONGEST_NAME
+from grader_daemon.domain.people import MOST_SIGNALS, PersonSignal, SignalKind
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import ASSISTANT, Message, Session, SessionKind
 from grader_daemon.redaction import public_id, redactor_of
@@ -56,7 +57,7 @@ class Analyzer:
         final_answer = session.messages[final_index].text.strip() if final_index is not None else ""
         answered = final_index is not None and is_answer(session.messages[final_index], rules.tail)
         claims = verify_claims(session, walk.notes, final_index=final_index, redactor=self._redactor)
-        signals = self._signals.read(users)
+        signals = _with_undone(self._signals.read(users), session)
         failures = tuple(walk.trail.failures)
         window = window_of(
             walk.recent,
@@ -111,6 +112,15 @@ def _final_index(messages: tuple[Message, ...]) -> int | None:
     if messages and messages[-1].role == ASSISTANT and not messages[-1].tool_calls:
         return len(messages) - 1
     return None
+
+
+def _with_undone(said: tuple[PersonSignal, ...], session: Session) -> tuple[PersonSignal, ...]:
+    """Add what a person took back: before what came next, at the end of all at the last message."""
+    last = len(session.messages) - 1
+    if not session.taken_back or last < 0:
+        return said
+    undone = [PersonSignal(SignalKind.UNDONE, min(place, last)) for place in session.taken_back]
+    return tuple(sorted((*undone, *said), key=lambda signal: signal.index)[-MOST_SIGNALS:])
 
 
 def _duration(session: Session) -> float | None:

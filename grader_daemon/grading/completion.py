@@ -23,7 +23,7 @@ SENTENCES: Final = {
     "completion.high_error_rate": "many tool calls failed",
     "completion.short_answer": "the final answer is empty or very short",
     "completion.accepted": "the last that a person said of the work is thanks or acceptance",
-    "completion.complaint": "the last that a person said of the work is a complaint, a correction or giving up",
+    "completion.complaint": "the last that a person let know is a complaint, a correction, giving up or taking back",
     "completion.interrupted": "the session was cut short, so it is never completed",
     "completion.model": "the model decides, by how likely it finds that the task was completed",
 }

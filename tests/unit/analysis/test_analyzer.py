@@ -10,7 +10,7 @@ from grader_daemon.analysis import Analyzer
 from grader_daemon.domain.analysis import Category, SessionState, ToolUse
 from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.rules import RedactionRules
-from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
+from grader_daemon.domain.session import FunctionCall, Message, Session, SessionKind, ToolCall
 from grader_daemon.redaction import MARK
 from grader_daemon.rules import load_rules
 from tests.strategies import BROKE, NOW, WORKED, answer, call, result, rounds, session, sessions, user
@@ -327,3 +327,43 @@ def test_the_name_of_a_model_is_redacted_before_it_is_cut(before: int) -> None:
     assert model is not None
     assert len(model) == 256
     assert "Zug" not in model
+
+
+@pytest.mark.parametrize(
+    ("places", "signals"),
+    [
+        pytest.param((), [], id="nothing"),
+        pytest.param((2,), [("undone", 2)], id="before-the-next-message"),
+        pytest.param((3,), [("undone", 2)], id="at-the-end-of-all"),
+        pytest.param((2, 2), [("undone", 2), ("undone", 2)], id="twice"),
+    ],
+)
+def test_what_a_person_took_back_is_a_signal(
+    analyzer: Analyzer, places: tuple[int, ...], signals: list[tuple[str, int]]
+) -> None:
+    found = analyzer.analyze(session(REQUEST, answer("Done."), user("Once more"), taken_back=places))
+    assert [(signal.kind.value, signal.index) for signal in found.signals_from_people] == signals
+
+
+def test_what_was_said_after_it_counts_as_the_last_word(analyzer: Analyzer) -> None:
+    found = analyzer.analyze(session(REQUEST, answer("Done."), user("Works now, thanks"), taken_back=(2,)))
+    assert [signal.kind.value for signal in found.signals_from_people] == ["undone", "acceptance"]
+
+
+def test_nothing_can_be_taken_back_from_nothing(analyzer: Analyzer) -> None:
+    assert analyzer.analyze(session(taken_back=(0,))).signals_from_people == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [(SessionKind.MAIN, True), (None, True), (SessionKind.SUB_AGENT, False), (SessionKind.CRON, False)],
+)
+def test_only_what_a_person_began_can_be_asked_again(analyzer: Analyzer, kind: SessionKind | None, asked: bool) -> None:
+    found = analyzer.analyze(session(user("Sort the files by date"), answer("Done."), kind=kind))
+    assert (found.request is not None) is asked
+
+
+@pytest.mark.parametrize("tool", ["clarify", "AskUserQuestion", "ask_user", "question"])
+def test_a_question_to_a_person_counts_whatever_the_tool_is_called(analyzer: Analyzer, tool: str) -> None:
+    found = analyzer.analyze(session(REQUEST, call(tool), result("Blue", tool), answer("Done.")))
+    assert found.had_user_clarification

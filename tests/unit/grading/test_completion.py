@@ -239,6 +239,7 @@ def test_a_claim_without_effect_is_no_reason() -> None:
         pytest.param([SignalKind.COMPLAINT], "completion.complaint", -1, id="complaint"),
         pytest.param([SignalKind.CORRECTION], "completion.complaint", -1, id="correction"),
         pytest.param([SignalKind.GAVE_UP], "completion.complaint", -1, id="giving-up"),
+        pytest.param([SignalKind.UNDONE], "completion.complaint", -1, id="taking-back"),
         pytest.param([SignalKind.ACCEPTANCE], "completion.accepted", 1, id="acceptance"),
         pytest.param([SignalKind.THANKS], "completion.accepted", 1, id="thanks"),
         pytest.param([SignalKind.COMPLAINT, SignalKind.THANKS], "completion.accepted", 1, id="the-last-counts"),
