@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from grader_daemon.api.forget import Fate as Fate
     from grader_daemon.api.forget import Forgotten as Forgotten
     from grader_daemon.api.grader import SelfGrader as SelfGrader
+    from grader_daemon.api.grades import Child as Child
     from grader_daemon.api.grading import GradingResult as GradingResult
     from grader_daemon.api.insight import Summary as Summary
     from grader_daemon.api.labels import LabelledFile as LabelledFile
@@ -45,10 +46,12 @@ if TYPE_CHECKING:
     from grader_daemon.domain.feedback import Standing as Standing
     from grader_daemon.domain.grade import Grade as Grade
     from grader_daemon.domain.grade import Reason as Reason
+    from grader_daemon.domain.insight import DaySpending as DaySpending
     from grader_daemon.domain.insight import ErrorIssue as ErrorIssue
     from grader_daemon.domain.insight import Group as Group
     from grader_daemon.domain.insight import IssueState as IssueState
     from grader_daemon.domain.insight import Patterns as Patterns
+    from grader_daemon.domain.insight import Spending as Spending
     from grader_daemon.domain.insight import WeeklyReport as WeeklyReport
     from grader_daemon.domain.quality import QualityCheck as QualityCheck
     from grader_daemon.domain.rollup import Dimension as Dimension
@@ -80,6 +83,7 @@ _HOMES = {
     "api.forget": "Fate Forgotten",
     "api.grader": "SelfGrader",
     "api.grading": "GradingResult",
+    "api.grades": "Child",
     "api.insight": "Summary",
     "api.labels": "LabelledFile",
     "api.overview": "Overview",
@@ -96,7 +100,7 @@ _HOMES = {
     "domain.estimate": "Estimate Figure",
     "domain.feedback": "Feedback FeedbackSource Label Sampling Standing",
     "domain.grade": "Grade Reason",
-    "domain.insight": "ErrorIssue Group IssueState Patterns WeeklyReport",
+    "domain.insight": "DaySpending ErrorIssue Group IssueState Patterns Spending WeeklyReport",
     "domain.quality": "QualityCheck",
     "domain.rollup": "Dimension",
     "domain.session": "Message Session",

@@ -16,7 +16,8 @@ from grader_daemon.domain.calendar import beginning, last_days, start_of
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.rollup import Dimension
-from grader_daemon.domain.verdict import GradeVersion
+from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.verdict import GradeVersion, Outcome
 from grader_daemon.errors import GraderError, InputError, VanishedFileError
 from grader_daemon.storage.records import Change, GradeFilter, Page, SortKey, StoredGrade
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _PAGE = 500
 _TOLD_NAMES = 10
+_MOST_CHILDREN = 1000
 _NAMED = (
     ("model", Dimension.MODEL),
     ("task_type", Dimension.TASK_TYPE),
@@ -38,7 +40,17 @@ _NAMED = (
 
 _CHANGED = "the file changed since it was graded; numbers of messages may mean others now"
 
-__all__ = ["GradeFilter", "Grades", "Page", "SortKey", "StoredGrade", "check_days", "read_graded"]
+__all__ = ["Child", "GradeFilter", "Grades", "Page", "SortKey", "StoredGrade", "check_days", "read_graded"]
+
+
+class Child(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that another one had begun, or that goes on from it. `cost_usd` is None where it is not known."""
+
+    session_id: str
+    kind: SessionKind
+    state: SessionState
+    outcome: Outcome
+    cost_usd: float | None
 
 
 class Grades:
@@ -120,6 +132,20 @@ class Grades:
             InputError: none or several do.
         """
         return self._context.store.grades.find(prefix)
+
+    def children(self, session_id: str) -> list[Child]:
+        """Return the sessions that a session had begun, such as sub-agents, or that go on from it: at most 1,000."""
+        found = (stored.grade for stored in self._context.store.grades.children(session_id, _MOST_CHILDREN))
+        return [
+            Child(
+                session_id=grade.session_id,
+                kind=grade.kind or SessionKind.MAIN,
+                state=grade.state,
+                outcome=grade.outcome,
+                cost_usd=grade.cost_usd,
+            )
+            for grade in found
+        ]
 
     def names(self, dimension: Dimension) -> list[str]:
         """Return the models (or tools, task types, …) of finished sessions, the commonest first."""

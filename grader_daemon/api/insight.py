@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
+from functools import partial
 from itertools import islice
 
 import msgspec
@@ -16,15 +17,16 @@ from grader_daemon.api.grades import Grades, check_days
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.calendar import ALWAYS, Span, day_of, last_days, read_week, week_of
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.insight import ErrorIssue, Group, IssueState, Patterns, WeeklyReport
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.insight import ErrorIssue, Group, IssueState, Patterns, Spending, WeeklyReport
+from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import InputError
 from grader_daemon.patterns.completion_estimate import estimate_completion
-from grader_daemon.patterns.groups import PATTERN_DIMENSIONS, find_patterns
+from grader_daemon.patterns.groups import PATTERN_DIMENSIONS, find_patterns, groups, spending
 from grader_daemon.patterns.issues import to_issue
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.pipeline.saving import save_alert
+from grader_daemon.reports.money import agents_words, spending_words
 from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, QUALITY, RECOVERY, count, estimate_words
 from grader_daemon.reports.verdicts import trust_words
 from grader_daemon.reports.week import FIRST_WEEK
@@ -36,6 +38,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Counts and means over the finished sessions of a span; means are None without sessions.
 
     `unanswered` are finished sessions without an answer or a tool call; nothing else counts them.
+    `agents` says how many sessions of which agent these are, `spending` what all cost, sub-agents and the like too.
     `checked` is the completion rate put right by sessions that people judged; see `patterns.completion_estimate`.
     """
 
@@ -48,6 +51,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     open_sessions: int
     unanswered: int
     checked: Estimate
+    agents: dict[str, int]
+    spending: Spending
 
 
 class Insight:
@@ -62,7 +67,8 @@ class Insight:
     def summary(self, *, days: float | None = 7) -> Summary:
         """Count and average the finished sessions that ended in the last `days` days (None: ever)."""
         span = self._span(days)
-        sums = self._context.store.rollups.group(Dimension.OVERALL, "", span)
+        found = self._context.store.rollups.groups(span, (Dimension.OVERALL, Dimension.AGENT))
+        sums = found.pop((Dimension.OVERALL, ""), Sums())
         return Summary(
             sessions=sums.sessions,
             completed=sums.completed,
@@ -73,6 +79,8 @@ class Insight:
             open_sessions=sums.open_sessions,
             unanswered=sums.unanswered,
             checked=estimate_completion(sums, labels(self._context.store), span),
+            agents={name: of_agent.sessions for (_, name), of_agent in found.items() if of_agent.sessions},
+            spending=spending(sums),
         )
 
     def unsure_completed(self, *, days: float = 7) -> int:
@@ -90,6 +98,7 @@ class Insight:
             lines += [*_figures(summary, patterns.overall), *_checked(summary.checked)]
             trust = Grades(self._context).trust()
             lines.append(f"  verdicts          by the {trust.by}: {trust_words(trust)}")
+        lines += [f"  {name:<17} {words}" for name, words in _money(summary, patterns)]
         for title, counts in (("tools", patterns.tool_errors), ("errors", patterns.error_types)):
             most = ", ".join(f"{clean(name)} {count}" for name, count in list(counts.items())[:3])
             if most:
@@ -103,7 +112,17 @@ class Insight:
         """Gather what the finished sessions of the last `days` days have in common, beside the days before."""
         span = self._span(days)
         sums, before = (self._context.store.rollups.groups(each, PATTERN_DIMENSIONS) for each in (span, span.before()))
-        return find_patterns(sums, before, self._context.store.rollups.tool_steps(span), span=span)
+        steps, daily = self._context.store.rollups.tool_steps(span), self._context.store.rollups.days(span)
+        return find_patterns(sums, before, steps, span=span, daily=daily)
+
+    def groups(self, dimension: Dimension, *, days: float | None = 7) -> tuple[Group, ...]:
+        """Describe the groups of one dimension over the last `days` days (None: ever), beside the days before.
+
+        As in `patterns`, and those of `Dimension.TASK_MODEL` too: what each model does of each type of task.
+        """
+        span = self._span(days)
+        read = partial(self._context.store.rollups.groups, dimensions=(Dimension.OVERALL, dimension))
+        return groups(read(span), {} if days is None else read(span.before()), dimension)
 
     def task_score(self, task_type: str, *, days: float | None = None) -> float | None:
         """Mean session score (1-5) of a task type, over the last `days` days or ever; None without sessions."""
@@ -277,6 +296,14 @@ class Insight:
             fingerprint = self._context.store.issues.find(prefix)
             self._context.store.issues.mark(fingerprint, resolved_at=resolved_at, ignored_at=ignored_at)
         return self.error_issue(fingerprint)
+
+
+def _money(summary: Summary, patterns: Patterns) -> Iterator[tuple[str, str]]:
+    agents = agents_words(patterns.groups[Dimension.AGENT])
+    if agents:
+        yield "agents", clean(agents)
+    if spent := spending_words(summary.spending, days=patterns.days):
+        yield "spent", "; ".join(spent)
 
 
 def _checked(checked: Estimate) -> list[str]:

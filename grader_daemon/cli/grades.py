@@ -11,25 +11,34 @@ from typing import Any, Final
 import msgspec
 
 from grader_daemon.api.documents import GRADE_NAMES, grade_document
-from grader_daemon.api.grades import StoredGrade
+from grader_daemon.api.grades import Child, StoredGrade
 from grader_daemon.cli import output
+from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.text import clean, escaped
 from grader_daemon.domain.verdict import Outcome, VerdictBy
+from grader_daemon.reports.money import tokens_words, usd_words
+from grader_daemon.reports.numbers import count
 from grader_daemon.reports.verdicts import UNSURE_NOTE, brief_verdict, trust_words
 
 MAY_DROP: Final = (
-    *("project", "claims", "model", "quality", "efficiency", "failures", "task type"),
+    *("tokens", "project", "claims", "cost", "model", "quality", "efficiency", "failures", "task type"),
     *("agent", "p(done)"),
 )
-"""Columns that a narrow terminal does without, the first one first; `agent` before all where only one is listed."""
+"""Columns that a narrow terminal does without, the first one first; before all, those that are alike in all rows."""
 
 _BEGINS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Spreadsheets take a cell that begins so for a formula, and what stands in a session is not ours."""
 
+_KINDS = {
+    SessionKind.SUB_AGENT: ("sub-agent", None),
+    SessionKind.REVIEW: ("review", None),
+    SessionKind.CRON: ("cron run", None),
+    SessionKind.MAIN: ("session that goes on from it", "sessions that go on from it"),
+}
 _TOLD_SUPPORTS = (("verified", "ok"), ("contradicted", "contradicted"))
 _SHOWN_SIGNALS = 8
 
@@ -37,7 +46,6 @@ _SHOWN_SIGNALS = 8
 def grade_table(grades: Iterable[Grade], trust: Trust) -> None:
     """Print grades, one a line, and how far their verdicts can be trusted; those that a person gave are marked."""
     grades = list(grades)
-    has_one_agent = len({agent_words(grade) for grade in grades}) < 2  # noqa: PLR2004  then it tells nothing
     output.items(
         grades,
         ("session", lambda grade: grade.session_id),
@@ -51,9 +59,11 @@ def grade_table(grades: Iterable[Grade], trust: Trust) -> None:
         ("claims", lambda grade: borne_out(grade.claims)),
         ("agent", agent_words),
         ("model", lambda grade: grade.model),
+        ("tokens", tokens_of),
+        ("cost", lambda grade: None if grade.cost_usd is None else usd_words(grade.cost_usd)),
         ("project", lambda grade: grade.project),
         ("task", lambda grade: grade.task_summary),
-        may_drop=sorted(MAY_DROP, key=lambda heading: heading != "agent") if has_one_agent else MAY_DROP,
+        may_drop=tuple(dict.fromkeys((*_telling_nothing(grades), *MAY_DROP))),
     )
     if any(grade.verdict_by is VerdictBy.PERSON for grade in grades):
         output.line("* said by a person")
@@ -61,10 +71,39 @@ def grade_table(grades: Iterable[Grade], trust: Trust) -> None:
     output.paragraph("", f"Verdicts by the {trust.by}: {trust_words(trust)}.{unsure}")
 
 
+def _telling_nothing(grades: Sequence[Grade]) -> list[str]:
+    """Return the columns of which all cells are alike for these grades."""
+    told = {"tokens": tokens_of, "cost": lambda grade: grade.cost_usd, "agent": agent_words}
+    return [heading for heading, value in told.items() if len(set(map(value, grades))) < 2]  # noqa: PLR2004  so: alike
+
+
+def tokens_of(grade: Grade) -> str | None:
+    """Return all tokens of a session, read, cached and written; None where what was read or written is not known."""
+    if grade.input_tokens is None or grade.output_tokens is None:
+        return None
+    cached = (grade.cache_read_tokens or 0) + (grade.cache_write_tokens or 0)
+    return tokens_words(grade.input_tokens + grade.output_tokens + cached)
+
+
 def agent_words(grade: Grade) -> str | None:
     """Return whose session it is, and who had it begun if that was no person: "codex", "hermes cron"."""
     kind = None if grade.kind in (None, SessionKind.MAIN) else grade.kind.value.replace("_", "-")
     return " ".join(filter(None, (grade.agent, kind))) or None
+
+
+def children_words(children: Sequence[Child]) -> str:
+    """Return what became of the sessions that a session had begun: "3 sub-agents: 2 done, 1 not done"."""
+    said = []
+    for kind, (noun, plural) in _KINDS.items():
+        outcomes = Counter(_outcome_words(child) for child in children if child.kind is kind)
+        if outcomes:
+            became = ", ".join(f"{number} {words}" for words, number in outcomes.most_common())
+            said.append(f"{count(outcomes.total(), noun, plural)}: {became}")
+    return "; ".join(said)
+
+
+def _outcome_words(child: Child) -> str:
+    return "still open" if child.state is SessionState.OPEN else child.outcome.replace("_", " ")
 
 
 def borne_out(claims: Sequence[Claim]) -> str | None:

@@ -7,13 +7,19 @@ import click
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, days_option, json_option
-from grader_daemon.domain.insight import Group, Patterns
+from grader_daemon.domain.insight import Group, Patterns, Spending
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.text import clean
+from grader_daemon.reports.money import agents_words, spending_words, usd_words, used_words
 from grader_daemon.reports.numbers import COMPLETION, FAILURES, SCORE, change_words, count, estimate_words
 
-_WORK = (Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM)
+_WORK = (*(Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM, Dimension.PROJECT), Dimension.KIND)
+_ONLY_IF_SEVERAL = {Dimension.PROJECT, Dimension.KIND}
 _FAILING = (Dimension.TOOL, Dimension.CATEGORY)
 _TITLES = {
+    Dimension.AGENT: "agent",
+    Dimension.PROJECT: "project",
+    Dimension.KIND: "kind",
     Dimension.TASK_TYPE: "task type",
     Dimension.MODEL: "model",
     Dimension.PLATFORM: "platform",
@@ -39,8 +45,14 @@ def _print(patterns: Patterns) -> None:
     span = f"{patterns.first_day} to {patterns.last_day}"
     left_out = f"not counted: {patterns.open_sessions} open, {patterns.unanswered} without an answer"
     output.line(f"{count(patterns.sessions, 'finished session')}, {span}; {left_out}.")
+    agents = agents_words(patterns.groups[Dimension.AGENT])
+    if agents:
+        output.line(f"Agents: {clean(agents)}. Figures that are not by agent are of all of them together.")
+        _work_table(Dimension.AGENT, patterns.groups[Dimension.AGENT])
     for dimension in _WORK:
-        _work_table(dimension, patterns.groups[dimension])
+        if dimension not in _ONLY_IF_SEVERAL or len(patterns.groups[dimension]) > 1:
+            _work_table(dimension, patterns.groups[dimension])
+    _spending_tables(patterns)
     for dimension in _FAILING:
         _failure_table(dimension, patterns.groups[dimension])
     _alternatives_table(patterns)
@@ -75,6 +87,37 @@ def _work_table(dimension: Dimension, groups: tuple[Group, ...]) -> None:
         ("score", lambda group: estimate_words(group.score.now, SCORE)),
         ("change", lambda group: change_words(group.score, SCORE)),
         ("failures per call", lambda group: estimate_words(group.failure_rate.now, FAILURES)),
+    )
+
+
+def _spending_tables(patterns: Patterns) -> None:
+    """Show what sessions used and cost, where anything of it is known."""
+    whole = patterns.overall.spending
+    said = () if whole is None else spending_words(whole, days=patterns.days)
+    if not said:
+        return
+    output.line()
+    for sentence in said:
+        output.paragraph("", f"Spent: {sentence}." if sentence is said[0] else f"{sentence[0].upper()}{sentence[1:]}.")
+    for dimension in (Dimension.AGENT, Dimension.MODEL, Dimension.PROJECT, Dimension.KIND, Dimension.TASK_TYPE):
+        spent = [(group.name, group.spending) for group in patterns.groups[dimension] if group.spending is not None]
+        _spending_table(_TITLES[dimension], sorted(spent, key=lambda each: -(each[1].cost_usd or 0)))
+    _spending_table("day", [(each.day.isoformat(), each.spending) for each in patterns.daily])
+
+
+def _spending_table(title: str, spent: list[tuple[str, Spending]]) -> None:
+    if len(spent) < 2:  # noqa: PLR2004  one row says what the whole says
+        return
+    output.line()
+    output.items(
+        spent,
+        (title, lambda each: each[0]),
+        ("sessions", lambda each: each[1].sessions),
+        ("cost", lambda each: usd_words(each[1].cost_usd)),
+        ("known of", lambda each: each[1].priced),
+        ("per completed task", lambda each: usd_words(each[1].per_completed_usd)),
+        ("tokens", lambda each: used_words(each[1])),
+        ("known of", lambda each: each[1].metered),
     )
 
 

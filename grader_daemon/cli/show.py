@@ -6,14 +6,18 @@ import click
 
 from grader_daemon.api.documents import grade_document
 from grader_daemon.api.grader import SelfGrader
+from grader_daemon.api.grades import Child
 from grader_daemon.cli import output
-from grader_daemon.cli.grades import agent_words, people_words
+from grader_daemon.cli.grades import agent_words, children_words, people_words
 from grader_daemon.cli.options import Whole, asks, json_option
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import QualityCheck
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.verdict import GradeVersion
+from grader_daemon.reports.money import price_words, usd_words, used_words
+from grader_daemon.reports.numbers import count
 
 
 @click.command("show")
@@ -30,12 +34,13 @@ def command(*, session_id: str, grader: SelfGrader, transcript: bool, around: in
     stored = grader.grades.find(session_id)
     check = grader.grades.quality_check(stored.grade.session_id)
     is_gone = grader.grades.is_gone(stored.grade)
+    children = grader.grades.children(stored.grade.session_id)
     if as_json:
         document = grade_document(stored.grade, stored.id, trust=grader.grades.trust())
-        output.document(grade=document, quality_check=check, is_gone=is_gone)
+        output.document(grade=document, quality_check=check, is_gone=is_gone, children=children)
         return
     said = grader.labels.of(stored.grade.session_id)
-    _print(stored.grade, said, digest=stored.digest, trust=grader.grades.trust(), check=check)
+    _print(stored.grade, said, digest=stored.digest, trust=grader.grades.trust(), check=check, children=children)
     if is_gone:
         output.line()
         output.paragraph("", _gone(stored.grade))
@@ -60,7 +65,15 @@ def _show_transcript(grader: SelfGrader, session_id: str, around: int | None, *,
             output.line(line)
 
 
-def _print(grade: Grade, said: Standing, *, digest: str | None, trust: Trust, check: QualityCheck | None) -> None:
+def _print(
+    grade: Grade,
+    said: Standing,
+    *,
+    digest: str | None,
+    trust: Trust,
+    check: QualityCheck | None,
+    children: list[Child],
+) -> None:
     output.facts(
         [
             ("session", grade.session_id),
@@ -80,7 +93,11 @@ def _print(grade: Grade, said: Standing, *, digest: str | None, trust: Trust, ch
             ("flags", ", ".join(_flags(grade))),
             ("people", ", ".join(people_words(grade))),
             ("agent", " ".join(filter(None, (agent_words(grade), grade.agent_version)))),
+            *([("parent", grade.parent)] if grade.parent is not None else []),
+            *([("children", children_words(children))] if children else []),
             ("model", grade.model),
+            ("tokens", used_words(grade) or "unknown"),
+            ("cost", _cost(grade, children)),
             ("platform", grade.platform),
             ("started", grade.session_start),
             ("ended", grade.ended_at),
@@ -100,6 +117,15 @@ def _print(grade: Grade, said: Standing, *, digest: str | None, trust: Trust, ch
 def _gone(grade: Grade) -> str:
     why = " Claude Code deletes its sessions after some days, by default 30." if grade.format == "claude-code" else ""
     return f"The session is gone from where it lay; its grade stays.{why}"
+
+
+def _cost(grade: Grade, children: list[Child]) -> str:
+    """Return what a session cost, and what it did with those that it had begun, as far as that is known."""
+    known = [child.cost_usd for child in children if child.kind is not SessionKind.MAIN and child.cost_usd is not None]
+    alone = price_words(grade) or "unknown"
+    if not known:
+        return alone
+    return f"{alone}; {usd_words(sum(known))} more for {count(len(known), 'session')} that it had begun"
 
 
 def _of_five(score: int | None) -> str | None:

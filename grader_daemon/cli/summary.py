@@ -14,7 +14,9 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, days_option, json_option
 from grader_daemon.cli.status import HOW_TO_RUN, file_words, silence_words, ungraded_words, waiting_words
 from grader_daemon.domain.insight import ErrorIssue, Patterns
+from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean
+from grader_daemon.reports.money import agents_words, spending_words
 from grader_daemon.reports.numbers import COMPLETION, TRENDED, count, estimate_words, figure_words
 from grader_daemon.reports.phrasing import alert_title, helped, issue_title
 from grader_daemon.reports.safe_text import plain
@@ -92,6 +94,12 @@ def _figures(patterns: Patterns, seen: Overview) -> Iterator[tuple[str, str]]:
         yield f"  {measure.name.lower()}", figure_words(getattr(overall, measure.group), measure, before=before)
         if measure is COMPLETION:
             yield from _reliability(seen)
+    agents = agents_words(patterns.groups[Dimension.AGENT])
+    if agents:
+        yield "  agents", clean(f"{agents}; by agent: grader-daemon patterns")
+    spent = None if overall.spending is None else spending_words(overall.spending, days=patterns.days)
+    if spent:
+        yield "  spent", "; ".join(spent)
 
 
 def _reliability(seen: Overview) -> Iterator[tuple[str, str]]:

@@ -18,13 +18,43 @@ REPORT_VERSION: Final = 2
 """Version of the shape of `WeeklyReport`; raised when a field changes its meaning or goes."""
 
 
+class Spending(msgspec.Struct, frozen=True, kw_only=True):
+    """What the finished sessions of a group used and cost; None where that is not known of any of them.
+
+    `sessions` are all of them, of every kind, `side` those that are no tasks of a person. Tokens are summed up over the
+    `metered` sessions, of which they are known, US dollars over the `priced` ones; `side_usd` is the part of side
+    sessions. `completed` tasks are priced. `per_completed_usd` is what was spent for each of these: in groups by task
+    type, model or platform without side sessions, which are in other groups than the tasks that they are part of.
+    """
+
+    sessions: int
+    side: int
+    metered: int
+    input_tokens: int | None
+    cache_read_tokens: int | None
+    cache_write_tokens: int | None
+    output_tokens: int | None
+    priced: int
+    cost_usd: float | None
+    side_usd: float | None
+    completed: int
+    per_completed_usd: float | None
+
+
+class DaySpending(msgspec.Struct, frozen=True):
+    """What the sessions that finished on a day used and cost."""
+
+    day: date
+    spending: Spending
+
+
 class Group(msgspec.Struct, frozen=True, kw_only=True):
     """The finished sessions of one group in a span of days, beside the span of the same length before.
 
     Rates are 0 to 1, scores 1 to 5. `failure_rate` is failures per tool call (in a group of `Dimension.TOOL`: per call
     of the tool; of `Dimension.CATEGORY`: failures of the category per call of any session). `recovery` is over the
     sessions that had failures. `unanswered` are finished sessions without an answer or a tool call: they have no
-    scores, and count in nothing else.
+    scores, and count in nothing else. `spending` is None by tool and error, and in reports of versions without it.
     """
 
     name: str
@@ -40,6 +70,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     failures: int
     failures_before: int
     failure_rate: Figure
+    spending: Spending | None = None
 
 
 class StepCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,7 +179,7 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     `task_scores` maps a task type to its mean session score (1-5), `task_sessions` to the number of sessions behind
     it, however few; `tool_errors` and `error_types` count failures. `groups` holds the same by dimension with
     intervals, the span before, and no value where there are too few. `unanswered` sessions count nowhere else, see
-    `Group`. The days are those from `first_day` to `last_day`, both included.
+    `Group`. The days are those from `first_day` to `last_day`, both included; `daily` has those on which any ended.
     """
 
     days: int
@@ -164,6 +195,7 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     overall: Group
     groups: dict[Dimension, tuple[Group, ...]]
     alternatives: tuple[Alternative, ...]
+    daily: tuple[DaySpending, ...]
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
@@ -238,7 +270,8 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     the last eight weeks. `unanswered` are finished sessions without an answer or a tool call: they have no scores, and
     no other number counts them but `coverage`. `trust` says how far verdicts, of which the completion rate is made,
     could be trusted when the report was made. `unsure_completed` is how many of those that count as completed do so by
-    an unsure verdict; None in reports of versions that did not count them.
+    an unsure verdict; None in reports of versions that did not count them. `agents` are the sessions by agent, and
+    `spending` is what all of them cost, of every kind; both are missing in reports of versions that knew neither.
     """
 
     report_version: int = REPORT_VERSION
@@ -269,3 +302,6 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     people: FromPeople | None = None
     checked_completion: Estimate = Estimate()
     unsure_completed: int | None = None
+    agents: tuple[Group, ...] = ()
+    spending: Spending | None = None
+    spending_before: Spending | None = None

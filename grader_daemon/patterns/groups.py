@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import date
 
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.estimate import Estimate, figure
-from grader_daemon.domain.insight import Group, Patterns, ToolStep
+from grader_daemon.domain.insight import DaySpending, Group, Patterns, Spending, ToolStep
 from grader_daemon.domain.rollup import ESTIMATORS, Dimension, Sums
 from grader_daemon.patterns.issues import alternatives
 
@@ -22,6 +23,10 @@ _GROUPED: tuple[Dimension, ...] = tuple(
 )
 PATTERN_DIMENSIONS = (Dimension.OVERALL, *_GROUPED)
 """What patterns are made of."""
+_WITHOUT_MONEY = {Dimension.TOOL, Dimension.CATEGORY}
+_APART_FROM_SIDE = {Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM, Dimension.TASK_MODEL}
+"""A sub-agent has a task type and a model of its own: what it costs is not a cost of the tasks of its group."""
+_MILLION = 1_000_000
 
 
 def estimates(sums: Sums) -> dict[str, Estimate]:
@@ -45,19 +50,42 @@ def group(now: GroupSums, before: GroupSums, dimension: Dimension, name: str) ->
         failures=sums.failures,
         failures_before=earlier.failures,
         **{field: figure(found[field], found_before[field]) for field in found},
+        spending=None if dimension in _WITHOUT_MONEY else spending(sums, dimension),
+    )
+
+
+def spending(sums: Sums, dimension: Dimension = Dimension.OVERALL) -> Spending:
+    """Return what the sessions of a group of a dimension used and cost."""
+    on_tasks = sums.cost_millionths - (sums.side_millionths if dimension in _APART_FROM_SIDE else 0)
+    metered, priced = sums.metered > 0, sums.priced > 0
+    return Spending(
+        sessions=sums.finished,
+        side=sums.side,
+        metered=sums.metered,
+        input_tokens=sums.input_tokens if metered else None,
+        cache_read_tokens=sums.cache_read_tokens if metered else None,
+        cache_write_tokens=sums.cache_write_tokens if metered else None,
+        output_tokens=sums.output_tokens if metered else None,
+        priced=sums.priced,
+        cost_usd=sums.cost_millionths / _MILLION if priced else None,
+        side_usd=sums.side_millionths / _MILLION if priced else None,
+        completed=sums.priced_completed,
+        per_completed_usd=on_tasks / _MILLION / sums.priced_completed if sums.priced_completed else None,
     )
 
 
 def groups(now: GroupSums, before: GroupSums, dimension: Dimension) -> tuple[Group, ...]:
     """Describe the groups of a dimension that had sessions: failing ones most failures first, others most sessions."""
-    names = [name for (of, name), sums in now.items() if of is dimension and (sums.sessions or sums.unanswered)]
+    names = [name for (of, name), sums in now.items() if of is dimension and sums.finished]
     by_failures = dimension in {Dimension.TOOL, Dimension.CATEGORY}
     found = [group(now, before, dimension, name) for name in names]
     return tuple(sorted(found, key=lambda g: (-g.failures if by_failures else 0, -g.sessions, g.name)))
 
 
-def find_patterns(now: GroupSums, before: GroupSums, steps: Iterable[ToolStep], *, span: Span) -> Patterns:
-    """Gather what the finished sessions of `span` have in common, beside those of the span before."""
+def find_patterns(
+    now: GroupSums, before: GroupSums, steps: Iterable[ToolStep], *, span: Span, daily: Mapping[date, Sums]
+) -> Patterns:
+    """Gather what the finished sessions of `span` have in common, beside those of the span before; `daily` are all."""
     whole = now.get((Dimension.OVERALL, ""), _NONE)
     found = {dimension: groups(now, before, dimension) for dimension in _GROUPED}
     tasks = sorted(
@@ -77,6 +105,7 @@ def find_patterns(now: GroupSums, before: GroupSums, steps: Iterable[ToolStep], 
         overall=group(now, before, Dimension.OVERALL, ""),
         groups=found,
         alternatives=alternatives(steps, failures={each.name: each.failures for each in found[Dimension.TOOL]}),
+        daily=tuple(DaySpending(day, spending(sums)) for day, sums in daily.items()),
     )
 
 

@@ -47,6 +47,10 @@ _GROUP_OF = {
     Dimension.MODEL: "model ",
     Dimension.PLATFORM: "platform ",
     Dimension.CATEGORY: "error ",
+    Dimension.AGENT: "agent ",
+    Dimension.PROJECT: "project ",
+    Dimension.KIND: "sessions of the kind ",
+    Dimension.TASK_MODEL: "task type and model ",
 }
 _CAUSE_OF = {
     DropCause.MIX: "Other work came in",

@@ -22,6 +22,7 @@ from grader_daemon.api.doctor.repairs import Repair
 from grader_daemon.api.documents import GRADE_NAMES
 from grader_daemon.api.explanation import FeatureEffect
 from grader_daemon.api.forget import Forgotten
+from grader_daemon.api.grades import Child
 from grader_daemon.api.insight import Summary
 from grader_daemon.api.labels import LabelledFile
 from grader_daemon.api.overview import Overview
@@ -130,7 +131,9 @@ DOCUMENTS = (
     _document("restore", "`restore`", Restored),
     _document("list", "`list`, `list -o json`", grades=list[_GradeOfFile]),  # type: ignore[valid-type]
     Document("grade-line", "a line of `export -o ndjson` and `list -o ndjson`", _GradeOfFile),
-    _document("show", "`show`", grade=_GradeOfFile, quality_check=QualityCheck | None, is_gone=bool),
+    _document(
+        "show", "`show`", grade=_GradeOfFile, quality_check=QualityCheck | None, is_gone=bool, children=list[Child]
+    ),
     _document(
         "transcript",
         "`show --transcript`, `show --around`",

@@ -83,6 +83,10 @@ class Grades(Part):
             raise InputError(f"several session ids begin with {prefix!r} ({', '.join(found[:3])}, …); give more of it")
         return known[found[0]].stored
 
+    def children(self, session_id: str, limit: int) -> list[StoredGrade]:
+        found = [row.stored for row in self._tables.grades.values() if row.stored.grade.parent == session_id]
+        return sorted(found, key=lambda stored: stored.grade.session_id)[:limit]
+
     def was_loop_told(self, session_id: str) -> bool:
         row = self._tables.grades.get(session_id)
         return row is not None and row.stored.loop_told

@@ -58,6 +58,9 @@ class Grades(Protocol):
             InputError: none or several do.
         """
 
+    def children(self, session_id: str, limit: int) -> list[StoredGrade]:
+        """Return the grades of sessions that a session had begun, or that go on from it, by their ids."""
+
     def was_loop_told(self, session_id: str) -> bool:
         """Whether the loop risk of this session was told to people."""
 

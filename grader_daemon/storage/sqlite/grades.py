@@ -119,6 +119,13 @@ class Grades:
             raise InputError(f"several session ids begin with {prefix!r} ({some}, …); give more of it")
         return self._to_grades(rows)[0]
 
+    def children(self, session_id: str, limit: int) -> list[StoredGrade]:
+        rows = self._database.rows(
+            "SELECT session_id FROM session_details WHERE parent = ? ORDER BY session_id LIMIT ?", (session_id, limit)
+        )
+        found = self.stored([row[0] for row in rows])
+        return [found[row[0]] for row in rows if row[0] in found]
+
     def was_loop_told(self, session_id: str) -> bool:
         return bool(
             self._database.rows("SELECT 1 FROM session_details WHERE session_id = ? AND loop_told", (session_id,))

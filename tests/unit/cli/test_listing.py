@@ -187,8 +187,10 @@ def test_verdicts_are_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("columns", "left_out"),
     [
-        pytest.param(150, [], id="all"),
-        pytest.param(100, ["agent", "project", "claims", "model", "quality", "efficiency"], id="some"),
+        pytest.param(160, [], id="all"),
+        pytest.param(
+            100, ["tokens", "cost", "agent", "project", "claims", "model", "quality", "efficiency"], id="some"
+        ),
     ],
 )
 def test_a_narrow_terminal_does_without_some_columns(

@@ -22,7 +22,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import decide
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.rollup import Dimension
-from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.session import SessionKind, SkipReason
 from grader_daemon.errors import InputError, StoreError
 from grader_daemon.pipeline.labels import add_feedback, candidates, labels, reviewed_since, standing_of
 from grader_daemon.pipeline.saving import retract, save_grades
@@ -387,3 +387,17 @@ def test_all_stores_find_who_beats_a_session(sessions: list[tuple[int | None, bo
                         made = grade(session_id=new.session_id, session_file=new.unit.locator)
                         save_grades(one, [NewGrade(grade=made, identity=new, digest="d")])
         assert len({one.rivals.related(known) for one in stores}) == 1
+
+
+def test_children_are_found_by_their_parent(store: SessionStore) -> None:
+    made = [
+        grade(session_id="parent"),
+        grade(session_id="b", parent="parent", kind=SessionKind.SUB_AGENT),
+        grade(session_id="a", parent="parent", kind=SessionKind.SUB_AGENT),
+        grade(session_id="c", parent="another"),
+    ]
+    with store.transaction():
+        store.grades.put([new_grade(one) for one in made], replacing={})
+    assert [one.grade.session_id for one in store.grades.children("parent", 9)] == ["a", "b"]
+    assert [one.grade.session_id for one in store.grades.children("parent", 1)] == ["a"]
+    assert store.grades.children("a", 9) == []
