@@ -121,10 +121,10 @@ class Grades:
 
     def children(self, session_id: str, limit: int) -> list[StoredGrade]:
         rows = self._database.rows(
-            "SELECT session_id FROM session_details WHERE parent = ? ORDER BY session_id LIMIT ?", (session_id, limit)
+            "SELECT session_id FROM session_details WHERE parent = ? LIMIT ?", (session_id, limit)
         )
         found = self.stored([row[0] for row in rows])
-        return [found[row[0]] for row in rows if row[0] in found]
+        return [found[child] for child in sorted(found)]
 
     def was_loop_told(self, session_id: str) -> bool:
         return bool(
