@@ -190,9 +190,15 @@ def _make_claude_code(settings: Settings, limits: Limits) -> Source:
 
 
 def _make_codex(settings: Settings, limits: Limits) -> Source:
-    from grader_daemon.sources.codex.rollout_files import CodexRollouts, default_roots
+    from grader_daemon.sources.codex.rollout_files import CodexRollouts
 
-    return CodexRollouts(_folders(settings.codex_roots) or default_roots(), limits=limits)
+    return CodexRollouts(_folders(settings.codex_roots) or CodexRollouts.default_roots(), limits=limits)
+
+
+def _make_atif(settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.sources.atif.trial_files import AtifTrials
+
+    return AtifTrials(_folders(settings.atif_roots), limits=limits)
 
 
 def _make_gemini_cli(settings: Settings, limits: Limits) -> Source:
@@ -206,6 +212,7 @@ SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {
     "claude-code": _make_claude_code,
     "codex": _make_codex,
     "gemini-cli": _make_gemini_cli,
+    "atif": _make_atif,
 }
 """What makes a source, by its name. A path belongs to the first that claims it."""
 

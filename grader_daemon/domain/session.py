@@ -195,6 +195,7 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     agent_version: of that program.
     usage: what its calls of models used, one for each model; empty where nothing is known.
     cost_usd: its price in US dollars as the agent itself wrote it down, 0 and more; None where it is not known.
+    reward: what a verifier outside of the session gave it, 1 for a task that was done and 0 for one that was not.
     system_prompt_digest: the same for the same system prompt, byte for byte.
     tools_digest: the same for the same list of tools that the model was offered.
     started_at: when it began.
@@ -224,6 +225,7 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     agent_version: str | None = None
     usage: tuple[Usage, ...] = ()
     cost_usd: float | None = None
+    reward: float | None = None
     system_prompt_digest: str | None = None
     tools_digest: str | None = None
     started_at: datetime | None = None

@@ -40,7 +40,7 @@ NAME = "codex"
 UNKNOWN: Final = frozenset({"cost_usd", "finish_reason", "tools_digest"})
 """What no rollout says."""
 
-_INJECTED = (
+INJECTED: Final = (
     "<environment_context>",
     "<user_instructions>",
     "<permissions instructions>",
@@ -167,7 +167,7 @@ class _Rollout:
             file=path,
             format=NAME,
             messages=tuple(self.messages),
-            message_times=tuple(self._times),
+            message_times=tuple(self._times) if any(self._times) else (),
             reported=self._reported,
             ending=self._ending,
             taken_back=tuple(self._taken_back),
@@ -356,7 +356,7 @@ def _is_injected(said: shapes.Said, text: str) -> bool:
     kinds = said.passed.content_item_kinds if said.passed is not None else None
     if kinds:
         return not any(kind.startswith(_WORDS_OF_A_PERSON) for kind in kinds)
-    return text.startswith(_INJECTED)
+    return text.startswith(INJECTED)
 
 
 def _name(value: str | None) -> str | None:

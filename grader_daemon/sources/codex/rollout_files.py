@@ -34,9 +34,11 @@ class CodexRollouts(SessionFiles):
     writes = True
     append_only = True
 
-    def default_roots(self) -> Sequence[str]:
+    @staticmethod
+    def default_roots() -> Sequence[str]:
         """See `Source.default_roots`."""
-        return default_roots()
+        home = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+        return tuple(os.path.join(home, folder) for folder in _FOLDERS)
 
     def claims(self, path: str) -> bool:
         """See `Source.claims`."""
@@ -65,9 +67,3 @@ class CodexRollouts(SessionFiles):
             return Parsed(session, unknown=unknown)
         reason = SkipReason.UNREADABLE_VERSION if lines.unknown else SkipReason.NOT_A_SESSION
         return Parsed(Skipped(reason, session.session_id), unknown=unknown)
-
-
-def default_roots() -> tuple[str, ...]:
-    """Return the folders of the Codex that this user runs, whether they are there or not."""
-    home = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
-    return tuple(os.path.join(home, folder) for folder in _FOLDERS)

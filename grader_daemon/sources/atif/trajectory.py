@@ -1,0 +1,269 @@
+"""ATIF documents (versions 1.0 to 1.8) to sessions; the format is that of Harbor 0.25.
+
+The steps of a run stand in one document, in those that continue it, and, of sub-agents, in documents inside it.
+Harbor's converter for Claude Code puts the steps of sub-agents between those of the run, with a mark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+
+from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.limits import LONGEST_NAME, SessionId
+from grader_daemon.domain.session import (
+    ASSISTANT,
+    TOOL,
+    USER,
+    Ending,
+    FunctionCall,
+    Message,
+    Part,
+    ReportedOutcome,
+    Session,
+    SessionKind,
+    ToolCall,
+    Usage,
+    total_usage,
+)
+from grader_daemon.sources.atif.observations import Result, read_observation
+from grader_daemon.sources.codex.rollout import INJECTED
+
+NAME = "atif"
+"""Of the source; the format of its sessions, too. The agent is the one that the run names."""
+
+UNKNOWN: Final = frozenset({"finish_reason", "platform", "taken_back"})
+"""What no document says."""
+
+CONTINUATION: Final = re.compile(r"trajectory\.cont-\d{1,4}\.json")
+"""The name of a document that continues ``trajectory.json``; no other one is followed."""
+
+_CODEX = "codex"
+_END = Ending(SessionState.COMPLETE, "written after the run")
+_MOST_TOKENS = 2**53
+_Tokens = Annotated[int, msgspec.Meta(ge=0, le=_MOST_TOKENS)]
+_Name = Annotated[str, msgspec.Meta(max_length=4 * LONGEST_NAME)]
+_Text = str | tuple[Part, ...] | None
+
+
+class _AgentNotes(msgspec.Struct, frozen=True):
+    cwd: object = None
+    cwds: object = None
+
+
+class _Agent(msgspec.Struct, frozen=True):
+    name: _Name | None = None
+    version: _Name | None = None
+    model_name: _Name | None = None
+    extra: _AgentNotes | None = None
+
+
+class _Call(msgspec.Struct, frozen=True):
+    tool_call_id: str | None = None
+    function_name: str | None = None
+    arguments: str | dict[str, object] | None = None
+
+
+class _Observation(msgspec.Struct, frozen=True):
+    results: tuple[Result, ...] = ()
+
+
+class _MetricNotes(msgspec.Struct, frozen=True):
+    cache_creation_input_tokens: _Tokens | None = None
+    cache_write_input_tokens: _Tokens | None = None
+    reasoning_output_tokens: _Tokens | None = None
+
+
+class _Metrics(msgspec.Struct, frozen=True):
+    prompt_tokens: _Tokens | None = None
+    completion_tokens: _Tokens | None = None
+    cached_tokens: _Tokens | None = None
+    cost_usd: float | None = None
+    extra: _MetricNotes | None = None
+
+
+class _FinalMetrics(msgspec.Struct, frozen=True):
+    total_cost_usd: float | None = None
+
+
+class _StepNotes(msgspec.Struct, frozen=True):
+    is_sidechain: bool | None = None
+    agent_id: _Name | None = None
+    tool_call_details: object = None
+
+
+class _Step(msgspec.Struct, frozen=True):
+    source: str
+    timestamp: str | None = None
+    model_name: _Name | None = None
+    message: _Text = None
+    tool_calls: tuple[_Call, ...] | None = None
+    observation: _Observation | None = None
+    metrics: _Metrics | None = None
+    is_copied_context: bool | None = None
+    extra: _StepNotes | None = None
+
+    @property
+    def side(self) -> str:
+        """The sub-agent whose step it is; "" for those of the run itself."""
+        return (self.extra.agent_id or "sidechain") if self.extra is not None and self.extra.is_sidechain else ""
+
+
+class _Document(msgspec.Struct, frozen=True):
+    schema_version: str
+    steps: tuple[_Step, ...]
+    agent: _Agent = _Agent()
+    session_id: SessionId | None = None
+    trajectory_id: SessionId | None = None
+    final_metrics: _FinalMetrics | None = None
+    continued_trajectory_ref: str | None = None
+    subagent_trajectories: tuple[_Document, ...] | None = None
+
+
+_DECODE = msgspec.json.Decoder(_Document).decode
+
+
+class _Branch(NamedTuple):
+    steps: list[_Step]
+    document: _Document
+
+
+def read_run(documents: Sequence[bytes], *, path: str, named: str) -> dict[str, Session]:
+    """Return the sessions of a run: its own under "", those of its sub-agents by their names in it.
+
+    Args:
+        documents: the document of the run, and those that continue it.
+        path: where the first was read.
+        named: what the run is called if it does not say that itself.
+
+    Raises:
+        msgspec.DecodeError, UnicodeDecodeError, RecursionError: one of them is no such document.
+    """
+    first, *following = (_DECODE(content) for content in documents)
+    session_id = first.session_id or first.trajectory_id or named
+    branches = dict(_branches(first, ""))
+    for document in following:
+        branches[""].steps.extend(step for step in document.steps if not step.side)
+        branches |= {key: branch for key, branch in _branches(document, "") if key}
+    return {key: _session(branch, session_id, key, path) for key, branch in branches.items()}
+
+
+def _branches(document: _Document, key: str) -> Iterator[tuple[str, _Branch]]:
+    sides: dict[str, list[_Step]] = {"": []}
+    for step in document.steps:
+        sides.setdefault(step.side, []).append(step)
+    for side, steps in sides.items():
+        yield "/".join(filter(None, (key, side))), _Branch(steps, document)
+    for number, child in enumerate(document.subagent_trajectories or ()):
+        yield from _branches(child, "/".join(filter(None, (key, child.trajectory_id or str(number)))))
+
+
+def _session(branch: _Branch, run: str, key: str, path: str) -> Session:
+    steps = [step for step in branch.steps if not step.is_copied_context]
+    agent = branch.document.agent
+    messages: list[Message] = []
+    times: list[datetime | None] = []
+    reported: dict[int, ReportedOutcome] = {}
+    for step in steps:
+        for message, outcome in _messages(step, agent.name):
+            if outcome is not None:
+                reported[len(messages)] = outcome
+            messages.append(message)
+            times.append(_utc(step.timestamp))
+    known_times = [moment for moment in times if moment is not None]
+    return Session(
+        session_id=f"{run}/{key}"[:LONGEST_NAME] if key else run,
+        file=path,
+        format=NAME,
+        unit_key=key,
+        messages=tuple(messages),
+        message_times=tuple(times) if known_times else (),
+        reported=reported,
+        ending=_END,
+        model=next((step.model_name for step in reversed(steps) if step.model_name), agent.model_name),
+        project=_folder(agent.extra),
+        parent=run if key else None,
+        kind=SessionKind.SUB_AGENT if key else SessionKind.MAIN,
+        agent=agent.name,
+        agent_version=agent.version,
+        usage=_usage(steps, agent.model_name),
+        cost_usd=_cost(steps, None if key else branch.document.final_metrics),
+        started_at=min(known_times, default=None),
+        updated_at=max(known_times, default=None),
+    )
+
+
+def _messages(step: _Step, agent: str | None) -> Iterator[tuple[Message, ReportedOutcome | None]]:
+    text = _text(step.message)
+    if step.source == "user":
+        if not (agent == _CODEX and text.startswith(INJECTED)):
+            yield Message(role=USER, content=text), None
+    elif step.source == "agent":
+        calls = tuple(
+            ToolCall(call.tool_call_id, FunctionCall(call.function_name, call.arguments))
+            for call in step.tool_calls or ()
+        )
+        yield Message(role=ASSISTANT, content=text or None, tool_calls=calls or None), None
+        details = step.extra.tool_call_details if step.extra is not None else None
+        for result in step.observation.results if step.observation is not None else ():
+            said, outcome = read_observation(result, _text(result.content), details, agent=agent)
+            yield Message(role=TOOL, content=said, tool_call_id=result.source_call_id), outcome
+
+
+def _usage(steps: Sequence[_Step], model: str | None) -> tuple[Usage, ...]:
+    """Prompt tokens are all that the model read, from a cache or not; what was written to one stands in the notes."""
+    by_model: dict[str | None, list[Usage]] = {}
+    for step in steps:
+        metrics = step.metrics
+        if metrics is None:
+            continue
+        notes = metrics.extra or _MetricNotes()
+        written = notes.cache_creation_input_tokens
+        written = notes.cache_write_input_tokens if written is None else written
+        fresh = None
+        if metrics.prompt_tokens is not None and metrics.cached_tokens is not None:
+            fresh = max(0, metrics.prompt_tokens - metrics.cached_tokens - (written or 0))
+        used = Usage(
+            input_tokens=fresh,
+            cache_read_tokens=metrics.cached_tokens,
+            cache_write_tokens=written,
+            output_tokens=metrics.completion_tokens,
+            reasoning_tokens=notes.reasoning_output_tokens,
+        )
+        by_model.setdefault(step.model_name or model, []).append(used)
+    return tuple(msgspec.structs.replace(total_usage(used), model=name) for name, used in by_model.items())
+
+
+def _cost(steps: Sequence[_Step], final: _FinalMetrics | None) -> float | None:
+    """The sum at the end has that of sub-agents in it, so it counts only where the steps say nothing."""
+    costs = [step.metrics.cost_usd for step in steps if step.metrics is not None]
+    known = [cost for cost in costs if cost is not None]
+    if known:
+        return sum(known) if len(known) == len(costs) else None
+    return final.total_cost_usd if final is not None else None
+
+
+def _folder(notes: _AgentNotes | None) -> str | None:
+    if notes is None:
+        return None
+    folder = notes.cwds[0] if isinstance(notes.cwds, list) and notes.cwds else notes.cwd
+    return folder[: 4 * LONGEST_NAME] if isinstance(folder, str) and folder else None
+
+
+def _text(content: _Text) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.text for part in content or () if part.text)  # pictures and sounds have none
+
+
+def _utc(stamp: str | None) -> datetime | None:
+    """Times without a zone are UTC, which is what Harbor writes."""
+    try:
+        moment = datetime.fromisoformat(stamp or "")
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

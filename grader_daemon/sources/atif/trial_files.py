@@ -1,0 +1,199 @@
+"""ATIF as a source: the ``trajectory.json`` of each run below the roots, what continues it, and its reward.
+
+The reward comes after the run, in a file beside it. So what lies beside a trajectory is part of its stamp and of its
+digest, and a change of it touches the trajectory.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import xxhash
+
+from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.domain.unit import Found, Stamp, Unit
+from grader_daemon.errors import ChangingFileError, ParseError, VanishedFileError
+from grader_daemon.sources.atif.rewards import REWARD_FILES, read_reward
+from grader_daemon.sources.atif.trajectory import CONTINUATION, NAME, UNKNOWN, read_run
+from grader_daemon.sources.decoding import check_values, decode
+from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.protocol import Read, UnknownKinds, as_shown
+from grader_daemon.sources.reading import found_file, look_at, read_file, stamp_of
+from grader_daemon.sources.session_files import Parsed, SessionFiles
+
+_TRAJECTORY = "trajectory.json"
+_AGENT_FOLDER = "agent"
+_MOST_DOCUMENTS = 100
+"""Of one run."""
+
+_RECOGNIZED = re.compile(rb'"schema_version"\s{0,99}:\s{0,99}"ATIF-')
+_READABLE = "ATIF-v1."
+_BESIDE_BYTES = 8
+_REWARD_NAMES = tuple(f"/{name}" for name in REWARD_FILES)
+
+
+class _Head(msgspec.Struct, frozen=True):
+    schema_version: object = None
+    continued_trajectory_ref: object = None
+
+
+_HEAD = msgspec.json.Decoder(_Head).decode
+
+
+class AtifTrials(SessionFiles):
+    """Runs below the roots; there are none unless a person names some, for anybody may write the format anywhere."""
+
+    name = NAME
+    title = "ATIF"
+    unknown = UNKNOWN
+
+    @staticmethod
+    def default_roots() -> Sequence[str]:
+        """See `Source.default_roots`."""
+        return ()
+
+    def claims(self, path: str) -> bool:
+        """See `Source.claims`."""
+        name = path.rpartition("/")[2]
+        return name == _TRAJECTORY or CONTINUATION.fullmatch(name) is not None or path.endswith(_REWARD_NAMES)
+
+    def recognizes(self, path: str, beginning: bytes) -> bool:
+        """See `Source.recognizes`."""
+        return _RECOGNIZED.search(beginning) is not None
+
+    def touched(self, path: str) -> Sequence[Unit]:
+        """See `Source.touched`."""
+        folder, _, name = path.rpartition("/")
+        if CONTINUATION.fullmatch(name) is not None:
+            return (Unit(self.name, f"{folder}/{_TRAJECTORY}"),)
+        for reward in REWARD_FILES:
+            if path.endswith(f"/{reward}"):
+                trial = path.removesuffix(f"/{reward}")
+                places = (f"{trial}/{_AGENT_FOLDER}/{_TRAJECTORY}", f"{trial}/{_TRAJECTORY}")
+                return [Unit(self.name, place) for place in places if os.path.lexists(place)]
+        return (Unit(self.name, path),)
+
+    def walk(self, root: str) -> Walk:
+        """See `Source.walk`."""
+        return Walk(root, claims=lambda path: path.endswith(f"/{_TRAJECTORY}"), units_of=self._units_of)
+
+    def look(self, unit: Unit) -> Found:
+        """See `Source.look`."""
+        return self._found(unit, look_at(unit.locator))
+
+    def read(self, found: Found, *, unless: str | None = None) -> Read:
+        """See `Source.read`."""
+        unit = found.unit
+        status = look_at(unit.locator)
+        if stat.S_ISLNK(status.st_mode):
+            return Read(None, Skipped(SkipReason.SYMBOLIC_LINK))
+        bare = Found(unit, found.stamp[:-_BESIDE_BYTES], found.written_ns)
+        documents = [read_file(bare, status, limits=self.limits, roots=self.roots)]
+        documents += self._continuations(unit.locator, documents[0])
+        reward = read_reward(_trial_of(unit.locator), self.roots)
+        if _beside(unit.locator) != found.stamp[-_BESIDE_BYTES:]:
+            raise ChangingFileError("what lies beside the file was written to while it was read")
+        digest = xxhash.xxh3_128_hexdigest(b"\0".join((*documents, repr(reward).encode())))
+        if digest == unless:
+            return Read(digest, None)
+        session, inside, unknown = self._parse(documents, unit)
+        if isinstance(session, Session) and not unit.key:
+            session = msgspec.structs.replace(session, reward=reward)
+        return Read(digest, as_shown(session), inside, unknown)
+
+    def parse(self, content: bytes, unit: Unit) -> Parsed:
+        """See `SessionFiles.parse`; of the document alone."""
+        return self._parse([content], unit)
+
+    def _parse(self, documents: Sequence[bytes], unit: Unit) -> Parsed:
+        inside: list[Unit] = []
+        unknown: list[UnknownKinds] = []
+
+        def read(first: bytes) -> Session | Skipped:
+            version = _HEAD(first).schema_version
+            if not isinstance(version, str) or not version.startswith("ATIF-"):
+                return Skipped(SkipReason.NOT_A_SESSION)
+            if not version.startswith(_READABLE):
+                unknown.append(UnknownKinds(version, ()))
+                return Skipped(SkipReason.UNREADABLE_VERSION)
+            sessions = read_run(documents, path=unit.locator, named=os.path.basename(_trial_of(unit.locator)))
+            if unit.key not in sessions:
+                raise VanishedFileError("the sub-agent is gone")
+            if not unit.key:
+                inside.extend(Unit(unit.source, unit.locator, key) for key in sessions if key)
+            session = sessions[unit.key]
+            return session if session.messages else Skipped(SkipReason.NOT_A_SESSION, session.session_id)
+
+        check_values(documents, self.limits)
+        session = decode(documents[0], read, limits=self.limits)
+        return Parsed(session, tuple(inside), unknown[0] if unknown else None)
+
+    def _continuations(self, path: str, first: bytes) -> Iterator[bytes]:
+        """Yield the documents that continue the first, each named by the one before; one that is not there ends them.
+
+        Raises:
+            ParseError: they are larger together than a file may be.
+        """
+        folder, content, size = path.rpartition("/")[0], first, len(first)
+        seen: set[str] = set()
+        while len(seen) < _MOST_DOCUMENTS:
+            name = _next_of(content)
+            if name is None or name in seen:
+                return
+            seen.add(name)
+            place = f"{folder}/{name}"
+            try:
+                status = look_at(place)
+            except VanishedFileError:
+                return
+            content = read_file(
+                found_file(Unit(self.name, place), status), status, limits=self.limits, roots=self.roots
+            )
+            size += len(content)
+            if size > self.limits.bytes:
+                raise ParseError(f"{size:,} bytes are more than max_file_bytes = {self.limits.bytes:,}")
+            yield content
+
+    def _found(self, unit: Unit, status: os.stat_result) -> Found:
+        found = found_file(unit, status)
+        return Found(unit, found.stamp + _beside(unit.locator), found.written_ns)
+
+    def _units_of(self, path: str, status: os.stat_result) -> tuple[Found]:
+        return (self._found(Unit(self.name, path), status),)
+
+
+def _trial_of(path: str) -> str:
+    """Return the folder of the trial of which a trajectory is a part."""
+    folder = os.path.dirname(path)
+    return os.path.dirname(folder) if os.path.basename(folder) == _AGENT_FOLDER else folder
+
+
+def _beside(path: str) -> Stamp:
+    """Return what tells the files beside a trajectory that belong to it from others."""
+    folder = os.path.dirname(path)
+    numbered = (f"{folder}/trajectory.cont-{number}.json" for number in range(1, _MOST_DOCUMENTS))
+    rewards = (f"{_trial_of(path)}/{name}" for name in REWARD_FILES)
+    stamps = [*_stamps(rewards, stop=False), *_stamps(numbered, stop=True)]
+    return xxhash.xxh3_64_digest(b"\0".join(stamps))
+
+
+def _stamps(paths: Iterator[str], *, stop: bool) -> Iterator[bytes]:
+    """Yield a stamp for each file that is there, up to the first that is not if they `stop` there."""
+    for path in paths:
+        try:
+            yield path.encode("utf-8", "surrogateescape") + stamp_of(os.lstat(path))
+        except OSError:
+            if stop:
+                return
+
+
+def _next_of(content: bytes) -> str | None:
+    try:
+        following = _HEAD(content).continued_trajectory_ref
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None  # whoever decodes it says what is wrong
+    return following if isinstance(following, str) and CONTINUATION.fullmatch(following) else None
