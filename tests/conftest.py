@@ -23,7 +23,7 @@ from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.rules import load_rules
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.leftovers import nothing_left
-from tests.needs import IN_CI, KERNELS
+from tests.needs import AGENTS, IN_CI, KERNELS
 from tests.strategies import NOW, document
 from tests.units import hermes
 
@@ -53,11 +53,11 @@ class Clock:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI a test that is skipped is one that failed, unless the kernel is to blame."""
+    """In CI a test that is skipped is one that failed, unless the kernel is to blame, or an agent cannot be had."""
     report = yield
     if IN_CI and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else ""
-        if reason not in KERNELS:
+        if reason not in KERNELS | AGENTS:
             report.outcome, report.longrepr = "failed", f"skipped in CI: {reason}"
     return report
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from glob import glob
+from pathlib import Path
 
 import pytest
 
@@ -16,12 +17,16 @@ IN_CI = os.environ.get("CI") == "true"
 KERNELS = frozenset({"this kernel has its memory controller elsewhere", "this file system cuts such times itself"})
 """Why a test may be skipped in CI too: nothing that could be installed would change it."""
 
+AGENTS = frozenset({"no Claude Code is here"})
+"""Agents that are tried for real where their packages can be had; `.ci/run` tries to get them."""
+
 _PACKAGES = {
     "setpriv": "util-linux",
     "unshare": "util-linux",
     "pgrep": "procps",
     "systemd-nspawn": "systemd-container",
 }
+_AGENTS = Path(__file__).parents[1] / ".agents" / "node_modules"
 _LIBRARIES = ("/usr/lib/*", "/usr/lib64", "/usr/local/lib")
 
 
@@ -36,6 +41,14 @@ def require_programs(*names: str) -> None:
     missing = [name for name in names if shutil.which(name) is None]
     packages = " ".join(sorted({_PACKAGES.get(name, name) for name in missing}))
     require(not missing, f"{', '.join(missing)} (apt-get install {packages})")
+
+
+def require_claude_code() -> str:
+    """Require a Claude Code, and return the path of its program."""
+    found = [*glob(f"{_AGENTS}/@anthropic-ai/claude-code-*/claude"), *filter(None, [shutil.which("claude")])]
+    if not found:
+        pytest.skip("no Claude Code is here")
+    return found[0]
 
 
 def require_faketime() -> str:
