@@ -125,7 +125,7 @@ def mark_of(reader: Reader) -> Mark:
 
 def grown_since(reader: Reader, mark: Mark) -> list[str]:
     """Return the ids of sessions that are new, or have new messages."""
-    grown = reader.rows("SELECT DISTINCT session_id FROM messages WHERE id > ?", (mark.message,))
+    grown = reader.rows("SELECT DISTINCT session_id FROM messages NOT INDEXED WHERE id > ?", (mark.message,))
     new = reader.rows("SELECT id FROM sessions WHERE rowid > ?", (mark.row,))
     return list(dict.fromkeys(row[0] for row in (*grown, *new) if isinstance(row[0], str)))
 

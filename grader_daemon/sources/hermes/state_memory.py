@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
@@ -26,14 +27,14 @@ from grader_daemon.sources.hermes.state_records import MessageRow, Stored
 from grader_daemon.sources.sqlite_files import Reader, database_stamp, look_into
 
 T = TypeVar("T")
-_LATELY = 64
+_LATELY = 32
 _SLICE = 500
 _COMPARED_FOR_SECONDS = 3_600.0
 _NOTHING = Schema(*(frozenset() for _ in Schema._fields))
 
 
 class StateDatabase:
-    """One database; any thread may ask. All that it remembers is guarded by `_lock`."""
+    """One database; any thread may ask. All that it remembers is guarded by `_lock`, but `_schema`."""
 
     def __init__(self, path: str, *, roots: Sequence[str], limits: Limits) -> None:
         """See `look_into` for `roots`."""
@@ -46,8 +47,8 @@ class StateDatabase:
         """Of sessions whose snapshots are not called as they are."""
         self._stamp = b""
         self._identity = (0, 0)
-        self._version: object = None
-        self._schema = _NOTHING
+        self._schema: tuple[object, Schema] = (None, _NOTHING)
+        """With the version of what it is; whoever reads may put another one here."""
         self._mark = Mark()
         self._lately: dict[str, None] = {}
         self._untold: dict[str, None] = {}
@@ -107,23 +108,29 @@ class StateDatabase:
             ParseError: it is larger than the limits allow.
         """
 
-        def begin(reader: Reader) -> tuple[Schema, Stored, list[int], list[MessageRow]]:
-            schema = state_db.schema_of(reader)
+        def begin(reader: Reader) -> tuple[Stored, list[int], list[MessageRow], bool]:
+            schema = self._schema_now(reader)
             row = _as_it_was(reader, schema, session_id, stamp)
             stored = state_db.surroundings_of(reader, schema, row)
             ids = state_db.message_ids(reader, session_id, self._limits)
-            return schema, stored, ids, state_db.read_messages(reader, schema, ids)
+            messages = state_db.read_messages(reader, schema, ids)
+            whole = not reader.is_late and len(messages) == len(ids)
+            return stored, ids, messages, whole and bool(_as_it_was(reader, schema, session_id, stamp))
 
-        schema, stored, ids, messages = self._look(begin)
+        def go_on(reader: Reader) -> list[MessageRow]:
+            left = ids[bisect_right(ids, messages[-1].id) :]
+            return state_db.read_messages(reader, self._schema_now(reader), left)
+
+        stored, ids, messages, whole = self._look(begin)
         size = self._checked(messages, 0)
-        while messages and messages[-1].id != ids[-1]:
-            left = [number for number in ids if number > messages[-1].id]
-            more = self._look(partial(state_db.read_messages, schema=schema, ids=left))
+        while not whole and messages and messages[-1].id < ids[-1]:
+            more = self._look(go_on)
             size = self._checked(more, size)
+            messages += more
             if not more:
                 break
-            messages += more
-        self._look(lambda reader: _as_it_was(reader, schema, session_id, stamp))
+        if not whole:
+            self._look(lambda reader: _as_it_was(reader, self._schema_now(reader), session_id, stamp))
         return msgspec.structs.replace(stored, messages=tuple(messages))
 
     def _checked(self, messages: Iterable[MessageRow], size: int) -> int:
@@ -207,9 +214,11 @@ class StateDatabase:
     def _schema_now(self, reader: Reader) -> Schema:
         """Return the columns of the tables, asked once for each version of the schema."""
         version = (reader.identity, reader.rows("PRAGMA schema_version"))
-        if version != self._version:
-            self._schema, self._version = state_db.schema_of(reader), version
-        return self._schema
+        known, schema = self._schema
+        if version != known:
+            schema = state_db.schema_of(reader)
+            self._schema = (version, schema)
+        return schema
 
     def _learn(self, found: Mapping[str, Entry]) -> None:
         assert self._entries is not None
