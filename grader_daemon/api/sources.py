@@ -22,11 +22,11 @@ from grader_daemon import bootstrap
 from grader_daemon.api.configuration import Written, keep_setting
 from grader_daemon.api.context import GraderContext
 from grader_daemon.domain.session import Session
-from grader_daemon.domain.unit import Found
+from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import GraderError, InputError
 from grader_daemon.setting_sources import meant
 from grader_daemon.settings import ROOTS, Settings, load_settings
-from grader_daemon.sources.protocol import Source
+from grader_daemon.sources.protocol import Read, Source
 from grader_daemon.sources.session_files import SessionFiles
 from grader_daemon.storage.records import GradeFilter
 
@@ -129,7 +129,7 @@ def ungraded_agents(settings: Settings) -> tuple[UngradedAgent, ...]:
         for source in bootstrap.known_sources(settings)
         if state_of(source.name, settings) is not SourceState.DECLINED
         for folder in _unwatched(source, settings)
-        if (seen := _look(source, [folder], sessions=_FEW, folders=_FEW_FOLDERS)).sessions
+        if (seen := look(source, [folder], sessions=_FEW, folders=_FEW_FOLDERS)).sessions
     )
 
 
@@ -191,19 +191,28 @@ def disable_source(name: str, *, config: str | None = None) -> Switched:
     return _switched(name, written, config)
 
 
-class _Seen(NamedTuple):
+class Seen(NamedTuple):
+    """What a look came to: sessions, whether there are more, those that were active, the newest; what can't be read."""
+
     sessions: int
     is_more: bool
     active: int
     newest: Found | None
+    unreadable: tuple[Unit, ...]
 
 
-def _look(
-    source: Source, roots: Iterable[str], *, sessions: int, folders: int, active_since: datetime | None = None
-) -> _Seen:
+def look(
+    source: Source,
+    roots: Iterable[str],
+    *,
+    sessions: int = _MANY,
+    folders: int = _MANY_FOLDERS,
+    active_since: datetime | None = None,
+) -> Seen:
     """Count what lies there, up to so many sessions and in so many folders; `active_since` some moment is counted."""
     count = active = 0
     newest: Found | None = None
+    unreadable: list[Unit] = []
     is_more = False
     since_ns = 0 if active_since is None else active_since.timestamp() * 1e9
     for root in roots:
@@ -211,6 +220,9 @@ def _look(
         walk.most_folders = folders
         for found in walk:
             if isinstance(source, SessionFiles) and source.skipped_by_name(found.unit.locator) is not None:
+                continue
+            if not found.written_ns:  # a database that does not say what is in it
+                unreadable.append(found.unit)
                 continue
             if count == sessions:
                 is_more = True
@@ -220,13 +232,14 @@ def _look(
             if newest is None or found.written_ns > newest.written_ns:
                 newest = found
         is_more = is_more or walk.is_cut
-    return _Seen(count, is_more, active, newest)
+    return Seen(count, is_more, active, newest, tuple(unreadable))
 
 
 def _found(source: Source, settings: Settings, *, now: datetime, versions: Sequence[str]) -> FoundSource:
     folders, active_since = folders_of(source), now - timedelta(minutes=settings.idle_minutes)
-    seen = _look(source, folders, sessions=_MANY, folders=_MANY_FOLDERS, active_since=active_since)
-    latest = None if seen.newest is None else _version_in(source, seen.newest)
+    seen = look(source, folders, active_since=active_since)
+    read = read_newest(source, seen.newest)
+    latest = read.session.agent_version if read is not None and isinstance(read.session, Session) else None
     return FoundSource(
         name=source.name,
         title=source.title,
@@ -241,15 +254,14 @@ def _found(source: Source, settings: Settings, *, now: datetime, versions: Seque
     )
 
 
-def _version_in(source: Source, found: Found) -> str | None:
-    """Return the version that wrote one session, if that is small enough to be read for it, and can be."""
-    if source.size_of(found.unit) > _LARGEST_READ:
+def read_newest(source: Source, found: Found | None) -> Read | None:
+    """Read a session to see which version wrote it, if it is small enough for that, and can be read."""
+    if found is None or source.size_of(found.unit) > _LARGEST_READ:
         return None
     try:
-        session = source.read(found).session
+        return source.read(found)
     except GraderError:
         return None
-    return session.agent_version if isinstance(session, Session) else None
 
 
 def _graded_versions(context: GraderContext) -> dict[str, list[str]]:
@@ -304,7 +316,7 @@ def _switched(name: str, written: Sequence[Written], config: str | None) -> Swit
     settings = load_settings(config=config)
     source = _known(name, settings)
     folders = tuple(folder for folder in folders_of(source) if os.path.isdir(folder))
-    seen = _look(source, folders, sessions=_MANY, folders=_MANY_FOLDERS)
+    seen = look(source, folders)
     daemon, is_hidden = next((each.daemon for each in written), None), hides_sessions(settings)
     return Switched(
         name=name,

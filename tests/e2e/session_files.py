@@ -92,3 +92,18 @@ def failing(times: int, *, answer: str | None = "I could not do it.") -> Turns:
     """A session whose calls all fail."""
     work = [turn for number in range(times) for turn in json_round(PERMISSION_DENIED, call_id=f"call_{number}")]
     return [json_user(TASK), *work, *([] if answer is None else [json_answer(answer)])]
+
+
+def write_claude(home: Path) -> Path:
+    """Write a finished session of Claude Code where it writes them."""
+    path = home / ".claude" / "projects" / "-work" / "11111111-2222-4333-8444-555555555555.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    asked = {"role": "user", "content": "Fix the parser"}
+    told = {"role": "assistant", "id": "m", "stop_reason": "end_turn", "content": [{"type": "text", "text": "Done."}]}
+    common = {"sessionId": path.stem, "version": "2.1.330", "timestamp": "2026-11-22T15:00:00Z"}
+    lines = [
+        {**common, "type": "user", "uuid": "a", "parentUuid": None, "message": asked},
+        {**common, "type": "assistant", "uuid": "b", "parentUuid": "a", "message": told},
+    ]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return path

@@ -15,7 +15,7 @@ import pytest
 
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import DATABASE, STOP_SECONDS, DaemonProcess, environment, query, run_command
-from tests.e2e.session_files import content, path_of, turns, write, write_many
+from tests.e2e.session_files import content, path_of, turns, write, write_claude, write_many
 from tests.strategies import SESSION_GRADES, WEEKLY_REPORTS, json_answer, json_round, json_user
 
 EVERY_SIGNAL_TO_END = pytest.mark.parametrize(
@@ -118,16 +118,7 @@ def test_settings_that_change_while_it_works_are_read_at_a_hangup_that_ends_noth
 
 
 def test_an_agent_that_is_enabled_is_graded_by_the_daemon_that_runs(start_daemon: StartDaemon, home: Path) -> None:
-    path = home / ".claude" / "projects" / "-work" / "11111111-2222-4333-8444-555555555555.jsonl"
-    path.parent.mkdir(parents=True)
-    asked = {"role": "user", "content": "Fix the parser"}
-    told = {"role": "assistant", "id": "m", "stop_reason": "end_turn", "content": [{"type": "text", "text": "Done."}]}
-    common = {"sessionId": path.stem, "version": "2.1.330", "timestamp": "2026-11-22T15:00:00Z"}
-    lines = [
-        {**common, "type": "user", "uuid": "a", "parentUuid": None, "message": asked},
-        {**common, "type": "assistant", "uuid": "b", "parentUuid": "a", "message": told},
-    ]
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    path = write_claude(home)
     daemon = start_daemon()
     daemon.wait_for_event("reconcile.finished")
 

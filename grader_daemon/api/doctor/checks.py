@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from grader_daemon import bootstrap
-from grader_daemon.api.doctor import daemon, database, sessions, setup
+from grader_daemon.api.doctor import agents, daemon, database, sessions, setup
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import reason
 from grader_daemon.domain.check import Check, Finding, unknown
@@ -34,7 +34,11 @@ CHECKS: Mapping[str, Callable[[DoctorContext], Finding]] = MappingProxyType(
         "folders": sessions.folders,
         "file systems": sessions.file_systems,
         "inotify": sessions.inotify,
-        "agents": sessions.agents,
+        "agents": agents.agents,
+        "agent databases": agents.readable,
+        "agent versions": agents.versions,
+        "retention": agents.retention,
+        "newest sessions": agents.growth,
         "last session": sessions.last_session,
         "dead files": sessions.dead_files,
         "daemon": daemon.daemon,

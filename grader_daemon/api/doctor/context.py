@@ -12,16 +12,39 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from grader_daemon import bootstrap
+from grader_daemon.api.sources import Seen, folders_of, look
+from grader_daemon.domain.unit import Found
 from grader_daemon.errors import GraderError, InputError
 from grader_daemon.integrations.machine import Mount, mounts
 from grader_daemon.settings import Settings
-from grader_daemon.sources.hermes.homes import Survey, survey
+from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.protocol import Source
 from grader_daemon.storage.lock import holder_pid, is_running
 from grader_daemon.storage.maintenance.inspection import Inspection
 from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import DaemonStatus
 
 _Opened = TypeVar("_Opened", Inspection, Store)
+_DATABASES = ("/state.db", "/opencode.db")
+
+
+class Survey:
+    """A walk below a folder: how many `folders` it has, those that are `unreadable`, and `databases` of agents."""
+
+    def __init__(self, root: Path) -> None:
+        walk = Walk(str(root), claims=_is_database, units_of=self._note)
+        self.databases: list[str] = []
+        for _ in walk:
+            pass
+        self.folders, self.unreadable = walk.folders, tuple(walk.unreadable)
+
+    def _note(self, path: str, _: os.stat_result) -> tuple[Found, ...]:
+        self.databases.append(path)
+        return ()
+
+
+def _is_database(path: str) -> bool:
+    return path.endswith(_DATABASES) and "/state.db." not in path  # beside it Hermes puts copies aside
 
 
 class DoctorContext:
@@ -131,14 +154,24 @@ class DoctorContext:
         return None
 
     @cached_property
+    def roots(self) -> list[Path]:
+        """The folders of all agents that are graded."""
+        return [Path(root) for root in bootstrap.make_sources(self.settings).roots()]
+
+    @cached_property
     def folders(self) -> list[Path]:
-        """The watched folders that can be entered."""
-        return [root for root in self.settings.watch_roots if root.is_dir() and os.access(root, os.R_OK | os.X_OK)]
+        """Those of them that can be entered."""
+        return [root for root in self.roots if root.is_dir() and os.access(root, os.R_OK | os.X_OK)]
 
     @cached_property
     def surveys(self) -> dict[Path, Survey]:
-        """What lies below each watched folder that can be entered."""
-        return {root: survey(root) for root in self.folders}
+        """What lies below each folder that can be entered."""
+        return {root: Survey(root) for root in self.folders}
+
+    @cached_property
+    def seen(self) -> list[tuple[Source, Seen]]:
+        """The agents that are graded, and the sessions of each."""
+        return [(source, look(source, folders_of(source))) for source in bootstrap.make_sources(self.settings)]
 
 
 def _given(opened: _Opened | GraderError) -> _Opened:

@@ -1,45 +1,40 @@
-"""Checks of where sessions come from: the watched folders, the kernel's events, the agents, and what was given up."""
+"""Checks of where sessions come from: the folders of agents, the kernel's events, and what was given up."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from datetime import UTC, datetime
 from pathlib import Path
 
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some, span
-from grader_daemon.api.sources import ungraded_agents
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
 from grader_daemon.integrations.machine import inotify_limits, inotify_use, mount_of
 from grader_daemon.reports.numbers import count
-from grader_daemon.sources.hermes.homes import HermesHome
-
-_SEEN_APART_SECONDS = 3600.0
-"""So much newer may the agent's database be than its newest session file: a turn may take long."""
-_SET_SNAPSHOTS = 'below "sessions:" write the line "  write_json_snapshots: true" in'
+from grader_daemon.settings import ROOTS, Settings
 
 
 def folders(context: DoctorContext) -> Finding:
     """Are the watched folders there, and may they be read?"""
-    roots = context.settings.watch_roots
-    missing = [root for root in roots if not root.is_dir()]
-    if missing:
-        made = " ".join(shlex.quote(str(root)) for root in missing)
-        return problem(f"no such folder: {some(missing)}", f"mkdir -p {made}, or set watch_roots")
-    closed = [root for root in roots if root not in context.folders]
+    missing = [root for root in context.roots if not root.is_dir()]
+    expected = [root for root in missing if root in _named_folders(context.settings)]
+    if expected:
+        made = " ".join(shlex.quote(str(root)) for root in expected)
+        return problem(f"no such folder: {some(expected)}", f"mkdir -p {made}, or set other ones")
+    closed = [root for root in context.roots if root not in context.folders and root not in missing]
     if closed:
         return problem(f"may not be read: {some(closed)}", "run it as the user whose folder it is")
     below = [folder for survey in context.surveys.values() for folder in survey.unreadable]
     if below:
         return warning(f"{count(len(below), 'folder')} may not be read: {some(below)}", "give this user the right to")
     number = sum(survey.folders for survey in context.surveys.values())
-    return ok(f"{count(number, 'folder')} at and below {some(roots)}")
+    awaited = f"; not there yet: {some(missing)}" if missing else ""
+    return ok(f"{count(number, 'folder')} at and below {some(context.folders)}{awaited}")
 
 
 def file_systems(context: DoctorContext) -> Finding:
     """Are the watched folders on disks of this machine, so that the kernel tells of every write?"""
-    found = [(root, mount_of(root, context.mounts)) for root in context.settings.watch_roots]
+    found = [(root, mount_of(root, context.mounts)) for root in context.roots]
     if any(mount is None for _, mount in found):
         return unknown("the kernel does not tell its mounts")
     remote = [f"{root} ({mount.kind})" for root, mount in found if mount is not None and mount.is_remote]
@@ -75,19 +70,6 @@ def inotify(context: DoctorContext) -> Finding:
     return ok(f"{needed:,} of {limits.watches:,} watches, {limits.instances:,} instances; {others}")
 
 
-def agents(context: DoctorContext) -> Finding:
-    """Does every agent leave session files, and in a watched folder?"""
-    homes = [home for survey in context.surveys.values() for home in survey.homes]
-    silent = [home for home in homes if _works_unseen(home)]
-    if silent:
-        return _silence(silent[0], context)
-    ungraded = ungraded_agents(context.settings)
-    if ungraded:
-        told = [f"{each.title}, {count(each.sessions, 'session')} in {each.path}" for each in ungraded]
-        return warning(f"not graded: {some(told)}", ungraded[0].fix)
-    return ok(f"{count(len(homes), 'home')} of Hermes: {some([home.path for home in homes])}" if homes else "none seen")
-
-
 def dead_files(context: DoctorContext) -> Finding:
     """Are there files that could not be graded?"""
     if not context.has_database:
@@ -113,17 +95,7 @@ def last_session(context: DoctorContext) -> Finding:
     return ok(f"{span(context.now - ended)} ago, {ended:%Y-%m-%d %H:%M} UTC")
 
 
-def _works_unseen(home: HermesHome) -> bool:
-    return home.newest_session is None or home.worked_at - home.newest_session > _SEEN_APART_SECONDS
-
-
-def _silence(home: HermesHome, context: DoctorContext) -> Finding:
-    """An agent works and no session file shows it."""
-    worked = span(context.now - datetime.fromtimestamp(home.worked_at, UTC))
-    newest = "none yet"
-    if home.newest_session is not None:
-        newest = f"the newest is {span(context.now - datetime.fromtimestamp(home.newest_session, UTC))} old"
-    found = f"Hermes in {home.path} worked {worked} ago and leaves no session files ({newest})"
-    if home.writes_snapshots:
-        return problem(found, "its config.yaml asks for them: use Hermes 0.13 to 0.19, newer ones write none")
-    return problem(found, f"{_SET_SNAPSHOTS} {Path(home.path) / 'config.yaml'} (Hermes 0.15 to 0.19)")
+def _named_folders(settings: Settings) -> set[Path]:
+    """Return the folders that somebody named, and the one of Timmy, which is there from the start."""
+    is_named = settings.model_fields_set | {"watch_roots"}
+    return {root for name in settings.sources if ROOTS[name] in is_named for root in getattr(settings, ROOTS[name])}

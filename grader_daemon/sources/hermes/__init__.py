@@ -1,1 +1,1 @@
-"""Hermes Agent: its homes, and the JSON snapshots that it writes of its sessions."""
+"""Hermes Agent: the database of its sessions, and the JSON snapshots that it writes of them."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import tzinfo
 
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.unit import Unit
-from grader_daemon.sources.hermes import homes, snapshot
+from grader_daemon.sources.hermes import snapshot
 from grader_daemon.sources.session_files import Parsed, SessionFiles
 
 
@@ -26,7 +27,7 @@ class HermesSnapshots(SessionFiles):
 
     def default_roots(self) -> Sequence[str]:
         """See `Source.default_roots`."""
-        return (homes.default_home(),)
+        return (os.environ.get("HERMES_HOME") or os.path.expanduser("~/.hermes"),)
 
     def claims(self, path: str) -> bool:
         """See `Source.claims`."""

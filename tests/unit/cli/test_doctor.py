@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import apsw
@@ -23,13 +24,13 @@ from grader_daemon.api.doctor import sessions as session_checks
 from grader_daemon.api.doctor import setup as setup_checks
 from grader_daemon.api.doctor.checks import CHECKS
 from grader_daemon.domain.ledger import FileState, LedgerEntry
+from grader_daemon.domain.session import SkipReason
 from grader_daemon.integrations.machine import Inotify, Mount, Space
-from grader_daemon.sources.hermes.homes import Survey
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.records import DaemonStatus
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.damage import DAMAGES, leaves_of, make_database, overwrite
-from tests.e2e.session_files import failing, write
+from tests.e2e.session_files import failing, write, write_claude
 from tests.strategies import SESSION_GRADES, WEEKLY_REPORTS
 from tests.unit.cli.conftest import Run
 from tests.units import unit as unit_of
@@ -124,8 +125,8 @@ def _file_for_folder(home: Path) -> None:
 def _strange_names(home: Path) -> None:
     strange = os.fsdecode(os.fsencode(home) + b"/.timmy/\xff\x1b[31m")
     os.makedirs(os.path.join(strange, "sessions"))
-    Path(strange, "state.db").touch()
-    os.mkfifo(os.path.join(strange, "config.yaml"))
+    Path(strange, "state.db").write_bytes(b"no database")
+    os.mkfifo(os.path.join(strange, "sessions", "session_a.json"))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def _strange_names(home: Path) -> None:
         pytest.param(_wrong_settings, {"settings": "problem", "database": "unknown"}, id="wrong-settings"),
         pytest.param(_wrong_rules, {"rules": "problem", "settings": "ok"}, id="wrong-rules"),
         pytest.param(_file_for_folder, {"folders": "problem"}, id="a-file-for-a-folder"),
-        pytest.param(_strange_names, {"agents": "problem"}, id="names-that-are-no-text"),
+        pytest.param(_strange_names, {"agent databases": "problem"}, id="names-that-are-no-text"),
     ],
 )
 def test_every_state_of_a_machine_is_a_finding(
@@ -501,33 +502,15 @@ def test_limits_of_inotify_are_told_with_the_command_that_raises_them(
 def test_folders_that_may_not_be_read_are_told(
     run: Run, home: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    closed = Survey(folders=3, unreadable=(str(root / "closed"),), homes=())
+    closed = SimpleNamespace(folders=3, unreadable=(str(root / "closed"),), databases=[])
     with monkeypatch.context() as patched:
-        patched.setattr(context, "survey", lambda _: closed)
+        patched.setattr(context, "Survey", lambda _: closed)
         below = checks(run, home)["folders"]
     monkeypatch.setattr(os, "access", lambda *_: False)
     whole = checks(run, home)["folders"]
 
     assert (below["state"], str(root / "closed") in below["found"]) == ("warning", True)
     assert (whole["state"], str(root) in whole["found"]) == ("problem", True)
-
-
-def test_hermes_without_session_files_is_told_with_the_line_to_write(run: Run, home: Path, root: Path) -> None:
-    (root / "config.yaml").write_text("sessions:\n  # write_json_snapshots: true\n  other: 1\n")
-    (root / "state.db").write_bytes(b"anything")
-
-    silent = checks(run, home)["agents"]
-    (root / "config.yaml").write_text("sessions:\n  write_json_snapshots: true\n")
-    newer = checks(run, home)["agents"]
-    write(root / "sessions", "at_last")
-    fine = checks(run, home)["agents"]
-
-    assert silent["state"] == "problem"
-    assert "  write_json_snapshots: true" in silent["fix"]
-    assert str(root / "config.yaml") in silent["fix"]
-    assert newer["state"] == "problem"
-    assert "0.13 to 0.19" in newer["fix"]
-    assert fine["state"] == "ok"
 
 
 def test_hermes_outside_of_the_watched_folders_is_told(
@@ -545,6 +528,99 @@ def test_hermes_outside_of_the_watched_folders_is_told(
     assert (unseen["state"], unseen["fix"]) == ("warning", f"grader-daemon sources enable hermes --path {hermes}")
     assert seen["state"] == "ok"
     assert elsewhere["state"] == "ok"
+
+
+def test_agents_that_are_declined_are_not_told(run: Run, home: Path) -> None:
+    write_claude(home)
+    asked = checks(run, home)["agents"]
+    run(home, "sources", "disable", "claude-code")
+    declined = checks(run, home)["agents"]
+
+    assert asked["found"].startswith("not graded: Claude Code, 1 session in ")
+    assert asked["fix"] == ("grader-daemon sources enable claude-code; or grader-daemon sources disable claude-code")
+    assert (declined["state"], declined["found"]) == ("ok", "Hermes graded; Claude Code declined")
+
+
+@pytest.mark.parametrize(
+    ("said", "state", "days"),
+    [
+        pytest.param(None, "ok", "30", id="by-default"),
+        pytest.param('{"cleanupPeriodDays": 365}', "ok", "365", id="longer"),
+        pytest.param('{"cleanupPeriodDays": 1}', "warning", "1", id="shorter-than-a-weekend"),
+        pytest.param('{"cleanupPeriodDays": "x"}', "ok", "30", id="nonsense"),
+        pytest.param("[" * 9999, "ok", "30", id="no-settings"),
+    ],
+)
+def test_it_is_told_when_claude_code_deletes_sessions(
+    run: Run, home: Path, said: str | None, state: str, days: str
+) -> None:
+    write_claude(home)
+    run(home, "sources", "enable", "claude-code")
+    if said is not None:
+        (home / ".claude" / "settings.json").write_text(said)
+
+    made = checks(run, home)["retention"]
+
+    assert made["state"] == state
+    assert made["found"].startswith(f"Claude Code deletes sessions after {days} days")
+
+
+@pytest.mark.usefixtures("root")
+def test_a_folder_of_an_agent_that_is_not_there_yet_is_no_problem(run: Run, home: Path) -> None:
+    run(home, "sources", "enable", "claude-code")
+    awaited = checks(run, home)["folders"]
+    run(home, "config", "set", "claude_code_roots", "/no/such")
+    named = checks(run, home)["folders"]
+
+    assert (awaited["state"], "not there yet: " in awaited["found"]) == ("ok", True)
+    assert (named["state"], named["found"]) == ("problem", "no such folder: /no/such")
+
+
+def test_a_database_of_an_agent_that_cannot_be_read_is_told(
+    run: Run, home: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "state.db").write_bytes(b"no database")
+    broken = checks(run, home)["agent databases"]
+    (root / "state.db-wal").write_bytes(b"a log")
+    copied = checks(run, home)["agent databases"]
+    other = os.geteuid() + 1
+    with monkeypatch.context() as patched:
+        patched.setattr("grader_daemon.api.doctor.agents.os.geteuid", lambda: other)
+        of_another = checks(run, home)["agent databases"]
+
+    assert (broken["state"], "not a SQLite database" in broken["found"]) == ("problem", True)
+    assert (copied["state"], "-wal and no -shm" in copied["found"]) == ("warning", True)
+    assert (of_another["state"], "belongs to another user" in of_another["found"]) == ("problem", True)
+
+
+def test_sessions_too_new_to_be_read_are_told(run: Run, home: Path, database: Path) -> None:
+    with closing(SqliteStore(database, host="here")) as store, store.transaction():
+        made = LedgerEntry(
+            unit=unit_of("/s/new.json"),
+            stamp=b"1",
+            written_ns=4,
+            state=FileState.SKIPPED,
+            reason=SkipReason.UNREADABLE_VERSION,
+        )
+        store.save_entries([made], now=NOW)
+
+    told = checks(run, home)["agent versions"]
+
+    assert (told["state"], told["found"]) == ("warning", "1 session of an agent too new to be read")
+
+
+def test_a_session_that_nobody_looks_at_is_told(run: Run, home: Path, database: Path) -> None:
+    path = write(home / ".timmy" / "sessions", "there")
+    os.utime(path, (NOW.timestamp() - 7200, NOW.timestamp() - 7200))
+    stopped = checks(run, home)["newest sessions"]
+    with DaemonLock(database):
+        late = checks(run, home)["newest sessions"]
+        os.utime(path)
+        fresh = checks(run, home)["newest sessions"]
+
+    assert [stopped["state"], fresh["state"]] == ["ok", "ok"]
+    assert late["state"] == "problem"
+    assert "Hermes, 2 h ago" in late["found"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,134 @@
+"""Checks of each agent whose sessions are graded: can they be read, is any passed over, do they stay long enough?"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
+
+from grader_daemon import bootstrap
+from grader_daemon.api.doctor.context import DoctorContext
+from grader_daemon.api.doctor.words import some, span
+from grader_daemon.api.sources import SourceState, folders_of, read_newest, state_of, ungraded_agents
+from grader_daemon.domain.check import Finding, ok, problem, warning
+from grader_daemon.domain.session import SkipReason
+from grader_daemon.errors import GraderError
+from grader_daemon.reports.numbers import count
+
+_LATE = timedelta(minutes=10)
+"""Beyond `max_wait_seconds`: scans may be some minutes apart."""
+
+_CLAUDE = "claude-code"
+_DELETED_AFTER_DAYS = 30
+"""What Claude Code does unless its `cleanupPeriodDays` says otherwise."""
+
+_FEW_DAYS = 3
+_LARGEST_SETTINGS = 1_000_000
+_UPGRADE = "update grader-daemon; what could not be read is graded again by itself"
+
+
+def agents(context: DoctorContext) -> Finding:
+    """Are all agents that leave sessions here graded, or declined?"""
+    ungraded = ungraded_agents(context.settings)
+    if ungraded:
+        told = [f"{each.title}, {count(each.sessions, 'session')} in {each.path}" for each in ungraded]
+        decline = f"; or grader-daemon sources disable {ungraded[0].agent}" if "--path" not in ungraded[0].fix else ""
+        return warning(f"not graded: {some(told)}", f"{ungraded[0].fix}{decline}")
+    states = [(state_of(each.name, context.settings), each.title) for each in bootstrap.known_sources(context.settings)]
+    graded, declined = (
+        [title for state, title in states if state is wanted] for wanted in (SourceState.ENABLED, SourceState.DECLINED)
+    )
+    return ok(f"{some(graded)} graded{f'; {some(declined)} declined' if declined else ''}")
+
+
+def readable(context: DoctorContext) -> Finding:
+    """Can the databases be read in which agents keep their sessions?"""
+    databases = [path for survey in context.surveys.values() for path in survey.databases]
+    for path in databases:
+        finding = _of_database(path)
+        if finding is not None:
+            return finding
+    for source, seen in context.seen:
+        for unit in seen.unreadable:
+            try:
+                source.read(source.look(unit))
+            except GraderError as error:
+                return problem(f"{unit}: {error}", "run it as the user whose file it is, or look at it with that agent")
+    return ok(f"{count(len(databases), 'database')} of agents" if databases else "no agent keeps a database here")
+
+
+def _of_database(path: str) -> Finding | None:
+    """Return what is wrong with what lies there: its owner, or a log without its index."""
+    try:
+        owner = os.lstat(path).st_uid
+        if owner != os.geteuid():
+            return problem(f"{path} belongs to another user, number {owner}", "run the daemon as that user")
+        if os.path.getsize(f"{path}-wal") and not os.path.lexists(f"{path}-shm"):
+            found = f"{path} has a -wal and no -shm: it was copied, or its agent is just starting"
+            return warning(found, "nothing, if it was copied: its log is read all the same; else start the agent once")
+    except OSError:
+        return None
+    return None
+
+
+def versions(context: DoctorContext) -> Finding:
+    """Do agents write what this version can read?"""
+    skipped = context.store.skip_counts() if context.has_database else {}
+    unreadable = skipped.get(SkipReason.UNREADABLE_VERSION, 0)
+    if unreadable:
+        return warning(f"{count(unreadable, 'session')} of an agent too new to be read", _UPGRADE)
+    known, strange = [], []
+    for source, seen in context.seen:
+        read = read_newest(source, seen.newest)
+        version = getattr(read.session, "agent_version", None) if read is not None else None
+        known += [f"{source.title} {version}"] if version else []
+        if read is not None and read.unknown is not None and read.unknown.kinds:
+            kinds = count(len(read.unknown.kinds), "unknown kind")
+            strange.append(f"{source.title} {read.unknown.version or ''}: {kinds} of lines, passed over")
+    if strange:
+        return ok(f"{'; '.join(strange)}; what is known of them is graded")
+    return ok(some(known) if known else "no session says which version wrote it")
+
+
+def retention(context: DoctorContext) -> Finding:
+    """Do agents keep their sessions until these are graded?"""
+    if _CLAUDE not in context.settings.sources:
+        return ok("no agent that is graded deletes its sessions by itself")
+    days = min(_kept_days(context), default=_DELETED_AFTER_DAYS)
+    said = f"Claude Code deletes sessions after {days:g} days (cleanupPeriodDays); their grades stay"
+    if days < _FEW_DAYS:
+        return warning(said, "set cleanupPeriodDays to 30 in ~/.claude/settings.json, or keep the daemon running")
+    return ok(said)
+
+
+def growth(context: DoctorContext) -> Finding:
+    """Is the newest session of each agent graded soon?"""
+    if not context.has_database or not context.is_running:
+        return ok("not looked at: no daemon runs")
+    limit = _LATE + timedelta(seconds=context.settings.max_wait_seconds)
+    late = []
+    for source, seen in context.seen:
+        newest = seen.newest
+        if newest is None or context.now - newest.written_at < limit:
+            continue
+        entry = context.store.ledger_entry(newest.unit.storable())
+        if entry is None or entry.written_ns < newest.written_ns:
+            late.append(f"{source.title}, {span(context.now - newest.written_at)} ago: {newest.unit}")
+    if late:
+        fix = "systemctl --user restart grader-daemon, or start it again; then grader-daemon backfill"
+        return problem(f"written, and not looked at since: {some(late)}", fix)
+    return ok("the newest session of each agent was looked at")
+
+
+def _kept_days(context: DoctorContext) -> Iterator[float]:
+    """Yield what the settings beside each folder of Claude Code say."""
+    for source, _ in context.seen:
+        for root in folders_of(source) if source.name == _CLAUDE else ():
+            with suppress(OSError, ValueError, RecursionError):
+                with open(os.path.join(os.path.dirname(root), "settings.json"), encoding="utf-8") as file:
+                    said = json.loads(file.read(_LARGEST_SETTINGS))
+                days = said.get("cleanupPeriodDays") if isinstance(said, dict) else None
+                if isinstance(days, int) and not isinstance(days, bool) and days >= 0:
+                    yield days
