@@ -22,7 +22,7 @@ from grader_daemon.reports.week import Bases, WeekFacts, missing_weeks, revised,
 from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import StoredReport
 
-_SHOWN = (Dimension.OVERALL, Dimension.TASK_TYPE, Dimension.TOOL, Dimension.CATEGORY)
+_SHOWN = (Dimension.OVERALL, Dimension.AGENT, Dimension.TASK_TYPE, Dimension.TOOL, Dimension.CATEGORY)
 _EXAMINED_ISSUES = 200
 _TREND_WEEKS = 8
 _GRACE = timedelta(hours=1)
@@ -111,10 +111,7 @@ class WeeklyReports:
         now, before = (self._store.rollups.groups(span, _SHOWN) for span in (week, week.before()))
         overall = groups.group(now, before, Dimension.OVERALL, "")
         overall_now = now.get((Dimension.OVERALL, ""), Sums())
-        task_types, tools, categories = (
-            groups.groups(now, before, dimension)
-            for dimension in (Dimension.TASK_TYPE, Dimension.TOOL, Dimension.CATEGORY)
-        )
+        agents, task_types, tools, categories = (groups.groups(now, before, dimension) for dimension in _SHOWN[1:])
 
         facts = WeekFacts(
             week=week,
@@ -128,6 +125,8 @@ class WeeklyReports:
             ),
             trust=self._trust(),
             overall=overall,
+            spending_before=groups.spending(before.get((Dimension.OVERALL, ""), Sums())),
+            agents=agents,
             task_types=task_types,
             tools=tools,
             categories=categories,

@@ -13,6 +13,7 @@ import msgspec
 from grader_daemon.domain.estimate import Figure
 from grader_daemon.domain.insight import ErrorIssue, Group, TrendPoint, WeeklyReport
 from grader_daemon.reports import phrasing
+from grader_daemon.reports.money import agents_words, cost_words, spending_words
 from grader_daemon.reports.numbers import (
     COMPLETION,
     FAILURES,
@@ -109,6 +110,7 @@ class Layout(msgspec.Struct, frozen=True):
     sections: tuple[Section, ...]
 
 
+_WEEK_DAYS: Final = 7
 _NAMED: Final = {"this week": Column("This week"), "before": Column("Before"), "change": Column("Change")}
 _FIGURE_COLUMNS: Final = (*_NAMED.values(), Column("Verdict", is_number=False))
 
@@ -134,8 +136,9 @@ def lay_out(report: WeeklyReport) -> Layout:
 
 def _summary(report: WeeklyReport) -> tuple[Block, ...]:
     figures = tuple((measure, getattr(report, measure.report)) for measure in REPORTED)
-    total = tuple(Prose((words,)) for words in (_total(report), *phrasing.unanswered_words(report)))
+    total: tuple[Block, ...] = tuple(Prose((words,)) for words in (_total(report), *phrasing.unanswered_words(report)))
     checked = tuple(Prose((words,)) for words in phrasing.checked_words(report.checked_completion))
+    total += _agents(report) + _spending(report)
     if not report.total_sessions and not report.sessions_before:
         return total
     trust = Prose((phrasing.trust_sentence(report),))
@@ -145,6 +148,26 @@ def _summary(report: WeeklyReport) -> tuple[Block, ...]:
     table = Table("The week in numbers", (Column("Measure", is_number=False), *_FIGURE_COLUMNS), rows)
     notes = (Prose((phrasing.INTERVALS_NOTE,)), Prose(phrasing.MORE_OF_A_SESSION))
     return (*total, trust, *checked, *people, *changes, table, *notes)
+
+
+def _agents(report: WeeklyReport) -> tuple[Block, ...]:
+    """Return whose sessions are counted together, and how each does, where they are of several agents."""
+    several = [group for group in report.agents if group.sessions]
+    words = agents_words(several)
+    if not words:
+        return ()
+    said = Prose((f"Agents: {remark(words)}. What is not by agent is of all of them together.",))
+    return (said, _groups("By agent", "Agent", ("sessions",), tuple(several), COMPLETION))
+
+
+def _spending(report: WeeklyReport) -> tuple[Block, ...]:
+    """Return what the week cost and used, where anything of it is known; beside the week before."""
+    said = () if report.spending is None else spending_words(report.spending, days=_WEEK_DAYS)
+    if not said:
+        return ()
+    before = report.spending_before
+    earlier = () if before is None or before.cost_usd is None else (f"{WEEK_BEFORE}: {cost_words(before)}",)
+    return (Prose((f"Spent: {'; '.join((*said, *earlier))}.",)),)
 
 
 def _total(report: WeeklyReport) -> str:

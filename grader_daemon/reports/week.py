@@ -20,6 +20,7 @@ from grader_daemon.domain.insight import (
     FromPeople,
     Group,
     IssueState,
+    Spending,
     TrendPoint,
     WeeklyReport,
 )
@@ -46,6 +47,8 @@ class WeekFacts(msgspec.Struct, frozen=True, kw_only=True):
     coverage: Coverage
     trust: Trust
     overall: Group
+    spending_before: Spending
+    agents: Sequence[Group]
     task_types: Sequence[Group]
     tools: Sequence[Group]
     categories: Sequence[Group]
@@ -87,6 +90,9 @@ def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
         checked_completion=facts.checked_completion,
         unsure_completed=facts.unsure_completed,
         people=facts.people,
+        agents=tuple(facts.agents),
+        spending=overall.spending,
+        spending_before=facts.spending_before,
     )
 
 

@@ -59,7 +59,7 @@ class Grades(Protocol):
         """
 
     def children(self, session_id: str, limit: int) -> list[StoredGrade]:
-        """Return the grades of sessions that a session had begun, or that go on from it, `limit` at most, by their ids."""
+        """Return the grades of at most `limit` sessions that a session had begun, or that go on from it, by id."""
 
     def was_loop_told(self, session_id: str) -> bool:
         """Whether the loop risk of this session was told to people."""

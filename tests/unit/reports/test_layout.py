@@ -4,10 +4,13 @@ import pytest
 
 from grader_daemon.domain.estimate import Estimate, figure
 from grader_daemon.domain.insight import FromPeople, WeeklyReport
+from grader_daemon.domain.rollup import Sums
+from grader_daemon.patterns.groups import spending
+from grader_daemon.reports.html import render_html
 from grader_daemon.reports.layout import Block, Entries, Layout, Prose, Table, Topic, lay_out
 from grader_daemon.reports.renderers import RENDERERS
 from grader_daemon.reports.safe_text import plain
-from tests.reports_examples import empty_report, example_report, rate
+from tests.reports_examples import empty_report, example_group, example_report, rate
 
 
 def blocks_of(whole: Layout, topic: Topic) -> tuple[Block, ...]:
@@ -174,3 +177,39 @@ def test_empty_week_says_nothing_of_people() -> None:
     report = empty_report(people=FromPeople(objected=0, asked_again=0), sessions_before=5)
 
     assert not [said for said in prose_of(lay_out(report), Topic.SUMMARY) if said.startswith("People")]
+
+
+def test_a_week_of_several_agents_says_so_before_any_number_of_all() -> None:
+    agents = (example_group("claude-code", sessions=40), example_group("hermes", sessions=12))
+    blocks = blocks_of(lay_out(example_report(agents=agents)), Topic.SUMMARY)
+    said = next(plain(block.words) for block in blocks if isinstance(block, Prose) and "Agents" in plain(block.words))
+    assert said == "Agents: claude-code 40, hermes 12. What is not by agent is of all of them together."
+    tables = [block for block in blocks if isinstance(block, Table)]
+    assert [table.caption for table in tables] == ["By agent", "The week in numbers"]
+    assert [plain(row.cells[0]) for row in tables[0].rows] == ["claude-code", "hermes"]
+
+
+def test_a_week_of_one_agent_needs_no_table_of_agents() -> None:
+    whole = lay_out(example_report(agents=(example_group("hermes"),)))
+    assert whole == lay_out(example_report())
+
+
+def test_what_a_week_cost_stands_beside_the_week_before() -> None:
+    # 4.20 $ in 7 days, by 20 completed tasks
+    spent = spending(Sums(sessions=40, priced=31, cost_millionths=4_200_000, priced_completed=20))
+    before = spending(Sums(sessions=10, priced=10, cost_millionths=1_000_000))
+    told = prose_of(lay_out(example_report(spending=spent, spending_before=before)), Topic.SUMMARY)
+    assert (
+        "Spent: $4.20 for 31 of 40 sessions, $0.60 a day; $0.21 for each of 20 completed tasks, whatever else was tried"
+        " counted in; the week before: $1.00 for all 10 sessions."
+    ) in told
+
+
+def test_a_week_of_which_no_cost_is_known_says_nothing_of_it() -> None:
+    whole = lay_out(example_report(spending=spending(Sums(sessions=40)), spending_before=spending(Sums())))
+    assert whole == lay_out(example_report())
+
+
+def test_a_hostile_name_of_an_agent_is_text_on_a_page() -> None:
+    agents = (example_group("<script>alert(1)</script>"), example_group("hermes"))
+    assert "<script>" not in render_html(example_report(agents=agents))

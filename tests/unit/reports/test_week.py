@@ -10,6 +10,8 @@ import pytest
 from grader_daemon.domain.calendar import Span, week_name, week_of
 from grader_daemon.domain.estimate import Estimate, figure
 from grader_daemon.domain.insight import Example, FromPeople, IssueState, WeeklyReport
+from grader_daemon.domain.rollup import Sums
+from grader_daemon.patterns.groups import spending
 from grader_daemon.reports.week import Bases, WeekFacts, missing_weeks, revised, weekly_report
 from tests.reports_examples import (
     MONDAY,
@@ -37,6 +39,8 @@ def report(**changes: Any) -> WeeklyReport:
         coverage=example_report().coverage,
         trust=TRUST,
         overall=example_group(""),
+        spending_before=spending(Sums()),
+        agents=(),
         task_types=(),
         tools=(),
         categories=(),
@@ -125,6 +129,8 @@ def test_suggestions_have_the_sessions_that_show_them() -> None:
         until=UNTIL,
         complete=True,
         overall=example_group(""),
+        spending_before=spending(Sums()),
+        agents=(),
         task_types=(),
         tools=(),
         categories=(),
