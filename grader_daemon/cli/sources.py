@@ -22,7 +22,7 @@ from grader_daemon.domain.text import clean
 from grader_daemon.settings import ROOTS
 
 _STATES = {SourceState.ENABLED: "graded", SourceState.NOT_ENABLED: "not graded", SourceState.DECLINED: "declined"}
-_UNKNOWN = {
+UNKNOWN_WORDS = {
     "agent_version": "the version of the agent",
     "cost_usd": "its price",
     "ending": "whether it has ended",
@@ -110,7 +110,7 @@ def _seen(found: FoundSource) -> str:
 
 
 def _never_said(found: FoundSource) -> str:
-    return ", ".join(filter(None, (_UNKNOWN.get(name, name) for name in found.unknown)))
+    return ", ".join(filter(None, (UNKNOWN_WORDS.get(name, name) for name in found.unknown)))
 
 
 def _next(found: Sequence[FoundSource], *, has_grades: bool) -> str:

@@ -1,0 +1,58 @@
+"""``sources`` as a person uses it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from grader_daemon import bootstrap
+from grader_daemon.cli.sources import UNKNOWN_WORDS
+from grader_daemon.domain.session import Message, Session
+from grader_daemon.settings import load_settings
+from tests.e2e.session_files import write, write_claude
+from tests.unit.cli.conftest import Run
+
+
+def test_what_a_source_does_not_know_can_be_said_in_words() -> None:
+    unknown = {field for source in bootstrap.known_sources(load_settings()) for field in source.unknown}
+
+    assert unknown <= set(UNKNOWN_WORDS)
+    assert set(UNKNOWN_WORDS) <= {*Session.__struct_fields__, *Message.__struct_fields__}
+
+
+def test_what_lies_here_is_listed_with_what_can_be_done(home: Path, run: Run) -> None:
+    write(home / ".timmy" / "sessions", "one")
+    write_claude(home)
+
+    lines = run(home, "sources").stdout.splitlines()
+
+    by_name = {line.split()[0]: line.split(None, 1)[1] for line in lines if line and not line.startswith(" ")}
+    assert by_name["hermes"].startswith("graded: 1 session in ")
+    assert by_name["claude-code"].startswith("not graded: 1 session in ")
+    assert "written by Claude Code 2.1.330" in by_name["claude-code"]
+    assert by_name["codex"].startswith("not graded: no sessions in ")
+    assert lines[-1] == "Next: grader-daemon sources enable claude-code; or disable, not to be told of it any more"
+
+
+def test_an_agent_is_enabled_and_declined(home: Path, run: Run) -> None:
+    write_claude(home)
+
+    enabled = run(home, "sources", "enable", "claude-code").stdout
+    graded = run(home, "sources").stdout
+    again = run(home, "sources", "enable", "claude-code").stdout
+    declined = run(home, "sources", "disable", "claude-code").stdout
+    asked = run(home).stdout
+
+    assert enabled.startswith("Claude Code is graded: 1 session in ")
+    assert "Next: grader-daemon backfill --source claude-code, or grader-daemon run" in enabled
+    assert "claude-code  graded: 1 session in " in graded
+    assert "nothing is written" in again
+    assert declined.startswith("Claude Code is not graded, and you are not told of it any more.")
+    assert "Claude Code" not in asked
+
+
+def test_a_source_that_is_none_is_refused_in_one_line(home: Path, run: Run) -> None:
+    ended = run(home, "sources", "enable", "claude")
+
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "claude-code" in ended.stderr
+    assert ended.stderr.count("\n") == 1
