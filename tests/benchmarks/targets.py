@@ -83,3 +83,6 @@ ASKED_CPU_MILLISECONDS = 350.0
 
 FILTER_MILLISECONDS = 52.0
 """Of it, what the database takes to find the first page."""
+
+CLAUDE_CODE_OF_OTHERS = 1 / 3
+"""CPU of grading Claude Code's transcripts, as a part of what programs need that only count their tokens."""
