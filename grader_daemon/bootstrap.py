@@ -255,7 +255,7 @@ def make_ingest(
 ) -> Ingest:
     """Everything between a path and its row. For `on_unit`, `on_bug` and `on_unknown` see `Ingest`.
 
-    `may_wait` is for a `HelperProcess`; without it, large files are examined in this process.
+    `may_wait` is for a `HelperProcess`; without it, large files are examined in this process, and do not wait.
 
     Raises:
         ConfigurationError: the rules file is wrong.
@@ -263,6 +263,7 @@ def make_ingest(
     from grader_daemon.pipeline.commit import Commit
     from grader_daemon.pipeline.helper_process import HelperProcess
     from grader_daemon.pipeline.ingest import Ingest
+    from grader_daemon.pipeline.pace import Pace
 
     examiner = make_examiner(settings, policy)
     return Ingest(
@@ -278,6 +279,7 @@ def make_ingest(
         on_bug=on_bug,
         on_unknown=on_unknown,
         helper=None if may_wait is None else HelperProcess(may_wait=may_wait),
+        pace=None if may_wait is None else Pace(quiet_seconds=settings.quiet_seconds),
     )
 
 

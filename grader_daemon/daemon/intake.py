@@ -73,6 +73,13 @@ class Intake:
         """A unit changed while it was read, or was written just now."""
         self._note(self._units, unit)
 
+    def hold(self, unit: Unit, seconds: float) -> None:
+        """A unit is to wait for so long unless it changes again; without room for it the next scan finds it."""
+        with self._noticed:
+            now = monotonic()
+            self._units.hold(unit, now, until=now + seconds)
+            self._noticed.notify()
+
     def _note(self, debouncer: Debouncer[T], what: T) -> None:
         with self._noticed:
             was_empty = debouncer.next_due() is None

@@ -199,6 +199,7 @@ class Service:
                 make_policy=bootstrap.policy_maker(self._settings, self._store),
             ),
             on_busy=self._intake.notice_unit,
+            on_early=self._intake.hold,
             on_batch=self._after_batch,
         )
 

@@ -40,6 +40,7 @@ class Worker:
         pulse: Pulse,
         model_reload: ModelReload,
         on_busy: Callable[[Unit], None],
+        on_early: Callable[[Unit, float], None],
         on_batch: Callable[[], None],
     ) -> None:
         """Set up.
@@ -53,6 +54,7 @@ class Worker:
             pulse: beats while the thread moves.
             model_reload: looks for another policy between two batches.
             on_busy: told of units that changed while they were read.
+            on_early: told of large units that are to wait, and for how many seconds.
             on_batch: called when what was taken is done with, at least every few seconds.
         """
         self._queue = queue
@@ -64,6 +66,7 @@ class Worker:
         self._model_reload = model_reload
         self._poison: Unit | None = None
         self._on_busy = on_busy
+        self._on_early = on_early
         self._on_batch = on_batch
         self._log = structlog.get_logger()
         self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
@@ -102,7 +105,7 @@ class Worker:
             try:
                 self._count_attempt_at_poison()
                 self._model_reload.look()
-                units = units or self._backlog.take(self._batch_sessions)
+                units = self._those_in_time(units or self._backlog.take(self._batch_sessions))
                 if not units:
                     self._tell_resumed()
                 while units and not self._queue.closed:
@@ -117,6 +120,14 @@ class Worker:
             self._queue.finish()
             self._on_batch()
         self._ingest.close()
+
+    def _those_in_time(self, units: list[Unit]) -> list[Unit]:
+        """Return the units that are to be graded now; the others wait."""
+        waits = [self._ingest.wait_seconds(unit) for unit in units]
+        for unit, seconds in zip(units, waits, strict=True):
+            if seconds > 0:
+                self._on_early(unit, seconds)
+        return [unit for unit, seconds in zip(units, waits, strict=True) if seconds <= 0]
 
     def _work(self, units: list[Unit]) -> int:
         """Ingest from the front of `units`; give how many are done with."""

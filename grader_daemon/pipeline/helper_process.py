@@ -22,7 +22,6 @@ import msgspec
 
 from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.domain.unit import Unit
-from grader_daemon.errors import ReadError
 from grader_daemon.pipeline.examine import BusyUnit, Examined, Examiner
 from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON, OnBug, examine_any, trouble_with
 
@@ -77,7 +76,7 @@ class HelperProcess:
             and (known.reason or "").startswith((ENDED_THE_DAEMON, _ENDED_THE_HELPER))
         ):
             return True
-        return _size_of(unit, examiner) > LARGE_BYTES
+        return examiner.sources.size_of(unit) > LARGE_BYTES
 
     def examine(
         self,
@@ -136,7 +135,7 @@ class HelperProcess:
             OSError: the same.
         """
         allowed = examiner.limits.cpu_seconds_per_100_mb
-        most = self._cpu_seconds() + max(_LEAST_CPU_SECONDS, allowed * _size_of(unit, examiner) / 1e8)
+        most = self._cpu_seconds() + max(_LEAST_CPU_SECONDS, allowed * examiner.sources.size_of(unit) / 1e8)
         while not connection.poll(_LOOK_SECONDS):
             if not self._may_wait():
                 self.end()
@@ -158,13 +157,6 @@ class HelperProcess:
             if code < 0:
                 return f"{_ENDED_THE_HELPER} ({signal.Signals(-code).name}); {_MAYBE_MEMORY}"
         return f"{_ENDED_THE_HELPER}; {_MAYBE_MEMORY}"
-
-
-def _size_of(unit: Unit, examiner: Examiner) -> int:
-    try:
-        return examiner.sources.of(unit).size_of(unit)
-    except ReadError:
-        return 0  # whoever reads it says what is wrong
 
 
 def _start() -> tuple[subprocess.Popen[bytes], Connection]:

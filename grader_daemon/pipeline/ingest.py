@@ -15,6 +15,7 @@ from grader_daemon.pipeline.absence import still_settled
 from grader_daemon.pipeline.commit import Commit, IngestOutcome, IngestResult
 from grader_daemon.pipeline.examine import Examined, Examiner, GradedUnit, SkippedUnit, TroubledUnit, inside_of
 from grader_daemon.pipeline.helper_process import HelperProcess
+from grader_daemon.pipeline.pace import Pace
 from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON, OnBug, bug_with, examine_any, trouble_with
 from grader_daemon.sources.protocol import UnknownKinds
 from grader_daemon.storage.protocol import SessionStore
@@ -47,12 +48,13 @@ class Ingest:
         on_bug: OnBug = lambda _, __: None,
         on_unknown: OnUnknown = lambda _, __: None,
         helper: HelperProcess | None = None,
+        pace: Pace | None = None,
     ) -> None:
         """Set up.
 
         `on_unit` is told each unit before it is examined, and None when none is any more; `on_bug` one that we fail on,
         and how; `on_unknown` one of which something was passed over unread. `helper` examines units that could take
-        long; without one, they are examined here like all others.
+        long; without one, they are examined here like all others. `pace` is told of each that is examined.
         """
         self.examiner = examiner
         self._recorder = recorder
@@ -62,6 +64,7 @@ class Ingest:
         self._on_bug = on_bug
         self._on_unknown = on_unknown
         self._helper = helper
+        self._pace = pace
 
     def ingest(self, units: Sequence[Unit], *, within_seconds: float) -> tuple[list[IngestResult], int]:
         """Ingest from the front of `units` for as long as `within_seconds` allows, then save in one transaction.
@@ -102,6 +105,8 @@ class Ingest:
 
     def _examine(self, unit: Unit, now: datetime, known: LedgerEntry | None) -> Examined:
         examined = self._examine_anywhere(unit, now, known)
+        if self._pace is not None and isinstance(examined, GradedUnit):
+            self._pace.note(unit, self.examiner.sources.size_of(unit), monotonic())
         if isinstance(examined, GradedUnit | SkippedUnit) and examined.unknown is not None:
             self._on_unknown(examined.unknown, examined)
         return examined
@@ -110,6 +115,18 @@ class Ingest:
         if self._helper is not None and self._helper.is_for(self.examiner, unit, known):
             return self._helper.examine(self.examiner, unit, now=now, known=known, on_bug=self._on_bug)
         return examine_any(self.examiner, unit, now=now, known=known, on_bug=self._on_bug)
+
+    def wait_seconds(self, unit: Unit) -> float:
+        """Return for how long a large session that goes on is to wait before it is graded again; see `Pace`."""
+        if self._pace is None or not self._pace.remembers(unit):
+            return 0.0
+        sources = self.examiner.sources
+        try:
+            written_ns = sources.look(unit).written_ns
+        except ReadError:
+            return 0.0  # whoever reads it says what is wrong
+        quiet_for = self._clock().timestamp() - written_ns / 1e9
+        return self._pace.wait_seconds(unit, sources.size_of(unit), quiet_for=quiet_for, at=monotonic())
 
     def rest(self) -> None:
         """Release what was taken for a large file, if none came for a while."""

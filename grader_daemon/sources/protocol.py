@@ -13,7 +13,7 @@ import msgspec
 
 from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.domain.unit import Found, Unit
-from grader_daemon.errors import InputError, VanishedFileError
+from grader_daemon.errors import InputError, ReadError, VanishedFileError
 from grader_daemon.sources.discovery import Walk
 
 _BEGINNING = 4_096
@@ -195,6 +195,13 @@ class Sources:
     def look(self, unit: Unit) -> Found:
         """Look at a unit; see `Source.look`."""
         return self.of(unit).look(unit)
+
+    def size_of(self, unit: Unit) -> int:
+        """Return about how many bytes are read for a unit; 0 where nothing can be told of it."""
+        try:
+            return self.of(unit).size_of(unit)
+        except ReadError:
+            return 0  # whoever reads it says what is wrong
 
     def read(self, unit: Unit) -> Read:
         """Look at a unit and read it; see `Source.read`."""

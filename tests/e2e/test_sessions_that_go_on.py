@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -35,6 +37,30 @@ def test_a_session_that_never_pauses_has_a_provisional_grade_before_it_ends(
     assert all(row["messages"] < 2 * whole + 1 for row in provisional)
     assert (final["messages"], final["tool_calls"]) == (2 * whole + 2, whole)
     assert daemon.query("SELECT count(*) AS count FROM session_files") == [{"count": 1}]
+
+
+def test_a_large_session_costs_no_more_than_ten_times_what_grading_it_once_does(
+    start_daemon: StartDaemon, sessions: Path
+) -> None:
+    """Graded at each of its 60 turns it would cost 30 times as much."""
+    daemon = start_daemon(quiet_seconds=0.05)
+    daemon.wait_for_event("reconcile.finished")
+    steps = 60
+    rounds = turns(steps, output="a line of a log that is long " * 2_000)[1:-1]
+    for step in range(1, steps + 1):
+        path = write(sessions, "growing", [json_user(), *rounds[: 2 * step], json_answer(f"Answer {step}")])
+        written = path.stat().st_mtime_ns
+        wait_until(partial(_has_passed, written), "the quiet time to pass twice")
+
+    daemon.wait_for_rows("SELECT 1 FROM session_details WHERE messages = ?", 2 * steps + 2)
+
+    sizes = [event["path"] for event in daemon.events("session.graded", session_id="growing")]
+    assert daemon.wait_for_ledger(path, "graded")["grades"] == len(sizes)
+    assert 2 <= len(sizes) <= 20
+
+
+def _has_passed(written_ns: int) -> bool:
+    return time.time_ns() - written_ns > 100_000_000
 
 
 def test_a_session_that_is_resumed_the_next_day_keeps_its_row(start_daemon: StartDaemon, sessions: Path) -> None:

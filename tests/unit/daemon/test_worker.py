@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,12 @@ from grader_daemon.daemon.health import Pulse
 from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.daemon.worker import Worker
+from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import StoreBusyError
 from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.pace import Pace
+from grader_daemon.sources.reading import stamp_of
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock, SessionWriter
 from tests.strategies import json_answer, json_user
@@ -52,6 +56,7 @@ class World:
         )
         self.watch = BusyOnce(store=store, ingest=ingest, backlog=backlog, make_policy=CompletionPolicy)
         self.batches = threading.Semaphore(0)
+        self.early: list[tuple[Unit, float]] = []
         self.worker = Worker(
             queue=self.queue,
             backlog=backlog,
@@ -61,6 +66,7 @@ class World:
             pulse=Pulse("worker", patience_seconds=180, clock=lambda: 0.0),
             model_reload=self.watch,
             on_busy=lambda _: None,
+            on_early=lambda one, seconds: self.early.append((one, seconds)),
             on_batch=self.batches.release,
         )
 
@@ -89,3 +95,23 @@ def test_what_was_in_hand_when_the_database_was_busy_is_graded_as_soon_as_it_is_
     world.watch.busy = False
 
     wait_until(lambda: store.unit_stamp(unit(path)), "the grade")
+
+
+def test_a_large_session_that_goes_on_waits_and_is_not_forgotten(
+    world: World, store: SqliteStore, ingest: Ingest, clock: Clock, write_session: SessionWriter
+) -> None:
+    """It was written a moment ago by the clock, and has grown by less than a quarter."""
+    world.watch.busy = False
+    path = write_session([json_user(), json_answer()])
+    ingest._pace = Pace(quiet_seconds=1e-6)
+    ingest.ingest([unit(path)], within_seconds=60)
+    write_session([json_user(), json_answer("Done at last.")])
+    clock.now = datetime.fromtimestamp(os.stat(path).st_mtime + 1e-5, UTC)
+
+    world.queue.put([unit(path), unit(write_session([json_user(), json_answer()], session_id="other"))])
+
+    wait_until(lambda: store.file_counts() == {"graded": 2}, "the other session")
+    [(early, seconds)] = world.early
+    assert early == unit(path)
+    assert 0 < seconds <= 1e-6 * Path(path).stat().st_size
+    assert store.unit_stamp(early) != stamp_of(os.stat(path))
