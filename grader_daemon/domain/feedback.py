@@ -17,12 +17,13 @@ FEWEST_REVIEWS: Final = 10
 
 
 class FeedbackSource(StrEnum):
-    """How it was given."""
+    """How it was given: by a person, or as the reward that a verifier gave a run."""
 
     LABEL = "label"
     CSV = "csv"
     REVIEW = "review"
     API = "api"
+    REWARD = "reward"
 
 
 class Sampling(StrEnum):
@@ -33,7 +34,7 @@ class Sampling(StrEnum):
 
 
 class Feedback(msgspec.Struct, frozen=True, kw_only=True):
-    """What one person said of one session, and what stood before.
+    """What one person said of one session, or the verifier of a run, and what stood before.
 
     `completed` and `quality` (1 to 5) are None when nothing was said of them. `digest` is that of the file that was
     judged: a session that went on since is another one to learn from. `withdraws` is the id of the feedback that this
@@ -190,7 +191,8 @@ def to_label(said: Standing, last: Feedback, session: JudgedSession) -> Label:
 def standing(said: Iterable[Feedback]) -> Standing:
     """Return what stands of all feedback on one session, in whatever order it comes: for each part the last word.
 
-    Feedback that was taken back counts for nothing, unless what took it back was taken back itself.
+    That of a person stands above any reward. Feedback that was taken back counts for nothing, unless what took it back
+    was taken back itself.
     """
     newest_first = sorted(said, key=lambda feedback: feedback.id, reverse=True)
     withdrawn: set[int] = set()
@@ -202,6 +204,7 @@ def standing(said: Iterable[Feedback]) -> Standing:
             withdrawn.add(feedback.withdraws)
         else:
             words.append(feedback)
+    words.sort(key=lambda word: word.source is FeedbackSource.REWARD)
     return Standing(
         completed=next((word for word in words if word.completed is not None), None),
         quality=next((word for word in words if word.quality is not None), None),
@@ -218,7 +221,7 @@ def apply_override(grade: Grade, said: Standing) -> Grade:
         bare = msgspec.structs.replace(
             bare,
             task_completed=completed.completed,
-            verdict_by=VerdictBy.PERSON,
+            verdict_by=VerdictBy.REWARD if completed.source is FeedbackSource.REWARD else VerdictBy.PERSON,
             automatic_completed=bare.task_completed,
             automatic_by=bare.verdict_by,
         )

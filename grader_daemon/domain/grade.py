@@ -76,7 +76,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         reasons: the rules that spoke.
         rules_version: names the rules, the model and who decided.
         p_completed: the model's probability of completion, 0 to 1.
-        verdict_by: who says whether the task was completed: rules, model or person.
+        verdict_by: who says whether the task was completed: rules, model, a person, or the reward of the run.
         rules_completed: what the rules say of that, whoever decides.
         automatic_completed: what would stand without a person's word on completion; None where there is none.
         automatic_by: whose verdict that would be.
@@ -177,17 +177,17 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def outcome(self) -> Outcome:
-        """The verdict as people are told of it; a person's word is never unsure."""
+        """The verdict as people are told of it; a person's word is never unsure, nor is a reward."""
         if self.completed is None:
             return Outcome.NO_ANSWER
-        if self.unsure and self.verdict_by is not VerdictBy.PERSON:
+        if self.unsure and self.verdict_by.is_automatic:
             return Outcome.UNSURE
         return Outcome.DONE if self.task_completed else Outcome.NOT_DONE
 
     @property
     def completed(self) -> bool | None:
-        """`task_completed` where anything is known of it: there is something to judge, or a person's word."""
-        return self.task_completed if self.scored or self.verdict_by is VerdictBy.PERSON else None
+        """`task_completed` where anything is known of it: there is something to judge, a person's word or a reward."""
+        return self.task_completed if self.scored or not self.verdict_by.is_automatic else None
 
     @property
     def efficiency(self) -> int | None:

@@ -12,11 +12,17 @@ _NO_MODEL = "none"
 
 
 class VerdictBy(StrEnum):
-    """Whose word `task_completed` is."""
+    """Whose word `task_completed` is. A reward is that of whoever checked the work from outside, a test as a rule."""
 
     RULES = "rules"
     MODEL = "model"
     PERSON = "person"
+    REWARD = "reward"
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether it is a guess from the session itself."""
+        return self in (VerdictBy.RULES, VerdictBy.MODEL)
 
 
 class Outcome(StrEnum):

@@ -25,6 +25,7 @@ from grader_daemon.pipeline.examine import (
     UnchangedUnit,
     VanishedUnit,
 )
+from grader_daemon.pipeline.labels import keep_rewards
 from grader_daemon.pipeline.saving import grades_of_units, retract, save_grades, save_verdicts
 from grader_daemon.storage.protocol import SessionStore
 from grader_daemon.storage.records import NewGrade
@@ -127,6 +128,7 @@ class _Batch:
         self._gathered = Identities()
         self._grades: dict[str, NewGrade] = {}
         self._entries: dict[Unit, LedgerEntry] = {}
+        self._rewards: dict[str, float] = {}
         self._skipped: dict[str | None, set[Unit]] = defaultdict(set)
         """Units of `_entries` that were passed over, by the session in them."""
         self._related: frozenset[str] | None = None
@@ -145,8 +147,11 @@ class _Batch:
     def _flush(self) -> None:
         """Write what was gathered; those that follow may be related to it."""
         save_grades(self._store, list(self._grades.values()), asked_again_within=self._asked_again_within)
+        rewards = {session_id: reward for session_id, reward in self._rewards.items() if session_id in self._grades}
+        if rewards:
+            keep_rewards(self._store, rewards, now=self._now)
         self._store.save_entries(list(self._entries.values()), now=self._now)
-        self._gathered, self._grades, self._entries = Identities(), {}, {}
+        self._gathered, self._grades, self._entries, self._rewards = Identities(), {}, {}, {}
         self._skipped.clear()
         self._related = None
         self._redecide_unreadable()
@@ -229,6 +234,8 @@ class _Batch:
         grade, identity = examined.grade, examined.identity
         loop_risk = self._is_new_loop_risk(grade)
         self._gathered.add(identity)
+        if examined.reward is not None:
+            self._rewards[grade.session_id] = examined.reward
         self._grades[grade.session_id] = NewGrade(
             grade=grade, identity=identity, digest=examined.digest, signs=examined.signs, loop_told=loop_risk
         )

@@ -58,7 +58,7 @@ class GradedUnit(_Decoded, frozen=True, gc=False, kw_only=True, tag=True):
     """A session and its grade.
 
     `signs` are what its failures have in common with those of others. `look_again_at`: when its open end will have been
-    idle for too long.
+    idle for too long. `reward`: see `Session`.
     """
 
     digest: str
@@ -66,6 +66,7 @@ class GradedUnit(_Decoded, frozen=True, gc=False, kw_only=True, tag=True):
     signs: tuple[ErrorSign, ...]
     identity: Identity
     look_again_at: datetime | None
+    reward: float | None = None
 
 
 class SkippedUnit(_Decoded, frozen=True, gc=False, kw_only=True, tag=True):
@@ -221,6 +222,7 @@ class Examiner:
             signs=analysis.signs,
             identity=identity,
             look_again_at=idle_at if analysis.state is _OPEN else None,
+            reward=session.reward,
         )
 
 

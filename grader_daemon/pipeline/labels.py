@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
+
+import msgspec
 
 from grader_daemon.domain.feedback import (
     NOTHING_SAID,
@@ -47,6 +49,39 @@ def add_feedback(store: SessionStore, said: Sequence[Said], *, now: datetime) ->
     grades = [old.grade for old in known.values()]
     save_verdicts(store, [(old, apply_override(old, stand.get(old.session_id, NOTHING_SAID))) for old in grades])
     return given
+
+
+def keep_rewards(store: SessionStore, rewards: Mapping[str, float], *, now: datetime) -> None:
+    """Keep the rewards of graded sessions as labels, unless that was done; call it inside a transaction.
+
+    1 and more is a task that was done, 0 and less one that was not. What is between says neither, and takes back what
+    an earlier reward of the session said. One that a person took back is not said again.
+    """
+    known = store.grades.stored(list(rewards))
+    given: dict[str, list[Feedback]] = {}
+    for each in store.feedback.said(list(known)):
+        given.setdefault(each.session_id, []).append(each)
+    found = [
+        _as_label(session_id, rewards[session_id], digest=of.digest, given=given.get(session_id, []))
+        for session_id, of in known.items()
+    ]
+    add_feedback(store, [said for said in found if said is not None], now=now)
+
+
+def _as_label(session_id: str, reward: float, *, digest: str | None, given: Sequence[Feedback]) -> Said | None:
+    """Return what a reward says of a session of which this was `given`, in this order; None where that says it."""
+    said = Said(session_id=session_id, by=FeedbackSource.REWARD, source=FeedbackSource.REWARD)
+    before = next((each for each in reversed(given) if each.source is FeedbackSource.REWARD), None)
+    if not 0 < reward < 1:
+        completed = reward >= 1
+        if before is not None and before.completed is completed:
+            is_taken_back = any(each.withdraws == before.id for each in given)
+            if is_taken_back or before.digest == digest:
+                return None
+        return msgspec.structs.replace(said, completed=completed, note=f"reward {reward:g}")
+    if before is None or before.completed is None:
+        return None
+    return msgspec.structs.replace(said, withdraws=before.id)
 
 
 def standing_of(store: SessionStore, session_ids: Sequence[str]) -> dict[str, Standing]:

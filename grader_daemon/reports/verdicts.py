@@ -32,10 +32,12 @@ def brief_verdict(grade: Grade) -> str:
     return f"{outcome_words(grade.outcome)}{mark}{' (open)' if grade.state is SessionState.OPEN else ''}"
 
 
-def verdict_words(grade: Grade, trust: Trust, *, said: str = "said by a person") -> str:
-    """Return the verdict as a sentence; `said` tells of a person's word, where it is one, by whom and when."""
-    if grade.verdict_by is not VerdictBy.PERSON:
+def verdict_words(grade: Grade, trust: Trust, *, said: str | None = None) -> str:
+    """Return the verdict as a sentence; `said` tells of a person's word or a reward: by whom and when."""
+    if grade.verdict_by.is_automatic:
         return "; ".join([_automatically(grade, trust), *_trusted(grade, trust)])
+    if said is None:
+        said = "said by a person" if grade.verdict_by is VerdictBy.PERSON else "by the reward of its run"
     return f"{outcome_words(grade.outcome)}, {said}; automatically: {_automatically(automatic(grade), trust)}"
 
 

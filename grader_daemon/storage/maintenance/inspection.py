@@ -35,7 +35,7 @@ _SUMS_OF_ROWS = (
     f" sum({_ANSWERED}) AS sessions,"
     f" sum(NOT {_CLOSED}) AS open_sessions,"
     f" sum({_FINISHED} AND NOT {_ANSWERED}) AS unanswered,"
-    f" sum({_FINISHED} AND g.task_completed AND ({_ANSWERED} OR d.verdict_by = 'person')) AS completed,"
+    f" sum({_FINISHED} AND g.task_completed AND ({_ANSWERED} OR d.verdict_by IN ('person', 'reward'))) AS completed,"
     f" sum({_ANSWERED} * g.tool_calls_efficient) AS efficiency,"
     f" sum({_ANSWERED} * g.response_quality) AS quality,"
     f" sum({_FINISHED} * coalesce(d.tool_calls, 0)) AS calls,"

@@ -17,7 +17,6 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.repeats import REACH, Asked, Place
 from grader_daemon.domain.text import storable
-from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
 from grader_daemon.storage.memory.tables import Part, Row
 from grader_daemon.storage.records import (
@@ -97,7 +96,6 @@ class Grades(Part):
 
     def _meets(self, row: Row, which: GradeFilter, words: Sequence[str]) -> bool:
         grade = row.stored.grade
-        by_person = grade.verdict_by is VerdictBy.PERSON
         summary = _words(grade.task_summary or "")
         return all(
             (
@@ -106,7 +104,7 @@ class Grades(Part):
                 *(getattr(which, name) in (None, getattr(grade, name)) for name in _EQUAL),
                 which.host in (None, self._tables.host),
                 which.completed in (None, grade.completed),
-                which.unsure in (None, grade.unsure and not by_person),
+                which.unsure in (None, grade.unsure and grade.verdict_by.is_automatic),
                 which.claim is None or any(claim.support is which.claim for claim in grade.claims),
                 which.tool is None
                 or any(use.tool[:NAME_CHARACTERS] == which.tool[:NAME_CHARACTERS] for use in grade.tools),

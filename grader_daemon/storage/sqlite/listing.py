@@ -25,7 +25,8 @@ _OF = "session_grades AS g LEFT JOIN session_details AS d ON d.session_id = g.se
 _ENDED_AT = "coalesce(d.ended_at, g.graded_at)"
 _SCORED = "coalesce(d.scored, g.total_api_calls > 0)"
 """See `Grade.scored`; what is not known of others is not listed."""
-_BY_PERSON = "coalesce(d.verdict_by = 'person', 0)"
+_BY_LABEL = "coalesce(d.verdict_by IN ('person', 'reward'), 0)"
+"""See `VerdictBy.is_automatic`."""
 
 
 def _claims(support: Support) -> str:
@@ -43,14 +44,14 @@ _VALUES = {
     "project": "d.project",
     "host": "d.host",
     "verdict_by": "coalesce(d.verdict_by, 'rules')",
-    "completed": f"iif({_SCORED} OR {_BY_PERSON}, g.task_completed, NULL)",
+    "completed": f"iif({_SCORED} OR {_BY_LABEL}, g.task_completed, NULL)",
     "p_completed": "d.p_completed",
     "efficiency": f"iif({_SCORED}, g.tool_calls_efficient, NULL)",
     "quality": f"iif({_SCORED} OR d.automatic_quality IS NOT NULL, g.response_quality, NULL)",
     "errors": "g.total_errors",
     "calls": "coalesce(d.tool_calls, 0)",
     "cost_usd": "d.cost_usd",
-    "unsure": f"coalesce(d.unsure, 0) AND NOT {_BY_PERSON}",
+    "unsure": f"coalesce(d.unsure, 0) AND NOT {_BY_LABEL}",
     **{support.value: _claims(support) for support in Support},
 }
 """Each column of `session_list`, by what it is made of."""

@@ -104,7 +104,7 @@ class Reports:
             "SELECT count(*) FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
             " WHERE d.ended_at >= ? AND d.ended_at < ? AND d.ended_on BETWEEN ? AND ?"
             f" AND d.state <> 'open' AND d.scored AND {PERSONS_TASK} AND d.unsure AND g.task_completed"
-            " AND coalesce(d.verdict_by, '') <> 'person'",
+            " AND coalesce(d.verdict_by, '') NOT IN ('person', 'reward')",
             (
                 _moved(span.first, -_ZONES.days),
                 _moved(span.last, 1 + _ZONES.days),
