@@ -571,10 +571,28 @@ def sessions(draw: st.DrawFn) -> Session:
 _moments = st.sampled_from([None, NOW - timedelta(seconds=1), NOW, NOW + timedelta(seconds=1)])
 
 
+def _fork(draw: st.DrawFn, started: datetime, updated: datetime | None) -> Identity:
+    """A session of no chain, known by its calls; what is one conversation has the same calls and messages."""
+    calls = draw(st.sampled_from([b"aaaa", b"aaaabbbb", b"aaaacccc", b"aaaabbbbcccc"]))
+    messages = draw(st.integers(1, 2))
+    return identity(
+        session_id=draw(st.sampled_from("abcdef")),
+        messages=messages,
+        started_at=started,
+        updated_at=max(filter(None, (started, updated))),
+        kind=draw(st.sampled_from([None, SessionKind.MAIN, SessionKind.SUB_AGENT])),
+        conversation=draw(st.none() | st.just(int.from_bytes(calls[-4:]) + messages)),
+        first_call=1,
+        calls=calls,
+    )
+
+
 @st.composite
 def identities(draw: st.DrawFn) -> Identity:
-    """Sessions with as little between them as possible: few times, chains and conversations."""
+    """Sessions with as little between them as possible: few times, chains, conversations and forks."""
     started, updated = draw(_moments), draw(_moments)
+    if started is not None and draw(st.booleans()):
+        return _fork(draw, started, updated)
     return identity(
         session_id=draw(st.sampled_from("abcdef")),
         state=draw(st.sampled_from(list(SessionState))),

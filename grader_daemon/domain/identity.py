@@ -1,32 +1,46 @@
 """Which of several files is the one to grade, when they hold the same conversation.
 
 Hermes leaves a conversation behind more than once: a compression starts a new file under a new id and leaves the old
-one unfinished, a ``/new`` copies the old conversation under the new id, and people copy and move folders.
+one unfinished, a ``/new`` copies the old conversation under the new id, and people copy and move folders. Agents that
+fork a session, and some that resume one, copy its whole history under a new id. The ids of tool calls survive that: a
+session whose calls are the beginning of another's is a part of that one, until it goes on by itself. Of two that both
+went on, both stand, with what they share in each.
 
 What counts does not depend on the order in which files are read. The files of one session are ordered (`outranks`). Of
-the sessions, one stands if none that stands beats it (`beaten_by`): beating leads to later links of a chain, or to a
-conversation that began earlier, so it never leads back, and who is beaten through another is beaten.
+the sessions, one stands if none that stands beats it (`beaten_by`): beating leads to later links of a chain, to a
+conversation that began earlier, or to more calls, so it never leads back, and who is beaten through another is beaten.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 import msgspec
+import xxhash
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.session import Session, SessionKind, SkipReason
 from grader_daemon.domain.unit import Unit
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
+MOST_COMPARED_CALLS: Final = 4_096
+"""Calls of a session, from its first one, by which it is known in others; one with more is no part of another."""
+
+_CALL_BYTES: Final = 4
+_RANDOM_ID_LENGTH: Final = 9
+_COUNTED_ID = re.compile(r"[A-Za-z_:.-]*\d{0,8}")
+
+
 class Identity(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What tells a session from others that look like it.
 
-    `updated_at` is never before `started_at`; for `written_ns` see `Found`.
+    `updated_at` is never before `started_at`; for `written_ns` see `Found`. `first_call` and `calls` are what
+    `calls_of` returns.
     """
 
     session_id: str
@@ -41,6 +55,9 @@ class Identity(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     conversation: int | None
     compacted: bool
     named_after_id: bool
+    kind: SessionKind | None = None
+    first_call: int | None = None
+    calls: bytes = b""
 
 
 class Fallen(NamedTuple):
@@ -63,7 +80,7 @@ class Decision(NamedTuple):
 
 
 class Identities:
-    """Identities that can be found by what rivals share: the chain or the conversation."""
+    """Identities that can be found by what rivals share: the chain, the conversation or the first call."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, Identity] = {}
@@ -88,7 +105,7 @@ class Identities:
         return self._by_id.get(session_id)
 
     def rivals(self, new: Identity) -> list[Identity]:
-        """Return the others that share a chain or a conversation with `new`."""
+        """Return the others that share a chain, a conversation or the first call with `new`."""
         ids: set[str] = set()
         for key in _keys(new):
             ids |= self._by_key.get(key, set())
@@ -101,7 +118,29 @@ def _keys(identity: Identity) -> list[tuple[int | None, ...]]:
         keys.append((identity.lineage, identity.opening))
     if identity.conversation is not None:
         keys.append((identity.conversation,))
+    if identity.first_call is not None:
+        keys.append((identity.first_call, None, None))
     return keys
+
+
+def calls_of(session: Session) -> tuple[int | None, bytes]:
+    """Return by what a session is known in its forks: 63 bits of the id of its first call, and 4 bytes of each call's.
+
+    None and nothing where that id does not look random, and for the links of a chain, which have an order of their own,
+    and sessions of which is not known when they began.
+    """
+    if session.lineage is not None or session.started_at is None:
+        return None, b""
+    ids = [call.id or "" for message in session.messages for call in message.tool_calls or ()]
+    if not ids or not is_random(ids[0]):
+        return None, b""
+    digests = [xxhash.xxh32_digest(call.encode("utf-8", "replace")) for call in ids[:MOST_COMPARED_CALLS]]
+    return int(xxhash.xxh3_64_intdigest(ids[0].encode("utf-8", "replace"))) >> 1, b"".join(digests)
+
+
+def is_random(call_id: str) -> bool:
+    """Whether the id of a call is too random to stand in two sessions by chance."""
+    return len(call_id) >= _RANDOM_ID_LENGTH and _COUNTED_ID.fullmatch(call_id) is None
 
 
 def decide(new: Identity, own: Identity | None, rivals: Iterable[Identity]) -> Decision:
@@ -140,7 +179,7 @@ def outranks(one: Identity, other: Identity) -> bool:
 
 def beaten_by(winner: Identity, loser: Identity) -> SkipReason | None:
     """Return why `loser` has no grade while `winner`, another session, has one; None if both may have one."""
-    if _supersedes(winner, loser):
+    if _supersedes(winner, loser) or _contains(winner, loser):
         return SkipReason.SUPERSEDED
     return SkipReason.COPY if _is_copied_in(winner, loser) else None
 
@@ -160,10 +199,32 @@ def _is_copied_in(original: Identity, copy: Identity) -> bool:
     """The same conversation under two ids: the one that began after the other had ended is its copy."""
     if original.conversation is None or original.conversation != copy.conversation:
         return False
+    if bool(original.calls) != bool(copy.calls):
+        return False  # so that chains and forks never meet, and beating never leads back
     ended, began = original.updated_at, copy.started_at
     if ended is None or began is None:
         return False
     return ended < began or (ended == began and (original.started_at or began) < began)
+
+
+def _contains(whole: Identity, part: Identity) -> bool:
+    """A fork: the calls of one are the beginning of the other's, or all of it and what follows is not longer.
+
+    Of two that are the same in that, and not known as one conversation, the first by id stands.
+    """
+    if part.first_call is None or part.first_call != whole.first_call or not _may_fork(whole, part):
+        return False
+    if len(part.calls) >= MOST_COMPARED_CALLS * _CALL_BYTES or not whole.calls.startswith(part.calls):
+        return False
+    sizes, others = (len(whole.calls), whole.messages), (len(part.calls), part.messages)
+    if sizes == others and whole.conversation is None and part.conversation is None:
+        return whole.session_id < part.session_id
+    return sizes > others
+
+
+def _may_fork(one: Identity, other: Identity) -> bool:
+    kinds = {each.kind or SessionKind.MAIN for each in (one, other)}
+    return len(kinds) == 1 and one.unit.source == other.unit.source
 
 
 def _age(identity: Identity) -> tuple[datetime, int, str]:

@@ -14,7 +14,7 @@ import msgspec
 from grader_daemon.analysis import Analyzer
 from grader_daemon.domain.analysis import ErrorSign, SessionState
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.identity import Identity
+from grader_daemon.domain.identity import Identity, calls_of
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.rules import Rules
@@ -201,6 +201,7 @@ class Examiner:
         idle_at = (now if written > now + _CLOCKS_DIFFER else written) + self._idle
         analysis = self._analyzer.analyze(session, idle=waited or now >= idle_at)
         grade = _priced(self._grader.grade(session, analysis, now=now, written_at=written), session)
+        first_call, calls = calls_of(session)
         identity = Identity(
             session_id=session.session_id,
             unit=found.unit,
@@ -214,6 +215,9 @@ class Examiner:
             conversation=session.conversation,
             compacted=session.compacted,
             named_after_id=session.named_after_id,
+            kind=session.kind,
+            first_call=first_call,
+            calls=calls,
         )
         return GradedUnit(
             found=found,

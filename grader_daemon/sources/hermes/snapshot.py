@@ -16,6 +16,7 @@ from typing import NamedTuple
 import msgspec
 import xxhash
 
+from grader_daemon.domain.identity import is_random
 from grader_daemon.domain.limits import LONGEST_NAME, Limits, SessionId
 from grader_daemon.domain.session import TOOL, USER, Message, Session, SessionKind, Skipped, SkipReason
 from grader_daemon.sources.decoding import decode
@@ -37,8 +38,6 @@ _COMPANIONS = (
     ("hermes_conversation_", ".json", SkipReason.SAVED_COPY),
 )
 _PREFIX = "session_"
-_RANDOM_ID_LENGTH = 9
-_COUNTED_ID = re.compile(r"[A-Za-z_:.-]*\d{0,8}")
 _WORKING_FOLDER = re.compile(
     rb'User home directory: [^"\\]{0,%d}\\nCurrent working directory: ([^"\\]{1,%d})(?:\\n|")'
     % (LONGEST_NAME, LONGEST_NAME)
@@ -235,7 +234,7 @@ def _lineage(session_start: object, started_at: datetime | None) -> int | None:
 
 def conversation_of(messages: Sequence[Message], call_ids: Sequence[str]) -> int | None:
     """Identify a conversation by its call ids, if one of them is too random to stand in two by chance."""
-    if not any(_is_random(call_id) for call_id in call_ids):
+    if not any(is_random(call_id) for call_id in call_ids):
         return None
     identity = "\n".join((*call_ids, str(len(messages)), messages[-1].text))
     return digest(identity)
@@ -244,7 +243,3 @@ def conversation_of(messages: Sequence[Message], call_ids: Sequence[str]) -> int
 def digest(text: str) -> int:
     """63 bits, which SQLite keeps as a plain integer."""
     return int(xxhash.xxh3_64_intdigest(text.encode("utf-8", "replace"))) >> 1
-
-
-def _is_random(call_id: str) -> bool:
-    return len(call_id) >= _RANDOM_ID_LENGTH and _COUNTED_ID.fullmatch(call_id) is None

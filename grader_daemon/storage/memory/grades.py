@@ -266,4 +266,5 @@ def _words(text: str) -> list[str]:
 
 def _is_related(one: Identity, other: Identity) -> bool:
     is_chain = one.lineage is not None and (one.lineage, one.opening) == (other.lineage, other.opening)
-    return is_chain or (one.conversation is not None and one.conversation == other.conversation)
+    is_fork = one.first_call is not None and one.first_call == other.first_call
+    return is_chain or is_fork or (one.conversation is not None and one.conversation == other.conversation)

@@ -142,7 +142,7 @@ class Rivals(Protocol):
         """Return the session of this id; None if it has no grade of ours."""
 
     def related(self, new: Sequence[Identity]) -> frozenset[str]:
-        """Return the ids of those that have a grade, or share a chain or a conversation with one that has."""
+        """Return the ids of those that have a grade, or share with one a chain, a conversation or the first call."""
 
     def of(self, new: Identity) -> list[Identity]:
         """Return the other sessions that can beat `new` or be beaten by it."""

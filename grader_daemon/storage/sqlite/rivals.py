@@ -2,7 +2,8 @@
 
 Only those are asked for that can beat a session or be beaten by it (`domain.identity.beaten_by`). Of all sessions of a
 chain or a conversation that have a grade, none beats another one; so the newest link stands for all links, the earliest
-end for all of a conversation, and who is beaten loses its grade and is not found again.
+end for all of a conversation, and who is beaten loses its grade and is not found again. Of forks that share their first
+call the latest are compared.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from grader_daemon.storage.sqlite.rows import to_identity, to_text
 
 _SELECT = (
     "SELECT d.session_id, d.format, g.session_file, d.unit_key, f.written_ns, d.state, d.messages,"
-    " d.started_at, d.updated_at, d.lineage, d.opening, d.conversation, d.compacted, d.named_after_id"
+    " d.started_at, d.updated_at, d.lineage, d.opening, d.conversation, d.compacted, d.named_after_id,"
+    " d.kind, d.first_call, d.calls"
     " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
     " LEFT JOIN session_files AS f ON f.source = d.format AND f.path = g.session_file AND f.key = d.unit_key WHERE"
 )
@@ -34,8 +36,13 @@ _RELATED = (
     " EXISTS (SELECT 1 FROM session_details WHERE session_id = value ->> 0)"
     " OR EXISTS (SELECT 1 FROM session_details WHERE lineage = value ->> 1 AND opening IS value ->> 2)"
     " OR EXISTS (SELECT 1 FROM session_details WHERE conversation = value ->> 3)"
+    " OR EXISTS (SELECT 1 FROM session_details WHERE first_call = value ->> 4)"
 )
 _COPIES = f"{_COPY} AND d.started_at > ?"
+_MOST_FORKS = 100
+_FORKS = (
+    f"{_SELECT} d.first_call = ? AND d.session_id <> ? ORDER BY d.updated_at DESC, d.session_id LIMIT {_MOST_FORKS}"
+)
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -50,7 +57,7 @@ class Rivals:
         return to_identity(rows[0]) if rows else None
 
     def related(self, new: Sequence[Identity]) -> frozenset[str]:
-        keys = [(one.session_id, one.lineage, one.opening, one.conversation) for one in new]
+        keys = [(one.session_id, one.lineage, one.opening, one.conversation, one.first_call) for one in new]
         return frozenset(row[0] for row in self._database.rows(_RELATED, (listed(keys),)))
 
     def of(self, new: Identity) -> list[Identity]:
@@ -59,6 +66,8 @@ class Rivals:
             rows += self._links(new)
         if new.conversation is not None:
             rows += self._copies(new)
+        if new.first_call is not None:
+            rows += self._database.rows(_FORKS, (new.first_call, new.session_id))
         return [to_identity(row) for row in {row[0]: row for row in rows}.values()]
 
     def _links(self, new: Identity) -> list[Any]:

@@ -210,6 +210,8 @@ _IDENTITY: Final = _Columns(
     Column("conversation"),
     Column("compacted"),
     Column("named_after_id"),
+    Column("first_call"),
+    Column("calls"),
 )
 """What it holds of the identity of a session, in the order in which `to_identity` reads it."""
 
@@ -324,6 +326,9 @@ def to_identity(row: Sequence[Any]) -> Identity:
         conversation=row[11],
         compacted=bool(row[12]),
         named_after_id=bool(row[13]),
+        kind=None if row[14] is None else SessionKind(row[14]),
+        first_call=row[15],
+        calls=row[16] or b"",
     )
 
 

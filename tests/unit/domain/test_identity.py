@@ -8,9 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.identity import Decision, Fallen, Identities, Identity, beaten_by, decide, is_like, outranks
-from grader_daemon.domain.session import SkipReason
-from tests.strategies import NOW, identities, identity
+from grader_daemon.domain.identity import (
+    MOST_COMPARED_CALLS,
+    Decision,
+    Fallen,
+    Identities,
+    Identity,
+    beaten_by,
+    calls_of,
+    decide,
+    is_like,
+    outranks,
+)
+from grader_daemon.domain.session import Message, Session, SessionKind, SkipReason, ToolCall
+from grader_daemon.domain.unit import Unit
+from tests.strategies import NOW, identities, identity, session, user
 from tests.units import unit
 
 LATER = NOW + timedelta(seconds=1)
@@ -121,6 +133,75 @@ def test_a_finished_link_may_still_be_a_copy() -> None:
     original = identity(session_id="a", lineage=1, conversation=3)
     copy = identity(session_id="b", lineage=1, conversation=3, started_at=NOW, updated_at=LATER)
     assert beaten_by(original, copy) is SkipReason.COPY
+
+
+def fork(name: str, calls: bytes, **changes: object) -> Identity:
+    """A session that is known by its calls, each a letter."""
+    known = b"".join(bytes([letter]) * 4 for letter in calls)
+    return identity(**({"session_id": name, "first_call": 1, "calls": known} | changes))
+
+
+@pytest.mark.parametrize(
+    ("whole", "part", "beaten"),
+    [
+        pytest.param(fork("b", b"12"), fork("a", b"1"), True, id="a-fork-that-went-on"),
+        pytest.param(fork("b", b"1", messages=9), fork("a", b"1"), True, id="that-went-on-without-a-call"),
+        pytest.param(fork("a", b"1"), fork("b", b"1"), True, id="of-equals-the-first-by-id"),
+        pytest.param(fork("b", b"1", conversation=5), fork("a", b"1", conversation=5), False, id="copies"),
+        pytest.param(fork("b", b"12"), fork("a", b"13"), False, id="both-went-on"),
+        pytest.param(fork("b", b"12"), fork("a", b"2", first_call=2), False, id="another-beginning"),
+        pytest.param(fork("b", b"12"), fork("a", b"1", kind=SessionKind.SUB_AGENT), False, id="a-sub-agent-of-it"),
+        pytest.param(fork("b", b"12", kind=SessionKind.MAIN), fork("a", b"1"), True, id="mostly-a-persons"),
+        pytest.param(fork("b", b"12"), fork("a", b"1", unit=Unit("codex", "/x")), False, id="another-source"),
+        pytest.param(
+            fork("b", b"1" * (MOST_COMPARED_CALLS + 1)), fork("a", b"1" * MOST_COMPARED_CALLS), False, id="too-long"
+        ),
+    ],
+)
+def test_a_session_whose_calls_are_the_beginning_of_anothers_is_a_part_of_it(
+    whole: Identity, part: Identity, beaten: bool
+) -> None:
+    assert beaten_by(whole, part) is (SkipReason.SUPERSEDED if beaten else None)
+    assert beaten_by(part, whole) is None
+
+
+def test_a_chain_and_a_fork_are_no_copies_of_each_other() -> None:
+    """Else a link could beat a fork through a copy of it, and none would stand."""
+    original = link("a", conversation=3)
+    copy = fork("b", b"1", conversation=3, started_at=LATER, updated_at=LATER)
+    assert (beaten_by(original, copy), beaten_by(copy, original)) == (None, None)
+
+
+def calling(*ids: str, **changes: object) -> Session:
+    calls = [Message(role="assistant", tool_calls=(ToolCall(id=each),)) for each in ids]
+    return session(user("Do it"), *calls, **({"started_at": NOW} | changes))
+
+
+RANDOM = "toolu_91d65b01dfb0460ba87e"
+
+
+def test_the_calls_of_a_session_begin_those_of_its_fork() -> None:
+    first, calls = calls_of(calling(RANDOM, "call_2"))
+    forked_first, forked = calls_of(calling(RANDOM, "call_2", "call_3", session_id="fork"))
+    assert first == forked_first is not None
+    assert (len(calls), len(forked), forked.startswith(calls)) == (8, 12, True)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        pytest.param(calling(), id="no-call"),
+        pytest.param(calling("call_1", RANDOM), id="an-id-that-counts"),
+        pytest.param(calling(RANDOM, lineage=1), id="a-link-of-a-chain"),
+        pytest.param(calling(RANDOM, started_at=None), id="no-beginning"),
+    ],
+)
+def test_a_session_that_is_not_known_by_its_calls_is_no_fork(made: Session) -> None:
+    assert calls_of(made) == (None, b"")
+
+
+def test_of_a_long_session_so_many_calls_are_compared() -> None:
+    assert len(calls_of(calling(*[RANDOM] * (MOST_COMPARED_CALLS + 5)))[1]) == MOST_COMPARED_CALLS * 4
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -31,6 +32,7 @@ def save(store: SqliteStore, *sessions: Identity) -> None:
                         session_file=one.unit.locator,
                         session_start=one.started_at,
                         state=one.state,
+                        kind=one.kind,
                     ),
                     identity=one,
                     digest="d",
@@ -42,6 +44,7 @@ def save(store: SqliteStore, *sessions: Identity) -> None:
 
 def test_a_session_stands_as_it_was_saved(store: SqliteStore) -> None:
     saved = identity(session_id="a", lineage=1, opening=2, conversation=3, compacted=True, named_after_id=False)
+    saved = msgspec.structs.replace(saved, first_call=4, calls=b"\x00abc")
     save(store, saved)
     assert store.rivals.standing("a") == saved
     assert store.rivals.standing("b") is None
@@ -81,12 +84,13 @@ def _is_related(new: Identity, standing: list[Identity]) -> bool:
     return any(
         (new.lineage is not None and (one.lineage, one.opening) == chain)
         or (conversation is not None and one.conversation == conversation)
+        or (new.first_call is not None and one.first_call == new.first_call)
         for one in standing
     )
 
 
 def test_only_sessions_that_the_database_may_know_are_asked_for(store: SqliteStore) -> None:
-    save(store, identity(session_id="a", lineage=1, opening=None, conversation=3))
+    save(store, identity(session_id="a", lineage=1, opening=None, conversation=3, first_call=7))
 
     related = store.rivals.related(
         [
@@ -94,12 +98,14 @@ def test_only_sessions_that_the_database_may_know_are_asked_for(store: SqliteSto
             identity(session_id="same-start", lineage=1, opening=None, conversation=None),
             identity(session_id="other-chain", lineage=1, opening=2, conversation=None),
             identity(session_id="same-conversation", lineage=None, conversation=3),
+            identity(session_id="same-first-call", first_call=7, calls=b"abcd"),
+            identity(session_id="other-first-call", first_call=1, calls=b"abcd"),
             identity(session_id="neither", lineage=3, conversation=1),
             identity(session_id="no-keys", lineage=None, conversation=None),
         ]
     )
 
-    assert related == {"a", "same-start", "same-conversation"}
+    assert related == {"a", "same-start", "same-conversation", "same-first-call"}
 
 
 def many(**changes: object) -> list[Identity]:
