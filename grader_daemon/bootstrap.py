@@ -201,6 +201,12 @@ def _make_atif(settings: Settings, limits: Limits) -> Source:
     return AtifTrials(_folders(settings.atif_roots), limits=limits)
 
 
+def _make_opencode(settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.sources.opencode.opencode_source import OpenCode
+
+    return OpenCode(_folders(settings.opencode_roots) or OpenCode.default_roots(), limits=limits)
+
+
 def _make_gemini_cli(settings: Settings, limits: Limits) -> Source:
     from grader_daemon.sources.gemini_cli.chat_files import GeminiChats
 
@@ -211,6 +217,7 @@ SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {
     "hermes": _make_hermes,
     "claude-code": _make_claude_code,
     "codex": _make_codex,
+    "opencode": _make_opencode,
     "gemini-cli": _make_gemini_cli,
     "atif": _make_atif,
 }

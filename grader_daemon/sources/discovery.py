@@ -22,8 +22,11 @@ class Walk:
         *,
         claims: Callable[[str], bool],
         units_of: Callable[[str, os.stat_result], Iterable[Found]],
+        enters: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """`claims` tells of a path whether the file is of interest; `units_of` gives the units in one of this status.
+
+        `enters` tells of a folder below the root whether there may be any in or below it.
 
         `units_of` may raise OSError: then the file is passed over.
         """
@@ -35,6 +38,7 @@ class Walk:
         self.root = root
         self._claims = claims
         self._units_of = units_of
+        self._enters = enters
 
     def __iter__(self) -> Iterator[Found]:
         """Yield the units of every file that is claimed, links not followed, each folder's in order of their names.
@@ -67,7 +71,8 @@ class Walk:
         with os.scandir(folder) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    pending.append(entry.path)
+                    if self._enters(entry.path):
+                        pending.append(entry.path)
                 elif claims(entry.path):
                     claimed.append(entry.path)
         claimed.sort()

@@ -1,0 +1,221 @@
+"""What this process remembers of a database of sessions, so that a change costs one short look.
+
+Databases of agents do not say what changed. New rows show in their numbers; what moves no number happens to sessions
+that were written to lately, so these are compared each time. A deletion shows in how many there are; then, and once an
+hour, all are compared.
+"""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from operator import itemgetter
+from time import monotonic
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from grader_daemon.errors import ChangingFileError, VanishedFileError
+from grader_daemon.sources.sqlite_files import Reader, database_stamp, look_into
+
+S = TypeVar("S")
+T = TypeVar("T")
+_LATELY = 64
+_SLICE = 500
+_COMPARED_FOR_SECONDS = 3_600.0
+
+
+class Entry(NamedTuple):
+    """What is remembered of a session: a digest that differs if it does, when it was written last, how long it is."""
+
+    stamp: bytes
+    written_ns: int
+    messages: int
+
+
+class Mark(NamedTuple):
+    """How far a database has come: the numbers of the last rows of its tables, and how many sessions it has."""
+
+    rows: tuple[int, ...]
+    sessions: int
+
+
+class Queries(Protocol[S]):
+    """What is asked of a database; `S` is what is known of its tables."""
+
+    def schema(self, reader: Reader) -> S | None:
+        """Return what is known of its tables; None where it has no sessions of this kind."""
+
+    def mark(self, reader: Reader) -> Mark:
+        """Return how far it has come."""
+
+    def grown_since(self, reader: Reader, mark: Mark) -> Iterable[str]:
+        """Return the ids of sessions that are new, or have new rows."""
+
+    def ids_after(self, reader: Reader, last: str, limit: int) -> list[str]:
+        """Return the next session ids in their order."""
+
+    def entries(self, reader: Reader, schema: S, ids: Iterable[str]) -> Mapping[str, Entry]:
+        """Return the entries of those of these sessions that are there."""
+
+
+class DatabaseMemory(Generic[S]):
+    """One database; any thread may ask. All that it remembers is guarded by `_lock`."""
+
+    def __init__(self, path: str, queries: Queries[S], *, roots: Iterable[str]) -> None:
+        """See `look_into` for `roots`."""
+        self.path = path
+        self._queries = queries
+        self._roots = tuple(roots)
+        self._lock = threading.Lock()
+        self._entries: dict[str, Entry] | None = None
+        self._stamp = b""
+        self._identity = (0, 0)
+        self._version: object = None
+        self._schema: S | None = None
+        self._mark = Mark((), 0)
+        self._lately: dict[str, None] = {}
+        self._untold: dict[str, None] = {}
+        self._compared_at = 0.0
+
+    def entries(self) -> Mapping[str, Entry]:
+        """Return all sessions.
+
+        Raises:
+            VanishedFileError, ChangingFileError, ReadError: see `look_into`.
+        """
+        with self._lock:
+            return dict(self._refreshed())
+
+    def changed(self) -> list[str]:
+        """Return the sessions that are not as they were when this was last asked; the first time, all.
+
+        Raises:
+            VanishedFileError, ChangingFileError, ReadError: see `look_into`.
+        """
+        with self._lock:
+            first = self._entries is None
+            entries = self._refreshed()
+            untold, self._untold = self._untold, {}
+            return list(entries) if first else [session_id for session_id in untold if session_id in entries]
+
+    def entry(self, session_id: str) -> Entry:
+        """Return what tells how a session stands.
+
+        Raises:
+            VanishedFileError: it is gone, or the database is.
+            ChangingFileError, ReadError: see `look_into`.
+        """
+        with self._lock:
+            entry = self._refreshed().get(session_id)
+        if entry is None:
+            raise VanishedFileError("the session is gone from the database")
+        return entry
+
+    def look(self, read: Callable[[Reader], T]) -> T:
+        """Look into it; see `look_into`."""
+        return look_into(self.path, read, roots=self._roots)
+
+    def as_it_was(self, reader: Reader, session_id: str, stamp: bytes) -> None:
+        """Check within a look that a session stands as `stamp` says.
+
+        Raises:
+            VanishedFileError: it is gone.
+            ChangingFileError: it is not as it was.
+        """
+        schema = self._queries.schema(reader)
+        entry = None if schema is None else self._queries.entries(reader, schema, [session_id]).get(session_id)
+        if entry is None:
+            raise VanishedFileError("the session is gone from the database")
+        if entry.stamp != stamp:
+            raise ChangingFileError("the session was written to while it was read")
+
+    def _refreshed(self) -> dict[str, Entry]:
+        try:
+            stamp = database_stamp(self.path)
+            if self._entries is None or stamp != self._stamp:
+                self._refresh()
+                self._stamp = stamp  # as it was before, so that what came meanwhile is seen the next time
+        except VanishedFileError:
+            self._entries = None
+            raise
+        assert self._entries is not None
+        return self._entries
+
+    def _refresh(self) -> None:
+        caught_up = self._entries is not None and monotonic() < self._compared_at + _COMPARED_FOR_SECONDS
+        if not (caught_up and self.look(self._catch_up)):
+            self._compare()
+
+    def _catch_up(self, reader: Reader) -> bool:
+        """Learn what is new; False if that is not all that there is to learn."""
+        entries = self._entries
+        if entries is None or reader.identity != self._identity:
+            return False
+        schema = self._schema_now(reader)
+        if schema is None:
+            return False
+        mark, now = self._mark, self._queries.mark(reader)
+        if any(row < before for row, before in zip(now.rows, mark.rows, strict=True)):
+            return False
+        grown = list(self._queries.grown_since(reader, mark))
+        if len(entries) + sum(session_id not in entries for session_id in set(grown)) != now.sessions:
+            return False
+        self._learn(self._queries.entries(reader, schema, dict.fromkeys([*grown, *self._lately])))
+        self._mark = now
+        return True
+
+    def _compare(self) -> None:
+        """Learn all sessions, in several looks."""
+        began = monotonic()
+        entries: dict[str, Entry] = {}
+        identity, mark = self.look(self._begin_compare)
+        last: str | None = ""
+        while last is not None:
+            found, last, seen = self.look(partial(self._entries_after, last=last))
+            if seen != identity:
+                raise ChangingFileError("the database was replaced while it was read")
+            entries |= found
+        before, self._entries = self._entries, entries
+        if before is not None:
+            self._untold |= dict.fromkeys(each for each in entries if before.get(each) != entries[each])
+        self._identity, self._mark, self._compared_at = identity, mark, began
+        lately = heapq.nlargest(_LATELY, entries.items(), key=lambda item: item[1].written_ns)
+        self._lately = dict.fromkeys(map(itemgetter(0), reversed(lately)))
+
+    def _begin_compare(self, reader: Reader) -> tuple[tuple[int, int], Mark]:
+        is_known = self._schema_now(reader) is not None
+        return reader.identity, self._queries.mark(reader) if is_known else Mark((), 0)
+
+    def _entries_after(self, reader: Reader, last: str) -> tuple[dict[str, Entry], str | None, tuple[int, int]]:
+        """Return sessions whose ids follow `last`, and the last of these; None if there are no more."""
+        entries: dict[str, Entry] = {}
+        schema = self._schema_now(reader)
+        while schema is not None:
+            ids = self._queries.ids_after(reader, last, _SLICE)
+            entries |= self._queries.entries(reader, schema, ids)
+            if len(ids) < _SLICE:
+                break
+            last = ids[-1]
+            if reader.is_late:
+                return entries, last, reader.identity
+        return entries, None, reader.identity
+
+    def _schema_now(self, reader: Reader) -> S | None:
+        """Return what is known of the tables, asked once for each version of the schema."""
+        version = (reader.identity, reader.rows("PRAGMA schema_version"))
+        if version != self._version:
+            self._schema, self._version = self._queries.schema(reader), version
+        return self._schema
+
+    def _learn(self, found: Mapping[str, Entry]) -> None:
+        assert self._entries is not None
+        for session_id, entry in found.items():
+            if self._entries.get(session_id) == entry:
+                continue
+            self._entries[session_id] = entry
+            self._untold[session_id] = None
+            self._lately.pop(session_id, None)
+            self._lately[session_id] = None
+        for session_id in list(self._lately)[:-_LATELY]:
+            del self._lately[session_id]

@@ -1,0 +1,180 @@
+"""The queries to ``opencode.db``: sessions, their messages and the parts of these; no other table is ever read.
+
+There are tables with accounts and keys beside them. How a session stands, its row and those of its messages tell: a
+part that is written moves neither, but a turn ends with a message that is written again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
+import xxhash
+
+from grader_daemon.domain.limits import LONGEST_NAME, Limits
+from grader_daemon.errors import ParseError
+from grader_daemon.sources.database_memory import DatabaseMemory, Entry, Mark
+from grader_daemon.sources.opencode.session_parts import Head, Info, Part, Revert, Stored, Times
+from grader_daemon.sources.sqlite_files import Reader, Value
+
+T = TypeVar("T", Head, Part)
+_SESSION = ("id", "parent_id", "directory", "version", "cost", "revert", "time_created", "time_updated")
+_NEEDED = {"session": {"id", "time_created", "time_updated"}, "message": {"id", "session_id", "data", "time_updated"}}
+_AMONG = "IN (SELECT value FROM json_each(?))"
+_SLICE = 100
+_NANOSECONDS = 1_000_000
+_LATEST = 9_000_000_000_000
+
+_head = msgspec.json.Decoder(Head).decode
+_part = msgspec.json.Decoder(Part).decode
+_revert = msgspec.json.Decoder(Revert).decode
+_BROKEN = (msgspec.MsgspecError, UnicodeError, RecursionError)
+
+Schema = frozenset[str]
+"""The columns of the table of sessions."""
+
+
+class OpenCodeQueries:
+    """See `Queries`."""
+
+    def schema(self, reader: Reader) -> Schema | None:
+        """See `Queries.schema`."""
+        columns = {table: reader.columns(table) for table in (*_NEEDED, "part")}
+        known = all(needed <= columns[table] for table, needed in _NEEDED.items())
+        return columns["session"] if known and "message_id" in columns["part"] else None
+
+    def mark(self, reader: Reader) -> Mark:
+        """See `Queries.mark`."""
+        numbers = "(SELECT max(rowid) FROM message), (SELECT max(rowid) FROM part), (SELECT max(rowid) FROM session)"
+        ((*rows, sessions),) = reader.rows(f"SELECT {numbers}, (SELECT count(*) FROM session)")
+        return Mark(tuple(map(_number, rows)), _number(sessions))
+
+    def grown_since(self, reader: Reader, mark: Mark) -> Iterable[str]:
+        """See `Queries.grown_since`."""
+        message, part, session = mark.rows or (0, 0, 0)
+        found = [
+            *reader.rows("SELECT DISTINCT session_id FROM message WHERE rowid > ?", (message,)),
+            *reader.rows("SELECT DISTINCT session_id FROM part WHERE rowid > ?", (part,)),
+            *reader.rows("SELECT id FROM session WHERE rowid > ?", (session,)),
+        ]
+        return dict.fromkeys(row[0] for row in found if isinstance(row[0], str))
+
+    def ids_after(self, reader: Reader, last: str, limit: int) -> list[str]:
+        """See `Queries.ids_after`."""
+        found = reader.rows("SELECT id FROM session WHERE id > ? ORDER BY id LIMIT ?", (last, limit))
+        return [str(row[0]) for row in found]
+
+    def entries(self, reader: Reader, schema: Schema, ids: Iterable[str]) -> Mapping[str, Entry]:
+        """See `Queries.entries`."""
+        among = json.dumps([each for each in ids if 0 < len(each) <= LONGEST_NAME])
+        tallies = {
+            row[0]: row[1:]
+            for row in reader.rows(
+                "SELECT session_id, count(*), max(time_updated), max(id) FROM message"
+                f" WHERE session_id {_AMONG} GROUP BY session_id",
+                (among,),
+            )
+        }
+        entries = {}
+        for row in _sessions(reader, schema, among):
+            tally = tallies.get(row[0], (0, None, None))
+            stamp = xxhash.xxh3_128_digest(repr((row, tally)).encode("utf-8", "replace"))
+            written = max(_number(row[-1]), _number(tally[1]))
+            entries[str(row[0])] = Entry(stamp, min(written, _LATEST) * _NANOSECONDS, _number(tally[0]))
+        return entries
+
+
+def read_stored(memory: DatabaseMemory[Schema], session_id: str, stamp: bytes, *, limits: Limits) -> Stored:
+    """Return a session that stands as `stamp` says, with its messages.
+
+    Raises:
+        VanishedFileError: it is gone, or the database is.
+        ChangingFileError: it is not as it was, or was written to meanwhile.
+        ReadError: see `look_into`.
+        ParseError: it is larger than the limits allow.
+    """
+    queries = OpenCodeQueries()
+
+    def begin(reader: Reader) -> tuple[Info, list[tuple[Value, ...]]]:
+        memory.as_it_was(reader, session_id, stamp)
+        (row,) = _sessions(reader, queries.schema(reader) or frozenset(), json.dumps([session_id]))
+        statement = "SELECT id, data FROM message WHERE session_id = ? ORDER BY id LIMIT ?"
+        return _info(row), reader.rows(statement, (session_id, limits.messages + 1))
+
+    info, rows = memory.look(begin)
+    if len(rows) > limits.messages:
+        raise ParseError(f"more than max_messages = {limits.messages:,} messages")
+    heads = [head for row in rows if (head := _decoded(_head, row[0], row[1])) is not None]
+    parts = _parts_of(memory, [head.id for head in heads], limits)
+    memory.look(lambda reader: memory.as_it_was(reader, session_id, stamp))
+    return Stored(info, tuple((head, tuple(parts.get(head.id, ()))) for head in heads))
+
+
+def _parts_of(memory: DatabaseMemory[Schema], ids: Sequence[str], limits: Limits) -> dict[str, list[Part]]:
+    parts: dict[str, list[Part]] = {}
+    size = done = 0
+
+    def some(reader: Reader) -> tuple[list[tuple[Value, ...]], int]:
+        found: list[tuple[Value, ...]] = []
+        at = done
+        while at < len(ids) and not reader.is_late:
+            among = json.dumps(ids[at : at + _SLICE])
+            statement = f"SELECT message_id, id, data FROM part WHERE message_id {_AMONG} ORDER BY message_id, id"
+            found += reader.rows(statement, (among,))
+            at += _SLICE
+        return found, at
+
+    while done < len(ids):
+        rows, done = memory.look(some)
+        for message_id, part_id, data in rows:
+            size += len(data) if isinstance(data, str) else 0
+            if size > limits.bytes:
+                raise ParseError(f"its messages are more than max_file_bytes = {limits.bytes:,}")
+            part = _decoded(_part, part_id, data)
+            if part is not None:
+                parts.setdefault(str(message_id), []).append(part)
+    return parts
+
+
+def _sessions(reader: Reader, schema: Schema, among: str) -> list[tuple[Value, ...]]:
+    columns = ", ".join(name if name in schema else "NULL" for name in _SESSION)
+    return reader.rows(f"SELECT {columns} FROM session WHERE id {_AMONG}", (among,))
+
+
+def _info(row: Sequence[Value]) -> Info:
+    named = dict(zip(_SESSION, row, strict=True))
+    revert = named["revert"]
+    try:
+        reverted = _revert(revert) if isinstance(revert, str) and revert else None
+    except _BROKEN:
+        reverted = None
+    return msgspec.convert(
+        {
+            "id": named["id"],
+            "directory": _text(named["directory"]),
+            "version": _text(named["version"]),
+            "parentID": _text(named["parent_id"]),
+            "revert": reverted,
+            "time": Times(created=_number(named["time_created"]), updated=_number(named["time_updated"])),
+            "cost": named["cost"] if isinstance(named["cost"], int | float) else None,
+        },
+        Info,
+    )
+
+
+def _decoded(decode: Callable[[str], T], row_id: Value, data: Value) -> T | None:
+    """Return a row as what it holds; None where it is not of the shape that is known."""
+    try:
+        return msgspec.structs.replace(decode(data), id=str(row_id)) if isinstance(data, str) else None
+    except _BROKEN:
+        return None
+
+
+def _number(value: Value) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _text(value: Value) -> str | None:
+    return value[: 4 * LONGEST_NAME] if isinstance(value, str) and value else None

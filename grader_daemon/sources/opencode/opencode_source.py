@@ -1,0 +1,181 @@
+"""OpenCode as one source: the sessions in ``opencode.db``, and those in the files of older versions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+import msgspec
+import xxhash
+
+from grader_daemon.domain.limits import Limits
+from grader_daemon.domain.session import Skipped, SkipReason
+from grader_daemon.domain.unit import Found, Unit
+from grader_daemon.errors import ChangingFileError, ReadError, VanishedFileError
+from grader_daemon.sources.database_memory import DatabaseMemory, Entry
+from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.opencode.opencode_db import OpenCodeQueries, Schema, read_stored
+from grader_daemon.sources.opencode.session_parts import Stored
+from grader_daemon.sources.opencode.storage_files import (
+    is_session,
+    look_at_session,
+    read_session,
+    session_of_message,
+    units_of,
+)
+from grader_daemon.sources.opencode.thread import NAME, UNKNOWN, to_session
+from grader_daemon.sources.protocol import Read, Watch, as_shown
+from grader_daemon.sources.reading import stamp_of
+from grader_daemon.sources.sqlite_files import database_stamp
+
+_DATABASE = "opencode.db"
+_WRITTEN = frozenset({_DATABASE, "opencode.db-wal", "opencode.db-journal"})
+_STORAGE = "storage"
+_BYTES_A_MESSAGE = 4_000
+
+
+class OpenCode:
+    """Sessions below the roots; see `Source`."""
+
+    name = NAME
+    title = "OpenCode"
+    unknown = UNKNOWN
+
+    def __init__(self, roots: Sequence[str] = (), *, limits: Limits) -> None:
+        """Set up. Below one of `roots` no link is followed to a file."""
+        self.roots = tuple(roots)
+        self._limits = limits
+        self._databases: dict[str, DatabaseMemory[Schema]] = {}
+        """By path; threads may add one each, and one of these stays."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """It goes to another process without what it remembers."""
+        return _made, (self.roots, self._limits)
+
+    @staticmethod
+    def default_roots() -> Sequence[str]:
+        """See `Source.default_roots`."""
+        data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+        return (os.path.join(data, "opencode"),)
+
+    @property
+    def watches(self) -> Sequence[Watch]:
+        """See `Source.watches`: not the folder of parts, in which each message has one of its own."""
+        return [
+            watch
+            for root in self.roots
+            for watch in (
+                Watch(root, recursive=False, writes=True),
+                Watch(os.path.join(root, _STORAGE, "session")),
+                Watch(os.path.join(root, _STORAGE, "message")),
+            )
+        ]
+
+    def claims(self, path: str) -> bool:
+        """See `Source.claims`."""
+        return _name_of(path) in _WRITTEN or (path.endswith(".json") and (is_session(path) or _is_message(path)))
+
+    def recognizes(self, path: str, beginning: bytes) -> bool:
+        """See `Source.recognizes`."""
+        return _name_of(path) == _DATABASE or is_session(path)
+
+    def touched(self, path: str) -> Sequence[Unit]:
+        """See `Source.touched`."""
+        if _name_of(path) not in _WRITTEN:
+            session = path if is_session(path) else session_of_message(path)
+            return () if session is None else (Unit(self.name, session),)
+        database = os.path.join(os.path.dirname(path), _DATABASE)
+        try:
+            return [Unit(self.name, database, each) for each in self._database(database).changed()]
+        except (VanishedFileError, ChangingFileError):
+            return ()
+        except ReadError:
+            return (Unit(self.name, database),)
+
+    def walk(self, root: str) -> Walk:
+        """See `Source.walk`: folders of messages and parts, and what OpenCode keeps beside them, are not entered."""
+        return Walk(
+            root,
+            claims=lambda path: is_session(path) or _is_database(path),
+            units_of=self._units_of,
+            enters=_is_entered,
+        )
+
+    def look(self, unit: Unit) -> Found:
+        """See `Source.look`."""
+        if unit.key:
+            return _found(unit, self._database(unit.locator).entry(unit.key))
+        if _is_database(unit.locator):
+            return Found(unit, database_stamp(unit.locator), 0)
+        return look_at_session(unit)
+
+    def size_of(self, unit: Unit) -> int:
+        """See `Source.size_of`."""
+        try:
+            if unit.key:
+                return self._database(unit.locator).entry(unit.key).messages * _BYTES_A_MESSAGE
+            return 0 if _is_database(unit.locator) else os.lstat(unit.locator).st_size
+        except (ReadError, OSError):
+            return 0  # whoever reads it says what is wrong
+
+    def read(self, found: Found, *, unless: str | None = None) -> Read:
+        """See `Source.read`."""
+        unit = found.unit
+        if not unit.key and _is_database(unit.locator):
+            self._database(unit.locator).entries()
+            return Read(None, Skipped(SkipReason.NOT_A_SESSION))
+        stored, digest = self._stored(found) if unit.key else read_session(found, roots=self.roots, limits=self._limits)
+        if digest == unless:
+            return Read(digest, None)
+        session = to_session(stored, path=unit.locator, key=unit.key)
+        if not session.messages:
+            return Read(digest, Skipped(SkipReason.NOT_A_SESSION, session.session_id))
+        return Read(digest, as_shown(session))
+
+    def _stored(self, found: Found) -> tuple[Stored, str]:
+        unit = found.unit
+        stored = read_stored(self._database(unit.locator), unit.key, found.stamp, limits=self._limits)
+        return stored, xxhash.xxh3_128_hexdigest(msgspec.json.encode(stored))
+
+    def _units_of(self, path: str, status: os.stat_result) -> Iterable[Found]:
+        if not _is_database(path):
+            return units_of(path, self.name)
+        try:
+            entries = self._database(path).entries()
+        except (VanishedFileError, ChangingFileError):
+            return ()
+        except ReadError:
+            return (Found(Unit(self.name, path), stamp_of(status), 0),)
+        return (_found(Unit(self.name, path, session_id), entry) for session_id, entry in entries.items())
+
+    def _database(self, path: str) -> DatabaseMemory[Schema]:
+        known = self._databases.get(path)
+        if known is None:
+            made = DatabaseMemory(path, OpenCodeQueries(), roots=self.roots)
+            known = self._databases.setdefault(path, made)
+        return known
+
+
+def _made(roots: Sequence[str], limits: Limits) -> OpenCode:
+    return OpenCode(roots, limits=limits)
+
+
+def _found(unit: Unit, entry: Entry) -> Found:
+    return Found(unit, entry.stamp, entry.written_ns)
+
+
+def _name_of(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _is_database(path: str) -> bool:
+    return _name_of(path) == _DATABASE
+
+
+def _is_message(path: str) -> bool:
+    return "/storage/message/" in path
+
+
+def _is_entered(folder: str) -> bool:
+    """Whether sessions may lie in or below a folder."""
+    return _name_of(folder) not in {"message", "part", "session_diff", "snapshot", "tool-output", "log", "bin", "repos"}

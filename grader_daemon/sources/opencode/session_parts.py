@@ -1,0 +1,130 @@
+"""A session of OpenCode as it is stored, and its shapes; from a database of 1.18 and files of 1.0.
+
+A message is a head, and parts in the order of their ids: what was said, each call with its state, notes of the
+machinery. In the database the ids stand in columns, in files in the JSON itself; all else is the same.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import msgspec
+
+from grader_daemon.domain.limits import LONGEST_NAME, SessionId
+
+_MOST_TOKENS = 2**53
+_Tokens = Annotated[int, msgspec.Meta(ge=0, le=_MOST_TOKENS)]
+_Name = Annotated[str, msgspec.Meta(max_length=4 * LONGEST_NAME)] | None
+_Milliseconds = int | float | None
+
+
+class Revert(msgspec.Struct, frozen=True):
+    """A person went back to before this message, or this part of it; until they go on, all stays where it is."""
+
+    message_id: str = msgspec.field(name="messageID", default="")
+    part_id: str | None = msgspec.field(name="partID", default=None)
+
+
+class Times(msgspec.Struct, frozen=True):
+    """In milliseconds since 1970: `created` and `completed` of a message, `end` of a call, `updated` of a session."""
+
+    created: _Milliseconds = None
+    completed: _Milliseconds = None
+    updated: _Milliseconds = None
+    end: _Milliseconds = None
+
+
+class Info(msgspec.Struct, frozen=True):
+    """What is stored of a session as a whole. `cost` is the sum of its messages; None in files."""
+
+    id: SessionId
+    directory: _Name = None
+    version: _Name = None
+    parent_id: SessionId | None = msgspec.field(name="parentID", default=None)
+    revert: Revert | None = None
+    time: Times = Times()
+    cost: float | None = None
+
+
+class Cache(msgspec.Struct, frozen=True):
+    """Tokens that came from a cache, or went there."""
+
+    read: _Tokens | None = None
+    write: _Tokens | None = None
+
+
+class Tokens(msgspec.Struct, frozen=True):
+    """Tokens of one call of a model; those of the cache and of the reasoning stand beside the others."""
+
+    input: _Tokens | None = None
+    output: _Tokens | None = None
+    reasoning: _Tokens | None = None
+    cache: Cache = Cache()
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Why a call of a model ended otherwise than with an answer."""
+
+    name: str = ""
+
+
+class Head(msgspec.Struct, frozen=True):
+    """A message without its parts. `summary` is true where it sums up what went before, for the model."""
+
+    id: str = ""
+    role: str = ""
+    time: Times = Times()
+    model: _Name = msgspec.field(name="modelID", default=None)
+    cost: float | None = None
+    tokens: Tokens | None = None
+    finish: _Name = None
+    error: Problem | None = None
+    summary: object = None
+
+
+class Metadata(msgspec.Struct, frozen=True):
+    """What a tool notes beside its output; `exit` of a command, None where it was ended from outside."""
+
+    exit: int | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class State(msgspec.Struct, frozen=True):
+    """How far a call has come: pending, running, completed or error. Pictures in it are passed over, unbuilt."""
+
+    status: str = ""
+    input: dict[str, object] | None = None
+    output: str | None = None
+    error: str | None = None
+    metadata: Metadata | None = None
+    time: Times = Times()
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A piece of a message; of kinds that are not read nothing is built but the type."""
+
+    id: str = ""
+    type: str = ""
+    text: str | None = None
+    synthetic: object = None
+    ignored: object = None
+    tool: _Name = None
+    call_id: str | None = msgspec.field(name="callID", default=None)
+    state: State | None = None
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A session with its messages, each with its parts, in their order."""
+
+    info: Info
+    messages: tuple[tuple[Head, tuple[Part, ...]], ...] = ()
+
+
+def moment(milliseconds: _Milliseconds) -> datetime | None:
+    """Return a time as OpenCode writes it as aware UTC; None where it is none."""
+    if milliseconds is None:
+        return None
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

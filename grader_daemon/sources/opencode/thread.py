@@ -1,0 +1,179 @@
+"""The messages and parts of OpenCode to a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.session import (
+    ASSISTANT,
+    TOOL,
+    USER,
+    Ending,
+    FunctionCall,
+    Message,
+    ReportedOutcome,
+    Session,
+    SessionKind,
+    ToolCall,
+    Usage,
+    total_usage,
+)
+from grader_daemon.sources.opencode.call_states import read_state, tool_of
+from grader_daemon.sources.opencode.session_parts import Head, Part, Stored, Tokens, moment
+
+NAME = "opencode"
+"""Of the source, and of the agent; the format of its sessions, too."""
+
+UNKNOWN: Final = frozenset({"platform", "system_prompt_digest", "tools_digest"})
+"""What no session says."""
+
+_GOES_ON = frozenset(("tool-calls", "unknown"))
+"""Reasons to finish after which OpenCode asks the model again."""
+
+_ABORTED = "MessageAbortedError"
+_QUOTE = '"'
+
+
+def to_session(stored: Stored, *, path: str, key: str) -> Session:
+    """Return a stored session, without messages where nothing was said.
+
+    Args:
+        stored: with its messages in their order.
+        path: where it was read.
+        key: which of the sessions there; "" where the file holds one.
+    """
+    info = stored.info
+    thread = _Thread()
+    for head, parts in stored.messages:
+        if info.revert is not None and info.revert.message_id and head.id >= info.revert.message_id:
+            kept = _before(parts, info.revert.part_id) if head.id == info.revert.message_id else ()
+            if kept:
+                thread.add(head, kept)
+            thread.taken_back.append(len(thread.messages))
+            break
+        thread.add(head, parts)
+    heads = [head for head, _ in stored.messages]
+    return Session(
+        session_id=info.id,
+        file=path,
+        unit_key=key,
+        format=NAME,
+        messages=tuple(thread.messages),
+        message_times=tuple(thread.times),
+        reported=thread.reported,
+        ending=None if thread.taken_back else _ending(heads),
+        taken_back=tuple(thread.taken_back),
+        model=next((head.model for head in reversed(heads) if head.model), None),
+        project=info.directory,
+        parent=info.parent_id,
+        kind=SessionKind.MAIN if info.parent_id is None else SessionKind.SUB_AGENT,
+        agent=NAME,
+        agent_version=info.version,
+        usage=_usage(heads),
+        cost_usd=_cost(info.cost, heads),
+        started_at=moment(info.time.created),
+        updated_at=max(
+            filter(None, (moment(time) for head in heads for time in (head.time.created, head.time.completed))),
+            default=moment(info.time.updated),
+        ),
+    )
+
+
+class _Thread:
+    """Messages so far."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.times: list[datetime | None] = []
+        self.reported: dict[int, ReportedOutcome] = {}
+        self.taken_back: list[int] = []
+
+    def add(self, head: Head, parts: Sequence[Part]) -> None:
+        """Add a message; one that the machinery wrote is left out."""
+        said = "\n".join(
+            part.text for part in parts if part.type == "text" and part.text and not (part.synthetic or part.ignored)
+        )
+        if head.role == USER:
+            if said:
+                self._append(Message(role=USER, content=_unquoted(said)), moment(head.time.created))
+        elif head.role == ASSISTANT and head.summary is not True:
+            self._add_answer(head, said, [part for part in parts if part.type == "tool"])
+
+    def _add_answer(self, head: Head, said: str, calls: Sequence[Part]) -> None:
+        made = tuple(ToolCall(part.call_id, FunctionCall(tool_of(part), _arguments(part))) for part in calls)
+        if not said and not made and head.finish is None:
+            return  # it has not answered yet, or never did
+        answer = Message(role=ASSISTANT, content=said or None, tool_calls=made or None, finish_reason=head.finish)
+        self._append(answer, moment(head.time.created))
+        for part in calls:
+            result = read_state(part)
+            if result is None or part.state is None:
+                continue
+            text, self.reported[len(self.messages)] = result
+            message = Message(role=TOOL, content=text, tool_call_id=part.call_id, tool_name=tool_of(part))
+            self._append(message, moment(part.state.time.end) or moment(head.time.created))
+
+    def _append(self, message: Message, written_at: datetime | None) -> None:
+        self.messages.append(message)
+        self.times.append(written_at)
+
+
+def _before(parts: Sequence[Part], part_id: str | None) -> tuple[Part, ...]:
+    return tuple(part for part in parts if part_id is not None and part.id < part_id)
+
+
+def _arguments(part: Part) -> dict[str, object] | None:
+    return None if part.state is None else part.state.input
+
+
+def _unquoted(text: str) -> str:
+    """Remove the quotes that `opencode run` sets around a prompt of several words."""
+    bare = text[1:-1]
+    is_quoted = len(text) > 1 and text[0] == text[-1] == _QUOTE and " " in bare and _QUOTE not in bare
+    return bare if is_quoted else text
+
+
+def _ending(heads: Sequence[Head]) -> Ending | None:
+    if not heads or heads[-1].role != ASSISTANT:
+        return None
+    last = heads[-1]
+    if last.error is not None:
+        return Ending(
+            SessionState.INTERRUPTED, "aborted" if last.error.name == _ABORTED else last.error.name or "error"
+        )
+    if last.time.completed is None:
+        return Ending(SessionState.OPEN, "not completed")
+    if last.finish is None or last.finish in _GOES_ON or last.summary is True:
+        return None
+    return Ending(SessionState.COMPLETE, f"finish={last.finish}")
+
+
+def _usage(heads: Iterable[Head]) -> tuple[Usage, ...]:
+    by_model: dict[str | None, list[Usage]] = {}
+    for head in heads:
+        if head.tokens is not None and (head.time.completed is not None or head.finish is not None):
+            by_model.setdefault(head.model, []).append(_tokens(head.tokens))
+    return tuple(msgspec.structs.replace(total_usage(parts), model=model) for model, parts in by_model.items())
+
+
+def _tokens(tokens: Tokens) -> Usage:
+    """OpenCode counts what came from a cache, and reasoning, apart from the other tokens."""
+    output, reasoning = tokens.output, tokens.reasoning
+    return Usage(
+        input_tokens=tokens.input,
+        cache_read_tokens=tokens.cache.read,
+        cache_write_tokens=tokens.cache.write,
+        output_tokens=None if output is None else output + (reasoning or 0),
+        reasoning_tokens=reasoning,
+    )
+
+
+def _cost(whole: float | None, heads: Iterable[Head]) -> float | None:
+    """Return the price; where OpenCode knows none it writes 0, which is not known to be the price."""
+    cost = sum(head.cost or 0.0 for head in heads) if whole is None else whole
+    return cost if 0 < cost < float("inf") else None
