@@ -21,6 +21,7 @@ import msgspec
 from grader_daemon import bootstrap
 from grader_daemon.api.configuration import Written, keep_setting
 from grader_daemon.api.context import GraderContext
+from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import Session
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import GraderError, InputError
@@ -58,7 +59,8 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
     `name` is what it is called in settings. In `folders` its sessions are looked for, by the settings or where they lie
     by default. So many `sessions` were found; `is_more` says that the look ended before all were. `active` of them were
     written to within `idle_minutes`, the last one at `newest_at`. `versions` of the agent wrote the newest, as far as
-    these say so. `unknown` names what its sessions never hold, by the fields of a session.
+    these say so; where a source has runs of several agents, behind the name of each. `unknown` names what its sessions
+    never hold, by the fields of a session.
     """
 
     name: str
@@ -239,7 +241,9 @@ def _found(source: Source, settings: Settings, *, now: datetime, versions: Seque
     folders, active_since = folders_of(source), now - timedelta(minutes=settings.idle_minutes)
     seen = look(source, folders, active_since=active_since)
     read = read_newest(source, seen.newest)
-    latest = read.session.agent_version if read is not None and isinstance(read.session, Session) else None
+    latest = None
+    if read is not None and isinstance(read.session, Session):
+        latest = _version(source.name, read.session)
     return FoundSource(
         name=source.name,
         title=source.title,
@@ -269,10 +273,17 @@ def _graded_versions(context: GraderContext) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     if context.has_database:
         for stored in context.store.grades.page(GradeFilter(limit=_NEWEST_GRADED)).grades:
-            versions = found.setdefault(stored.grade.format, [])
-            if stored.grade.agent_version is not None and stored.grade.agent_version not in versions:
-                versions.append(stored.grade.agent_version)
+            versions, version = found.setdefault(stored.grade.format, []), _version(stored.grade.format, stored.grade)
+            if version is not None and version not in versions:
+                versions.append(version)
     return found
+
+
+def _version(source: str, of: Session | Grade) -> str | None:
+    """Return the version of the agent, with its name where that is not the one of the source."""
+    if of.agent_version is None:
+        return None
+    return of.agent_version if of.agent in (None, source) else f"{of.agent} {of.agent_version}"
 
 
 def _unwatched(source: Source, settings: Settings) -> list[str]:

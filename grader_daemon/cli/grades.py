@@ -26,9 +26,10 @@ from grader_daemon.reports.verdicts import UNSURE_NOTE, brief_verdict, trust_wor
 
 MAY_DROP: Final = (
     *("tokens", "project", "claims", "cost", "model", "quality", "efficiency", "failures", "task type"),
-    *("agent", "p(done)"),
+    "p(done)",
 )
-"""Columns that a narrow terminal does without, the first one first; before all, those that are alike in all rows."""
+"""Columns that a narrow terminal does without, the first one first; before all, those that are alike in all rows, also
+`agent`: where there are several, it is always told whose a session is."""
 
 _BEGINS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Spreadsheets take a cell that begins so for a formula, and what stands in a session is not ours."""

@@ -16,7 +16,8 @@ from grader_daemon.cli.options import Whole, asks, json_option
 
 @click.command(
     "list",
-    epilog=f"On a narrow terminal columns are left out, in this order: {', '.join(MAY_DROP)}. Piped, all are there.",
+    epilog="On a narrow terminal columns are left out, in this order: agent where there is only one,"
+    f" {', '.join(MAY_DROP)}. Piped, all are there.",
 )
 @asks
 @click.option("-n", "--limit", type=Whole(min=1), default=20, show_default=True, help="At most so many.")

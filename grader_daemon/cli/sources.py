@@ -105,7 +105,9 @@ def _seen(found: FoundSource) -> str:
         return f"no sessions in {places}"
     said = [f"{counted(found.sessions, is_more=found.is_more)} in {places}"]
     said += [f"{found.active:,} active"] if found.active else [f"the last one of {output.cell(found.newest_at)}"]
-    said += [f"written by {found.title} {', '.join(found.versions)}"] if found.versions else []
+    if found.versions:
+        named = "" if " " in found.versions[0] else f"{found.title} "  # of runs of several agents each is named
+        said.append(f"written by {named}{', '.join(found.versions)}")
     return "; ".join(said)
 
 
@@ -118,7 +120,7 @@ def _next(found: Sequence[FoundSource], *, has_grades: bool) -> str:
     open_questions = [each for each in found if each.state is SourceState.NOT_ENABLED and each.sessions]
     if open_questions:
         most = max(open_questions, key=lambda each: each.sessions)
-        return f"grader-daemon sources enable {most.name}; or disable, not to be told of it any more"
+        return f"grader-daemon sources enable {most.name}; or disable, to decline it"
     return "grader-daemon list" if has_grades else "grader-daemon run"
 
 

@@ -39,9 +39,9 @@ def _print(status: Status) -> None:
     output.facts(
         [
             ("daemon", f"running, pid {status.pid}" if status.running else HOW_TO_RUN),
-            *((f"root {root}", watching.get(root, "not watched")) for root in status.roots),
+            *((output.from_home(f"root {root}"), watching.get(root, "not watched")) for root in status.roots),
             *(("not graded", ungraded_words(agent)) for agent in status.ungraded),
-            ("database", status.database),
+            ("database", output.from_home(status.database)),
             ("waiting", waiting_words(status)),
             ("last session", silence_words(status)),
             ("last grade", status.last_graded_at),

@@ -13,7 +13,7 @@ from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some, span
 from grader_daemon.api.sources import SourceState, folders_of, read_newest, state_of, ungraded_agents
 from grader_daemon.domain.check import Finding, ok, problem, warning
-from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.session import Session, SkipReason
 from grader_daemon.errors import GraderError
 from grader_daemon.reports.numbers import count
 
@@ -82,8 +82,10 @@ def versions(context: DoctorContext) -> Finding:
     known, strange = [], []
     for source, seen in context.seen:
         read = read_newest(source, seen.newest)
-        version = getattr(read.session, "agent_version", None) if read is not None else None
-        known += [f"{source.title} {version}"] if version else []
+        session = None if read is None else read.session
+        if isinstance(session, Session) and session.agent_version is not None:
+            name = source.title if session.agent in (None, source.name) else session.agent
+            known.append(f"{name} {session.agent_version}")
         if read is not None and read.unknown is not None and read.unknown.kinds:
             kinds = count(len(read.unknown.kinds), "unknown kind")
             strange.append(f"{source.title} {read.unknown.version or ''}: {kinds} of lines, passed over")

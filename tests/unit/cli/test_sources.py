@@ -30,7 +30,7 @@ def test_what_lies_here_is_listed_with_what_can_be_done(home: Path, run: Run) ->
     assert by_name["claude-code"].startswith("not graded: 1 session in ")
     assert "written by Claude Code 2.1.330" in by_name["claude-code"]
     assert by_name["codex"].startswith("not graded: no sessions in ")
-    assert lines[-1] == "Next: grader-daemon sources enable claude-code; or disable, not to be told of it any more"
+    assert lines[-1] == "Next: grader-daemon sources enable claude-code; or disable, to decline it"
 
 
 def test_an_agent_is_enabled_and_declined(home: Path, run: Run) -> None:
