@@ -7,6 +7,7 @@ text; of a failure the text then only names the category.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from grader_daemon.analysis.shell import Line, Meaning, masked_failure, printed_code
@@ -25,6 +26,13 @@ _SIGNS = (
 )
 """What stands near the end of output that ends in a failure, in most cases."""
 _CLASSIFIED_END = 600
+_NO_SUCH_TOOL = re.compile(
+    r"unsupported (?:custom tool )?call: |Tool \"[^\"\n]{1,200}\" not found|[^\n]{0,200}\bunavailable tool '"
+)
+    r"unsupported (?:custom tool )?call: |Tool \"[^\"\n]{1,200}\" not found|[^\n]{0,200}\bunavailable tool '"
+)
+"""How agents say of a call that they have no tool of that name, beside the words in the rules."""
+
 _VAGUE = (Category.COMMAND_FAILED, Category.UNKNOWN)
 
 
@@ -79,6 +87,8 @@ class OutcomeReader:
         output, stated = self._said(text)
         code = stated if code is None else code
         category = self._results.classify(output, code) or (Category.COMMAND_FAILED if code else Category.UNKNOWN)
+        if category is Category.UNKNOWN and _NO_SUCH_TOOL.match(output):
+            category = Category.TOOL_NOT_FOUND
         return _of_failure(output or (f"exit code {code}" if code else ""), category, call.line, code=code)
 
     def _said(self, text: str) -> tuple[str, int | None]:

@@ -104,6 +104,13 @@ def test_a_failure_that_speaks_of_a_person_stays_a_failure(reader: OutcomeReader
         pytest.param(
             "<tool_use_error>Error: No such tool available: dig</tool_use_error>", "tool_not_found", id="tool"
         ),
+        pytest.param("unsupported call: dig", "tool_not_found", id="codex-has-no-such-tool"),
+        pytest.param('Tool "dig" not found. Did you mean one of: "grep"?', "tool_not_found", id="nor-has-gemini"),
+        pytest.param(
+            "The arguments provided to the tool are invalid: Model tried to call unavailable tool 'dig'.",
+            "tool_not_found",
+            id="nor-has-opencode",
+        ),
         pytest.param("File does not exist.", "file_not_found", id="file"),
         pytest.param("Exit code 143\nCommand timed out after 2s", "timeout", id="timeout"),
         pytest.param("Exit code 3", "command_failed", id="silent"),
