@@ -17,7 +17,7 @@ IN_CI = os.environ.get("CI") == "true"
 KERNELS = frozenset({"this kernel has its memory controller elsewhere", "this file system cuts such times itself"})
 """Why a test may be skipped in CI too: nothing that could be installed would change it."""
 
-AGENTS = frozenset({"no Claude Code is here"})
+AGENTS = frozenset({"no Claude Code is here", "no Codex is here"})
 """Agents that are tried for real where their packages can be had; `.ci/run` tries to get them."""
 
 _PACKAGES = {
@@ -48,6 +48,14 @@ def require_claude_code() -> str:
     found = [*glob(f"{_AGENTS}/@anthropic-ai/claude-code-*/claude"), *filter(None, [shutil.which("claude")])]
     if not found:
         pytest.skip("no Claude Code is here")
+    return found[0]
+
+
+def require_codex() -> str:
+    """Require a Codex, and return the path of its program."""
+    found = [*glob(f"{_AGENTS}/@openai/codex/vendor/*/bin/codex"), *filter(None, [shutil.which("codex")])]
+    if not found:
+        pytest.skip("no Codex is here")
     return found[0]
 
 
