@@ -29,8 +29,6 @@ _CLASSIFIED_END = 600
 _NO_SUCH_TOOL = re.compile(
     r"unsupported (?:custom tool )?call: |Tool \"[^\"\n]{1,200}\" not found|[^\n]{0,200}\bunavailable tool '"
 )
-    r"unsupported (?:custom tool )?call: |Tool \"[^\"\n]{1,200}\" not found|[^\n]{0,200}\bunavailable tool '"
-)
 """How agents say of a call that they have no tool of that name, beside the words in the rules."""
 
 _VAGUE = (Category.COMMAND_FAILED, Category.UNKNOWN)
