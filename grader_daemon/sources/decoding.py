@@ -49,9 +49,19 @@ def decode(
         raise ParseError(f"not a session: {_one_line(error)}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _why_undecodable(content, error) from error
-    if isinstance(session, Session) and len(session.messages) > limits.messages:
-        raise ParseError(f"{len(session.messages):,} messages are more than max_messages = {limits.messages:,}")
+    if isinstance(session, Session):
+        check_messages(session, limits)
     return session
+
+
+def check_messages(session: Session, limits: Limits) -> None:
+    """See that a session has not too many messages.
+
+    Raises:
+        ParseError: it has.
+    """
+    if len(session.messages) > limits.messages:
+        raise ParseError(f"{len(session.messages):,} messages are more than max_messages = {limits.messages:,}")
 
 
 def check_values(pieces: Sequence[bytes], limits: Limits) -> None:

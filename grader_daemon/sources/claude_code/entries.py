@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
+from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.session import Part
 
 USER: Final = "user"
@@ -20,20 +21,30 @@ ASSISTANT: Final = "assistant"
 COST: Final = "cost-state"
 ATTACHMENT: Final = "attachment"
 
+_LONGEST_PATH = 4_096
+
+
+Word = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
+Folder = Annotated[str, msgspec.Meta(max_length=_LONGEST_PATH)]
+Money = Annotated[float, msgspec.Meta(ge=0)]
+
 
 class Tokens(msgspec.Struct, frozen=True, gc=False):
     """Where ``usage`` tells apart what was written."""
 
-    thinking_tokens: int | None = None
+    thinking_tokens: object = None
 
 
 class ApiUsage(msgspec.Struct, frozen=True, gc=False):
-    """The ``usage`` of one answer of the API; what was read from a cache is not in ``input_tokens``."""
+    """The ``usage`` of one answer of the API; what was read from a cache is not in ``input_tokens``.
 
-    input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    output_tokens: int | None = None
+    Gateways fill it in their own way, so any value can stand here.
+    """
+
+    input_tokens: object = None
+    cache_creation_input_tokens: object = None
+    cache_read_input_tokens: object = None
+    output_tokens: object = None
     output_tokens_details: Tokens | None = None
 
 
@@ -53,10 +64,10 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 class ApiMessage(msgspec.Struct, frozen=True, gc=False):
     """The ``message`` of a line, as the API sends and takes it."""
 
-    id: str | None = None
-    model: str | None = None
+    id: Word | None = None
+    model: Word | None = None
     content: str | tuple[Block, ...] = ""
-    stop_reason: str | None = None
+    stop_reason: Word | None = None
     usage: ApiUsage | None = None
 
 
@@ -77,13 +88,13 @@ class Entry(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
     type: str
     message: ApiMessage
-    uuid: str | None = None
-    parent_uuid: str | None = None
-    timestamp: str | None = None
-    session_id: str | None = None
-    version: str | None = None
-    cwd: str | None = None
-    entrypoint: str | None = None
+    uuid: Word | None = None
+    parent_uuid: Word | None = None
+    timestamp: Word | None = None
+    session_id: Word | None = None
+    version: Word | None = None
+    cwd: Folder | None = None
+    entrypoint: Word | None = None
     is_sidechain: bool = False
     is_meta: bool = False
     is_compact_summary: bool = False
@@ -108,11 +119,11 @@ class Note(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A line beside the conversation that says something of it."""
 
     type: str
-    uuid: str | None = None
-    timestamp: str | None = None
+    uuid: Word | None = None
+    timestamp: Word | None = None
     is_sidechain: bool = False
     attachment: Attachment | None = None
-    total_cost_usd: float | None = msgspec.field(name="totalCostUSD", default=None)
+    total_cost_usd: Money | None = msgspec.field(name="totalCostUSD", default=None)
     has_unknown_model_cost: bool = False
 
 

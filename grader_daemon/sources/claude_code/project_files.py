@@ -16,6 +16,7 @@ from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import VanishedFileError
 from grader_daemon.sources.claude_code.entries import KINDS, Entry, Line, kind_of
 from grader_daemon.sources.claude_code.turns import Turns
+from grader_daemon.sources.decoding import check_messages
 from grader_daemon.sources.jsonl import read_lines
 from grader_daemon.sources.protocol import UnknownKinds
 from grader_daemon.sources.session_files import Parsed, SessionFiles
@@ -67,7 +68,10 @@ class ClaudeCode(SessionFiles):
             unreadable = lines.unknown and b'"role"' in content
             reason = SkipReason.UNREADABLE_VERSION if unreadable else SkipReason.NOT_A_SESSION
             return Parsed(Skipped(reason), unknown=unknown)
-        return _session_in(lines.read, unit, unknown)
+        parsed = _session_in(lines.read, unit, unknown)
+        if isinstance(parsed.session, Session):
+            check_messages(parsed.session, self.limits)
+        return parsed
 
 
 def _session_in(lines: Sequence[Line], unit: Unit, unknown: UnknownKinds | None) -> Parsed:
@@ -124,7 +128,7 @@ def _make(
         file=unit.locator,
         format=NAME,
         unit_key=unit.key,
-        messages=tuple(turns.messages),
+        messages=turns.messages,
         message_times=tuple(turns.times) if any(turns.times) else (),
         reported=turns.reported,
         ending=turns.ending,

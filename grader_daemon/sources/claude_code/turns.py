@@ -7,6 +7,7 @@ the results of its first calls may stand between them. What the machinery wrote 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -52,7 +53,23 @@ _COMMAND_NAME = re.compile(r"<command-name>([^<]{1,200})</command-name>")
 _COMMAND_ARGUMENTS = re.compile(r"<command-args>([^<]*+)</command-args>")
 _IN_ORDER = frozenset({"end_turn", "stop_sequence"})
 _CALLS: Final = "tool_use"
+_WORD = re.compile(r"[a-z_]{1,40}")
+_MOST_TOKENS = 1 << 40
+"""Of one answer: far more than any model takes, and so few that their sum fits into a database."""
+
 _SUB_AGENT_TOOLS = frozenset({"Agent", "Task"})
+
+
+class _Answer(msgspec.Struct):
+    """One answer of a model, of which more lines may come."""
+
+    said: list[str]
+    calls: list[ToolCall]
+    stop_reason: str | None
+
+    def message(self) -> Message:
+        """Return it as far as it has come."""
+        return Message(ASSISTANT, "\n".join(self.said), tuple(self.calls) or None, self.stop_reason)
 
 
 class Turns:
@@ -60,7 +77,7 @@ class Turns:
 
     def __init__(self, lines: Iterable[Line]) -> None:
         """Add lines in the order of their file."""
-        self.messages: list[Message] = []
+        self._messages: list[Message | _Answer] = []
         self.times: list[datetime | None] = []
         self.reported: dict[int, ReportedOutcome] = {}
         self.taken_back: list[int] = []
@@ -80,6 +97,7 @@ class Turns:
         self._answers_have_parents = False
         for line in lines:
             self._add(line)
+        self.messages = tuple([each.message() if isinstance(each, _Answer) else each for each in self._messages])
 
     @property
     def usage(self) -> tuple[Usage, ...]:
@@ -103,7 +121,7 @@ class Turns:
         if last.role == ASSISTANT and not last.tool_calls and last.finish_reason not in (None, _CALLS):
             in_order = last.finish_reason in _IN_ORDER
             state = SessionState.COMPLETE if in_order else SessionState.INTERRUPTED
-            return Ending(state, f"stop_reason={last.finish_reason}")
+            return Ending(state, f"stop_reason={_word(last.finish_reason)}")
         if self._process_ended:
             answered = last.role == ASSISTANT and last.finish_reason is None and not last.tool_calls
             return Ending(SessionState.COMPLETE if answered else SessionState.INTERRUPTED, "its process ended")
@@ -146,28 +164,28 @@ class Turns:
         message = entry.message
         if message.model == _SYNTHETIC or entry.is_api_error_message:
             if entry.is_api_error_message:
-                cause = f"API error: {entry.error}" if isinstance(entry.error, str) else "API error"
-                self._ending = Ending(SessionState.INTERRUPTED, cause)
+                cause = f": {_word(entry.error)}" if isinstance(entry.error, str) else ""
+                self._ending = Ending(SessionState.INTERRUPTED, f"API error{cause}")
             return
         self._ending, self._process_ended = None, False
         self.model = message.model or self.model
         self._answers_have_parents = entry.parent_uuid is not None
-        answer_id = message.id or entry.uuid or f"{len(self.messages)}"
+        answer_id = message.id or entry.uuid or f"{len(self._messages)}"
         self._use(answer_id, message.model, message.usage)
+        place = self._answers.get(answer_id)
+        if place is None:
+            self._answers[answer_id] = len(self._messages)
+            answer = _Answer([], [], None)
+            self._append(answer, time)
+        else:
+            known = self._messages[place]
+            assert isinstance(known, _Answer)
+            answer = known
         said, calls = _said_and_called(message.content)
+        answer.said += said
+        answer.calls += calls
+        answer.stop_reason = message.stop_reason or answer.stop_reason
         self._delegated = self._delegated or any(call.tool in _SUB_AGENT_TOOLS for call in calls)
-        known = self._answers.get(answer_id)
-        if known is None:
-            self._answers[answer_id] = len(self.messages)
-            self._append(Message(ASSISTANT, said, calls or None, message.stop_reason), time)
-            return
-        before = self.messages[known]
-        self.messages[known] = Message(
-            ASSISTANT,
-            "\n".join(filter(None, (before.text, said))),
-            (*(before.tool_calls or ()), *calls) or None,
-            message.stop_reason or before.finish_reason,
-        )
 
     def _use(self, answer_id: str, model: str | None, api: ApiUsage | None) -> None:
         """The first lines of an answer may say what was written so far only, so the largest number counts."""
@@ -210,26 +228,31 @@ class Turns:
         Where nothing had been answered yet, a person only wrote it anew. The first prompt has no parent; another one
         without takes its place only where answers have theirs, so that parents are not just missing.
         """
-        start = self._prompts.setdefault(parent, len(self.messages))
-        worked = any(message.role == ASSISTANT for message in self.messages[start:])
-        if start == len(self.messages) or (parent is None and not (worked and self._answers_have_parents)):
+        start = self._prompts.setdefault(parent, len(self._messages))
+        worked = next(reversed(self._answers.values()), -1) >= start
+        if start == len(self._messages) or (parent is None and not (worked and self._answers_have_parents)):
             return
-        del self.messages[start:], self.times[start:]
-        for answers_or_results in (self._answers, self._results):
-            for key in [key for key, place in answers_or_results.items() if place >= start]:
-                del answers_or_results[key]
-        self._prompts = {key: place for key, place in self._prompts.items() if place <= start}
-        self.reported = {place: outcome for place, outcome in self.reported.items() if place < start}
-        self.taken_back = [min(place, start) for place in self.taken_back]
+        del self._messages[start:], self.times[start:]
+        for places in (self._answers, self._results):
+            while places and next(reversed(places.values())) >= start:
+                places.popitem()
+        while self._prompts and next(reversed(self._prompts.values())) > start:
+            self._prompts.popitem()
+        while self.reported and next(reversed(self.reported)) >= start:
+            self.reported.popitem()
+        kept = bisect_right(self.taken_back, start)
+        self.taken_back[kept:] = [start] * (len(self.taken_back) - kept)
         if worked:
             self.taken_back.append(start)
 
     def _add_result(self, block: Block, entry: Entry, time: datetime | None) -> None:
         text = _text(block.content)
         self._decisions = self._decisions or is_decided(entry)
-        self.reported[len(self.messages)] = outcome_of(block, text, entry, decisions=self._decisions)
+        place = len(self._messages)
+        self.reported[place] = outcome_of(block, text, entry, decisions=self._decisions)
         if block.tool_use_id is not None:
-            self._results[block.tool_use_id] = len(self.messages)
+            self._results.pop(block.tool_use_id, None)  # so that the places stand in their order
+            self._results[block.tool_use_id] = place
         self._append(Message(role=TOOL, content=text, tool_call_id=block.tool_use_id), time)
 
     def _notify(self, text: str) -> None:
@@ -239,8 +262,8 @@ class Turns:
         if notification is not None and place is not None:
             self.reported[place] = notification.outcome
 
-    def _append(self, message: Message, time: datetime | None) -> None:
-        self.messages.append(message)
+    def _append(self, message: Message | _Answer, time: datetime | None) -> None:
+        self._messages.append(message)
         self.times.append(time)
 
 
@@ -257,15 +280,15 @@ def _said_by_person(entry: Entry, text: str) -> str | None:
     return " ".join(filter(None, (name[1], arguments[1].strip() if arguments is not None else "")))
 
 
-def _said_and_called(content: str | Sequence[Block]) -> tuple[str, tuple[ToolCall, ...]]:
+def _said_and_called(content: str | Sequence[Block]) -> tuple[list[str], list[ToolCall]]:
     if isinstance(content, str):
-        return content, ()
-    said = "\n".join(block.text for block in content if block.type == "text" and block.text)
-    calls = tuple(
+        return [content], []
+    said = [block.text for block in content if block.type == "text" and block.text]
+    calls = [
         ToolCall(block.id, FunctionCall(block.name, str(memoryview(block.input), "utf-8") or None))
         for block in content
         if block.type == "tool_use"
-    )
+    ]
     return said, calls
 
 
@@ -280,16 +303,25 @@ def _text(content: Content) -> str:
 def _usage_of(api: ApiUsage) -> Usage:
     details = api.output_tokens_details
     return Usage(
-        input_tokens=api.input_tokens,
-        cache_read_tokens=api.cache_read_input_tokens,
-        cache_write_tokens=api.cache_creation_input_tokens,
-        output_tokens=api.output_tokens,
-        reasoning_tokens=details.thinking_tokens if details is not None else None,
+        input_tokens=_count(api.input_tokens),
+        cache_read_tokens=_count(api.cache_read_input_tokens),
+        cache_write_tokens=_count(api.cache_creation_input_tokens),
+        output_tokens=_count(api.output_tokens),
+        reasoning_tokens=_count(details.thinking_tokens) if details is not None else None,
     )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and 0 <= value <= _MOST_TOKENS else None
 
 
 def _larger(one: int | None, other: int | None) -> int | None:
     return max(one, other) if one is not None and other is not None else one if other is None else other
+
+
+def _word(text: str) -> str:
+    """Return what is told of why a session stands as it does; nothing but a word, whatever the file says."""
+    return text if _WORD.fullmatch(text) else "other"
 
 
 def _time(stamp: str | None) -> datetime | None:

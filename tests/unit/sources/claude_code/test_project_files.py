@@ -163,6 +163,37 @@ def test_lines_with_the_words_of_others_are_not_taken_for_them() -> None:
     assert (len(parsed.session.messages), parsed.unknown) == (1, None)
 
 
+def test_ids_without_end_name_nothing() -> None:
+    transcript = Transcript()
+    transcript.prompt("hello")
+    transcript.prompt("x", isSidechain=True, parentUuid=None, uuid="x" * 10_000)
+    parsed = transcript.parse()
+    assert parsed.inside == ()
+    assert parsed.unknown == UnknownKinds("2.1.330", ("user",))
+
+
+def test_more_messages_than_are_allowed_are_told() -> None:
+    transcript = Transcript()
+    for number in range(3):
+        transcript.prompt(f"prompt {number}")
+    claude = ClaudeCode(limits=Limits(messages=2))
+    with pytest.raises(ParseError, match="3 messages are more than max_messages = 2"):
+        claude.parse(transcript.content, Unit("claude-code", f"/p/{SESSION}.jsonl"))
+
+
+def test_work_that_is_taken_back_again_and_again_is_bounded() -> None:
+    """Seconds if each time all were looked through."""
+    transcript = Transcript()
+    for number in range(4_000):
+        transcript.answer(call(f"c{number}"), answer=f"a{number}")
+    before = transcript.lines[-1]["uuid"]
+    for number in range(4_000):
+        transcript.prompt(f"try {number}", parentUuid=before)
+        transcript.answer(f"answer {number}")
+    session = transcript.session()
+    assert (len(session.messages), len(session.taken_back)) == (4_002, 3_999)
+
+
 @pytest.mark.parametrize(
     ("line", "kind"),
     [

@@ -125,6 +125,13 @@ def test_a_time_that_says_no_moment_is_unknown(stamp: str) -> None:
     assert transcript.session().message_times == ()
 
 
+@pytest.mark.parametrize("number", [-1, 1 << 60, 2.5, "many", None, [1]])
+def test_a_number_of_tokens_that_can_be_none_is_unknown(number: object) -> None:
+    transcript = Transcript()
+    transcript.answer("one", usage={"input_tokens": number, "output_tokens": 3})
+    assert transcript.session().usage == (Usage(model="opus", output_tokens=3),)
+
+
 # -- endings -----------------------------------------------------------------------------------------------------------
 
 
@@ -158,6 +165,15 @@ def test_an_error_of_the_api_is_no_answer_and_an_interruption() -> None:
     assert [message.role for message in session.messages] == ["user"]
     assert session.ending == Ending(INTERRUPTED, "API error: server_error")
     assert session.usage == ()
+
+
+def test_of_why_it_ended_nothing_but_a_word_is_told() -> None:
+    stopped, failed = Transcript(), Transcript()
+    stopped.answer("one", stop="sk-ant-api03-secret")
+    failed.prompt("hello")
+    failed.add(type="assistant", message={"content": ""}, isApiErrorMessage=True, error="Bearer sk-ant-api03-secret")
+    reasons = [(each.session().ending or Ending(COMPLETE, "")).reason for each in (stopped, failed)]
+    assert reasons == ["stop_reason=other", "API error: other"]
 
 
 @pytest.mark.parametrize("words", ["[Request interrupted by user]", "[Request interrupted by user for tool use]"])
