@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import sqrt
 
 import msgspec
@@ -33,6 +33,10 @@ _CAUSES = {
 
 _MOST_CHANGES = 8
 _MOST_SESSIONS = 5
+
+
+_Key = Callable[[Observation], str]
+"""By what sessions are told apart."""
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):
@@ -84,7 +88,7 @@ def decompose(
     """
     if not before or not since:
         return None
-    mix, work = _parts(before, since)
+    mix, work = _parts(before, since, by=lambda observation: observation.task_type)
     if max(0.0, -mix.amount) + max(0.0, -work.amount) <= _NOISE:
         return None
     return Decomposition(
@@ -94,6 +98,19 @@ def decompose(
         work_margin=abs(shown_change(stream.metric, work.margin(dispersion))),
         cause=_CAUSES[mix.is_loss(dispersion), work.is_loss(dispersion)],
     )
+
+
+def is_mix_of_agents(before: Sequence[Member], since: Sequence[Member], *, dispersion: float) -> bool:
+    """Whether the mean fell for no other reason than that other agents do more of the sessions than before.
+
+    Agents write down different things, so their rates lie apart: none of them does worse. A loss within the agents
+    beyond its 95 % interval is one that people are told of, whatever their mix.
+    """
+    agents = {member.observation.agent for member in (*before, *since)}
+    if len(agents) < 2 or not before or not since:  # noqa: PLR2004  of one there is no mix
+        return False
+    mix, work = _parts(before, since, by=lambda observation: observation.agent or "")
+    return mix.is_loss(dispersion) and not work.is_loss(dispersion)
 
 
 def _matters(change: ShareChange, *, before: int, since: int, least: float) -> bool:
@@ -113,6 +130,8 @@ def _counts(part: Sequence[Member]) -> Counter[tuple[Dimension, str]]:
 
 def _names(observation: Observation) -> Iterator[tuple[Dimension, str]]:
     yield Dimension.TASK_TYPE, observation.task_type
+    if observation.agent is not None:
+        yield Dimension.AGENT, observation.agent
     if observation.model is not None:
         yield Dimension.MODEL, observation.model
     if observation.platform is not None:
@@ -135,17 +154,17 @@ class _Part(msgspec.Struct, frozen=True):
 
 
 class _Kind(msgspec.Struct, frozen=True):
-    """A task type: its share of the sessions, the mean of its values, and the variance of that mean."""
+    """A task type, or an agent: its share of the sessions, the mean of its values, and the variance of that mean."""
 
     share: float
     mean: float
     variance: float
 
 
-def _by_type(part: Sequence[Member]) -> dict[str, _Kind]:
+def _kinds(part: Sequence[Member], by: _Key) -> dict[str, _Kind]:
     values: dict[str, list[float]] = {}
     for member in part:
-        values.setdefault(member.observation.task_type, []).append(member.value)
+        values.setdefault(by(member.observation), []).append(member.value)
     return {name: _kind(found, share=len(found) / len(part)) for name, found in values.items()}
 
 
@@ -155,9 +174,9 @@ def _kind(values: Sequence[float], *, share: float) -> _Kind:
     return _Kind(share, totals.total / totals.sessions, variance / totals.sessions)
 
 
-def _parts(before: Sequence[Member], since: Sequence[Member]) -> tuple[_Part, _Part]:
+def _parts(before: Sequence[Member], since: Sequence[Member], *, by: _Key) -> tuple[_Part, _Part]:
     """Return mix and work, with their variances by the delta method: shares are multinomial, means have their own."""
-    kinds, kinds_since = _by_type(before), _by_type(since)
+    kinds, kinds_since = _kinds(before, by), _kinds(since, by)
     mix, work = _Part(0.0, 0.0), _Part(0.0, 0.0)
     heights = {}
     for name in sorted(kinds.keys() | kinds_since.keys()):

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from grader_daemon.alerts.causes import decompose, members, share_changes, weightiest
+from grader_daemon.alerts.causes import decompose, is_mix_of_agents, members, share_changes, weightiest
 from grader_daemon.alerts.streams import estimate
 from grader_daemon.alerts.watch import Alarmed, Event, Lost
 from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Observation, Stream, StreamDrop
@@ -96,6 +96,12 @@ def explained(
         changes=share_changes(sample, bad, rules=rules),
         decomposition=decompose(sample, bad, stream=event.stream, dispersion=event.baseline.dispersion),
     )
+
+
+def is_only_mix(event: Alarmed, *, before: Sequence[Observation], since: Sequence[Observation]) -> bool:
+    """Whether a stream fell only because other agents do more of its sessions; for the samples see `explained`."""
+    sample, bad = members(before, event.stream), members(since, event.stream)
+    return is_mix_of_agents(sample, bad, dispersion=event.baseline.dispersion)
 
 
 def resolved(alert: Alert, *, standing: Collection[Stream], at: datetime) -> Alert | None:

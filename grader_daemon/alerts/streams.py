@@ -81,6 +81,8 @@ def _groups(observation: Observation) -> Iterator[tuple[Dimension, str]]:
         yield Dimension.TASK_TYPE, observation.task_type
     if observation.model is not None and _is_watched(observation.model):
         yield Dimension.MODEL, observation.model
+    if observation.agent is not None and _is_watched(observation.agent):
+        yield Dimension.AGENT, observation.agent
 
 
 def _is_watched(name: str) -> bool:

@@ -23,6 +23,7 @@ from grader_daemon.alerts.streams import readings
 from grader_daemon.domain.alert import Observation, Stream
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.rules import AlertRules
+from grader_daemon.domain.unit import FIRST_SOURCE
 
 _OTHER_METRICS = len(Metric) - 1
 
@@ -91,6 +92,7 @@ class _Fold:
         self.gone: set[Stream] = set()
         self.events: list[Event] = []
         self._states = dict(states)
+        self._knows_agents = any(stream.dimension is Dimension.AGENT for stream in states)
         self._since = since
         self._rules = rules
         self._groups = sum([_is_armed_group(stream, state) for stream, state in states.items()])
@@ -104,7 +106,7 @@ class _Fold:
         for stream, value in readings(observation):
             before = self._states.get(stream)
             if before is None:
-                if len(self._states) >= self._rules.streams:
+                if len(self._states) >= self._rules.streams or not self._tells_apart(stream):
                     continue
                 before = begin(self._today)
                 self.gone.discard(stream)
@@ -112,6 +114,13 @@ class _Fold:
             self._states[stream] = self.changed[stream] = after
             if before.baseline is not after.baseline or before.alarm is not after.alarm:
                 self._compare(stream, before, after=after, at=observation.ended_at)
+
+    def _tells_apart(self, stream: Stream) -> bool:
+        """Whether a new stream is another one than that of all sessions: that of Hermes is not while it is alone."""
+        if stream.dimension is Dimension.AGENT:
+            self._knows_agents |= stream.name != FIRST_SOURCE
+            return self._knows_agents
+        return True
 
     def _after(self, before: DetectorState, stream: Stream, value: float, *, at: datetime) -> DetectorState:
         if at < self._since:

@@ -35,6 +35,7 @@ class Observation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     tool_calls: int
     failures: int
     tools: tuple[ToolUse, ...]
+    agent: str | None = None
 
 
 class AlertKind(StrEnum):
@@ -73,7 +74,7 @@ class StreamDrop(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShareChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the sessions, 0 to 1, that is another than before: a model, a platform, a task type or a tool."""
+    """A part of the sessions, 0 to 1, that is another than before: an agent, model, platform, task type or tool."""
 
     dimension: Dimension
     name: str

@@ -17,8 +17,8 @@ import structlog
 from grader_daemon._version import SCHEMA_VERSION
 from grader_daemon.alerts import thresholds
 from grader_daemon.alerts.detector import DetectorState, read_state
-from grader_daemon.alerts.settlement import Settled, announced, explained, settle
-from grader_daemon.alerts.watch import watch
+from grader_daemon.alerts.settlement import Settled, announced, explained, is_only_mix, settle
+from grader_daemon.alerts.watch import Alarmed, watch
 from grader_daemon.domain.alert import Alert, AlertKind, Observation, Stream
 from grader_daemon.domain.calendar import Span, day_of, last_days
 from grader_daemon.domain.rollup import Dimension, Sums
@@ -118,12 +118,14 @@ class DegradationWatch:
     def _take_up(self, seen: Sequence[Observation], position: Position, now: datetime, *, since: datetime) -> None:
         states = self._states(now)
         watched = watch(states, seen, since=since, rules=self._rules)
+        mixed = {event.stream for event in watched.events if isinstance(event, Alarmed) and self._is_only_mix(event)}
         standing = {stream for stream, state in states.items() if state.alarm is not None}
         with self._store.transaction():
-            changed = {stream: _encode(state) for stream, state in watched.states.items()}
-            self._store.alerts.save_streams(changed, gone=watched.gone)
+            changed = {stream: _encode(state) for stream, state in watched.states.items() if stream not in mixed}
+            self._store.alerts.save_streams(changed, gone=watched.gone | mixed)
             self._store.alerts.advance(position, seen)
-            settled = settle(watched.events, self._store.alerts.open(), standing=standing, rules=self._rules, now=now)
+            events = [event for event in watched.events if event.stream not in mixed]
+            settled = settle(events, self._store.alerts.open(), standing=standing, rules=self._rules, now=now)
             told = self._keep(map(self._explained, settled), now)
         self._tell(told)
 
@@ -136,17 +138,29 @@ class DegradationWatch:
         }
         return {stream: state for stream, state in read.items() if state is not None}
 
+    def _is_only_mix(self, event: Alarmed) -> bool:
+        """Whether a stream fell because other agents do more of its sessions: it begins anew then, and nothing is told.
+
+        What each agent does has streams of its own, which notice when one of them gets worse.
+        """
+        before, since = self._around(event)
+        return is_only_mix(event, before=before, since=since)
+
     def _explained(self, settled: Settled) -> Alert:
         """The alert, with its cause if it is a new one."""
         event = settled.alarm
         if event is None:
             return settled.alert
+        before, since = self._around(event)
+        return explained(settled.alert, event, before=before, since=since, rules=self._rules)
+
+    def _around(self, event: Alarmed) -> tuple[list[Observation], list[Observation]]:
+        """Return a sample of the sessions before a drop, and those from its beginning to the alarm."""
         began_at = event.alarm.began_at
         before = self._store.alerts.ended(
             since=began_at - timedelta(days=self._rules.baseline_days), until=began_at, limit=_SAMPLE
         )
-        since = self._store.alerts.ended(since=began_at, until=event.at + _MOMENT, limit=_SAMPLE)
-        return explained(settled.alert, event, before=before, since=since, rules=self._rules)
+        return before, self._store.alerts.ended(since=began_at, until=event.at + _MOMENT, limit=_SAMPLE)
 
     # -- thresholds --------------------------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ _UPDATE_ALERT = f"UPDATE alerts SET {', '.join(f'{column} = ?' for column in _AL
 _SELECT_ALERTS = f"SELECT id, {', '.join(_ALERT_COLUMNS)} FROM alerts"
 _OBSERVATION = (
     "SELECT d.session_id, d.ended_at, d.ended_on, d.task_type, g.model, g.platform, g.task_completed,"
-    " g.tool_calls_efficient, g.response_quality, d.tool_calls, g.total_errors, d.tools"
+    " g.tool_calls_efficient, g.response_quality, d.tool_calls, g.total_errors, d.tools, d.agent"
     " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
     f" WHERE d.state <> 'open' AND d.scored AND {PERSONS_TASK}"
 )
@@ -233,4 +233,5 @@ def _to_observation(row: Sequence[Any]) -> Observation:
         tool_calls=row[9],
         failures=row[10],
         tools=to_tools(row[11]),
+        agent=row[12],
     )

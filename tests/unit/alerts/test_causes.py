@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.alerts.causes import Member, decompose, members, share_changes, weightiest
+from grader_daemon.alerts.causes import Member, decompose, is_mix_of_agents, members, share_changes, weightiest
 from grader_daemon.alerts.streams import shown_change
 from grader_daemon.domain.alert import DropCause, Stream
 from grader_daemon.domain.rollup import Dimension, Metric
@@ -294,3 +294,38 @@ def test_the_same_work_done_worse_is_never_blamed_on_the_mix(before: list[Member
     else:
         assert found.mix == 0
         assert found.cause in {DropCause.WORK, DropCause.UNCLEAR}
+
+
+# -- agents --------------------------------------------------------------------------------------------------------
+
+
+def _of(agent: str, *, good: int, bad: int) -> list[Member]:
+    return [member(1.0, agent=agent)] * good + [member(0.0, agent=agent)] * bad
+
+
+@pytest.mark.parametrize(
+    ("before", "since", "expected"),
+    [
+        pytest.param(
+            _of("hermes", good=90, bad=10), _of("hermes", good=9, bad=1) + _of("codex", good=50, bad=50), True, id="new"
+        ),
+        pytest.param(
+            _of("hermes", good=90, bad=10) + _of("codex", good=5, bad=5),
+            _of("hermes", good=9, bad=1) + _of("codex", good=50, bad=50),
+            True,
+            id="more-of-one",
+        ),
+        pytest.param(
+            _of("hermes", good=90, bad=10) + _of("codex", good=5, bad=5),
+            _of("hermes", good=30, bad=70) + _of("codex", good=50, bad=50),
+            False,
+            id="more-of-one-and-the-other-got-worse",
+        ),
+        pytest.param(_of("hermes", good=90, bad=10), _of("hermes", good=10, bad=90), False, id="one-agent"),
+        pytest.param([], _of("hermes", good=1, bad=9) + _of("codex", good=1, bad=1), False, id="nothing-before"),
+    ],
+)
+def test_a_mean_falls_by_the_mix_of_agents_or_by_what_they_do(
+    before: list[Member], since: list[Member], expected: bool
+) -> None:
+    assert is_mix_of_agents(before, since, dispersion=1.0) is expected

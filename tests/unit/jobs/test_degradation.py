@@ -32,7 +32,7 @@ from grader_daemon.jobs.degradation import DegradationWatch
 from grader_daemon.log.events import sentence
 from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
-from grader_daemon.reports.phrasing import alert_cause, alert_title
+from grader_daemon.reports.phrasing import alert_cause, alert_lines, alert_title
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.rules import load_rules
 from grader_daemon.storage.records import Position
@@ -1030,3 +1030,46 @@ def test_sessions_without_names_are_watched(world: World, logs: Logs) -> None:
     world.run_daily(1, 20)
     assert [drop.stream.dimension for drop in world.alert().drops] == [Dimension.OVERALL]
     assert told(logs) == [("alert.opened", 1)]
+
+
+# -- several agents --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("agents", "alerts"),
+    [
+        pytest.param(("hermes", "codex"), 0, id="agents-that-are-known-apart"),
+        pytest.param((None, None), 1, id="one-that-got-worse"),
+    ],
+)
+def test_another_mix_of_agents_alone_is_no_degradation(
+    world: World, logs: Logs, agents: tuple[str | None, str | None], alerts: int
+) -> None:
+    """One completes nine in ten of its sessions, the other five, all the time; only their shares change."""
+    one, other = agents
+    world.phase(0, 15, good=9, agent=one)
+    world.phase(15, 30, good=9, a_day=10, agent=one)
+    world.phase(15, 30, good=5, agent=other)
+
+    world.run_daily(1, 31)
+
+    assert (len(world.alerts()), len(told(logs))) == (alerts, alerts)
+
+
+def test_an_agent_that_gets_worse_is_told_by_its_name(world: World) -> None:
+    world.phase(0, 50, good=9, a_day=10, agent="hermes")
+    world.phase(15, 40, good=5, agent="codex")
+    world.phase(40, 50, good=0, agent="codex")
+
+    world.run_daily(1, 51)
+
+    [found] = world.alerts()
+    assert Stream(Metric.COMPLETION_RATE, Dimension.AGENT, "codex") in {drop.stream for drop in found.drops}
+    assert "agent codex" in " ".join(plain(line) for line in (alert_title(found), *alert_lines(found)))
+    assert not any(drop.stream.name == "hermes" for drop in found.drops)
+
+
+def test_an_agent_alone_needs_no_streams_beside_those_of_all(world: World) -> None:
+    world.phase(0, 15, good=9, agent="hermes")
+    world.run_daily(1, 16)
+    assert not any(stream.dimension is Dimension.AGENT for stream in world.store.alerts.streams())

@@ -850,7 +850,7 @@ def test_an_outage_improves_no_figure(world: World) -> None:
 
 
 def _but_unanswered(report: WeeklyReport) -> str:
-    """All of a report but how many files there were, how many without an answer, and of how many money could be known."""
+    """All of a report but how many files there were, how many had no answer, and of how many money could be known."""
     unseen = Coverage(seen=0, graded=0, open_sessions=0, skipped={}, waiting=0, dead=0)
     content = msgspec.json.encode(msgspec.structs.replace(report, coverage=unseen)).decode()
     return re.sub(r'"unanswered":[0-9]+,|"spending":{"sessions":[0-9]+,', "", content)

@@ -426,6 +426,7 @@ def test_an_observation_is_what_was_graded(shared: SqliteStore, made: Grade) -> 
             tool_calls=made.tool_calls,
             failures=made.total_errors,
             tools=made.tools,
+            agent=made.agent,
         )
     ]
 
