@@ -17,7 +17,7 @@ IN_CI = os.environ.get("CI") == "true"
 KERNELS = frozenset({"this kernel has its memory controller elsewhere", "this file system cuts such times itself"})
 """Why a test may be skipped in CI too: nothing that could be installed would change it."""
 
-AGENTS = frozenset({"no Claude Code is here", "no Codex is here"})
+AGENTS = frozenset({"no Claude Code is here", "no Codex is here", "no Hermes Agent 0.19 is here"})
 """Agents that are tried for real where their packages can be had; `.ci/run` tries to get them."""
 
 _PACKAGES = {
@@ -26,7 +26,7 @@ _PACKAGES = {
     "pgrep": "procps",
     "systemd-nspawn": "systemd-container",
 }
-_AGENTS = Path(__file__).parents[1] / ".agents" / "node_modules"
+_AGENTS = Path(__file__).parents[1] / ".agents"
 _LIBRARIES = ("/usr/lib/*", "/usr/lib64", "/usr/local/lib")
 
 
@@ -45,7 +45,10 @@ def require_programs(*names: str) -> None:
 
 def require_claude_code() -> str:
     """Require a Claude Code, and return the path of its program."""
-    found = [*glob(f"{_AGENTS}/@anthropic-ai/claude-code-*/claude"), *filter(None, [shutil.which("claude")])]
+    found = [
+        *glob(f"{_AGENTS}/node_modules/@anthropic-ai/claude-code-*/claude"),
+        *filter(None, [shutil.which("claude")]),
+    ]
     if not found:
         pytest.skip("no Claude Code is here")
     return found[0]
@@ -53,10 +56,18 @@ def require_claude_code() -> str:
 
 def require_codex() -> str:
     """Require a Codex, and return the path of its program."""
-    found = [*glob(f"{_AGENTS}/@openai/codex/vendor/*/bin/codex"), *filter(None, [shutil.which("codex")])]
+    found = [*glob(f"{_AGENTS}/node_modules/@openai/codex/vendor/*/bin/codex"), *filter(None, [shutil.which("codex")])]
     if not found:
         pytest.skip("no Codex is here")
     return found[0]
+
+
+def require_hermes() -> str:
+    """Require a Hermes Agent that leaves its sessions in its database alone, and return the path of its program."""
+    found = _AGENTS / "hermes" / "bin" / "hermes"
+    if not found.exists():
+        pytest.skip("no Hermes Agent 0.19 is here")
+    return str(found)
 
 
 def require_faketime() -> str:
