@@ -123,31 +123,31 @@ class Grading:
         """Remove what is remembered of files without a grade of their own; a single text is one path."""
         return forget(self._context.writable, paths_of(paths), self._sources)
 
-    def ungraded_files(self, *, since: datetime | None = None) -> list[Found]:
+    def ungraded_files(self, *, since: datetime | None = None, source: str | None = None) -> list[Found]:
         """Files below the roots that are not graded as they are now, the one that was written last first.
 
-        `since`: that were written from then on. Roots that are no folders are passed over; see `missing_roots`. A
-        database of an older version says nothing until `migrate`.
+        `since`: that were written from then on. `source`: of this one alone, which need not be enabled. Roots that are
+        no folders are passed over; see `missing_roots`. A database of an older version says nothing until `migrate`.
 
         Raises:
             InputError: none of the roots is a folder.
         """
-        missing = self.missing_roots()
-        if len(missing) == len(self._settings.watch_roots):
-            raise InputError(f"{', '.join(map(str, missing))}: no such folder; nothing was looked for")
+        roots = self._sources.roots(source)
+        if not any(map(os.path.isdir, roots)):
+            raise InputError(f"{', '.join(roots) or source}: no such folder; nothing was looked for")
         earliest = since.timestamp() * 1e9 if since is not None else float("-inf")
         seen = stamps(self._context.store, self._sources) if self._context.has_database else lambda _: None
         found = [
             each
-            for walk in self._sources.walks()
+            for walk in self._sources.walks(source)
             for each in walk
             if each.written_ns >= earliest and seen(each.unit) != each.stamp
         ]
         return sorted(found, key=lambda each: each.written_ns, reverse=True)
 
     def missing_roots(self) -> list[Path]:
-        """Return the watched folders that are none."""
-        return [root for root in self._settings.watch_roots if not root.is_dir()]
+        """Return the watched folders that are set and are none."""
+        return [root for root in self._settings.named_roots if not root.is_dir()]
 
     def graded_files(self, *, since: datetime | None = None) -> list[str]:
         """Files with a grade; `since`: of sessions that ended from then on. Of an older database: see `migrate`."""

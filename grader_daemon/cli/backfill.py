@@ -15,6 +15,7 @@ from grader_daemon.cli.options import Whole, asks, json_option, since_options
 from grader_daemon.cli.status import file_words
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import count
+from grader_daemon.settings import ROOTS
 
 _TROUBLE = (IngestOutcome.QUARANTINED, IngestOutcome.RETRY_SCHEDULED, IngestOutcome.UNRECORDED)
 
@@ -22,15 +23,18 @@ _TROUBLE = (IngestOutcome.QUARANTINED, IngestOutcome.RETRY_SCHEDULED, IngestOutc
 @click.command("backfill")
 @asks
 @since_options
+@click.option("--source", type=click.Choice(list(ROOTS)), help="Only of this source, whether it is enabled or not.")
 @click.option("--jobs", type=Whole(1, 64), default=1, show_default=True, help="Processes that examine files.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be graded.")
 @json_option
-def command(*, grader: SelfGrader, since: datetime | None, jobs: int, dry_run: bool, as_json: bool) -> int:
+def command(
+    *, grader: SelfGrader, since: datetime | None, source: str | None, jobs: int, dry_run: bool, as_json: bool
+) -> int:
     """Grade everything that is not graded yet. It may be stopped at any time and started again."""
     if not dry_run:
         grader.migrate()
-    files = grader.grading.ungraded_files(since=since)
-    missing = grader.grading.missing_roots()
+    files = grader.grading.ungraded_files(since=since, source=source)
+    missing = grader.grading.missing_roots() if source is None else []
     for root in missing:
         output.error(f"grader-daemon: {root}: no such folder; the others are looked through")
     if dry_run:

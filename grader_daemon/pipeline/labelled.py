@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -79,7 +78,7 @@ def samples_in(folder: Path, labels: Mapping[str, LabelRow], *, sampler: Sampler
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder")
     left = dict(labels)
-    for found in chain.from_iterable(sources.walks_below(str(folder))):
+    for found in sources.walk_below(str(folder)):
         session = _session_in(found.unit, sources)
         label = left.pop(session.session_id, None) if session is not None else None
         if session is not None and label is not None:

@@ -5,8 +5,23 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from operator import itemgetter
+from typing import NamedTuple
 
 from grader_daemon.domain.unit import Found
+from grader_daemon.errors import ReadError
+
+Claims = Callable[[str], bool]
+UnitsOf = Callable[[str, os.stat_result], Iterable[Found]]
+
+
+class Taker(NamedTuple):
+    """Who is asked for files: which it claims, the units in one of this status, and which folders it enters."""
+
+    claims: Claims
+    units_of: UnitsOf
+    enters: Callable[[str], bool]
 
 
 class Walk:
@@ -20,15 +35,15 @@ class Walk:
         self,
         root: str,
         *,
-        claims: Callable[[str], bool],
-        units_of: Callable[[str, os.stat_result], Iterable[Found]],
+        claims: Claims,
+        units_of: UnitsOf,
         enters: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """`claims` tells of a path whether the file is of interest; `units_of` gives the units in one of this status.
 
         `enters` tells of a folder below the root whether there may be any in or below it.
 
-        `units_of` may raise OSError: then the file is passed over.
+        `units_of` may raise OSError: then the file is passed over; or ReadError: then it is among the `unreadable`.
         """
         self.folders = 0
         self.files = 0
@@ -36,9 +51,29 @@ class Walk:
         self.most_folders: int | None = None
         self.is_cut = False
         self.root = root
-        self._claims = claims
-        self._units_of = units_of
-        self._enters = enters
+        self.takers = [Taker(claims, units_of, enters)]
+        """Who is asked for a file, in this order."""
+
+    def joined(self, others: Iterable[Walk]) -> Walk:
+        """Return one walk in place of this one and others of the same root; a file is of the first that claims it."""
+        return self._with([*self.takers, *(taker for other in others for taker in other.takers)])
+
+    def but(self, is_taken: Callable[[str], bool]) -> Walk:
+        """Return a walk that passes over files that are taken by somebody else."""
+        return self._with([taker._replace(claims=_free(taker.claims, is_taken)) for taker in self.takers])
+
+    def _with(self, takers: list[Taker]) -> Walk:
+        walk = copy(self)
+        walk.takers, walk.unreadable = takers, []
+        return walk
+
+    def of_file(self, path: str) -> list[Found]:
+        """Return the units in one file, whatever its name is; none where it cannot be looked into."""
+        try:
+            status = os.lstat(path)
+            return next((found for taker in self.takers if (found := list(taker.units_of(path, status)))), [])
+        except (OSError, ReadError):
+            return []
 
     def __iter__(self) -> Iterator[Found]:
         """Yield the units of every file that is claimed, links not followed, each folder's in order of their names.
@@ -57,23 +92,34 @@ class Walk:
                 self.unreadable.append(folder)
                 continue
             self.folders += 1
-            for path in paths:
+            for path, units_of in paths:
                 try:
-                    units = self._units_of(path, os.lstat(path))
+                    units = units_of(path, os.lstat(path))
                 except OSError:
+                    continue
+                except ReadError:
+                    self.unreadable.append(path)
                     continue
                 self.files += 1
                 yield from units
 
-    def _list(self, folder: str, pending: deque[str]) -> list[str]:
-        claims = self._claims
+    def _list(self, folder: str, pending: deque[str]) -> list[tuple[str, UnitsOf]]:
+        takers = self.takers
         claimed = []
         with os.scandir(folder) as entries:
             for entry in entries:
+                path = entry.path
                 if entry.is_dir(follow_symlinks=False):
-                    if self._enters(entry.path):
-                        pending.append(entry.path)
-                elif claims(entry.path):
-                    claimed.append(entry.path)
-        claimed.sort()
+                    if any(taker.enters(path) for taker in takers):
+                        pending.append(path)
+                    continue
+                for claims, units_of, _ in takers:
+                    if claims(path):
+                        claimed.append((path, units_of))
+                        break
+        claimed.sort(key=itemgetter(0))
         return claimed
+
+
+def _free(claims: Claims, is_taken: Callable[[str], bool]) -> Claims:
+    return lambda path: claims(path) and not is_taken(path)

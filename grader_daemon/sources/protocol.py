@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -166,21 +167,37 @@ class Sources:
 
     def named(self, path: str) -> Sequence[Unit]:
         """Return the units of a file that a person names: whatever its name is, somebody says that it is a session."""
-        return (self._claiming(path) or self._recognizing(path)).touched(path)
+        source = self._claiming(path) or self._recognizing(path)
+        found = source.walk(os.path.dirname(path)).of_file(path)
+        return [each.unit for each in found] or source.touched(path)
 
-    def roots(self) -> list[str]:
-        """Return the folders that are watched and walked, each once."""
-        return list(dict.fromkeys(root for source in self._sources for root in source.roots))
+    def roots(self, name: str | None = None) -> list[str]:
+        """Return the folders that are watched and walked, each once; or those of the source of that name alone."""
+        return list(dict.fromkeys(root for source in self._chosen(name) for root in source.roots))
 
-    def walks(self) -> Iterator[Walk]:
-        """Return a walk below each root of each source."""
-        for source in self._sources:
+    def walks(self, name: str | None = None) -> Iterator[Walk]:
+        """Return a walk below each root; or those of the source of that name alone, which need not be watched."""
+        walks: dict[str, list[Walk]] = {}
+        for source in self._chosen(name):
             for root in source.roots:
-                yield source.walk(root)
+                walk = source.walk(root)
+                walks.setdefault(root, []).append(
+                    walk if source is self._all[0] else walk.but(partial(self._is_taken, source))
+                )
+        for first, *others in walks.values():
+            yield first.joined(others)
 
-    def walks_below(self, root: str) -> list[Walk]:
-        """Return the walks of all sources below one folder that a person names, those too that are not watched."""
-        return [source.walk(root) for source in self._all]
+    def walk_below(self, root: str) -> Walk:
+        """Return a walk below one folder that a person names, for sources too that are not watched."""
+        first, *others = (source.walk(root) for source in self._all)
+        return first.joined(others)
+
+    def _chosen(self, name: str | None) -> Sequence[Source]:
+        return self._sources if name is None else [self._by_name[name]]
+
+    def _is_taken(self, source: Source, path: str) -> bool:
+        """Whether a file belongs to another source, which is asked before."""
+        return self._claiming(path) not in (source, None)
 
     def watches(self) -> list[Watch]:
         """Return what is to be watched, each folder once."""
@@ -246,12 +263,13 @@ def named_units(paths: Sequence[str], sources: Sources) -> tuple[list[Unit], lis
         if not given or not os.path.lexists(path):
             raise InputError(f"{path if given else 'an empty path'}: no such file or folder")
         if os.path.isdir(path) and not os.path.islink(path):
-            walks = sources.walks_below(path)
-            found = sorted(each.unit for walk in walks for each in walk)
+            walk = sources.walk_below(path)
+            found = sorted(each.unit for each in walk)
             units += found
             if not found:
-                unread = any(path in walk.unreadable for walk in walks)
-                empty.append((path, "it cannot be read" if unread else "no session files are below it"))
+                empty.append(
+                    (path, "it cannot be read" if path in walk.unreadable else "no session files are below it")
+                )
         else:
             units += sources.named(path)
     return units, empty

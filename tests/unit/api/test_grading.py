@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.api.context import GraderContext
+from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grading import Grading
 from grader_daemon.errors import InputError
+from grader_daemon.settings import load_settings
 from grader_daemon.storage.protocol import Store
 from tests.conftest import Clock, SessionWriter
 from tests.strategies import NOW, json_answer, json_user
@@ -98,3 +100,20 @@ def test_what_could_not_be_graded_is_told_apart_from_what_was_skipped(
 
     assert [grade.session_file for _, grade in done.grades] == [good]
     assert [Path(file).name for file, _ in done.errors + done.skipped] == ["session_broken.json", "notes.txt"]
+
+
+def test_what_one_source_left_is_found_alone_and_though_it_is_not_enabled(
+    tmp_path: Path, write_session: SessionWriter
+) -> None:
+    path = write_session([json_user(), json_answer()])
+    rollouts = tmp_path / "rollouts"
+    rollouts.mkdir()
+    settings = load_settings(
+        db_path=tmp_path / "g.db", watch_roots=[tmp_path / "sessions"], codex_roots=[rollouts], sources=["hermes"]
+    )
+    with SelfGrader(settings=settings) as grader:
+        assert [each.unit.locator for each in grader.grading.ungraded_files(source="hermes")] == [path]
+        assert grader.grading.ungraded_files(source="codex") == []
+        rollouts.rmdir()
+        with pytest.raises(InputError, match="rollouts: no such folder"):
+            grader.grading.ungraded_files(source="codex")

@@ -2,9 +2,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
-from grader_daemon.sources.discovery import Walk
-from grader_daemon.sources.reading import look_at, stamp_of
+from grader_daemon.domain.unit import Found, Unit
+from grader_daemon.errors import ReadError
+from grader_daemon.sources.discovery import UnitsOf, Walk
+from grader_daemon.sources.protocol import Sources
+from grader_daemon.sources.reading import found_file, look_at, stamp_of
+from tests.lines_source import Line, Lines, write_lines
 from tests.units import hermes, unit
 
 
@@ -71,3 +76,57 @@ def test_a_name_that_is_no_text_is_found(tmp_path: Path) -> None:
     os.close(os.open(os.fsencode(tmp_path) + b"/session_\xff.json", os.O_CREAT | os.O_WRONLY))
     (found,) = walk_of(tmp_path)
     assert os.fsencode(found.unit.locator).endswith(b"session_\xff.json")
+
+
+class Seen(Walk):
+    """Counts how often a folder is listed."""
+
+    listed = 0
+
+    def _list(self, *arguments: Any) -> Any:
+        type(self).listed += 1
+        return super()._list(*arguments)
+
+
+def _units(source: str) -> UnitsOf:
+    return lambda path, status: [found_file(Unit(source, path), status)]
+
+
+def test_below_a_root_of_two_sources_each_folder_is_listed_once_and_a_file_is_of_the_first(tmp_path: Path) -> None:
+    for name in ("both", "second", "none"):
+        (tmp_path / name).touch()
+    first = Seen(str(tmp_path), claims=lambda path: path.endswith("both"), units_of=_units("first"))
+    second = Seen(str(tmp_path), claims=lambda path: not path.endswith("none"), units_of=_units("second"))
+
+    found = [(each.unit.source, Path(each.unit.locator).name) for each in first.joined([second])]
+
+    assert found == [("first", "both"), ("second", "second")]
+    assert Seen.listed == 1
+
+
+def test_a_database_that_cannot_be_looked_into_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+
+    def fail(path: str, _: os.stat_result) -> list[Found]:
+        raise ReadError(path)
+
+    walk = Walk(str(tmp_path), claims=lambda _: True, units_of=fail)
+
+    assert (list(walk), walk.unreadable) == ([], [str(tmp_path / "a")])
+
+
+def test_a_file_that_two_sources_claim_belongs_to_the_first_in_events_walks_and_by_name(tmp_path: Path) -> None:
+    """Below a root of the second that lies in one of the first."""
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    write_lines(inner / "all.lines", Line("a"), Line("b"))
+    path = str(inner / "all.lines")
+    first, second = Lines([tmp_path]), Lines([inner])
+    second.name = "second"
+    sources = Sources([first, second])
+
+    assert [each.unit.source for walk in sources.walks() for each in walk] == ["lines", "lines"]
+    assert [unit.source for unit in sources.touched(path)] == ["lines", "lines"]
+    assert sources.named(path) == [Unit("lines", path, "a"), Unit("lines", path, "b")]
+    assert len(list(sources.walk_below(str(inner)))) == 2
+    assert [walk.root for walk in sources.walks("second")] == [str(inner)]
