@@ -261,5 +261,6 @@ class SkipReason(StrEnum):
     COPY = "copy"
     SUPERSEDED = "superseded"
     SYMBOLIC_LINK = "symbolic_link"
+    COMPRESSED = "compressed"
     UNREADABLE_VERSION = "unreadable_version"
     SIDE_CALL = "side_call"

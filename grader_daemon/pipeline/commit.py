@@ -147,9 +147,8 @@ class _Batch:
     def _flush(self) -> None:
         """Write what was gathered; those that follow may be related to it."""
         save_grades(self._store, list(self._grades.values()), asked_again_within=self._asked_again_within)
-        rewards = {session_id: reward for session_id, reward in self._rewards.items() if session_id in self._grades}
-        if rewards:
-            keep_rewards(self._store, rewards, now=self._now)
+        if self._rewards:
+            keep_rewards(self._store, self._rewards, now=self._now)
         self._store.save_entries(list(self._entries.values()), now=self._now)
         self._gathered, self._grades, self._entries, self._rewards = Identities(), {}, {}, {}
         self._skipped.clear()
@@ -186,6 +185,8 @@ class _Batch:
 
     def _record_grade(self, examined: GradedUnit) -> IngestResult:
         identity = examined.identity
+        if examined.reward is not None:
+            self._rewards[identity.session_id] = examined.reward  # of the session, whichever file stands for it
         before = self._standing(identity.session_id)
         elsewhere = before.unit if before is not None and before.unit != identity.unit else None
         own = before if elsewhere is not None and self._is_there(elsewhere) else None
@@ -234,8 +235,6 @@ class _Batch:
         grade, identity = examined.grade, examined.identity
         loop_risk = self._is_new_loop_risk(grade)
         self._gathered.add(identity)
-        if examined.reward is not None:
-            self._rewards[grade.session_id] = examined.reward
         self._grades[grade.session_id] = NewGrade(
             grade=grade, identity=identity, digest=examined.digest, signs=examined.signs, loop_told=loop_risk
         )

@@ -52,12 +52,13 @@ def add_feedback(store: SessionStore, said: Sequence[Said], *, now: datetime) ->
 
 
 def keep_rewards(store: SessionStore, rewards: Mapping[str, float], *, now: datetime) -> None:
-    """Keep the rewards of graded sessions as labels, unless that was done; call it inside a transaction.
+    """Keep the rewards of those sessions that are graded as labels, unless that was done; call it in a transaction.
 
     1 and more is a task that was done, 0 and less one that was not. What is between says neither, and takes back what
     an earlier reward of the session said. One that a person took back is not said again.
     """
-    known = store.grades.stored(list(rewards))
+    stored = store.grades.stored(list(rewards))
+    known = {session_id: of for session_id, of in stored.items() if of.detailed}
     given: dict[str, list[Feedback]] = {}
     for each in store.feedback.said(list(known)):
         given.setdefault(each.session_id, []).append(each)

@@ -21,6 +21,9 @@ from grader_daemon.sources.session_files import Parsed, SessionFiles
 _FOLDERS = ("sessions", "archived_sessions")
 _PREFIX = "rollout-"
 _SUFFIX = ".jsonl"
+_PACKED = ".jsonl.zst"
+"""How Codex packs old rollouts; no Python before 3.14 can unpack it. They were graded when they were written."""
+
 _THREAD = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.{1,96})\.jsonl")
 _FIRST_LINE = re.compile(rb'\{"timestamp":"[^"\\]{1,99}",(?:"ordinal":\d{1,20},)?"type":"session_meta","payload":\{')
 
@@ -43,11 +46,15 @@ class CodexRollouts(SessionFiles):
     def claims(self, path: str) -> bool:
         """See `Source.claims`."""
         name = path.rpartition("/")[2]
-        return name.startswith(_PREFIX) and name.endswith(_SUFFIX)
+        return name.startswith(_PREFIX) and name.endswith((_SUFFIX, _PACKED))
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
         """See `Source.recognizes`."""
         return self.claims(path) or _FIRST_LINE.match(beginning) is not None
+
+    def skipped_by_name(self, path: str) -> SkipReason | None:
+        """See `SessionFiles.skipped_by_name`."""
+        return SkipReason.COMPRESSED if path.endswith(_PACKED) else None
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:
         """See `SessionFiles.parse`."""

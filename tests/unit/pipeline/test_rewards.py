@@ -26,7 +26,7 @@ from tests.strategies import NOW
 
 STEPS = [
     {"step_id": 1, "source": "user", "message": "Write hello.py"},
-    {"step_id": 2, "source": "agent", "message": "Done: hello.py is written and works."},
+    {"step_id": 2, "source": "agent", "message": "Done: it works.", "timestamp": "2026-11-20T10:00:00Z"},
 ]
 
 
@@ -36,7 +36,7 @@ class Trial:
     def __init__(self, folder: Path, store: SqliteStore, ingest: Ingest) -> None:
         self._folder = folder
         self.store = store
-        self._ingest = ingest
+        self.ingest = ingest
         (folder / "agent").mkdir(parents=True)
         self.write(STEPS)
 
@@ -49,7 +49,7 @@ class Trial:
         (self._folder / "verifier" / "reward.txt").write_text(reward)
 
     def graded(self) -> Grade:
-        self._ingest.ingest([Unit("atif", str(self._folder / "agent" / "trajectory.json"))], within_seconds=60)
+        self.ingest.ingest([Unit("atif", str(self._folder / "agent" / "trajectory.json"))], within_seconds=60)
         return self.store.grades.find("run").grade
 
     def say(self, *, completed: bool | None = None, withdraws: int | None = None) -> None:
@@ -142,6 +142,18 @@ def test_a_reward_for_a_part_of_the_task_says_neither(trial: Trial) -> None:
     assert trial.label is None
     trial.reward("1")
     assert trial.graded().verdict_by is VerdictBy.REWARD
+
+
+def test_a_reward_beside_a_copy_is_of_the_session(trial: Trial, tmp_path: Path) -> None:
+    newer = {"step_id": 3, "source": "agent", "message": "And tested.", "timestamp": "2026-11-20T11:00:00Z"}
+    trial.write([*STEPS, newer])
+    trial.graded()
+    copy = Trial(tmp_path / "copy", trial.store, trial.ingest)
+
+    copy.reward("0")
+
+    assert "task__a" in copy.graded().session_file
+    assert trial.store.grades.find("run").grade.verdict_by is VerdictBy.REWARD
 
 
 def test_a_reward_never_stands_above_a_persons_word(trial: Trial) -> None:

@@ -76,13 +76,17 @@ def test_the_last_line_is_left_for_later_while_it_is_written(tmp_path: Path) -> 
     ("name", "is_claimed"),
     [
         (NAME, True),
-        (f"{NAME}.zst", False),
+        (f"{NAME}.zst", True),
         ("history.jsonl", False),
         ("rollout-2026.json", False),
     ],
 )
 def test_only_rollouts_are_claimed(name: str, is_claimed: bool) -> None:
     assert CodexRollouts(limits=Limits()).claims(f"/home/a/.codex/sessions/2026/11/22/{name}") is is_claimed
+
+
+def test_a_packed_rollout_is_passed_over(tmp_path: Path) -> None:
+    assert read(write(tmp_path, name=f"{NAME}.zst")).session == Skipped(SkipReason.COMPRESSED)
 
 
 def test_a_renamed_rollout_is_recognized_by_its_first_line(tmp_path: Path) -> None:
