@@ -74,6 +74,7 @@ def _alternatives_table(patterns: Patterns) -> None:
 
 
 def _work_table(dimension: Dimension, groups: tuple[Group, ...]) -> None:
+    groups = tuple(group for group in groups if group.sessions or group.unanswered)  # others only cost something
     if not groups:
         return
     output.line()
