@@ -31,6 +31,7 @@ _PAGE = 500
 _TOLD_NAMES = 10
 _MOST_CHILDREN = 1000
 _NAMED = (
+    ("agent", Dimension.AGENT),
     ("model", Dimension.MODEL),
     ("task_type", Dimension.TASK_TYPE),
     ("platform", Dimension.PLATFORM),
@@ -74,7 +75,10 @@ class Grades:
         since: datetime | None = None,
         state: str | None = None,
         task_type: str | None = None,
+        agent: str | None = None,
         model: str | None = None,
+        project: str | None = None,
+        kind: SessionKind | None = None,
         completed: bool | None = None,
         limit: int | None = None,
     ) -> list[StoredGrade]:
@@ -83,8 +87,8 @@ class Grades:
         `state` is complete, interrupted or open. At most `limit`, without one all.
 
         Raises:
-            InputError: `days` or `limit` is no number above 0, or no session has this state, task type or model; the
-                text names those that there are.
+            InputError: `days` or `limit` is no number above 0, or no session has this state, task type, agent or
+                model; the text names those that there are.
         """
         if state is not None and state not in list(SessionState):
             raise InputError(f"there is no state {state!r}; known are {', '.join(SessionState)}")
@@ -94,7 +98,10 @@ class Grades:
             since=self.begin_of(days) if days is not None else since,
             state=state,
             task_type=task_type,
+            agent=agent,
             model=model,
+            project=project,
+            kind=kind,
             completed=completed,
             limit=limit,
         )

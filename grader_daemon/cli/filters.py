@@ -15,6 +15,7 @@ from grader_daemon.api.grades import GradeFilter, SortKey
 from grader_daemon.cli.options import since_of, since_options
 from grader_daemon.domain.analysis import Category, SessionState
 from grader_daemon.domain.claims import Support
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.verdict import VerdictBy
 
 
@@ -27,9 +28,15 @@ _OPTIONS = (
     click.option("--until", callback=since_of, metavar="UNTIL", help="Only before: 12h, 7d, 2w or 2026-11-01."),
     click.option("--state", type=click.Choice([each.value for each in SessionState]), help="In this state only."),
     click.option("--task-type", help="Of this task type only."),
+    click.option("--agent", help="Of this agent only, as in claude-code."),
     click.option("--model", help="By this model only."),
     click.option("--platform", help="On this platform only."),
     click.option("--project", callback=_folder, metavar="FOLDER", help="Only of agents that worked in this folder."),
+    click.option(
+        "--kind",
+        type=click.Choice([each.value for each in SessionKind]),
+        help="Only those that were begun so; main: by a person.",
+    ),
     click.option("--tool", help="Only those in which this tool was called."),
     click.option(
         "--error", type=click.Choice([each.value for each in Category]), help="Only those with such a failure."
@@ -89,4 +96,4 @@ def _taken(grader: SelfGrader, since: datetime | None, given: dict[str, Any]) ->
     return which, given
 
 
-_AS_THEY_ARE = ("state", "task_type", "model", "platform", "project", "tool", "error", "claim", "text")
+_AS_THEY_ARE = ("state", "task_type", "agent", "model", "platform", "project", "kind", "tool", "error", "claim", "text")

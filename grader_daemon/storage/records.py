@@ -13,6 +13,7 @@ from grader_daemon.domain.claims import Support
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import BEHIND
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import VerdictBy
 
@@ -38,17 +39,19 @@ class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
     `since` and `until` (exclusive) are about the end of sessions. `tool` was used, `error` occurred, `claim` says that
     there is a claim of this support. `issue` is a whole fingerprint. `unsure` are the sessions of this outcome (see
     `Outcome`). `text` are words, or beginnings of words, of what was asked for; all of them must be there. What is not
-    known, a filter never finds, and sorting puts it last. `lowest_first` turns the order about. `before` goes on behind
-    a page of the same filter.
+    known, a filter never finds, and sorting puts it last; but of the `kind` main are those too whose file does not say.
+    `lowest_first` turns the order about. `before` goes on behind a page of the same filter.
     """
 
     since: datetime | None = None
     until: datetime | None = None
     state: str | None = None
     task_type: str | None = None
+    agent: str | None = None
     model: str | None = None
     platform: str | None = None
     project: str | None = None
+    kind: SessionKind | None = None
     host: str | None = None
     completed: bool | None = None
     verdict_by: VerdictBy | None = None

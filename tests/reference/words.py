@@ -18,6 +18,7 @@ _KINDS = {
     "issue_id": "issues",
     "number": "alerts",
     "week": "weeks",
+    "agent": "agent",
     "model": "model",
     "task_type": "task_type",
     "tool": "tool",

@@ -16,6 +16,7 @@ from grader_daemon.domain.feedback import Candidate, Feedback, FeedbackSource, J
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.repeats import REACH, Asked, Place
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError
 from grader_daemon.storage.memory.tables import Part, Row
@@ -29,7 +30,7 @@ from grader_daemon.storage.records import (
 )
 
 _WORD = re.compile(r"[^\W_]+")
-_EQUAL = ("state", "task_type", "model", "platform", "project", "verdict_by")
+_EQUAL = ("state", "task_type", "agent", "model", "platform", "project", "verdict_by")
 
 
 class Grades(Part):
@@ -102,6 +103,7 @@ class Grades(Part):
                 which.since is None or row.ended_at >= which.since,
                 which.until is None or row.ended_at < which.until,
                 *(getattr(which, name) in (None, getattr(grade, name)) for name in _EQUAL),
+                which.kind in (None, grade.kind or SessionKind.MAIN),
                 which.host in (None, self._tables.host),
                 which.completed in (None, grade.completed),
                 which.unsure in (None, grade.unsure and grade.verdict_by.is_automatic),

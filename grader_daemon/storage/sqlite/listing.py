@@ -52,6 +52,8 @@ _VALUES = {
     "calls": "coalesce(d.tool_calls, 0)",
     "cost_usd": "d.cost_usd",
     "unsure": f"coalesce(d.unsure, 0) AND NOT {_BY_LABEL}",
+    "agent": "d.agent",
+    "kind": "coalesce(d.kind, 'main')",
     **{support.value: _claims(support) for support in Support},
 }
 """Each column of `session_list`, by what it is made of."""
@@ -79,7 +81,10 @@ _SORTED_BY: Final = {
     SortKey.CALLS: "l.calls",
     SortKey.COST: "l.cost_usd",
 }
-_EQUAL: Final = ("state", "task_type", "model", "platform", "project", "host", "completed", "unsure", "verdict_by")
+_EQUAL: Final = (
+    *("state", "task_type", "agent", "model", "platform", "project", "kind", "host"),
+    *("completed", "unsure", "verdict_by"),
+)
 _BELOW_ALL, _ABOVE_ALL = "-1", "9e99"
 _FACET = "SELECT id FROM session_facets WHERE facet = '{}' AND value = ?"
 _ISSUE = "l.session_id IN (SELECT session_id FROM session_failures WHERE fingerprint = ? AND ended_at IS NOT NULL)"

@@ -191,6 +191,9 @@ def test_pages_hold_every_session_once_in_one_order(store: SessionStore, sort: S
         pytest.param(GradeFilter(host="there"), "", id="another-host"),
         pytest.param(GradeFilter(tool="browser"), "b", id="by-tool"),
         pytest.param(GradeFilter(claim=Support.VERIFIED), "", id="by-claim"),
+        pytest.param(GradeFilter(agent="codex"), "cb", id="by-agent"),
+        pytest.param(GradeFilter(kind=SessionKind.CRON), "c", id="by-kind"),
+        pytest.param(GradeFilter(kind=SessionKind.MAIN), "dba", id="whose-kind-is-not-known-was-begun-by-a-person"),
     ],
 )
 def test_a_filter_finds_what_is_known(store: SessionStore, which: GradeFilter, expected: str) -> None:
@@ -203,9 +206,18 @@ def test_a_filter_finds_what_is_known(store: SessionStore, which: GradeFilter, e
             model="größe",
             task_summary="die naïve grosse Änderung",
             tools=(ToolUse("browser", 2, 1),),
+            agent="codex",
         ),
-        grade(session_id="c", ended_at=NOW + 2 * HOUR, model=None, task_summary="flaky tests", task_completed=False),
-        grade(session_id="d", ended_at=NOW + 3 * HOUR, state=SessionState.OPEN),
+        grade(
+            session_id="c",
+            ended_at=NOW + 2 * HOUR,
+            model=None,
+            task_summary="flaky tests",
+            task_completed=False,
+            agent="codex",
+            kind=SessionKind.CRON,
+        ),
+        grade(session_id="d", ended_at=NOW + 3 * HOUR, state=SessionState.OPEN, kind=SessionKind.MAIN),
     )
     assert "".join(ids(store, which)) == expected
 

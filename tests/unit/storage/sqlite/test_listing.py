@@ -87,8 +87,19 @@ def test_what_a_person_says_is_on_the_list_at_once(store: SqliteStore) -> None:
 def test_grades_of_an_earlier_version_are_put_on_the_list(store: SqliteStore, tmp_path: Path) -> None:
     save(
         store,
-        grade(session_id="a", claims=claims(Support.VERIFIED, Support.CONTRADICTED), failures=(TIMEOUT, PROBE)),
-        grade(session_id="b", tools=(ToolUse("x" * 200, 1, 0),), task_summary=None, ended_at=AFTER_ONE_HOUR),
+        grade(
+            session_id="a",
+            claims=claims(Support.VERIFIED, Support.CONTRADICTED),
+            failures=(TIMEOUT, PROBE),
+            agent="hermes",
+        ),
+        grade(
+            session_id="b",
+            tools=(ToolUse("x" * 200, 1, 0),),
+            task_summary=None,
+            ended_at=AFTER_ONE_HOUR,
+            agent="hermes",
+        ),
     )
     earlier = tmp_path / "earlier.db"
     make_earlier(earlier, 4, holding=store.path)
