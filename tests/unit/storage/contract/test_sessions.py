@@ -369,11 +369,25 @@ def test_after_any_history_all_stores_say_the_same(steps: list[tuple[str, object
         assert [one.ledger_entries(known) for one in stores] == [stores[0].ledger_entries(known)] * len(stores)
 
 
-@given(st.lists(st.tuples(st.sampled_from([None, 1, 2]), st.booleans(), moments, moments), max_size=6))
-def test_all_stores_find_who_beats_a_session(sessions: list[tuple[int | None, bool, datetime, datetime]]) -> None:
+_CALLS = st.sampled_from([b"aaaa", b"aaaabbbb", b"aaaacccc"])
+
+
+@given(st.lists(st.tuples(st.none() | st.integers(1, 2) | _CALLS, st.booleans(), moments, moments), max_size=6))
+def test_all_stores_find_who_beats_a_session(
+    sessions: list[tuple[int | bytes | None, bool, datetime, datetime]],
+) -> None:
     """Stores may name more rivals than those; the decision is the same."""
     known = [
         identity(
+            session_id=f"s{number}",
+            unit=unit(f"/{number}"),
+            first_call=1,
+            calls=key,
+            started_at=min(began, ended),
+            updated_at=max(began, ended),
+        )
+        if isinstance(key, bytes)
+        else identity(
             session_id=f"s{number}",
             unit=unit(f"/{number}"),
             lineage=key,
