@@ -1,0 +1,318 @@
+"""How each agent keeps a session, as far as the contract of all sources needs it.
+
+A new source adds a `Keeper` to `KEEPERS`: what makes the source below a folder, which file it keeps a session in, and
+how it writes one of so many turns there, anew or grown. All tests of `test_contract` then hold for it.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from grader_daemon.domain.limits import Limits
+from grader_daemon.sources.atif.trial_files import AtifTrials
+from grader_daemon.sources.claude_code.project_files import ClaudeCode
+from grader_daemon.sources.codex.rollout_files import CodexRollouts
+from grader_daemon.sources.gemini_cli.chat_files import GeminiChats
+from grader_daemon.sources.hermes.hermes_source import Hermes
+from grader_daemon.sources.opencode.opencode_source import OpenCode
+from grader_daemon.sources.protocol import Source
+from tests.state_db import StateHome
+from tests.strategies import document, json_answer, json_user
+from tests.transcripts import SESSION, Transcript
+
+_LIMITS = Limits()
+_THREAD = "01a203da-679e-78d3-95e1-a31d99fc3840"
+_AT = "2026-11-22T15:26:00Z"
+
+
+def asked(turn: int) -> str:
+    """Return what a person asks for in a turn."""
+    return f"Fix the parser {turn}, größe \u2028 and all"
+
+
+def answered(turn: int) -> str:
+    """Return what the agent answers."""
+    return f"Fixed {turn}."
+
+
+class Keeper(ABC):
+    """How one agent keeps sessions below a folder."""
+
+    name: str
+    """Of the test."""
+
+    is_database = False
+    """Whether its file is a database, so that it cannot be cut or copied as bytes."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @property
+    def told(self) -> str:
+        """The path of which an event tells when the session is written."""
+        return str(self.file)
+
+    @property
+    @abstractmethod
+    def file(self) -> Path:
+        """The file that it keeps the session in."""
+
+    @abstractmethod
+    def source(self) -> Source:
+        """Make the source, as another process would."""
+
+    @abstractmethod
+    def write(self, turns: int) -> None:
+        """Write a session of so many turns; one of fewer turns is there already, or none."""
+
+    def put(self, content: bytes) -> None:
+        """Write these bytes in place of the session."""
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_bytes(content)
+
+    def delete(self) -> None:
+        """Delete the session."""
+        self.file.unlink()
+
+
+class HermesFile(Keeper):
+    """A snapshot."""
+
+    name = "hermes-snapshot"
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "sessions" / "session_one.json"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return Hermes([str(self.root)], zone=UTC, limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        said = [message for turn in range(turns) for message in (json_user(asked(turn)), json_answer(answered(turn)))]
+        self.put(document(said, session_id="one"))
+
+
+class HermesRows(HermesFile):
+    """Rows of ``state.db``."""
+
+    name = "hermes-database"
+    is_database = True
+    written = 0
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.home = StateHome(root)
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.home.path
+
+    @property
+    def told(self) -> str:
+        """See `Keeper`."""
+        return f"{self.file}-wal"
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        if not self.written:
+            self.home.session("one")
+        for turn in range(self.written, turns):
+            self.home.turn("one", asked(turn), answered(turn))
+        self.written = turns
+
+    def delete(self) -> None:
+        """See `Keeper`."""
+        self.home.run(("DELETE FROM messages", ()), ("DELETE FROM sessions", ()))
+
+
+_TABLES = """
+PRAGMA journal_mode = WAL;
+CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text, version text, cost real, revert text,
+    time_created integer, time_updated integer);
+CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, time_updated integer, data text);
+CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, time_updated integer, data text);
+INSERT INTO session (id, directory, version, time_created, time_updated) VALUES ('ses_a', '/p', '1.18', 1, 1);
+"""
+
+
+class OpenCodeRows(Keeper):
+    """Rows of ``opencode.db``."""
+
+    name = "opencode-database"
+    is_database = True
+    written = 0
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        with closing(apsw.Connection(str(self.file))) as connection:
+            connection.execute(_TABLES).fetchall()
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "opencode.db"
+
+    @property
+    def told(self) -> str:
+        """See `Keeper`."""
+        return f"{self.file}-wal"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return OpenCode([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        for turn in range(self.written, turns):
+            head = {"role": "assistant", "modelID": "m", "finish": "stop", "time": {"created": 2, "completed": 3}}
+            for end, data, text in (
+                ("a", {"role": "user", "time": {"created": 1}}, asked(turn)),
+                ("b", head, answered(turn)),
+            ):
+                name = f"{turn:04}{end}"
+                part = json.dumps({"type": "text", "text": text})
+                self._run(
+                    ("INSERT INTO message VALUES (?, 'ses_a', ?, ?, ?)", (f"msg_{name}", turn, turn, json.dumps(data))),
+                    ("INSERT INTO part VALUES (?, ?, 'ses_a', ?, ?)", (f"prt_{name}", f"msg_{name}", turn, part)),
+                    ("UPDATE session SET time_updated = ?", (turn + 2,)),
+                )
+        self.written = turns
+
+    def delete(self) -> None:
+        """See `Keeper`."""
+        self._run(("DELETE FROM part", ()), ("DELETE FROM message", ()), ("DELETE FROM session", ()))
+
+    def _run(self, *statements: tuple[str, Sequence[Any]]) -> None:
+        with closing(apsw.Connection(str(self.file))) as connection, connection:
+            for statement, values in statements:
+                connection.execute(statement, values)
+
+
+class ClaudeCodeFile(Keeper):
+    """A transcript."""
+
+    name = "claude-code"
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "-work" / f"{SESSION}.jsonl"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return ClaudeCode([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        transcript = Transcript()
+        for turn in range(turns):
+            transcript.prompt(asked(turn))
+            transcript.answer(answered(turn), answer=f"msg_{turn}")
+        self.put(transcript.content)
+
+
+class CodexFile(Keeper):
+    """A rollout."""
+
+    name = "codex"
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "2026" / "11" / "22" / f"rollout-2026-11-22T15-22-54-{_THREAD}.jsonl"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return CodexRollouts([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        rows: list[dict[str, Any]] = [{"type": "session_meta", "payload": {"id": _THREAD, "cli_version": "0.200.0"}}]
+        for turn in range(turns):
+            rows += [_spoken("user", "input_text", asked(turn)), _spoken("assistant", "output_text", answered(turn))]
+        self.put(_lines(rows))
+
+
+class GeminiFile(Keeper):
+    """A chat."""
+
+    name = "gemini-cli"
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "proj" / "chats" / "session-2026-11-22T15-25-f0262141.jsonl"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return GeminiChats([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        rows: list[dict[str, Any]] = [
+            {"sessionId": "f0262141-cb75-43dc-9357-9cbcd5d85ef5", "projectHash": "f", "startTime": _AT, "kind": "main"}
+        ]
+        for turn in range(turns):
+            rows += [
+                {"id": f"u{turn}", "timestamp": _AT, "type": "user", "content": [{"text": asked(turn)}]},
+                {"id": f"a{turn}", "timestamp": _AT, "type": "gemini", "content": answered(turn), "model": "m"},
+            ]
+        self.put(_lines(rows))
+
+
+class AtifFile(Keeper):
+    """A trajectory."""
+
+    name = "atif"
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "task__abc" / "agent" / "trajectory.json"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return AtifTrials([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        steps = [
+            {"source": source, "message": text}
+            for turn in range(turns)
+            for source, text in (("user", asked(turn)), ("agent", answered(turn)))
+        ]
+        numbered = [{"step_id": number, **step} for number, step in enumerate(steps, 1)]
+        whole = {"schema_version": "ATIF-v1.7", "session_id": "run", "steps": numbered}
+        self.put(json.dumps(whole, ensure_ascii=False).encode())
+
+
+KEEPERS: tuple[type[Keeper], ...] = (
+    HermesFile,
+    HermesRows,
+    ClaudeCodeFile,
+    CodexFile,
+    OpenCodeRows,
+    GeminiFile,
+    AtifFile,
+)
+
+
+def _spoken(role: str, kind: str, text: str) -> dict[str, Any]:
+    content = [{"type": kind, "text": text}]
+    return {"timestamp": _AT, "type": "response_item", "payload": {"type": "message", "role": role, "content": content}}
+
+
+def _lines(rows: Sequence[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n" for row in rows)
