@@ -1,9 +1,9 @@
 """A process that writes a ``state.db`` as Hermes does, in the transactions of each version, and watches what it meets.
 
-Run as ``python -m tests.hermes_writer PATH VERSION FIRST COUNT SEED``. 0.13 and 0.15 (schemas 11 and 13) write a row as
-a turn begins, tokens after each call of the model, and all messages at its end; 0.19 and later (22, 30) each message
-and each sum of tokens by itself. Between sessions it makes checkpoints, deletes an old session, vacuums, or closes and
-opens again. A line of JSON says what it met: how long a lock kept it waiting at most, and what became of its files.
+Run as ``python -m tests.hermes_writer PATH JOURNAL VERSION FIRST COUNT SEED``. 0.13 and 0.15 (schemas 11 and 13) write
+a row as a turn begins, tokens after each call of the model, and all messages at its end; 0.19 and later (22, 30) each
+message and each sum of tokens by itself. Between sessions it makes checkpoints, deletes an old session, vacuums, or
+closes and opens again. A line of JSON says how long a lock kept it waiting at most, and what became of its files.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ _DELETES = ("DELETE FROM messages WHERE session_id = ?", "DELETE FROM sessions W
 class Writer:
     """Keeps a connection while it works; `met` is what it has met so far."""
 
-    def __init__(self, path: Path, version: int, seed: int) -> None:
+    def __init__(self, path: Path, journal: str, version: int, seed: int) -> None:
         self._path = path
+        self._journal = journal
         self._version = version
         self._random = random.Random(seed)
         self.longest_wait_seconds = 0.0
@@ -90,7 +91,7 @@ class Writer:
         self._log: int | None = None
         self._connection = apsw.Connection(str(self._path))
         self._connection.set_busy_handler(self._wait)
-        self._run("PRAGMA journal_mode = WAL")
+        self._run(f"PRAGMA journal_mode = {self._journal}")
         self._run("PRAGMA wal_autocheckpoint = 50")
         if not self._connection.execute("SELECT 1 FROM sqlite_schema").fetchall():
             self._commit(*((statement, ()) for statement in schema(self._version)))
@@ -114,6 +115,8 @@ class Writer:
 
     def _note(self) -> None:
         self.longest_wait_seconds = max(self.longest_wait_seconds, self._waited)
+        if self._journal != "WAL":
+            return
         try:
             log = os.stat(f"{self._path}-wal").st_ino
             os.stat(f"{self._path}-shm")
@@ -142,8 +145,8 @@ class Writer:
 
 def main(arguments: Sequence[str]) -> int:
     """Write sessions; their names are told as each is complete."""
-    path, version, first, count, seed = Path(arguments[0]), *map(int, arguments[1:])
-    writer = Writer(path, version, seed)
+    path, journal, (version, first, count, seed) = Path(arguments[0]), arguments[1], map(int, arguments[2:])
+    writer = Writer(path, journal, version, seed)
     for number in range(first, first + count):
         writer.play(f"20261122_{number:06d}_c138de")
         _say(f"20261122_{number:06d}_c138de")

@@ -26,6 +26,9 @@ from tests.state_db import SCHEMAS
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 _SESSIONS = 8
+_KINDS = (*((version, "WAL") for version in SCHEMAS), (SCHEMAS[-1], "DELETE"))
+"""Schemas and journals. Without a write-ahead log a killed writer leaves what only it can roll back."""
+
 _GRADES = "SELECT session_id, messages FROM session_grades JOIN session_details USING (session_id)"
 
 
@@ -42,9 +45,10 @@ class Outcome(NamedTuple):
 class _Home:
     """One home of Hermes, its writer and the daemon beside them."""
 
-    def __init__(self, folder: Path, version: int) -> None:
+    def __init__(self, folder: Path, version: int, journal: str) -> None:
         self.path = folder / "hermes" / "state.db"
         self.path.parent.mkdir(parents=True)
+        self.journal = journal
         self._version = version
         self._home = folder / "home"
         self._written = 0
@@ -53,7 +57,7 @@ class _Home:
 
     def play(self, seed: int, kill: str | None, moment: int) -> None:
         """Have a writer write; after so many sessions one of the two is killed, None of them if `kill` says so."""
-        arguments = [str(self.path), str(self._version), str(self._written), str(_SESSIONS), str(seed)]
+        arguments = [str(self.path), self.journal, str(self._version), str(self._written), str(_SESSIONS), str(seed)]
         self._written += _SESSIONS
         command = [sys.executable, "-m", "tests.hermes_writer", *arguments]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
@@ -113,7 +117,7 @@ def _rows_of(statement: str) -> Callable[[Reader], list[tuple[Value, ...]]]:
 def _homes(folder: Path) -> Iterator[list[_Home]]:
     homes: list[_Home] = []
     try:
-        homes += [_Home(folder / str(version), version) for version in SCHEMAS]
+        homes += [_Home(folder / f"{journal}-{version}", version, journal) for version, journal in _KINDS]
         yield homes
     finally:
         for home in homes:
@@ -126,9 +130,10 @@ def play(folder: Path, *, rounds: int, seed: int) -> Outcome:
     killed = {"writer": 0, "daemon": 0}
     with _homes(folder) as homes:
         for number in range(rounds):
-            who = chance.choice(["writer", "daemon"])
+            home = homes[number % len(homes)]
+            who = chance.choice(["writer", "daemon"]) if home.journal == "WAL" else "daemon"
             killed[who] += 1
-            homes[number % len(homes)].play(seed + number, who, chance.randrange(_SESSIONS))
+            home.play(seed + number, who, chance.randrange(_SESSIONS))
         for number, home in enumerate(homes):
             home.play(seed + rounds + number, None, _SESSIONS)
         sessions = sum(home.settle() for home in homes)

@@ -123,11 +123,11 @@ def mark_of(reader: Reader) -> Mark:
     return Mark(*(number if isinstance(number, int) else 0 for number in numbers))
 
 
-def grown_since(reader: Reader, mark: Mark) -> list[str]:
-    """Return the ids of sessions that are new, or have new messages."""
+def grown_since(reader: Reader, mark: Mark) -> tuple[list[str], int]:
+    """Return the ids of sessions that are new or have new messages, and how many rows of sessions are new."""
     grown = reader.rows("SELECT DISTINCT session_id FROM messages NOT INDEXED WHERE id > ?", (mark.message,))
     new = reader.rows("SELECT id FROM sessions WHERE rowid > ?", (mark.row,))
-    return list(dict.fromkeys(row[0] for row in (*grown, *new) if isinstance(row[0], str)))
+    return list(dict.fromkeys(row[0] for row in (*grown, *new) if isinstance(row[0], str))), len(new)
 
 
 def rows_of(reader: Reader, schema: Schema, ids: Iterable[str]) -> dict[str, Row]:

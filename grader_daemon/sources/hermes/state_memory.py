@@ -158,17 +158,15 @@ class StateDatabase:
 
     def _catch_up(self, reader: Reader) -> bool:
         """Learn what is new; False if that is not all that there is to learn."""
-        entries = self._entries
-        if entries is None or reader.identity != self._identity:
+        if reader.identity != self._identity:
             return False
         schema, mark = self._schema_now(reader), self._mark
         now = state_db.mark_of(reader) if schema.is_hermes else Mark()
         if not schema.is_hermes or now.message < mark.message or now.row < mark.row:
             return False
-        grown = state_db.grown_since(reader, mark)
-        new = sum(session_id not in entries for session_id in grown)
-        if len(entries) + new != now.sessions:
-            return False
+        grown, new = state_db.grown_since(reader, mark)
+        if now.sessions != mark.sessions + new:
+            return False  # one was deleted
         rows = state_db.rows_of(reader, schema, dict.fromkeys([*grown, *self._lately]))
         self._learn({session_id: row.entry for session_id, row in rows.items()})
         self._mark = now

@@ -251,6 +251,16 @@ def test_values_of_any_type_are_read(source: Hermes, home: StateHome, value: obj
     assert len(read(source, home, "a").messages) == 1
 
 
+def test_a_session_that_no_name_can_be_given_is_passed_over(source: Hermes, home: StateHome) -> None:
+    home.session("x" * 300)
+    home.run(("INSERT INTO sessions (id, source, started_at) VALUES (x'00', 'cli', 1.0)", ()))
+    home.session("a")
+    home.turn("a")
+    assert list(listed(source, home)) == ["a"]
+    home.turn("a")
+    assert told(source, home) == ["a"]
+
+
 def test_it_goes_to_another_process_without_what_it_remembers(source: Hermes, home: StateHome) -> None:
     home.session("a")
     home.turn("a")
