@@ -36,7 +36,7 @@ from grader_daemon.sources.codex.rollout import INJECTED
 NAME = "atif"
 """Of the source; the format of its sessions, too. The agent is the one that the run names."""
 
-UNKNOWN: Final = frozenset({"finish_reason", "platform", "taken_back"})
+UNKNOWN: Final = frozenset({"finish_reason", "platform", "system_prompt_digest", "taken_back", "tools_digest"})
 """What no document says."""
 
 CONTINUATION: Final = re.compile(r"trajectory\.cont-\d{1,4}\.json")

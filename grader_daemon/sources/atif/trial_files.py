@@ -94,14 +94,14 @@ class AtifTrials(SessionFiles):
         bare = Found(unit, found.stamp[:-_BESIDE_BYTES], found.written_ns)
         documents = [read_file(bare, status, limits=self.limits, roots=self.roots)]
         documents += self._continuations(unit.locator, documents[0])
-        reward = read_reward(_trial_of(unit.locator), self.roots)
+        reward = None if unit.key else read_reward(_trial_of(unit.locator), self.roots)
         if _beside(unit.locator) != found.stamp[-_BESIDE_BYTES:]:
             raise ChangingFileError("what lies beside the file was written to while it was read")
         digest = xxhash.xxh3_128_hexdigest(b"\0".join((*documents, repr(reward).encode())))
         if digest == unless:
             return Read(digest, None)
         session, inside, unknown = self._parse(documents, unit)
-        if isinstance(session, Session) and not unit.key:
+        if isinstance(session, Session):
             session = msgspec.structs.replace(session, reward=reward)
         return Read(digest, as_shown(session), inside, unknown)
 
