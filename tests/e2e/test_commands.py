@@ -33,7 +33,7 @@ COMMANDS = [
         "show",
     ),
     *("why", "label", "review", "summary", "patterns", "errors", "report", "alerts", "calibrate", "calibration"),
-    *("service", "config", "completion", "help", "version", "demo"),
+    *("sources", "service", "config", "completion", "help", "version", "demo"),
 ]
 GRADE_COLUMNS = {
     "session_id": str,
