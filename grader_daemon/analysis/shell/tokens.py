@@ -15,6 +15,10 @@ EXAMINED_CHARACTERS = 2_000
 """Of a command, to name its family; what does the work stands near its beginning."""
 
 _MOST_WORDS = 100
+_SHELL = re.compile(r"(?:/[\w./-]{0,80}/)?(?:ba|z|da)?sh -l?c")
+_SHELL_WORDS = 3
+"""A command given as words is mostly a shell with the line that it is to run: ``["bash", "-lc", "ls"]``."""
+
 
 _TOKEN = re.compile(
     r"(?P<space>[ \t\r]++|\\\r?\n)"
@@ -45,9 +49,12 @@ class Simple:
 
 
 def as_command(given: object) -> str | None:
-    """Return a command as one line; one that is given as its words is joined; None for anything else."""
+    """Return a command as one line: words are joined, of a shell with its line the line; None for anything else."""
     if isinstance(given, list):
-        return shlex.join(word for word in given[:_MOST_WORDS] if isinstance(word, str))
+        words = [word for word in given[:_MOST_WORDS] if isinstance(word, str)]
+        if len(words) == len(given) == _SHELL_WORDS and _SHELL.fullmatch(" ".join(words[:2])):
+            return words[-1]
+        return shlex.join(words)
     return given if isinstance(given, str) else None
 
 

@@ -169,3 +169,17 @@ def test_a_patch_names_its_files_and_is_no_command() -> None:
 @pytest.mark.parametrize("name", ["file_path", "filePath", "absolute_path", "dir_path", "notebook_path", "path"])
 def test_a_file_is_known_by_whatever_name_an_agent_gives_its_argument(name: str) -> None:
     assert call_of("read", {name: "/tmp/a.py"}).path == "/tmp/a.py"
+
+
+@pytest.mark.parametrize(
+    ("given", "command"),
+    [
+        pytest.param(["bash", "-lc", "cd x && pytest -q"], "cd x && pytest -q", id="a-line-for-a-shell"),
+        pytest.param(["/bin/sh", "-c", "ls"], "ls", id="by-its-path"),
+        pytest.param(["git", "commit", "-m", "a b"], "git commit -m 'a b'", id="a-program"),
+        pytest.param(["bash", "run.sh", "-c"], "bash run.sh -c", id="a-script"),
+        pytest.param(["bash", "-lc", 1, "ls"], "bash -lc ls", id="no-words"),
+    ],
+)
+def test_a_command_given_as_words_is_a_line(given: list[object], command: str) -> None:
+    assert call_of("shell", {"command": given}).shell == command
