@@ -52,6 +52,9 @@ class Keeper(ABC):
     is_database = False
     """Whether its file is a database, so that it cannot be cut or copied as bytes."""
 
+    is_lines = False
+    """Whether its file is written line by line."""
+
     def __init__(self, root: Path) -> None:
         self.root = root
 
@@ -204,6 +207,7 @@ class ClaudeCodeFile(Keeper):
     """A transcript."""
 
     name = "claude-code"
+    is_lines = True
 
     @property
     def file(self) -> Path:
@@ -227,6 +231,7 @@ class CodexFile(Keeper):
     """A rollout."""
 
     name = "codex"
+    is_lines = True
 
     @property
     def file(self) -> Path:
@@ -249,6 +254,7 @@ class GeminiFile(Keeper):
     """A chat."""
 
     name = "gemini-cli"
+    is_lines = True
 
     @property
     def file(self) -> Path:

@@ -18,6 +18,9 @@ from grader_daemon.sources.protocol import Source
 from tests.unit.sources.contract.kept_by import KEEPERS, Keeper, answered, asked
 
 EVERY = pytest.mark.parametrize("keeper", KEEPERS, ids=lambda kind: kind.name, indirect=True)
+LINES = pytest.mark.parametrize(
+    "keeper", [kind for kind in KEEPERS if kind.is_lines], ids=lambda kind: kind.name, indirect=True
+)
 FILES = pytest.mark.parametrize(
     "keeper", [kind for kind in KEEPERS if not kind.is_database], ids=lambda kind: kind.name, indirect=True
 )
@@ -227,11 +230,9 @@ def test_hostile_content_is_a_session_or_one_line_that_says_why_not(keeper: Keep
     assert isinstance(read, Session | Skipped) or (read and "\n" not in str(read))
 
 
-@EVERY
+@LINES
 def test_a_hostile_line_among_good_ones_costs_no_good_one(keeper: Keeper) -> None:
     """Only where sessions are written line by line, which later versions add kinds of lines to."""
-    if keeper.file.suffix != ".jsonl":
-        pytest.skip("it is not written line by line")
     keeper.write(2)
     lines = keeper.file.read_bytes().split(b"\n")
     news = [b'{"type":"news","message":{"role":"user","content":"no"}}', b"{broken", b'{"type":"\xff"}', b"[]"]
