@@ -53,6 +53,7 @@ class _Home:
         self._home = folder / "home"
         self._written = 0
         self.longest_wait_ms = 0.0
+        self._missing: dict[str, int] = {}
         self.daemon = DaemonProcess(self._home, folder / "hermes")
 
     def play(self, seed: int, kill: str | None, moment: int) -> None:
@@ -87,10 +88,13 @@ class _Home:
 
         def graded() -> bool:
             rows = query(self.daemon.database, _GRADES)
-            found = {row["session_id"]: row["messages"] for row in rows}
-            return len(rows) == len(found) and expected.items() <= found.items()
+            self._missing = dict(expected.items() - {(row["session_id"], row["messages"]) for row in rows})
+            return not self._missing and len(rows) == len({row["session_id"] for row in rows})
 
-        wait_until(graded, f"{len(expected)} grades", within=2 * PATIENCE_SECONDS)
+        try:
+            wait_until(graded, f"{len(expected)} grades", within=2 * PATIENCE_SECONDS)
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {self._missing} of {self.path}") from None
         assert self.daemon.strange_lines() == []
         return len(expected)
 
@@ -101,8 +105,7 @@ class _Home:
     def _is_left_alone(self) -> None:
         """What a killed writer leaves stays while the daemon reads it."""
         before = self._beside()
-        size = len(self._sessions())
-        wait_until(lambda: len(query(self.daemon.database, _GRADES)) >= size or None, "the daemon to read what is left")
+        self.settle()
         assert self._beside() == before, (before, self._beside())
 
     def _beside(self) -> dict[str, int]:

@@ -109,18 +109,37 @@ def ids_after(reader: Reader, last: str, limit: int) -> list[str]:
 
 
 class Mark(NamedTuple):
-    """How far a database has come: its last message, the last row of a session, and how many sessions it has."""
+    """How far a database has come: its last message, the last row of a session and its id, and how many rows there are.
 
+    Numbers of rows are given anew to others after a deletion, and all of them by a VACUUM, which makes the version of
+    the schema another.
+    """
+
+    version: Value = None
     message: int = 0
     row: int = 0
     sessions: int = 0
+    last: Value = None
+
+    def goes_on_in(self, now: Mark, *, new: int) -> bool:
+        """Whether until `now` nothing has happened but that rows came, `new` of them of sessions."""
+        grown = now.message >= self.message and now.sessions == self.sessions + new
+        return grown and now.version == self.version
 
 
 def mark_of(reader: Reader) -> Mark:
     """Return how far it has come."""
+    ((version,),) = reader.rows("PRAGMA schema_version")
     columns = "(SELECT max(id) FROM messages), (SELECT max(rowid) FROM sessions), (SELECT count(*) FROM sessions)"
     (numbers,) = reader.rows(f"SELECT {columns}")
-    return Mark(*(number if isinstance(number, int) else 0 for number in numbers))
+    message, row, sessions = (number if isinstance(number, int) else 0 for number in numbers)
+    return Mark(version, message, row, sessions, id_at(reader, row))
+
+
+def id_at(reader: Reader, row: int) -> Value:
+    """Return the id of the session in a row of this number; None where there is none."""
+    found = reader.rows("SELECT id FROM sessions WHERE rowid = ?", (row,))
+    return found[0][0] if found else None
 
 
 def grown_since(reader: Reader, mark: Mark) -> tuple[list[str], int]:

@@ -2,7 +2,7 @@
 
 The database says nothing of what changed. New rows of messages and sessions show in their numbers; what moves no number
 (tokens, an end, what a person takes back) happens to sessions that were written to lately, so these are compared each
-time. A deletion shows in how many there are; then, and once an hour, all are compared.
+time. A deletion shows in how many there are and who is the last; then, and once an hour, all are compared.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from grader_daemon.sources.hermes.state_records import MessageRow, Stored
 from grader_daemon.sources.sqlite_files import Reader, database_stamp, look_into
 
 T = TypeVar("T")
-_LATELY = 32
+_LATELY = 16
 _SLICE = 500
 _COMPARED_FOR_SECONDS = 3_600.0
 _NOTHING = Schema(*(frozenset() for _ in Schema._fields))
@@ -71,6 +71,7 @@ class StateDatabase:
         """
         with self._lock:
             first = self._entries is None
+            self._stamp = b""  # times of files are coarse: who asks knows that something was written
             entries = self._refreshed()
             untold, self._untold = self._untold, {}
             return list(entries) if first else [session_id for session_id in untold if session_id in entries]
@@ -161,12 +162,12 @@ class StateDatabase:
         if reader.identity != self._identity:
             return False
         schema, mark = self._schema_now(reader), self._mark
-        now = state_db.mark_of(reader) if schema.is_hermes else Mark()
-        if not schema.is_hermes or now.message < mark.message or now.row < mark.row:
+        if not schema.is_hermes or state_db.id_at(reader, mark.row) != mark.last:
             return False
+        now = state_db.mark_of(reader)
         grown, new = state_db.grown_since(reader, mark)
-        if now.sessions != mark.sessions + new:
-            return False  # one was deleted
+        if not mark.goes_on_in(now, new=new):
+            return False
         rows = state_db.rows_of(reader, schema, dict.fromkeys([*grown, *self._lately]))
         self._learn({session_id: row.entry for session_id, row in rows.items()})
         self._mark = now

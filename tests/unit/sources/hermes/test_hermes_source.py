@@ -102,6 +102,23 @@ def test_a_session_that_is_taken_back_deleted_or_written_anew_is_seen(source: He
     assert listed(source, home)["a"] != before["a"]
 
 
+@pytest.mark.parametrize("vacuum", [True, False])
+def test_a_session_in_the_row_of_one_that_was_deleted_is_seen(source: Hermes, home: StateHome, *, vacuum: bool) -> None:
+    for name in "ab":
+        home.session(name)
+        home.turn(name)
+    listed(source, home)
+    gone = "a" if vacuum else "b"
+    home.run(
+        ("DELETE FROM messages WHERE session_id = ?", (gone,)),
+        ("DELETE FROM sessions WHERE id = ?", (gone,)),
+        *([("VACUUM", ())] if vacuum else []),
+    )
+    home.session("c")
+    assert told(source, home) == ["c"]
+    assert gone not in listed(source, home)
+
+
 def test_another_database_in_its_place_is_compared_anew(source: Hermes, home: StateHome, tmp_path: Path) -> None:
     home.session("a")
     home.turn("a")
