@@ -19,7 +19,7 @@ from grader_daemon.sources.protocol import Sources
 
 TOO_MANY = "more changes than the queue holds"
 
-_GATHER_SECONDS = 0.2
+_GATHER_SECONDS = 0.1
 """Events of one path are gathered for so long, or half the quiet time if that is shorter, before it is looked at."""
 
 _LOOK_SHARE = 0.05
