@@ -126,7 +126,7 @@ def test_a_session_file_that_is_deleted_keeps_its_grade(start_daemon: StartDaemo
 
 
 def test_our_own_files_are_no_sessions(start_daemon: StartDaemon, sessions: Path) -> None:
-    for name in ("sessions.json.bak", "processes.json", "notes.txt", ".session_x_abcdefgh.tmp", "state.db"):
+    for name in ("sessions.json.bak", "processes.json", "notes.txt", ".session_x_abcdefgh.tmp"):
         (sessions / name).write_text('{"messages": []}')
     daemon = start_daemon()
     write(sessions, "the_only_one")
