@@ -90,14 +90,14 @@ class Identities:
         """Add one; it replaces the one of the same id."""
         self.remove(identity.session_id)
         self._by_id[identity.session_id] = identity
-        for key in _keys(identity):
+        for key in rival_keys(identity):
             self._by_key.setdefault(key, set()).add(identity.session_id)
 
     def remove(self, session_id: str) -> None:
         """Forget one; nothing happens if it is not there."""
         identity = self._by_id.pop(session_id, None)
         if identity is not None:
-            for key in _keys(identity):
+            for key in rival_keys(identity):
                 self._by_key[key].discard(session_id)
 
     def get(self, session_id: str) -> Identity | None:
@@ -107,12 +107,13 @@ class Identities:
     def rivals(self, new: Identity) -> list[Identity]:
         """Return the others that share a chain, a conversation or the first call with `new`."""
         ids: set[str] = set()
-        for key in _keys(new):
+        for key in rival_keys(new):
             ids |= self._by_key.get(key, set())
         return [self._by_id[session_id] for session_id in ids - {new.session_id}]
 
 
-def _keys(identity: Identity) -> list[tuple[int | None, ...]]:
+def rival_keys(identity: Identity) -> list[tuple[int | None, ...]]:
+    """Return what a session shares with its rivals: a chain, a conversation, a first call; empty where nothing is."""
     keys: list[tuple[int | None, ...]] = []
     if identity.lineage is not None:
         keys.append((identity.lineage, identity.opening))

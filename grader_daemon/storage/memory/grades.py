@@ -128,8 +128,7 @@ class Rivals(Part):
         return frozenset(one.session_id for one in new if one.session_id in self._tables.grades or self.of(one))
 
     def of(self, new: Identity) -> list[Identity]:
-        others = [row for session_id, row in self._tables.grades.items() if session_id != new.session_id]
-        return [self._identity(row) for row in others if _is_related(row.identity, new)]
+        return [self._identity(row) for row in self._tables.grades.rivals(new)]
 
     def _identity(self, row: Row) -> Identity:
         file = self._tables.files.get(row.stored.grade.unit)
@@ -160,8 +159,8 @@ class Repeats(Part):
     def _of(self, place: Place) -> list[Asked]:
         return [
             Asked(grade.session_id, grade.session_start, grade.ended_at, grade.asked_again)
-            for grade in (row.stored.grade for row in self._tables.grades.values())
-            if grade.request == place.request and grade.ended_at is not None
+            for grade in (row.stored.grade for row in self._tables.grades.of_request(place.request))
+            if grade.ended_at is not None
         ]
 
 
@@ -264,9 +263,3 @@ def _words(text: str) -> list[str]:
     """Return the words of a text, in lower case and without accents."""
     plain = (one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
     return _WORD.findall("".join(plain).lower())
-
-
-def _is_related(one: Identity, other: Identity) -> bool:
-    is_chain = one.lineage is not None and (one.lineage, one.opening) == (other.lineage, other.opening)
-    is_fork = one.first_call is not None and one.first_call == other.first_call
-    return is_chain or is_fork or (one.conversation is not None and one.conversation == other.conversation)

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from grader_daemon.domain.analysis import ErrorSign
 from grader_daemon.domain.counting import GroupKey, ToolStepKey
 from grader_daemon.domain.feedback import Feedback
-from grader_daemon.domain.identity import Identity
+from grader_daemon.domain.identity import Identity, rival_keys
 from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import StoreError
@@ -68,6 +68,42 @@ class Table(dict[Key, Value]):
             self._journal.append(lambda: self.__delitem__(key))
 
 
+class GradeTable(Table[str, Row]):
+    """The grades, found by what sessions share as well: a chain, a conversation, a first call, or a request."""
+
+    def __init__(self, journal: list[Undo]) -> None:
+        super().__init__(journal)
+        self._alike: dict[object, dict[str, None]] = {}
+
+    def __setitem__(self, session_id: str, row: Row) -> None:
+        """Insert or replace a row."""
+        if session_id in self:
+            del self[session_id]
+        super().__setitem__(session_id, row)
+        for key in _shared_by(row):
+            self._alike.setdefault(key, {})[session_id] = None
+
+    def __delitem__(self, session_id: str) -> None:
+        """Delete a row."""
+        for key in _shared_by(self[session_id]):
+            del self._alike[key][session_id]
+        super().__delitem__(session_id)
+
+    def rivals(self, new: Identity) -> list[Row]:
+        """Return the other sessions that share a chain, a conversation or a first call with one."""
+        found = {session_id: None for key in rival_keys(new) for session_id in self._alike.get(key, ())}
+        return [self[session_id] for session_id in found if session_id != new.session_id]
+
+    def of_request(self, request: int) -> list[Row]:
+        """Return the sessions in which the same was asked for."""
+        return [self[session_id] for session_id in self._alike.get(request, ())]
+
+
+def _shared_by(row: Row) -> list[object]:
+    request = row.stored.grade.request
+    return [*rival_keys(row.identity), *(() if request is None else (request,))]
+
+
 class Tables:
     """All that the store holds."""
 
@@ -79,7 +115,7 @@ class Tables:
         self.lock = RLock()
         self.host = host
         self.numbers: Table[str, int] = Table(journal)
-        self.grades: Table[str, Row] = Table(journal)
+        self.grades = GradeTable(journal)
         self.files: Table[Unit, File] = Table(journal)
         self.last_grades: Table[str, LastGrade] = Table(journal)
         self.groups: Table[GroupKey, tuple[int, ...]] = Table(journal)
