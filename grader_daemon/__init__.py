@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.rollup import Dimension as Dimension
     from grader_daemon.domain.session import Message as Message
     from grader_daemon.domain.session import Session as Session
+    from grader_daemon.domain.session import SessionKind as SessionKind
     from grader_daemon.domain.unit import Found as Found
     from grader_daemon.domain.unit import Unit as Unit
     from grader_daemon.errors import ConfigurationError as ConfigurationError
@@ -103,7 +104,7 @@ _HOMES = {
     "domain.insight": "DaySpending ErrorIssue Group IssueState Patterns Spending WeeklyReport",
     "domain.quality": "QualityCheck",
     "domain.rollup": "Dimension",
-    "domain.session": "Message Session",
+    "domain.session": "Message Session SessionKind",
     "domain.unit": "Found Unit",
     "errors": "ConfigurationError GraderError InputError ScorerError ScorerUnavailableError StoreError UngradableError",
     "integrations.scorers": "QualityScorer",
