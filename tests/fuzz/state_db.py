@@ -54,7 +54,7 @@ class _Home:
         self._written = 0
         self.longest_wait_ms = 0.0
         self._missing: dict[str, int] = {}
-        self.daemon = DaemonProcess(self._home, folder / "hermes")
+        self.daemon = self._started()
 
     def play(self, seed: int, kill: str | None, moment: int) -> None:
         """Have a writer write; after so many sessions one of the two is killed, None of them if `kill` says so."""
@@ -80,7 +80,11 @@ class _Home:
     def restart(self) -> None:
         """Start another daemon."""
         self.daemon.end()
-        self.daemon = DaemonProcess(self._home, self.path.parent)
+        self.daemon = self._started()
+
+    def _started(self) -> DaemonProcess:
+        """Start one that gives up no session for that it was killed while it read it."""
+        return DaemonProcess(self._home, self.path.parent, settings={"retry_seconds": [0.2] * 50})
 
     def settle(self) -> int:
         """Wait until each session that is in the database has one grade of all its messages; returns how many."""
