@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from time import monotonic, thread_time
@@ -18,7 +19,10 @@ _CHUNK = 200
 
 
 class ScanReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One finished scan. `cpu_seconds` is what it took of this thread; `folders_below`: how many, by root."""
+    """One finished scan. `cpu_seconds` is what it took of this thread; `folders_below`: how many, by root.
+
+    A root that is not there is not among the `unreadable`: who watches it tells of it, or awaits it.
+    """
 
     folders_below: dict[str, int]
     files: int
@@ -114,7 +118,7 @@ class Scanner:
             folders_below={walk.root: walk.folders for walk in self._walks},
             files=sum(walk.files for walk in self._walks),
             missing=self._missing,
-            unreadable=tuple(folder for walk in self._walks for folder in walk.unreadable),
+            unreadable=tuple(place for walk in self._walks for place in walk.unreadable if os.path.lexists(place)),
             seconds=monotonic() - self._started,
             cpu_seconds=self._cpu,
         )

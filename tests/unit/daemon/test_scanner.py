@@ -42,10 +42,13 @@ def test_steps_of_any_length_find_the_same(root: Path, limit: int) -> None:
     assert (report.told["folders"], report.files, report.missing, report.unreadable) == (1, 5, 5, ())
 
 
-def test_a_root_that_is_not_there_is_told(tmp_path: Path) -> None:
-    _, report = _scan(Scanner(hermes([tmp_path / "nowhere"]), lambda _: None, _no_orphans), 10)
+def test_a_root_that_cannot_be_read_is_told_and_one_that_is_not_there_is_not(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    roots = hermes([tmp_path / "nowhere", tmp_path / "file"])
 
-    assert report.unreadable == (str(tmp_path / "nowhere"),)
+    _, report = _scan(Scanner(roots, lambda _: None, _no_orphans), 10)
+
+    assert report.unreadable == (str(tmp_path / "file"),)
 
 
 def test_without_a_start_there_is_nothing(root: Path) -> None:
