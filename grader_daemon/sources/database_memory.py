@@ -1,8 +1,8 @@
 """What this process remembers of a database of sessions, so that a change costs one short look.
 
-Databases of agents do not say what changed. New rows show in their numbers; what moves no number happens to sessions
-that were written to lately, so these are compared each time. A deletion shows in how many there are; then, and once an
-hour, all are compared.
+Databases of agents do not say what changed. New rows show in their numbers; what moves no number (tokens, an end, what
+a person takes back) happens to sessions that were written to lately, so these are compared each time. A deletion shows
+in how many there are and who is the last; then, and once an hour, all are compared.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from time import monotonic
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from grader_daemon.errors import ChangingFileError, VanishedFileError
-from grader_daemon.sources.sqlite_files import Reader, database_stamp, look_into
+from grader_daemon.sources.sqlite_files import Reader, Value, database_stamp, look_into
 
 S = TypeVar("S")
 T = TypeVar("T")
-_LATELY = 64
+_LATELY = 16
 _SLICE = 500
 _COMPARED_FOR_SECONDS = 3_600.0
 
@@ -34,10 +34,27 @@ class Entry(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """How far a database has come: the numbers of the last rows of its tables, and how many sessions it has."""
+    """How far a database has come.
 
-    rows: tuple[int, ...]
-    sessions: int
+    version: of its schema.
+    rows: the last numbers of rows that only grow.
+    sessions: how many it has.
+    row: the last of these, and `last` the id of the session in it.
+
+    Numbers of rows are given anew to others after a deletion, and all of them by a VACUUM, which makes the version of
+    the schema another.
+    """
+
+    version: Value = None
+    rows: tuple[int, ...] = ()
+    sessions: int = 0
+    row: int = 0
+    last: Value = None
+
+    def goes_on_in(self, now: Mark, *, new: int) -> bool:
+        """Whether until `now` nothing has happened but that rows came, `new` of them of sessions."""
+        grown = all(row >= before for row, before in zip(now.rows, self.rows, strict=True))
+        return grown and now.sessions == self.sessions + new and now.version == self.version
 
 
 class Queries(Protocol[S]):
@@ -49,8 +66,11 @@ class Queries(Protocol[S]):
     def mark(self, reader: Reader) -> Mark:
         """Return how far it has come."""
 
-    def grown_since(self, reader: Reader, mark: Mark) -> Iterable[str]:
-        """Return the ids of sessions that are new, or have new rows."""
+    def id_at(self, reader: Reader, row: int) -> Value:
+        """Return the id of the session in the row of this number; None where there is none."""
+
+    def grown_since(self, reader: Reader, mark: Mark) -> tuple[list[str], int]:
+        """Return the ids of sessions that are new or have new rows, and how many rows of sessions are new."""
 
     def ids_after(self, reader: Reader, last: str, limit: int) -> list[str]:
         """Return the next session ids in their order."""
@@ -60,7 +80,7 @@ class Queries(Protocol[S]):
 
 
 class DatabaseMemory(Generic[S]):
-    """One database; any thread may ask. All that it remembers is guarded by `_lock`."""
+    """One database; any thread may ask. All that it remembers is guarded by `_lock`, but `_schema`."""
 
     def __init__(self, path: str, queries: Queries[S], *, roots: Iterable[str]) -> None:
         """See `look_into` for `roots`."""
@@ -71,9 +91,9 @@ class DatabaseMemory(Generic[S]):
         self._entries: dict[str, Entry] | None = None
         self._stamp = b""
         self._identity = (0, 0)
-        self._version: object = None
-        self._schema: S | None = None
-        self._mark = Mark((), 0)
+        self._schema: tuple[object, S | None] = (None, None)
+        """With the version of what it is; whoever reads may put another one here."""
+        self._mark = Mark()
         self._lately: dict[str, None] = {}
         self._untold: dict[str, None] = {}
         self._compared_at = 0.0
@@ -95,6 +115,7 @@ class DatabaseMemory(Generic[S]):
         """
         with self._lock:
             first = self._entries is None
+            self._stamp = b""  # times of files are coarse: who asks knows that something was written
             entries = self._refreshed()
             untold, self._untold = self._untold, {}
             return list(entries) if first else [session_id for session_id in untold if session_id in entries]
@@ -116,19 +137,32 @@ class DatabaseMemory(Generic[S]):
         """Look into it; see `look_into`."""
         return look_into(self.path, read, roots=self._roots)
 
-    def as_it_was(self, reader: Reader, session_id: str, stamp: bytes) -> None:
-        """Check within a look that a session stands as `stamp` says.
+    def schema_now(self, reader: Reader) -> S | None:
+        """Return what is known of the tables, asked once for each version of the schema."""
+        version = (reader.identity, reader.rows("PRAGMA schema_version"))
+        known, schema = self._schema
+        if version != known:
+            schema = self._queries.schema(reader)
+            self._schema = (version, schema)
+        return schema
+
+    def as_it_was(self, reader: Reader, session_id: str, stamp: bytes) -> S:
+        """Return what is known of the tables if a session stands as `stamp` says, within a look.
 
         Raises:
             VanishedFileError: it is gone.
             ChangingFileError: it is not as it was.
         """
-        schema = self._queries.schema(reader)
+        schema = self.schema_now(reader)
         entry = None if schema is None else self._queries.entries(reader, schema, [session_id]).get(session_id)
-        if entry is None:
+        if schema is None or entry is None:
             raise VanishedFileError("the session is gone from the database")
         if entry.stamp != stamp:
             raise ChangingFileError("the session was written to while it was read")
+        return schema
+
+    def _noted(self, session_ids: Iterable[str]) -> None:
+        """Called with the sessions that were learned of, with `_lock` held."""
 
     def _refreshed(self) -> dict[str, Entry]:
         try:
@@ -149,17 +183,14 @@ class DatabaseMemory(Generic[S]):
 
     def _catch_up(self, reader: Reader) -> bool:
         """Learn what is new; False if that is not all that there is to learn."""
-        entries = self._entries
-        if entries is None or reader.identity != self._identity:
+        if reader.identity != self._identity:
             return False
-        schema = self._schema_now(reader)
-        if schema is None:
+        schema, mark = self.schema_now(reader), self._mark
+        if schema is None or self._queries.id_at(reader, mark.row) != mark.last:
             return False
-        mark, now = self._mark, self._queries.mark(reader)
-        if any(row < before for row, before in zip(now.rows, mark.rows, strict=True)):
-            return False
-        grown = list(self._queries.grown_since(reader, mark))
-        if len(entries) + sum(session_id not in entries for session_id in set(grown)) != now.sessions:
+        now = self._queries.mark(reader)
+        grown, new = self._queries.grown_since(reader, mark)
+        if not mark.goes_on_in(now, new=new):
             return False
         self._learn(self._queries.entries(reader, schema, dict.fromkeys([*grown, *self._lately])))
         self._mark = now
@@ -179,18 +210,19 @@ class DatabaseMemory(Generic[S]):
         before, self._entries = self._entries, entries
         if before is not None:
             self._untold |= dict.fromkeys(each for each in entries if before.get(each) != entries[each])
+        self._noted(entries)
         self._identity, self._mark, self._compared_at = identity, mark, began
         lately = heapq.nlargest(_LATELY, entries.items(), key=lambda item: item[1].written_ns)
         self._lately = dict.fromkeys(map(itemgetter(0), reversed(lately)))
 
     def _begin_compare(self, reader: Reader) -> tuple[tuple[int, int], Mark]:
-        is_known = self._schema_now(reader) is not None
-        return reader.identity, self._queries.mark(reader) if is_known else Mark((), 0)
+        is_known = self.schema_now(reader) is not None
+        return reader.identity, self._queries.mark(reader) if is_known else Mark()
 
     def _entries_after(self, reader: Reader, last: str) -> tuple[dict[str, Entry], str | None, tuple[int, int]]:
         """Return sessions whose ids follow `last`, and the last of these; None if there are no more."""
         entries: dict[str, Entry] = {}
-        schema = self._schema_now(reader)
+        schema = self.schema_now(reader)
         while schema is not None:
             ids = self._queries.ids_after(reader, last, _SLICE)
             entries |= self._queries.entries(reader, schema, ids)
@@ -201,13 +233,6 @@ class DatabaseMemory(Generic[S]):
                 return entries, last, reader.identity
         return entries, None, reader.identity
 
-    def _schema_now(self, reader: Reader) -> S | None:
-        """Return what is known of the tables, asked once for each version of the schema."""
-        version = (reader.identity, reader.rows("PRAGMA schema_version"))
-        if version != self._version:
-            self._schema, self._version = self._queries.schema(reader), version
-        return self._schema
-
     def _learn(self, found: Mapping[str, Entry]) -> None:
         assert self._entries is not None
         for session_id, entry in found.items():
@@ -217,5 +242,6 @@ class DatabaseMemory(Generic[S]):
             self._untold[session_id] = None
             self._lately.pop(session_id, None)
             self._lately[session_id] = None
+            self._noted((session_id,))
         for session_id in list(self._lately)[:-_LATELY]:
             del self._lately[session_id]

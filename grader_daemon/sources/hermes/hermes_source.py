@@ -17,10 +17,10 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
+from grader_daemon.sources.database_memory import Entry
 from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.hermes import snapshot
 from grader_daemon.sources.hermes.snapshot_files import HermesSnapshots
-from grader_daemon.sources.hermes.state_db import Entry
 from grader_daemon.sources.hermes.state_memory import StateDatabase
 from grader_daemon.sources.hermes.state_rows import joined, to_session
 from grader_daemon.sources.protocol import Read, as_shown

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +16,7 @@ import xxhash
 
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.errors import ParseError
+from grader_daemon.sources.database_memory import Entry, Mark
 from grader_daemon.sources.hermes.state_records import (
     Delegation,
     MessageRow,
@@ -50,14 +51,6 @@ class Schema(NamedTuple):
     def is_hermes(self) -> bool:
         """Whether there are sessions in it."""
         return {"id", "started_at"} <= self.sessions and {"id", "session_id"} <= self.messages
-
-
-class Entry(NamedTuple):
-    """What is remembered of a session: a digest that differs if it does, when it was written last, how long it is."""
-
-    stamp: bytes
-    written_ns: int
-    messages: int
 
 
 class _Tally(NamedTuple):
@@ -95,58 +88,44 @@ class Row(NamedTuple):
         return Entry(xxhash.xxh3_128_digest(repr(content).encode()), nanoseconds, self.tally.messages)
 
 
-def schema_of(reader: Reader) -> Schema:
-    """Return the columns of the tables."""
-    return Schema(*(reader.columns(table) for table in Schema._fields))
+class HermesQueries:
+    """See `Queries`."""
 
+    def schema(self, reader: Reader) -> Schema | None:
+        """See `Queries.schema`."""
+        schema = Schema(*(reader.columns(table) for table in Schema._fields))
+        return schema if schema.is_hermes else None
 
-def ids_after(reader: Reader, last: str, limit: int) -> list[str]:
-    """Return the next session ids in their order."""
-    found = reader.rows(
-        "SELECT id FROM sessions WHERE id > ? AND typeof(id) = 'text' ORDER BY id LIMIT ?", (last, limit)
-    )
-    return [str(row[0]) for row in found]
+    def mark(self, reader: Reader) -> Mark:
+        """See `Queries.mark`."""
+        ((version,),) = reader.rows("PRAGMA schema_version")
+        columns = "(SELECT max(id) FROM messages), (SELECT max(rowid) FROM sessions), (SELECT count(*) FROM sessions)"
+        (numbers,) = reader.rows(f"SELECT {columns}")
+        message, row, sessions = (number if isinstance(number, int) else 0 for number in numbers)
+        return Mark(version, (message,), sessions, row, self.id_at(reader, row))
 
+    def id_at(self, reader: Reader, row: int) -> Value:
+        """See `Queries.id_at`."""
+        found = reader.rows("SELECT id FROM sessions WHERE rowid = ?", (row,))
+        return found[0][0] if found else None
 
-class Mark(NamedTuple):
-    """How far a database has come: its last message, the last row of a session and its id, and how many rows there are.
+    def grown_since(self, reader: Reader, mark: Mark) -> tuple[list[str], int]:
+        """See `Queries.grown_since`."""
+        (message,) = mark.rows
+        grown = reader.rows("SELECT DISTINCT session_id FROM messages NOT INDEXED WHERE id > ?", (message,))
+        new = reader.rows("SELECT id FROM sessions WHERE rowid > ?", (mark.row,))
+        return list(dict.fromkeys(row[0] for row in (*grown, *new) if isinstance(row[0], str))), len(new)
 
-    Numbers of rows are given anew to others after a deletion, and all of them by a VACUUM, which makes the version of
-    the schema another.
-    """
+    def ids_after(self, reader: Reader, last: str, limit: int) -> list[str]:
+        """See `Queries.ids_after`."""
+        found = reader.rows(
+            "SELECT id FROM sessions WHERE id > ? AND typeof(id) = 'text' ORDER BY id LIMIT ?", (last, limit)
+        )
+        return [str(row[0]) for row in found]
 
-    version: Value = None
-    message: int = 0
-    row: int = 0
-    sessions: int = 0
-    last: Value = None
-
-    def goes_on_in(self, now: Mark, *, new: int) -> bool:
-        """Whether until `now` nothing has happened but that rows came, `new` of them of sessions."""
-        grown = now.message >= self.message and now.sessions == self.sessions + new
-        return grown and now.version == self.version
-
-
-def mark_of(reader: Reader) -> Mark:
-    """Return how far it has come."""
-    ((version,),) = reader.rows("PRAGMA schema_version")
-    columns = "(SELECT max(id) FROM messages), (SELECT max(rowid) FROM sessions), (SELECT count(*) FROM sessions)"
-    (numbers,) = reader.rows(f"SELECT {columns}")
-    message, row, sessions = (number if isinstance(number, int) else 0 for number in numbers)
-    return Mark(version, message, row, sessions, id_at(reader, row))
-
-
-def id_at(reader: Reader, row: int) -> Value:
-    """Return the id of the session in a row of this number; None where there is none."""
-    found = reader.rows("SELECT id FROM sessions WHERE rowid = ?", (row,))
-    return found[0][0] if found else None
-
-
-def grown_since(reader: Reader, mark: Mark) -> tuple[list[str], int]:
-    """Return the ids of sessions that are new or have new messages, and how many rows of sessions are new."""
-    grown = reader.rows("SELECT DISTINCT session_id FROM messages NOT INDEXED WHERE id > ?", (mark.message,))
-    new = reader.rows("SELECT id FROM sessions WHERE rowid > ?", (mark.row,))
-    return list(dict.fromkeys(row[0] for row in (*grown, *new) if isinstance(row[0], str))), len(new)
+    def entries(self, reader: Reader, schema: Schema, ids: Iterable[str]) -> Mapping[str, Entry]:
+        """See `Queries.entries`."""
+        return {session_id: row.entry for session_id, row in rows_of(reader, schema, ids).items()}
 
 
 def rows_of(reader: Reader, schema: Schema, ids: Iterable[str]) -> dict[str, Row]:

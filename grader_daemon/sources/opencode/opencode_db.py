@@ -47,19 +47,27 @@ class OpenCodeQueries:
 
     def mark(self, reader: Reader) -> Mark:
         """See `Queries.mark`."""
+        ((version,),) = reader.rows("PRAGMA schema_version")
         numbers = "(SELECT max(rowid) FROM message), (SELECT max(rowid) FROM part), (SELECT max(rowid) FROM session)"
-        ((*rows, sessions),) = reader.rows(f"SELECT {numbers}, (SELECT count(*) FROM session)")
-        return Mark(tuple(map(_number, rows)), _number(sessions))
+        (found,) = reader.rows(f"SELECT {numbers}, (SELECT count(*) FROM session)")
+        message, part, row, sessions = map(_number, found)
+        return Mark(version, (message, part), sessions, row, self.id_at(reader, row))
 
-    def grown_since(self, reader: Reader, mark: Mark) -> Iterable[str]:
+    def id_at(self, reader: Reader, row: int) -> Value:
+        """See `Queries.id_at`."""
+        found = reader.rows("SELECT id FROM session WHERE rowid = ?", (row,))
+        return found[0][0] if found else None
+
+    def grown_since(self, reader: Reader, mark: Mark) -> tuple[list[str], int]:
         """See `Queries.grown_since`."""
-        message, part, session = mark.rows or (0, 0, 0)
+        message, part = mark.rows
+        new = reader.rows("SELECT id FROM session WHERE rowid > ?", (mark.row,))
         found = [
-            *reader.rows("SELECT DISTINCT session_id FROM message WHERE rowid > ?", (message,)),
-            *reader.rows("SELECT DISTINCT session_id FROM part WHERE rowid > ?", (part,)),
-            *reader.rows("SELECT id FROM session WHERE rowid > ?", (session,)),
+            *reader.rows("SELECT DISTINCT session_id FROM message NOT INDEXED WHERE rowid > ?", (message,)),
+            *reader.rows("SELECT DISTINCT session_id FROM part NOT INDEXED WHERE rowid > ?", (part,)),
+            *new,
         ]
-        return dict.fromkeys(row[0] for row in found if isinstance(row[0], str))
+        return list(dict.fromkeys(row[0] for row in found if isinstance(row[0], str))), len(new)
 
     def ids_after(self, reader: Reader, last: str, limit: int) -> list[str]:
         """See `Queries.ids_after`."""
@@ -95,11 +103,10 @@ def read_stored(memory: DatabaseMemory[Schema], session_id: str, stamp: bytes, *
         ReadError: see `look_into`.
         ParseError: it is larger than the limits allow.
     """
-    queries = OpenCodeQueries()
 
     def begin(reader: Reader) -> tuple[Info, list[tuple[Value, ...]]]:
-        memory.as_it_was(reader, session_id, stamp)
-        (row,) = _sessions(reader, queries.schema(reader) or frozenset(), json.dumps([session_id]))
+        schema = memory.as_it_was(reader, session_id, stamp)
+        (row,) = _sessions(reader, schema, json.dumps([session_id]))
         statement = "SELECT id, data FROM message WHERE session_id = ? ORDER BY id LIMIT ?"
         return _info(row), reader.rows(statement, (session_id, limits.messages + 1))
 
@@ -119,7 +126,7 @@ def _parts_of(memory: DatabaseMemory[Schema], ids: Sequence[str], limits: Limits
     def some(reader: Reader) -> tuple[list[tuple[Value, ...]], int]:
         found: list[tuple[Value, ...]] = []
         at = done
-        while at < len(ids) and not reader.is_late:
+        while at < len(ids) and (at == done or not reader.is_late):
             among = json.dumps(ids[at : at + _SLICE])
             statement = f"SELECT message_id, id, data FROM part WHERE message_id {_AMONG} ORDER BY message_id, id"
             found += reader.rows(statement, (among,))

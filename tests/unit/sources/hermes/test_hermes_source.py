@@ -288,7 +288,7 @@ def test_it_goes_to_another_process_without_what_it_remembers(source: Hermes, ho
 def test_a_long_session_is_read_in_slices(source: Hermes, home: StateHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader_daemon.sources.sqlite_files._SHORT_SECONDS", 0.0)
     monkeypatch.setattr("grader_daemon.sources.hermes.state_db._SLICE", 3)
-    monkeypatch.setattr("grader_daemon.sources.hermes.state_memory._SLICE", 1)
+    monkeypatch.setattr("grader_daemon.sources.database_memory._SLICE", 1)
     for name in ("a", "b"):
         home.session(name)
         for number in range(5):

@@ -174,6 +174,37 @@ def test_a_session_that_is_too_large_is_refused(writer: DatabaseWriter, tmp_path
         small.read(small.look(unit))
 
 
+def test_many_sessions_and_messages_are_read_in_slices(
+    source: OpenCode, writer: DatabaseWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader_daemon.sources.sqlite_files._SHORT_SECONDS", 0.0)
+    monkeypatch.setattr("grader_daemon.sources.opencode.opencode_db._SLICE", 1)
+    monkeypatch.setattr("grader_daemon.sources.database_memory._SLICE", 1)
+    begin(writer, "ses_a", "ses_b")
+    writer.commit(*turn("ses_a", 2, "Again."))
+
+    assert sorted(touched(source, tmp_path)) == ["ses_a", "ses_b"]
+    assert [message.text for message in read(source, tmp_path, "ses_a").messages] == [
+        "Do it",
+        "Done.",
+        "Do it",
+        "Again.",
+    ]
+
+
+def test_a_session_that_takes_the_row_of_a_deleted_one_is_new(
+    source: OpenCode, writer: DatabaseWriter, tmp_path: Path
+) -> None:
+    begin(writer, "ses_a", "ses_b")
+    touched(source, tmp_path)
+    for table, column in (("part", "session_id"), ("message", "session_id"), ("session", "id")):
+        writer.run(f"DELETE FROM {table} WHERE {column} = 'ses_b'")
+    begin(writer, "ses_c")
+
+    assert touched(source, tmp_path) == ["ses_c"]
+    assert [each.unit.key for each in source.walk(str(tmp_path))] == ["ses_a", "ses_c"]
+
+
 def test_a_session_without_a_word_is_none(source: OpenCode, writer: DatabaseWriter, tmp_path: Path) -> None:
     writer.run(SESSION, "ses_a", 5)
 
