@@ -118,6 +118,7 @@ class _Rollout:
         self.messages: list[Message] = []
         self._times: list[datetime | None] = []
         self._reported: dict[int, ReportedOutcome] = {}
+        self._begins: list[int] = []
         self._taken_back: list[int] = []
         self._ending: Ending | None = None
         self._meta: shapes.Meta | None = None
@@ -209,7 +210,7 @@ class _Rollout:
             self._answer = None
             if self._ending is not None and self._ending.state is not SessionState.OPEN:
                 self._ending = None  # 0.45 notes no beginning of a turn
-            self._append(Message(role=USER, content=text), written_at)
+            self._begins.append(self._append(Message(role=USER, content=text), written_at))
 
     def _add_call(self, call: shapes.Call, written_at: datetime | None) -> None:
         call_id = call.call_id or call.id
@@ -241,6 +242,7 @@ class _Rollout:
         index = self._append(Message(role=TOOL, content=text, tool_call_id=call_id or None), written_at)
         if outcome is not None:
             self._reported[index] = outcome
+        self._results.pop(call_id, None)  # so that the places stand in their order
         self._results[call_id] = index
         if self._answer is not None:
             self._answer.has_results = True
@@ -262,17 +264,22 @@ class _Rollout:
         self._answer = None
 
     def _take_back(self, turns: int) -> None:
-        """Forget the last turns; each begins with a message of a person."""
-        begins = [index for index, message in enumerate(self.messages) if message.role == USER][-turns or None :]
-        if not turns or not begins:
+        """Forget the last turns; each begins with a message of a person. Each message is looked at once only."""
+        if not turns or not self._begins:
             return
-        end = begins[0]
+        end = self._begins[max(0, len(self._begins) - turns)]
+        del self._begins[-turns:]
+        for index in range(end, len(self.messages)):
+            self._reported.pop(index, None)
         del self.messages[end:], self._times[end:]
-        self._reported = {index: outcome for index, outcome in self._reported.items() if index < end}
-        self._results = {call_id: index for call_id, index in self._results.items() if index < end}
-        self._processes = {process: index for process, index in self._processes.items() if index < end}
-        self._answers = [answer for answer in self._answers if answer.place < end]
-        self._taken_back = [*(place for place in self._taken_back if place < end), end]
+        for places in (self._results, self._processes):
+            while places and next(reversed(places.values())) >= end:
+                places.popitem()
+        while self._answers and self._answers[-1].place >= end:
+            self._answers.pop()
+        while self._taken_back and self._taken_back[-1] >= end:
+            self._taken_back.pop()
+        self._taken_back.append(end)
         self._answer = self._ending = None
 
     def _drop_summary(self, summary: str) -> None:

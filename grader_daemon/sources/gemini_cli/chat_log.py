@@ -151,10 +151,9 @@ class Log:
     def _rewind(self, to: str) -> None:
         if to not in self._records:
             return
-        names = list(self._records)
-        place = names.index(to)
-        self._records = {name: self._records[name] for name in names[:place]}
-        self._rewound.add(names[place - 1] if place else "")
+        while self._records.popitem()[0] != to:
+            pass
+        self._rewound.add(next(reversed(self._records), ""))
 
 
 class _Conversation:

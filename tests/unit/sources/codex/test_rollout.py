@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -354,6 +355,16 @@ def test_what_a_person_took_back_is_gone_and_marked() -> None:
     assert [text for _, text, _ in shape(session)] == ["One", "First.", "Other"]
     assert (session.taken_back, session.reported, session.ending) == ((2,), {}, None)
     assert len(session.message_times) == 3
+
+
+def test_taking_back_many_turns_one_by_one_takes_linear_time() -> None:
+    turns = 20_000
+    began = time.process_time()
+
+    session = read(*[said("user", "One")] * turns, *[event("thread_rolled_back", num_turns=1)] * (turns - 1))
+
+    assert (len(session.messages), session.taken_back) == (1, (1,))
+    assert time.process_time() - began < 5  # about 1; 17 where each looks at all messages
 
 
 def test_a_summary_for_the_model_is_no_answer() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -91,6 +92,16 @@ def test_what_a_person_rewound_is_gone_but_for_its_place_and_its_tokens() -> Non
     assert (said(read), read.taken_back) == ([(USER, "Do it"), (ASSISTANT, "Done.")], (2,))
     assert read.usage[0].output_tokens == 50
     assert (said(from_start), from_start.taken_back) == ([(USER, "Do that")], (0,))
+
+
+def test_rewinding_many_records_one_by_one_takes_linear_time() -> None:
+    names = [f"u{number}" for number in range(20_000)]
+    began = time.process_time()
+
+    read = session(*(user("Go", name) for name in names), *({"$rewindTo": name} for name in names[:0:-1]))
+
+    assert (said(read), read.taken_back) == ([(USER, "Go")], (1,))
+    assert time.process_time() - began < 5  # about 1; 30 where each looks at all records
 
 
 def test_to_rewind_to_what_is_not_there_changes_nothing() -> None:
