@@ -33,6 +33,7 @@ from grader_daemon.sources.codex.call_results import exited, read_result
 from grader_daemon.sources.codex.origin import read_origin
 from grader_daemon.sources.codex.rollout_lines import Counts, Line
 from grader_daemon.sources.codex.token_counts import TokenSums
+from grader_daemon.sources.decoding import utc
 
 NAME = "codex"
 """Of the source, and of the agent; the format of its sessions, too."""
@@ -181,7 +182,7 @@ class _Rollout:
             agent_version=_name(meta.cli_version),
             usage=self._tokens.usage(),
             system_prompt_digest=xxhash.xxh3_128_hexdigest(prompt) if bytes(prompt) else None,
-            started_at=shapes.utc(meta.timestamp),
+            started_at=utc(meta.timestamp),
             updated_at=self._newest,
             named_after_id=session_id == meta.id,
         )

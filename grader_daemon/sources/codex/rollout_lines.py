@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Final, Generic, TypeVar
 
 import msgspec
 
 from grader_daemon.domain.limits import LONGEST_NAME, SessionId
 from grader_daemon.domain.session import Part
+from grader_daemon.sources.decoding import utc
 
 T = TypeVar("T")
 
@@ -313,13 +314,3 @@ def kind_of(line: bytes) -> str:
             return f"{outer}/{inner}" if outer in _WITH_PAYLOADS else outer
     whole = _KIND(line)
     return f"{whole.type}/{whole.payload.type}" if whole.payload and whole.type in _WITH_PAYLOADS else whole.type
-
-
-def utc(stamp: object) -> datetime | None:
-    """Return a time as Codex writes it as aware UTC; None where it is none."""
-    if not isinstance(stamp, str):
-        return None
-    try:
-        return datetime.fromisoformat(stamp).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None

@@ -367,6 +367,10 @@ def test_taking_back_many_turns_one_by_one_takes_linear_time() -> None:
     assert time.process_time() - began < 5  # about 1; 17 where each looks at all messages
 
 
+def test_a_time_without_a_zone_is_not_known() -> None:
+    assert read({**said("user", "Go"), "timestamp": "2026-11-22T15:22:54"}).message_times == ()
+
+
 def test_a_summary_for_the_model_is_no_answer() -> None:
     session = read(
         said("assistant", "Answer."),
