@@ -129,6 +129,7 @@ class _Rollout:
         self._is_compacting = False
         self._answers: list[_Answer] = []
         self._answer: _Answer | None = None
+        self._compared: _Answer | None = None
         self._newest: datetime | None = None
         self._calls: dict[str, shapes.Call] = {}
         self._results: dict[str, int] = {}
@@ -287,8 +288,9 @@ class _Rollout:
         """Forget the answer that became the summary: the model was asked for it by Codex, and nobody reads it."""
         self._is_compacting = True
         last = self._answers[-1] if self._answers else None
-        if last is None or last.calls or last.place != len(self.messages) - 1:
+        if last is None or last is self._compared or last.calls or last.place != len(self.messages) - 1:
             return
+        self._compared = last  # once, for it can be long, and the summaries many
         if summary.endswith("\n".join(last.texts)):
             del self._answers[-1], self.messages[-1], self._times[-1]
             self._answer = None

@@ -385,6 +385,16 @@ def test_a_summary_for_the_model_is_no_answer() -> None:
     assert not session.compacted  # the lines before it stay in the file
 
 
+def test_many_summaries_after_a_long_answer_take_linear_time() -> None:
+    summary = line("compacted", {"message": "Summary"})
+    began = time.process_time()
+
+    session = read(*[said("assistant", "x" * 8_000_000)] * 2, *[summary] * 5_000)
+
+    assert len(session.messages) == 1
+    assert time.process_time() - began < 5  # less than 1; 10 where each is compared with the answer
+
+
 def test_tokens_are_those_of_each_call_however_often_they_are_told() -> None:
     """0.45 and 0.110 tell the last call twice, 0.169 in two ways, and after a compaction with zeros."""
     first, second = counts(100, cached=60), counts(150, cached=90)
