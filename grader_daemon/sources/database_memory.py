@@ -226,7 +226,7 @@ class DatabaseMemory(Generic[S]):
         while schema is not None:
             ids = self._queries.ids_after(reader, last, _SLICE)
             entries |= self._queries.entries(reader, schema, ids)
-            if len(ids) < _SLICE:
+            if len(ids) < _SLICE or ids[-1] <= last:  # which no order of ids gives, but a hostile file may
                 break
             last = ids[-1]
             if reader.is_late:

@@ -148,7 +148,9 @@ def read_run(documents: Sequence[bytes], *, path: str, named: str) -> dict[str, 
     branches = dict(_branches(first, ""))
     for document in following:
         branches[""].steps.extend(step for step in document.steps if not step.side)
-        branches |= {key: branch for key, branch in _branches(document, "") if key}
+        for key, branch in _branches(document, ""):
+            if key:
+                branches.setdefault(key, _Branch([], branch.document)).steps.extend(branch.steps)
     return {key: _session(branch, session_id, key, path) for key, branch in branches.items()}
 
 
@@ -159,7 +161,10 @@ def _branches(document: _Document, key: str) -> Iterator[tuple[str, _Branch]]:
     for side, steps in sides.items():
         yield "/".join(filter(None, (key, side))), _Branch(steps, document)
     for number, child in enumerate(document.subagent_trajectories or ()):
-        yield from _branches(child, "/".join(filter(None, (key, child.trajectory_id or str(number)))))
+        name = child.trajectory_id or str(number)
+        unique = name if name not in sides else f"{name}.{number}"
+        sides[unique] = []
+        yield from _branches(child, "/".join(filter(None, (key, unique))))
 
 
 def _session(branch: _Branch, run: str, key: str, path: str) -> Session:
@@ -176,7 +181,7 @@ def _session(branch: _Branch, run: str, key: str, path: str) -> Session:
             times.append(_utc(step.timestamp))
     known_times = [moment for moment in times if moment is not None]
     return Session(
-        session_id=f"{run}/{key}"[:LONGEST_NAME] if key else run,
+        session_id=f"{run}/{key}" if key else run,
         file=path,
         format=NAME,
         unit_key=key,

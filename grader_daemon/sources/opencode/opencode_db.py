@@ -71,7 +71,9 @@ class OpenCodeQueries:
 
     def ids_after(self, reader: Reader, last: str, limit: int) -> list[str]:
         """See `Queries.ids_after`."""
-        found = reader.rows("SELECT id FROM session WHERE id > ? ORDER BY id LIMIT ?", (last, limit))
+        found = reader.rows(
+            "SELECT id FROM session WHERE id > ? AND typeof(id) = 'text' ORDER BY id LIMIT ?", (last, limit)
+        )
         return [str(row[0]) for row in found]
 
     def entries(self, reader: Reader, schema: Schema, ids: Iterable[str]) -> Mapping[str, Entry]:

@@ -105,6 +105,20 @@ def test_sub_agents_inside_are_sessions_of_their_own() -> None:
     ]
 
 
+def test_sub_agents_of_one_name_are_told_apart() -> None:
+    children = [json.loads(document(agent_step(text), trajectory_id="c" * 250)) for text in ("One.", "Two.")]
+    again = json.loads(document(agent_step("Three."), trajectory_id="c" * 250))
+
+    sessions = read_all(
+        document(ASKED, agent_step("Parent."), subagent_trajectories=children),
+        document(agent_step("On."), subagent_trajectories=[again]),
+    )
+
+    said = {key: [text for _, text in shape(session)] for key, session in sessions.items() if key}
+    assert said == {"c" * 250: ["One.", "Three."], "c" * 250 + ".1": ["Two."]}
+    assert len({session.session_id for session in sessions.values()}) == 3
+
+
 def test_steps_of_sub_agents_among_those_of_the_run_are_told_apart_by_their_mark() -> None:
     sessions = read_all(
         document(ASKED, agent_step("Child.", extra={"is_sidechain": True, "agent_id": "x"}), agent_step("Parent."))

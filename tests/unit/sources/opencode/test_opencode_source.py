@@ -213,6 +213,16 @@ def test_a_session_without_a_word_is_none(source: OpenCode, writer: DatabaseWrit
     assert source.read(found).session == Skipped(SkipReason.NOT_A_SESSION, "ses_a")
 
 
+def test_ids_that_are_no_text_are_passed_over(
+    source: OpenCode, writer: DatabaseWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader_daemon.sources.database_memory._SLICE", 1)
+    begin(writer, "ses_a")
+    writer.run("INSERT INTO session (id, time_created, time_updated) VALUES (x'ff00', 1, 1), (x'ff01', 1, 1)")
+
+    assert touched(source, tmp_path) == ["ses_a"]
+
+
 def test_another_database_of_that_name_holds_no_sessions(source: OpenCode, tmp_path: Path) -> None:
     connection = apsw.Connection(str(tmp_path / "opencode.db"))
     connection.execute("CREATE TABLE notes (text)")
