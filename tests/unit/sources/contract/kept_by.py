@@ -149,6 +149,8 @@ CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, time_u
 INSERT INTO session (id, directory, version, time_created, time_updated) VALUES ('ses_a', '/p', '1.18', 1, 1);
 """
 
+_WAITS_MILLISECONDS = 60_000
+
 
 class OpenCodeRows(Keeper):
     """Rows of ``opencode.db``."""
@@ -198,9 +200,11 @@ class OpenCodeRows(Keeper):
         self._run(("DELETE FROM part", ()), ("DELETE FROM message", ()), ("DELETE FROM session", ()))
 
     def _run(self, *statements: tuple[str, Sequence[Any]]) -> None:
-        with closing(apsw.Connection(str(self.file))) as connection, connection:
-            for statement, values in statements:
-                connection.execute(statement, values)
+        with closing(apsw.Connection(str(self.file))) as connection:
+            connection.set_busy_timeout(_WAITS_MILLISECONDS)  # readers hold it for a moment as they open and close it
+            with connection:
+                for statement, values in statements:
+                    connection.execute(statement, values)
 
 
 class ClaudeCodeFile(Keeper):

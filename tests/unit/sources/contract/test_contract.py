@@ -186,11 +186,13 @@ def test_two_that_read_while_a_third_writes_see_whole_turns(keeper: Keeper) -> N
     readers = [threading.Thread(target=look_on, args=(keeper.source(),)) for _ in range(2)]
     for reader in readers:
         reader.start()
-    for turns in range(2, 21):
-        keeper.write(turns)
-    done.set()
-    for reader in readers:
-        reader.join()
+    try:
+        for turns in range(2, 21):
+            keeper.write(turns)
+    finally:
+        done.set()
+        for reader in readers:
+            reader.join()
 
     assert wrong == []
     assert spoken(session_of(keeper.source(), unit)) == said_in(20)
