@@ -75,16 +75,21 @@ def now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251  theirs is the real clock
 
 
+def noon_zone() -> str:
+    """A zone where it is about noon: what ended some hours ago there ended today, whatever the hour is here."""
+    return f"Etc/GMT{now().hour - 12:+d}"
+
+
 def write_ended(folder: Path, name: str, ended_at: datetime, messages: Turns | None = None) -> Path:
     """A session that ended then; its file is as old."""
-    started = (ended_at - timedelta(minutes=1)).replace(tzinfo=None)
+    started = ended_at - timedelta(minutes=1)
     return write(
         folder,
         name,
         messages,
         age=max(0.0, (now() - ended_at).total_seconds()),
         session_start=started.isoformat(),
-        last_updated=ended_at.replace(tzinfo=None).isoformat(),
+        last_updated=ended_at.isoformat(),
     )
 
 

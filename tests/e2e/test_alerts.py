@@ -17,7 +17,7 @@ import pytest
 
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import DATABASE, query, run_command
-from tests.e2e.session_files import failing, now, turns, write_ended
+from tests.e2e.session_files import failing, noon_zone, now, turns, write_ended
 from tests.waiting import wait_until
 
 SECRET = "a secret that is long enough"
@@ -146,7 +146,7 @@ def test_a_threshold_of_the_rules_opens_and_clears(home: Path, sessions: Path, s
     )
     for number in range(4):
         write_ended(sessions, f"bad{number}", now() - timedelta(hours=3, minutes=number), failing(3))
-    daemon = start_daemon(rules_file=str(rules), **QUICK)
+    daemon = start_daemon(rules_file=str(rules), **{**QUICK, "timezone": noon_zone()})
     opened = daemon.wait_for_event("alert.opened")
     for number in range(12):
         write_ended(sessions, f"good{number}", now() - timedelta(hours=2, minutes=number))

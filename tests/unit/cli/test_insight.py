@@ -72,7 +72,7 @@ def _seed(home: Path, *made: Alert, database: Path = DATABASE, name: str = "term
         for each in made:
             store.alerts.add(each)
         for number in range(4):
-            ended_at = now() - number * HOUR / 10
+            ended_at = now() - number * timedelta(seconds=1)
             graded = grade(
                 session_id=f"{number}-{name}",
                 ended_at=ended_at,

@@ -14,7 +14,7 @@ import pytest
 from grader_daemon import SelfGrader
 from grader_daemon.redaction import MARK, SECRETS
 from tests.e2e.daemon_process import DaemonProcess
-from tests.e2e.session_files import Turns, now, write
+from tests.e2e.session_files import Turns, noon_zone, now, write
 from tests.scripted_model import quality, scripted
 from tests.strategies import json_answer, json_round, json_user
 from tests.unit.cli.conftest import Run
@@ -78,7 +78,7 @@ def _write_all(home: Path) -> None:
             f"small_{number}",
             _small(kind),
             age=(now() - ended).total_seconds(),
-            last_updated=ended.replace(tzinfo=None).isoformat(),
+            last_updated=ended.isoformat(),
             session_id=f"{number}:{kind.text}" if len(kind.text) < 250 else f"{number}",
             model=kind.text,
             platform=kind.text,
@@ -91,7 +91,7 @@ def _write_all(home: Path) -> None:
 
 def _daemon(home: Path, **settings: object) -> DaemonProcess:
     chosen = {
-        "timezone": "UTC",
+        "timezone": noon_zone(),
         "job_seconds": 1,
         "quality_checks_per_day": 200,
         "rules_file": str(home / "rules.toml"),
