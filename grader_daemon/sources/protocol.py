@@ -16,6 +16,7 @@ from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import InputError, ReadError, VanishedFileError
 from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.reading import read_beginning
 
 _BEGINNING = 4_096
 
@@ -232,11 +233,7 @@ class Sources:
         return None
 
     def _recognizing(self, path: str) -> Source:
-        try:
-            with open(path, "rb") as file:
-                beginning = file.read(_BEGINNING)
-        except OSError:
-            beginning = b""  # whoever reads it says what is wrong
+        beginning = read_beginning(path, _BEGINNING)
         return next((source for source in self._all if source.recognizes(path, beginning)), self._all[0])
 
 

@@ -79,6 +79,18 @@ def read_file(
     return content
 
 
+def read_beginning(path: str, size: int) -> bytes:
+    """Return the first bytes of a file; none of what is no regular file, and of what whoever reads it cannot read."""
+    try:
+        descriptor = os.open(path, _FLAGS)
+        try:
+            return os.read(descriptor, size) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return b""
+
+
 def open_file(path: str, roots: Sequence[str]) -> int:
     """Return a descriptor to read a file by, its name no link; below one of `roots`, no link is followed to it.
 
