@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -11,6 +12,9 @@ import pytest
 from tests.e2e.daemon_process import DaemonProcess, run_command
 from tests.e2e.session_files import PERMISSION_DENIED, turns, write
 from tests.strategies import json_answer, json_round, json_user
+
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+"""What starts the tests may have it ignored (``nohup``), and programs under test would inherit that."""
 
 
 class StartDaemon(Protocol):

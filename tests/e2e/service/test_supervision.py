@@ -64,10 +64,10 @@ def start(installed: Installed) -> Iterator[Start]:
 
 
 def test_a_worker_that_hangs_is_ended_and_the_service_restarted(start: Start, installed: Installed) -> None:
-    marker = HOME / "hang" / "now"
-    installed.box.put(HOME / "hang" / "sitecustomize.py", _HANG.format(marker=marker).encode())
+    marker = CONFIG.parent / "hang" / "now"
+    installed.box.put(CONFIG.parent / "hang" / "sitecustomize.py", _HANG.format(marker=marker).encode())
     installed.box.put(marker, b"")
-    box = start(f"[Service]\nWatchdogSec=2500ms\nRestartSec=100ms\nEnvironment=PYTHONPATH={HOME}/hang\n")
+    box = start(f"[Service]\nWatchdogSec=2500ms\nRestartSec=100ms\nEnvironment=PYTHONPATH={CONFIG.parent}/hang\n")
     box.put(path_of(SESSIONS, "deadly"), content("deadly"))
     box.wait_for_line("Scheduled restart job")
     box.sh(f"rm {marker}")
@@ -148,12 +148,12 @@ def _stored(box: Box) -> int:
 def test_the_journal_knows_how_bad_each_line_is(start: Start, installed: Installed) -> None:
     box = installed.box
     ours = f"--since={box.sh('date +@%s.%6N').strip()}", "SYSLOG_IDENTIFIER=grader-daemon"
-    box.put(HOME / "rules.toml", _RULES.encode())
+    box.put(CONFIG.parent / "rules.toml", _RULES.encode())
     for number in range(4):
         box.put(path_of(SESSIONS, f"failed_{number}"), content(f"failed_{number}", failing(3)))
     box.put(path_of(SESSIONS, "broken"), b"no JSON")
     box.put(path_of(SESSIONS, "unfinished"), content("unfinished")[:-20])
-    start(config=_QUICK + f'job_seconds = 1\nrules_file = "{HOME}/rules.toml"\n'.encode())
+    start(config=_QUICK + f'job_seconds = 1\nrules_file = "{CONFIG.parent}/rules.toml"\n'.encode())
     for name in ("alert.opened", "session.quarantined", "session.retry_scheduled"):
         box.wait_for_line(f'"event":"{name}"', *ours)
     for number in range(6):
