@@ -23,7 +23,7 @@ from grader_daemon.analysis.features.session_window import SessionWindow
 
 __all__ = ["DIRECTIONS", "FEATURES", "FEATURES_VERSION", "HIGHEST_VALUES", "WORDS", "features_of"]
 
-FEATURES_VERSION: Final = 2
+FEATURES_VERSION: Final = 3
 """Raised by one whenever a feature comes, goes or changes its meaning."""
 
 _GROUPS: Final = (ending, errors, repetition, activity, grounding, answer_style, conversation, hashed_words)
