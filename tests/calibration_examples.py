@@ -6,7 +6,8 @@ import random
 
 import msgspec
 
-from grader_daemon.calibration.prior import Prior, train_prior
+from grader_daemon.calibration.prior import Prior
+from grader_daemon.calibration.prior_training import train_prior
 from grader_daemon.calibration.samples import Sample
 from grader_daemon.domain.completion_model import probability
 

@@ -33,7 +33,6 @@ def prior(**changes: object) -> Prior:
         intercept=0.0,
         base_rate=0.5,
         threshold=0.5,
-        completed_when_cut_off=0.02,
     )
     return msgspec.structs.replace(base, **changes)
 

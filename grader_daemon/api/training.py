@@ -13,7 +13,8 @@ from grader_daemon import bootstrap
 from grader_daemon._version import __version__
 from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
 from grader_daemon.calibration.crossvalidation import doubtful_elsewhere, has_both, predictions, validity
-from grader_daemon.calibration.prior import Provenance, ShippedPrior, train_prior
+from grader_daemon.calibration.prior import Provenance, ShippedPrior
+from grader_daemon.calibration.prior_training import train_prior
 from grader_daemon.calibration.samples import Sample, by_source
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.labelled import Sampler, read_labels, samples_in
@@ -53,7 +54,7 @@ def train(
     prior = train_prior(samples, DIRECTIONS, version=_version(samples), features_version=FEATURES_VERSION)
     predicted = predictions(samples, DIRECTIONS)
     shipped = ShippedPrior(
-        prior=msgspec.structs.replace(prior, doubtful=doubtful_elsewhere(predicted, prior)),
+        prior=msgspec.structs.replace(prior, doubtful=doubtful_elsewhere(predicted)),
         provenance=Provenance(
             data=data or Path(os.path.abspath(folder)).name,
             sessions={source: len(each) for source, each in by_source(samples).items()},

@@ -1,6 +1,6 @@
 """What a model is worth where it was not trained: by leaving out sources, and within one place by leaving out tasks.
 
-Sources that share tasks are relatives and are left out together. The same task is never on both sides.
+Families of sources are left out together; those that share tasks are relatives. The same task is never on both sides.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import msgspec
 
 from grader_daemon.calibration.agreement import matthews, ranking
 from grader_daemon.calibration.doubt import doubtful
-from grader_daemon.calibration.prior import Prior, Validity, train_prior
-from grader_daemon.calibration.samples import Sample, by_source
+from grader_daemon.calibration.prior import Validity
+from grader_daemon.calibration.prior_training import train_prior
+from grader_daemon.calibration.samples import Sample, by_source, families, places
+from grader_daemon.calibration.update import levelled
 
 _FOLDS = 5
 
@@ -33,11 +35,10 @@ def folds(samples: Sequence[Sample], count: int = _FOLDS) -> list[list[int]]:
 
 def leave_out(samples: Sequence[Sample]) -> Iterator[Split]:
     """Yield every family of sources against all others; where there is only one, parts of its tasks."""
-    families = _families(samples)
-    if len(families) > 1:
-        for family in families:
-            tested = [sample for sample in samples if sample.source in family]
-            yield [sample for sample in samples if sample.source not in family], tested
+    found = [[sample for each in sources.values() for sample in each] for sources in families(samples).values()]
+    if len(found) > 1:
+        for index, tested in enumerate(found):
+            yield [sample for other in (*found[:index], *found[index + 1 :]) for sample in other], tested
         return
     for part in folds(samples):
         inside = set(part)
@@ -54,7 +55,7 @@ class Prediction(msgspec.Struct, frozen=True):
 
 
 def predictions(samples: Sequence[Sample], directions: Mapping[str, float]) -> dict[str, list[Prediction]]:
-    """Train priors without what they are tested on; gives what they say, by source.
+    """Train priors without what they are tested on; gives what they say, by source, at the level of its sessions.
 
     Sources in which all were completed, or none, say nothing and are left out.
     """
@@ -62,10 +63,13 @@ def predictions(samples: Sequence[Sample], directions: Mapping[str, float]) -> d
     for training, tested in leave_out(samples):
         if not has_both(training):
             continue
-        model = train_prior(training, directions, version="", features_version=0).model
-        for sample in tested:
-            likely = model.predict(sample.features) or 0.0
-            found.setdefault(sample.source, []).append(Prediction(sample, likely, likely >= model.threshold))
+        prior = train_prior(training, directions, version="", features_version=0)
+        for source, each in by_source(tested).items():
+            model = levelled(prior, [sample.features for sample in each], version="")
+            likely = [model.predict(sample.features) or 0.0 for sample in each]
+            found.setdefault(source, []).extend(
+                [Prediction(sample, p, p >= model.threshold) for sample, p in zip(each, likely, strict=True)]
+            )
     return {
         source: each for source, each in found.items() if 0 < sum([one.sample.completed for one in each]) < len(each)
     }
@@ -87,40 +91,14 @@ def validity(predicted: Mapping[str, Sequence[Prediction]]) -> Validity:
     )
 
 
-def doubtful_elsewhere(predicted: Mapping[str, Sequence[Prediction]], prior: Prior) -> tuple[float, float]:
-    """Return the probabilities between which a prior's verdicts are little better than a guess, by these sources.
-
-    Sessions that were cut off are judged by that alone.
-    """
-    return doubtful(
-        [
-            [
-                (prediction.likely, prediction.sample.completed)
-                for prediction in each
-                if not prior.is_cut_off(prediction.sample.features)
-            ]
-            for each in predicted.values()
-        ]
-    )
+def doubtful_elsewhere(predicted: Mapping[str, Sequence[Prediction]]) -> tuple[float, float]:
+    """Return the probabilities between which a prior's verdicts are little better than a guess, by these sources."""
+    return doubtful([[(one.likely, one.sample.completed) for one in each] for each in predicted.values()])
 
 
 def has_both(samples: Sequence[Sample]) -> bool:
     """Is there a source in which some tasks were completed and others were not?"""
-    return any(0 < sum([sample.completed for sample in each]) < len(each) for each in by_source(samples).values())
-
-
-def _families(samples: Sequence[Sample]) -> list[set[str]]:
-    """Return the sources, those together that share tasks."""
-    tasks: dict[str, set[str]] = {}
-    for sample in samples:
-        tasks.setdefault(sample.source, set()).add(sample.task)
-    families: list[tuple[set[str], set[str]]] = []
-    for source in sorted(tasks):
-        related = [family for family in families if not family[1].isdisjoint(tasks[source])]
-        families = [family for family in families if family not in related]
-        names = {source}.union(*[family[0] for family in related])
-        families.append((names, tasks[source].union(*[family[1] for family in related])))
-    return [names for names, _ in families]
+    return bool(places(samples))
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -101,7 +101,7 @@ def trained(evaluation: Evaluation, samples: Sequence[Sample], history: Sequence
         return evaluation.untaught
     made = update(evaluation.teacher, samples, history=history, version="")
     if len(samples) >= FEWEST_LABELS:
-        made = msgspec.structs.replace(made, doubtful=_doubtful(evaluation, samples, evaluation.teacher))
+        made = msgspec.structs.replace(made, doubtful=_doubtful(evaluation, samples))
     return msgspec.structs.replace(made, version=learned_version(evaluation.teacher.version, _digest(made)))
 
 
@@ -150,10 +150,10 @@ def matthews_gain(labelled: Sequence[Sample], verdicts: Sequence[bool]) -> tuple
     return _gain(labelled, verdicts, range(len(labelled))), error
 
 
-def _doubtful(evaluation: Evaluation, samples: Sequence[Sample], prior: Prior) -> tuple[float, float]:
+def _doubtful(evaluation: Evaluation, samples: Sequence[Sample]) -> tuple[float, float]:
     """See where verdicts are little better than a guess, by labels that the probabilities have not seen."""
     both = zip(evaluation.likely, samples, strict=True)
-    return doubtful([[(likely, sample.completed) for likely, sample in both if not prior.is_cut_off(sample.features)]])
+    return doubtful([[(likely, sample.completed) for likely, sample in both]])
 
 
 def _unmoved(prior: Prior) -> Prior:

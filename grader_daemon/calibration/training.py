@@ -17,11 +17,12 @@ from typing import Final
 import msgspec
 
 from grader_daemon.calibration.agreement import bins, score_probabilities, score_verdicts
+from grader_daemon.calibration.algebra import dot
 from grader_daemon.calibration.evaluation import Evaluation, evaluate, matthews_gain, predict, trained
 from grader_daemon.calibration.in_force import is_of, policy_in_force
 from grader_daemon.calibration.prior import Prior, is_free
-from grader_daemon.calibration.samples import Sample
-from grader_daemon.calibration.update import FEWEST_SESSIONS, MOST_LABELS
+from grader_daemon.calibration.samples import FEWEST_SESSIONS, Sample
+from grader_daemon.calibration.update import MOST_LABELS
 from grader_daemon.domain.calibration import (
     FEWEST_LABELS,
     Agreement,
@@ -33,7 +34,7 @@ from grader_daemon.domain.calibration import (
 )
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.feedback import Label, Sampling
-from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy, VerdictSetting
+from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy, VerdictSetting, is_untaught
 
 _DAYS: Final = 7
 """Labels are looked at once in so many days; a look in the future was taken by a wrong clock."""
@@ -42,7 +43,8 @@ _FEWEST_DISPUTES: Final = 5
 """So many words on sessions that a scorer had graded otherwise are looked at on the next day: a week of reviews."""
 _LISTED_WEIGHTS: Final = 10
 _SAME_LEVEL: Final = 0.2
-"""Log-odds: a level that moved by less, five hundredths of probability at most, is not worth to grade all again."""
+"""Log-odds: where they moved by less in the mean, five hundredths of probability at most, it is not worth to grade all
+again."""
 
 _STAYS: Final = "the weights in force do better on the labels that came since they were made"
 
@@ -120,7 +122,7 @@ def train(
     evaluation = evaluate(context.prior, samples, known)
     before = context.policy(standing)
     in_force = before.model or context.prior.model
-    model, why = _of_all(evaluation, in_force, samples, known), _why(evaluation, context.prior)
+    model, why = _of_all(evaluation, context.prior, in_force, samples, known), _why(evaluation, context.prior)
     fresh = [place for place, label in enumerate(fit) if standing is not None and label.given_at > standing.made_at]
     if model.version != in_force.version and _does_better(in_force, evaluation, samples, fresh):
         model, why = in_force, _STAYS
@@ -149,7 +151,9 @@ def train(
             gain=evaluation.gain,
             shift=shift,
             turned=turned,
-            weights=_weight_changes(in_force, model, context.prior.scaling.scales),
+            weights=()
+            if evaluation.teacher is None
+            else _weight_changes(in_force, model, context.prior.scaling.scales),
             rules=_agreement([float(sample.by_rules) for sample in samples], [s.by_rules for s in samples], samples),
             model=_agreement(evaluation.likely, evaluation.verdicts, samples),
             reliability=_reliability(evaluation, samples),
@@ -192,12 +196,23 @@ def _sample(label: Label) -> Sample:
 
 
 def _of_all(
-    evaluation: Evaluation, in_force: CompletionModel, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]
+    evaluation: Evaluation,
+    prior: Prior,
+    in_force: CompletionModel,
+    samples: Sequence[Sample],
+    history: Sequence[tuple[float, ...]],
 ) -> CompletionModel:
     """Return the model of all labels; without any that teach, the one in force if it differs by next to nothing."""
     model = trained(evaluation, samples, history)
-    is_same = in_force.weights == model.weights and abs(in_force.intercept - model.intercept) < _SAME_LEVEL
-    return in_force if evaluation.teacher is None and is_same else model
+    both_untaught = evaluation.teacher is None and is_untaught(in_force.version, prior.version)
+    return in_force if both_untaught and _distance(in_force, model, history) < _SAME_LEVEL else model
+
+
+def _distance(one: CompletionModel, other: CompletionModel, history: Sequence[tuple[float, ...]]) -> float:
+    """Return by how much the log-odds of two models differ in a person's sessions, in the mean."""
+    weights = [left - right for left, right in zip(one.weights, other.weights, strict=True)]
+    apart = one.intercept - other.intercept
+    return math.fsum(abs(apart + dot(weights, features)) for features in history) / max(1, len(history))
 
 
 def _agreement(likely: Sequence[float], verdicts: Sequence[bool], samples: Sequence[Sample]) -> Agreement | None:

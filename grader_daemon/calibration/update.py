@@ -18,14 +18,11 @@ import msgspec
 
 from grader_daemon.calibration.fit import Gaussian, fit_logistic
 from grader_daemon.calibration.prior import Prior, is_free, unscaled
-from grader_daemon.calibration.samples import Sample, Scaling
+from grader_daemon.calibration.samples import FEWEST_SESSIONS, Sample, Scaling
 from grader_daemon.domain.completion_model import CompletionModel
 
 MOST_LABELS = 400
 """So many of them are learned from, the last ones: the time that takes grows with their cube, what it gains hardly."""
-
-FEWEST_SESSIONS = 10
-"""So many sessions of one's own say what is ordinary among them; with more it is hardly better known."""
 
 _BASE_RATE_LABELS = 4.0
 """So many labels weigh as much as the base rate of the prior."""
@@ -43,16 +40,14 @@ def update(
 
     Args:
         prior: where it starts.
-        labelled: sessions with a person's word, the newest last; those that were cut off teach nothing.
+        labelled: sessions with a person's word, the newest last.
         history: the features of their finished sessions, labelled or not.
         version: names what comes of it.
     """
-    learned = [sample for sample in labelled[-MOST_LABELS:] if not prior.is_cut_off(sample.features)]
+    learned = labelled[-MOST_LABELS:]
     if not learned:
         return levelled(prior, history, version=version)
-    seen = [features for features in history if not prior.is_cut_off(features)] or [
-        sample.features for sample in learned
-    ]
+    seen = history or [sample.features for sample in learned]
     scaling = prior.scaling.adapted(seen)
     rate = base_rate(prior, learned)
     start = Gaussian(
@@ -71,11 +66,9 @@ def update(
 
 def levelled(prior: Prior, history: Sequence[tuple[float, ...]], *, version: str) -> CompletionModel:
     """Return the prior's model at the level of a person's finished sessions; as it is where they are few."""
-    seen = [features for features in history if not prior.is_cut_off(features)]
-    if len(seen) < FEWEST_SESSIONS:
+    if len(history) < FEWEST_SESSIONS:
         return prior.model
-    ordinary = tuple([math.fsum(column) / len(seen) for column in zip(*seen, strict=True)])
-    scaling = Scaling(means=ordinary, scales=prior.scaling.scales)
+    scaling = prior.scaling.adapted(history)
     return unscaled(
         prior, scaling, prior.weights, intercept=prior.intercept, threshold=prior.threshold, version=version
     )

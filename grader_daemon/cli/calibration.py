@@ -132,7 +132,10 @@ def _matthews(validity: Validity) -> str:
 @settings_options
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
-    "--labels", required=True, type=click.Path(path_type=Path), help="A table: session_id, completed, source, task_id."
+    "--labels",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="A table: session_id, completed, source, task_id, family.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Write the prior there; without it, only measure.")
 @click.option("--data", help="What the sessions are and under which licence; kept with the prior.")

@@ -9,9 +9,6 @@ from typing import Final
 
 import msgspec
 
-CUT_OFF: Final = "cut_off"
-"""The feature, 1 or 0, of sessions that were stopped: no weight is needed to tell that they are not completed."""
-
 MARKS: Final = 768
 """So many features at the end are marks, each 0 or 1; those before them are measures."""
 
@@ -33,8 +30,6 @@ class CompletionModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     are what the features are in an ordinary session. A session counts as completed from a probability of `threshold`
     on. `doubtful` are the probabilities at which two in five, and three in five, sessions were completed where that was
     looked at; else a probability is taken at its word. `version` names the model, `features_version` what it reads.
-    `completed_when_cut_off` is how likely completion is in a session that was cut off, whatever else it shows;
-    `cut_off_at` is the place of that feature, None without it.
     """
 
     version: str
@@ -44,8 +39,6 @@ class CompletionModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     weights: tuple[float, ...]
     intercept: float
     threshold: float
-    completed_when_cut_off: float = 0.0
-    cut_off_at: int | None = None
     doubtful: tuple[float, float] = AT_ITS_WORD
 
     def is_unsure(self, likely: float) -> bool:
@@ -57,8 +50,6 @@ class CompletionModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Return the probability of completion, 0 to 1; None for a session without features of this version."""
         if len(features) != len(self.weights):
             return None
-        if self.cut_off_at is not None and features[self.cut_off_at]:
-            return self.completed_when_cut_off
         return probability(self.intercept + sum(map(mul, self._heavy, features)))
 
     @cached_property
@@ -69,8 +60,5 @@ class CompletionModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def contributions(self, features: tuple[float, ...]) -> dict[str, float]:
         """Return by how much each feature moves the log-odds away from those of an ordinary session."""
-        if self.cut_off_at is not None and features[self.cut_off_at]:
-            ordinary = self.intercept + sum(map(mul, self.weights, self.means))
-            return {CUT_OFF: math.log(self.completed_when_cut_off / (1 - self.completed_when_cut_off)) - ordinary}
         named = zip(self.names, features, self.means, self.weights, strict=True)
         return {name: weight * (value - mean) for name, value, mean, weight in named}

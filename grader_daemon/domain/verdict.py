@@ -126,6 +126,11 @@ def level_version(prior: str, digest: str) -> str:
     return f"{prior}~{digest}"
 
 
+def is_untaught(version: str, prior: str) -> bool:
+    """Whether a model is a prior's as it is, or at the level of one's own sessions."""
+    return version.partition("~")[0] == prior
+
+
 def redecided_version(version: str, policy: CompletionPolicy) -> str:
     """Return the version of a grade that another policy gave, under the rules that it was made with."""
     return f"{GradeVersion.read(version).rules}+{policy.version}"

@@ -27,7 +27,7 @@ _SHOWN_CHARACTERS = 40
 
 
 class LabelLine(msgspec.Struct, frozen=True):
-    """What one line says of a session; `source` and `task` say where it comes from, for those who train on it."""
+    """What one line says of a session; `source`, `task` and `family` say where it comes from, to those who train."""
 
     session_id: str
     completed: bool | None = None
@@ -35,6 +35,7 @@ class LabelLine(msgspec.Struct, frozen=True):
     note: str | None = None
     source: str = ""
     task: str = ""
+    family: str = ""
 
 
 class LabelFile(msgspec.Struct, frozen=True):
@@ -45,9 +46,9 @@ class LabelFile(msgspec.Struct, frozen=True):
 
 
 def read_label_file(path: Path) -> LabelFile:
-    """Read a CSV file with the columns session_id, completed (or success), and perhaps quality, note, source, task_id.
+    """Read a CSV file with the columns session_id and completed (or success).
 
-    Columns of other names are passed over.
+    There may be quality, note, source, task_id and family; columns of other names are passed over.
 
     Raises:
         InputError: it cannot be read.
@@ -129,6 +130,7 @@ def _read(columns: Sequence[str], row: Sequence[str]) -> LabelLine | str:
         values.get("note") or None,
         values.get("source", ""),
         values.get("task_id", ""),
+        values.get("family", ""),
     )
     return check_label(completed=label.completed, quality=label.quality, note=label.note) or label
 

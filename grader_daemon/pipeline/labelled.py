@@ -25,6 +25,7 @@ class LabelRow(msgspec.Struct, frozen=True, kw_only=True):
     completed: bool
     source: str
     task: str
+    family: str = ""
 
 
 class Sampler:
@@ -46,6 +47,7 @@ class Sampler:
             completed=label.completed,
             task=label.task or asked,
             source=label.source,
+            family=label.family,
             by_rules=self._classifier.classify(analysis)[0],
         )
 
@@ -63,7 +65,7 @@ def read_labels(path: Path) -> dict[str, LabelRow]:
         more = f" (and {len(read.wrong) - 1:,} more)" if len(read.wrong) > 1 else ""
         raise InputError(f"{read.wrong[0]}{more}")
     return {
-        line.session_id: LabelRow(completed=line.completed, source=line.source, task=line.task)
+        line.session_id: LabelRow(completed=line.completed, source=line.source, task=line.task, family=line.family)
         for line in read.lines
         if line.completed is not None
     }

@@ -58,8 +58,8 @@ def _check(prior: Prior, path: Path) -> None:
         )
     if not 0 < prior.base_rate < 1:
         raise ConfigurationError(f"calibration_prior {path}: base_rate must lie between 0 and 1")
-    if not (0 <= prior.threshold <= 1 and 0 <= prior.completed_when_cut_off <= 1):
-        raise ConfigurationError(f"calibration_prior {path}: threshold and completed_when_cut_off are 0 to 1")
+    if not 0 <= prior.threshold <= 1:
+        raise ConfigurationError(f"calibration_prior {path}: threshold must lie between 0 and 1")
     if not 0 <= prior.doubtful[0] <= prior.doubtful[1] <= 1:
         raise ConfigurationError(f"calibration_prior {path}: doubtful are two numbers from 0 to 1, the lower one first")
 

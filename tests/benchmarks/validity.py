@@ -27,7 +27,8 @@ import msgspec
 from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
 from grader_daemon.calibration.agreement import calibration_error, matthews, ranking, skill
 from grader_daemon.calibration.crossvalidation import leave_out
-from grader_daemon.calibration.prior import Prior, train_prior
+from grader_daemon.calibration.prior import Prior
+from grader_daemon.calibration.prior_training import train_prior
 from grader_daemon.calibration.samples import Sample, by_source
 from grader_daemon.calibration.update import update
 from grader_daemon.domain.completion_model import CompletionModel

@@ -7,12 +7,11 @@ from typing import Final
 from grader_daemon.analysis.features.feature import Feature
 from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.analysis.tool_calls import Purpose
-from grader_daemon.domain.completion_model import CUT_OFF
 from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.session import ASSISTANT, TOOL
 
 FEATURES: Final = (
-    Feature(CUT_OFF, "The session was stopped before its work was done, or has not ended yet."),
+    Feature("cut_off", "The session was stopped before its work was done, or has not ended yet."),
     Feature("answered", "The last message is text of the agent, and no call.", 0.5),
     Feature(
         "unfinished", "It ends in a call, a person's message, nothing, a call that was never made, or at a limit.", -1

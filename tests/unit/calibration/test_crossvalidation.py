@@ -12,9 +12,7 @@ from grader_daemon.calibration.crossvalidation import (
     predictions,
     validity,
 )
-from tests.calibration_examples import DIRECTIONS, prior, sample, samples
-
-PRIOR = prior()
+from tests.calibration_examples import DIRECTIONS, sample, samples
 
 
 def test_parts_are_about_equally_large_and_never_share_a_task() -> None:
@@ -69,11 +67,10 @@ def test_where_the_rest_teaches_nothing_nothing_is_measured() -> None:
     assert (found.sources, found.ranking, found.model_matthews) == (0, None, None)
 
 
-def test_sessions_that_were_cut_off_say_nothing_of_where_verdicts_are_doubtful() -> None:
-    cut_off = msgspec.structs.replace(PRIOR, names=("errors_late", "grounded", "length", "cut_off"))
-    predicted = {"a": [Prediction(sample(0.0, 0.0, 0.0, 1.0, completed=False), 0.9, completed=True)] * 90}
-    assert doubtful_elsewhere(predicted, PRIOR)[1] > 0.9
-    assert doubtful_elsewhere(predicted, cut_off) == doubtful_elsewhere({}, cut_off)
+def test_verdicts_are_doubtful_where_as_many_were_not_completed() -> None:
+    wrong = [Prediction(sample(0.0, completed=number % 2 == 0), 0.9, completed=True) for number in range(90)]
+    assert doubtful_elsewhere({"a": wrong})[1] > 0.9
+    assert doubtful_elsewhere({}) == pytest.approx((0.425, 0.625), abs=0.05)
 
 
 @pytest.mark.parametrize(

@@ -1,91 +1,9 @@
 from __future__ import annotations
 
-import math
-
-import msgspec
 import pytest
 
-from grader_daemon.calibration.agreement import ranking
-from grader_daemon.calibration.prior import Prior, Validity, train_prior
-from grader_daemon.calibration.samples import Sample
-from grader_daemon.domain.completion_model import CUT_OFF
+from grader_daemon.calibration.prior import Validity
 from grader_daemon.domain.verdict import VerdictBy
-from tests.calibration_examples import DIRECTIONS, prior, sample, samples
-
-
-def _trained(labelled: list[Sample], **directions: float) -> Prior:
-    return train_prior(labelled, DIRECTIONS | directions, version="v", features_version=1)
-
-
-def test_a_prior_ranks_sessions_of_a_place_it_never_saw() -> None:
-    model, elsewhere = prior("there").model, samples(300, source="elsewhere")
-    likely = [model.predict(each.features) or 0.0 for each in elsewhere]
-    assert (ranking([each.completed for each in elsewhere], likely) or 0) > 0.75
-
-
-def test_the_same_sessions_in_another_order_give_the_same_weights() -> None:
-    labelled = samples(100)
-    assert _trained(labelled[::-1]).weights == pytest.approx(_trained(labelled).weights)
-
-
-def test_words_have_no_weight_before_a_user_labels() -> None:
-    assert prior().weights[-1] == 0
-
-
-def test_a_place_where_all_is_otherwise_makes_the_prior_less_sure() -> None:
-    """Here more errors are ordinary where more is completed, and within each place they speak against it."""
-    calm, rough = samples(200, source="calm", intercept=-1.0), samples(200, source="rough", intercept=1.0)
-    moved = [msgspec.structs.replace(each, features=(each.features[0] + 2, *each.features[1:])) for each in rough]
-    sure, unsure = _trained([*calm, *rough]), _trained([*calm, *moved])
-    assert sum(map(abs, unsure.weights)) < sum(map(abs, sure.weights)) / 2
-
-
-def test_what_reason_expects_counts_where_the_data_say_nothing() -> None:
-    labelled = samples(200, weights=(0.0, 0.0, 1.5, 0.0))
-    made = _trained(labelled)
-    assert made.weights[0] < 0 < made.weights[1]
-
-
-def test_many_places_overrule_what_reason_expects() -> None:
-    labelled = [each for place in range(30) for each in samples(60, source=f"place {place}")]
-    made = _trained(labelled, length=0.0, errors_late=1.0)
-    assert made.weights[0] < 0
-
-
-def test_a_source_with_one_outcome_teaches_nothing() -> None:
-    labelled = samples(100)
-    failures = [sample(2.0, 0.0, 0.0, 0.0, completed=False, source="failures")] * 50
-    assert _trained([*labelled, *failures]) == _trained(labelled)
-
-
-def test_the_base_rate_is_the_mean_of_the_sources_and_so_is_the_mean_probability() -> None:
-    labelled = [*samples(400, source="hard", intercept=-1.5), *samples(40, source="easy", intercept=1.5)]
-    rates = [
-        sum(each.completed for each in labelled if each.source == name) / size
-        for name, size in (("hard", 400), ("easy", 40))
-    ]
-    made = _trained(labelled)
-    assert made.base_rate == pytest.approx(sum(rates) / 2)
-    likely = {
-        name: [made.model.predict(each.features) or 0.0 for each in labelled if each.source == name]
-        for name in ("hard", "easy")
-    }
-    means = [sum(each) / len(each) for each in likely.values()]
-    assert sum(means) / 2 == pytest.approx(made.base_rate)
-
-
-def test_scores_that_separate_leave_the_slope_finite() -> None:
-    labelled = [sample(float(number % 2), 0.0, 0.0, 0.0, completed=number % 2 == 0) for number in range(40)]
-    made = _trained(labelled)
-    assert -100 < made.weights[0] < -1
-    assert all(map(math.isfinite, made.weights))
-
-
-def test_verdicts_of_the_prior_agree_with_the_outcomes_it_saw() -> None:
-    labelled = samples(300)
-    model = _trained(labelled).model
-    right = sum(((model.predict(each.features) or 0) >= model.threshold) == each.completed for each in labelled)
-    assert right > 200
 
 
 @pytest.mark.parametrize(
@@ -98,19 +16,3 @@ def test_verdicts_of_the_prior_agree_with_the_outcomes_it_saw() -> None:
 )
 def test_the_better_verdict_is_told(model: float | None, rules: float | None, better: VerdictBy) -> None:
     assert Validity(sources=2, ranking=0.7, model_matthews=model, rules_matthews=rules).better is better
-
-
-def test_sessions_that_were_cut_off_teach_only_how_seldom_they_are_completed() -> None:
-    whole = [msgspec.structs.replace(each, features=(*each.features, 0.0)) for each in samples(100)]
-    cut_off = [msgspec.structs.replace(each, features=(*each.features, 1.0), completed=False) for each in samples(50)]
-    directions = DIRECTIONS | {CUT_OFF: 0.0}
-
-    def trained(labelled: list[Sample]) -> Prior:
-        return train_prior(labelled, directions, version="v", features_version=1)
-
-    made = trained([*whole, *cut_off])
-    assert made.completed_when_cut_off == pytest.approx(0.01)
-    assert msgspec.structs.replace(made, completed_when_cut_off=0.02) == trained(whole)
-    assert made.model.predict(cut_off[0].features) == pytest.approx(0.01)
-    assert made.is_cut_off(cut_off[0].features)
-    assert not made.is_cut_off(whole[0].features)

@@ -6,9 +6,9 @@ import pytest
 from grader_daemon.calibration import update as calibrating
 from grader_daemon.calibration.agreement import ranking
 from grader_daemon.calibration.prior import Prior
-from grader_daemon.calibration.samples import Sample
-from grader_daemon.calibration.update import FEWEST_SESSIONS, base_rate, levelled, update
-from grader_daemon.domain.completion_model import CUT_OFF, CompletionModel
+from grader_daemon.calibration.samples import FEWEST_SESSIONS, Sample
+from grader_daemon.calibration.update import base_rate, update
+from grader_daemon.domain.completion_model import CompletionModel
 from tests.calibration_examples import prior, sample, samples
 
 PRIOR = prior()
@@ -39,16 +39,8 @@ def test_without_labels_an_ordinary_session_is_as_likely_completed_as_elsewhere(
     model = _learned([], history=ROUGH)
     ordinary = tuple(sum(column) / len(ROUGH) for column in zip(*ROUGH, strict=True))
     assert model.predict(ordinary) == pytest.approx(PRIOR.model.predict(PRIOR.scaling.means))
-    assert (model.version, model.weights, model.threshold) == ("mine", PRIOR.model.weights, PRIOR.threshold)
+    assert (model.version, model.threshold) == ("mine", PRIOR.threshold)
     assert model.means == pytest.approx(ordinary)
-
-
-def test_sessions_that_were_cut_off_say_nothing_of_the_level() -> None:
-    knowing = _knowing_cut_off()
-    whole = [_with(features, 0.0) for features in ROUGH]
-    cut_off = [_with((9.0, 9.0, 0.0, 0.0), 1.0)] * 5
-    assert levelled(knowing, [*whole, *cut_off], version="") == levelled(knowing, whole, version="")
-    assert levelled(knowing, cut_off * 9, version="") == knowing.model
 
 
 def test_a_word_that_few_sessions_have_moves_less() -> None:
@@ -112,20 +104,3 @@ def test_only_the_newest_labels_are_learned_from(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(calibrating, "MOST_LABELS", 30)
     newest = samples(30)
     assert _learned([*samples(20, weights=OTHER), *newest]) == _learned(newest)
-
-
-def test_labels_of_sessions_that_were_cut_off_change_nothing() -> None:
-    knowing = _knowing_cut_off()
-    whole = [msgspec.structs.replace(each, features=_with(each.features, 0.0)) for each in samples(40)]
-    cut_off = [msgspec.structs.replace(each, features=_with(each.features, 1.0)) for each in samples(20)]
-    history = [each.features for each in [*whole, *cut_off]]
-    assert _learned([*whole, *cut_off], knowing, history) == _learned(whole, knowing, history[:40])
-
-
-def _knowing_cut_off() -> Prior:
-    names = tuple(CUT_OFF if name == "length" else name for name in PRIOR.names)
-    return msgspec.structs.replace(PRIOR, names=names)
-
-
-def _with(features: tuple[float, ...], cut_off: float) -> tuple[float, ...]:
-    return (*features[:2], cut_off, *features[3:])
