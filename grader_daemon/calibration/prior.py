@@ -53,7 +53,7 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
     `intercept` is the log-odds of an ordinary session; `base_rate` how many tasks are completed, the mean of families
     of sources; `threshold` holds where the sessions of a place are as they ordinarily are in that place. `doubtful` are
     the probabilities between which a verdict is little better than a guess in a place that was not trained on, see
-    `doubt`.
+    `doubt`. `self_taught` is how much the prior learns from its own scores in a person's sessions, see `home`.
     """
 
     version: str
@@ -65,7 +65,13 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
     intercept: float
     base_rate: float
     threshold: float
+    self_taught: float = 0.0
     doubtful: tuple[float, float] = AT_ITS_WORD
+
+    @property
+    def measured(self) -> int:
+        """How many features mean the same in every place; the `FREE` ones come after them."""
+        return sum([not is_free(name) for name in self.names])
 
     @property
     def model(self) -> CompletionModel:

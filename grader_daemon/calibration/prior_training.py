@@ -21,6 +21,7 @@ import msgspec
 
 from grader_daemon.calibration.agreement import matthews, ranking
 from grader_daemon.calibration.algebra import Matrix, cholesky, dot, solve
+from grader_daemon.calibration.home import self_taught
 from grader_daemon.calibration.prior import Prior, is_free
 from grader_daemon.calibration.samples import Place, Sample, places, scaling_of
 from grader_daemon.domain.completion_model import probability
@@ -33,6 +34,10 @@ _PLACES_EXPECTED: Final = (2.0, 4.0, 8.0, 16.0)
 
 _RIDGES: Final = (1.0, 2.0, 5.0, 10.0)
 """What may be added to the variance 1 of every feature."""
+
+_SELF_TAUGHT: Final = (0.0, 0.25, 0.5)
+"""How much weights may lean towards what goes with their own scores in a place; beyond a half, homes where work of
+several kinds is done lose."""
 
 _FEWEST_FAMILIES: Final = 3
 """With fewer, the middle of both is taken."""
@@ -67,10 +72,11 @@ class _Seen(msgspec.Struct, frozen=True):
 
 
 class _Constants(msgspec.Struct, frozen=True):
-    """So many places are the directions worth, and so much is added to the variance 1 of every feature."""
+    """How many `places` the directions are worth, what is added to the variance 1 of features, and see `home`."""
 
     places: float
     ridge: float
+    self_taught: float
 
 
 class _Scores(msgspec.Struct, frozen=True):
@@ -117,6 +123,7 @@ def train_prior(
         intercept=intercept,
         base_rate=base_rate,
         threshold=_threshold(scores, slope, intercept),
+        self_taught=constants.self_taught,
     )
 
 
@@ -146,8 +153,8 @@ def _seen(place: Place, scaled: Callable[[tuple[float, ...]], list[float]], know
 def _chosen(seen: Sequence[_Seen], expected: Sequence[float]) -> tuple[_Constants, list[_Scores]]:
     """Return the constants that rank best in families left out, and the scores there; with few families, in all."""
     if len({place.family for place in seen}) < _FEWEST_FAMILIES:
-        middle = _Constants(_PLACES_EXPECTED[len(_PLACES_EXPECTED) // 2], _RIDGES[len(_RIDGES) // 2])
-        return middle, _scores(seen, _weights(seen, expected, middle))
+        middle = _Constants(*[tried[len(tried) // 2] for tried in (_PLACES_EXPECTED, _RIDGES, _SELF_TAUGHT)])
+        return middle, _scores(seen, _weights(seen, expected, middle), middle.self_taught)
     tried = _left_out(seen, expected)
 
     def worth(constants: _Constants) -> float:
@@ -167,7 +174,9 @@ def _left_out(seen: Sequence[_Seen], expected: Sequence[float]) -> dict[_Constan
             lower = _triangle(others, ridge)
             for places_expected in _PLACES_EXPECTED:
                 weights = solve(lower, _expected_or_seen(others, expected, places_expected))
-                tried.setdefault(_Constants(places_expected, ridge), []).extend(_scores(tested, weights))
+                for share in _SELF_TAUGHT:
+                    scores = _scores(tested, weights, share)
+                    tried.setdefault(_Constants(places_expected, ridge, share), []).extend(scores)
     return tried
 
 
@@ -200,8 +209,12 @@ def _expected_or_seen(seen: Sequence[_Seen], expected: Sequence[float], places_e
     ]
 
 
-def _scores(seen: Sequence[_Seen], weights: Sequence[float]) -> list[_Scores]:
-    return [_Scores(place.say, place.outcomes, [dot(weights, row) for row in place.rows]) for place in seen]
+def _scores(seen: Sequence[_Seen], weights: Sequence[float], share: float) -> list[_Scores]:
+    found = []
+    for place in seen:
+        there = self_taught(weights, place.rows, share)
+        found.append(_Scores(place.say, place.outcomes, [dot(there, row) for row in place.rows]))
+    return found
 
 
 def _slope(scores: Sequence[_Scores]) -> float:

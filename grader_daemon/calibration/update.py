@@ -17,8 +17,9 @@ from collections.abc import Sequence
 import msgspec
 
 from grader_daemon.calibration.fit import Gaussian, fit_logistic
+from grader_daemon.calibration.home import at_home
 from grader_daemon.calibration.prior import Prior, is_free, unscaled
-from grader_daemon.calibration.samples import FEWEST_SESSIONS, Sample, Scaling
+from grader_daemon.calibration.samples import Sample, Scaling
 from grader_daemon.domain.completion_model import CompletionModel
 
 MOST_LABELS = 400
@@ -36,7 +37,7 @@ _WORD_FACTORS = (0.3, 3.0)
 def update(
     prior: Prior, labelled: Sequence[Sample], *, history: Sequence[tuple[float, ...]], version: str
 ) -> CompletionModel:
-    """Learn from a person's labels; without any, only the level of their sessions.
+    """Learn from a person's labels; without any, what is ordinary among their sessions.
 
     Args:
         prior: where it starts.
@@ -48,30 +49,26 @@ def update(
     if not learned:
         return levelled(prior, history, version=version)
     seen = history or [sample.features for sample in learned]
-    scaling = prior.scaling.adapted(seen)
+    home = at_home(prior, seen)
     rate = base_rate(prior, learned)
     start = Gaussian(
-        means=(*prior.weights, math.log(rate / (1 - rate))),
-        variances=(*_variances(prior, scaling), _INTERCEPT_VARIANCE),
+        means=(*home.weights, math.log(rate / (1 - rate))),
+        variances=(*_variances(prior, home.scaling), _INTERCEPT_VARIANCE),
         in_doubt=(*map(is_free, prior.names), False),
         factors=_WORD_FACTORS,
     )
-    rows = [[*scaling.apply(sample.features), 1.0] for sample in learned]
+    rows = [[*home.scaling.apply(sample.features), 1.0] for sample in learned]
     fit = fit_logistic(rows, [sample.completed for sample in learned], prior=start)
     drawn_back = 1 / math.sqrt(1 + math.pi / 8 * _SPREAD_COUNTED * fit.spread)
     *weights, intercept = [weight * drawn_back for weight in fit.weights]
-    model = unscaled(prior, scaling, weights, intercept=intercept, threshold=0.5, version=version)
+    model = unscaled(home, home.scaling, weights, intercept=intercept, threshold=0.5, version=version)
     return msgspec.structs.replace(model, threshold=_threshold(model, seen, rate))
 
 
 def levelled(prior: Prior, history: Sequence[tuple[float, ...]], *, version: str) -> CompletionModel:
-    """Return the prior's model at the level of a person's finished sessions; as it is where they are few."""
-    if len(history) < FEWEST_SESSIONS:
-        return prior.model
-    scaling = prior.scaling.adapted(history)
-    return unscaled(
-        prior, scaling, prior.weights, intercept=prior.intercept, threshold=prior.threshold, version=version
-    )
+    """Return the prior's model among a person's finished sessions; as it is where they are few."""
+    home = at_home(prior, history)
+    return home.model if home is prior else msgspec.structs.replace(home.model, version=version)
 
 
 def base_rate(prior: Prior, labelled: Sequence[Sample]) -> float:

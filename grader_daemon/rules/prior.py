@@ -60,6 +60,8 @@ def _check(prior: Prior, path: Path) -> None:
         raise ConfigurationError(f"calibration_prior {path}: base_rate must lie between 0 and 1")
     if not 0 <= prior.threshold <= 1:
         raise ConfigurationError(f"calibration_prior {path}: threshold must lie between 0 and 1")
+    if not 0 <= prior.self_taught <= _LARGEST:
+        raise ConfigurationError(f"calibration_prior {path}: self_taught must be 0 or more")
     if not 0 <= prior.doubtful[0] <= prior.doubtful[1] <= 1:
         raise ConfigurationError(f"calibration_prior {path}: doubtful are two numbers from 0 to 1, the lower one first")
 
