@@ -8,6 +8,7 @@ import msgspec
 
 from grader_daemon.api.calibration import display_name, meaning_of
 from grader_daemon.api.excerpts import excerpt
+from grader_daemon.calibration.samples import FEWEST_SESSIONS
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.session import Session
@@ -19,12 +20,17 @@ _TOLD_EFFECTS = 8
 
 
 class FeatureEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """A feature of a session: its value, what it adds to the log-odds of completion, and what the feature is."""
+    """A feature of a session: its value, what it adds to the log-odds of completion, and what the feature is.
+
+    `above` is the share of the user's newest sessions that have less of it, those with as much count half; None where
+    they are too few, and for words.
+    """
 
     name: str
     value: float
     log_odds: float
     meaning: str | None
+    above: float | None
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,8 +54,13 @@ def explanation(
     note: str | None,
     redactor: Redactor,
     model: CompletionModel | None,
+    history: Sequence[tuple[float, ...]],
 ) -> Explanation:
-    """Explain a grade; `model` is the one that gave its probability, None if it is not known any more."""
+    """Explain a grade.
+
+    `model` is the one that gave its probability, None if it is not known any more; `history` are the features of the
+    user's newest sessions.
+    """
     grade = stored.grade
     messages = () if session is None else session.messages
     return Explanation(
@@ -61,7 +72,7 @@ def explanation(
             if index < len(messages)
         },
         note=note,
-        effects=() if model is None else _effects(grade, model),
+        effects=() if model is None else _effects(grade, model, history),
     )
 
 
@@ -78,18 +89,34 @@ def _proving(grade: Grade) -> list[int]:
     return sorted(wanted)
 
 
-def _effects(grade: Grade, model: CompletionModel) -> tuple[FeatureEffect, ...]:
+def _effects(grade: Grade, model: CompletionModel, history: Sequence[tuple[float, ...]]) -> tuple[FeatureEffect, ...]:
     """Return the features that moved the probability most."""
     if len(model.names) != len(grade.features):
         return ()
     values = _told_together(zip(model.names, grade.features, strict=True))
     effects = _told_together(model.contributions(grade.features).items())
+    places = {name: place for place, name in enumerate(model.names)}
+    known = [features for features in history if len(features) == len(model.names)]
     moved = sorted(effects.items(), key=lambda item: -abs(item[1]))
     return tuple(
-        FeatureEffect(name=name, value=values[name], log_odds=log_odds, meaning=meaning_of(name))
+        FeatureEffect(
+            name=name,
+            value=values[name],
+            log_odds=log_odds,
+            meaning=meaning_of(name),
+            above=_above(values[name], [features[places[name]] for features in known]) if name in places else None,
+        )
         for name, log_odds in moved[:_TOLD_EFFECTS]
         if log_odds
     )
+
+
+def _above(value: float, others: Sequence[float]) -> float | None:
+    """Return the share of values below this one, equal ones by half; None if they are too few to say."""
+    if len(others) < FEWEST_SESSIONS:
+        return None
+    below, equal = sum([other < value for other in others]), sum([other == value for other in others])
+    return (below + equal / 2) / len(others)
 
 
 def _told_together(amounts: Iterable[tuple[str, float]]) -> dict[str, float]:

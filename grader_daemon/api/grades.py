@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from grader_daemon.domain.session import Session
 
 _PAGE = 500
+_COMPARED = 200
+"""So many of the newest sessions tell how far a value stands out."""
+
 _TOLD_NAMES = 10
 _MOST_CHILDREN = 1000
 _NAMED = (
@@ -201,7 +204,14 @@ class Grades:
         stored = self.find(prefix)
         session, note = read_graded(self._context, stored)
         model = Calibrations(self._context).model(GradeVersion.read(stored.grade.rules_version).model)
-        return explanation(stored, session, note=note, redactor=self._context.redactor, model=model)
+        return explanation(
+            stored,
+            session,
+            note=note,
+            redactor=self._context.redactor,
+            model=model,
+            history=self._context.store.calibrations.history(_COMPARED),
+        )
 
     def transcript(self, prefix: str, *, around: int | None = None, reach: int = 3) -> Transcript:
         """Return a session as text that people may read, with what its grade found beside each message.

@@ -151,9 +151,7 @@ def train(
             gain=evaluation.gain,
             shift=shift,
             turned=turned,
-            weights=()
-            if evaluation.teacher is None
-            else _weight_changes(in_force, model, context.prior.scaling.scales),
+            weights=() if evaluation.teacher is None else _weight_changes(in_force, model, context.prior),
             rules=_agreement([float(sample.by_rules) for sample in samples], [s.by_rules for s in samples], samples),
             model=_agreement(evaluation.likely, evaluation.verdicts, samples),
             reliability=_reliability(evaluation, samples),
@@ -268,13 +266,11 @@ def _shift(before: CompletionModel, after: CompletionModel, samples: Sequence[Sa
     return moves / len(pairs), sum(old[1] != new[1] for old, new in pairs)
 
 
-def _weight_changes(
-    before: CompletionModel, after: CompletionModel, scales: Sequence[float]
-) -> tuple[WeightChange, ...]:
+def _weight_changes(before: CompletionModel, after: CompletionModel, prior: Prior) -> tuple[WeightChange, ...]:
     """Return the features with a meaning whose weights move most, none when they are the same."""
     changes = [
         WeightChange(name, old * scale, new * scale)
-        for name, old, new, scale in zip(after.names, before.weights, after.weights, scales, strict=True)
+        for name, old, new, scale in zip(after.names, before.weights, after.weights, prior.scaling.scales, strict=True)
         if old != new and not is_free(name)
     ]
     return tuple(sorted(changes, key=lambda change: -abs(change.after - change.before))[:_LISTED_WEIGHTS])

@@ -20,6 +20,8 @@ from grader_daemon.domain.text import clean
 from grader_daemon.reports.verdicts import verdict_words
 
 _SHOWN_INDEXES = 6
+_USUAL = (0.2, 0.8)
+"""What a value has more of than so many sessions, and less than as many, is worth no word."""
 
 
 @click.command("why")
@@ -98,7 +100,19 @@ def _print_likely(explanation: Explanation) -> None:
     output.line(f"p_completed = {likely:.2f}")
     for effect in explanation.effects:
         meaning = f": {effect.meaning}" if effect.meaning is not None else ""
-        output.paragraph(f"  {effect.log_odds:>+5.2f}  ", f"{output.cell(effect.name)} = {effect.value:g}{meaning}")
+        text = f"{output.cell(effect.name)} = {effect.value:g}{meaning}{_unusual(effect.above)}"
+        output.paragraph(f"  {effect.log_odds:>+5.2f}  ", text)
+
+
+def _unusual(above: float | None) -> str:
+    """Return how a value stands among the user's sessions, if it stands out."""
+    if above is None or _USUAL[0] < above < _USUAL[1]:
+        return ""
+    return (
+        f" More than in {above:.0%} of your sessions."
+        if above > 1 / 2
+        else f" Less than in {1 - above:.0%} of your sessions."
+    )
 
 
 def _print_unexplained(explanation: Explanation, said: Standing, trust: Trust, *, explained: set[str]) -> None:
