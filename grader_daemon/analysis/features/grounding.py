@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log, share
+from grader_daemon.analysis.features.kind_of_work import KindOfWork, kind_of
 from grader_daemon.analysis.features.session_window import SessionWindow, numbers
 
 FEATURES: Final = (
@@ -25,6 +26,8 @@ FEATURES: Final = (
     Feature("call_answered", "Share of the last call's words that the answer has."),
     Feature("words_seen_files", "The answer's words that the last results have, where files are worked on.", 0.5),
     Feature("request_seen_files", "The request's words that the last results have, where files are worked on.", 0.5),
+    Feature("words_seen_lookup", "The answer's words that the last results have, where things are looked up.", 0.5),
+    Feature("request_seen_lookup", "The request's words that the last results have, where things are looked up.", 0.5),
 )
 
 
@@ -57,9 +60,14 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
         request_seen,
         share(len(called & request), len(request)),
         share(len(called & answer), len(called)),
-        words_seen if window.about_files else 0.0,
-        request_seen if window.about_files else 0.0,
+        *_by_kind(window, words_seen, request_seen),
     )
+
+
+def _by_kind(window: SessionWindow, words_seen: float, request_seen: float) -> tuple[float, ...]:
+    kind = kind_of(window)
+    files, lookup = kind is KindOfWork.FILES, kind is KindOfWork.LOOKUP
+    return (words_seen * files, request_seen * files, words_seen * lookup, request_seen * lookup)
 
 
 def _agree(results: list[set[bytes]], asked: set[bytes]) -> bool:

@@ -135,6 +135,9 @@ GROUNDING = [
     case("words_seen_files", 0, ASK, *rounds("red"), answer("red"), because="no-files"),
     case("words_seen_files", 1, WORK, *rounds("red"), answer("red"), because="files"),
     case("request_seen_files", 0.2, WORK, *rounds("fix"), because="one-of-five"),
+    case("words_seen_lookup", 1, ASK, calling("search"), result("red"), answer("red"), because="a-lookup"),
+    case("words_seen_lookup", 0, WORK, calling("search"), result("red"), answer("red"), because="files"),
+    case("request_seen_lookup", 0.333, ASK, calling("search"), result("is"), because="one-of-three"),
 ]
 
 FORM = [
