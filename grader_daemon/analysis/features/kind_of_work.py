@@ -22,7 +22,7 @@ class KindOfWork(StrEnum):
 
 
 def kind_of(window: SessionWindow) -> KindOfWork:
-    """Return the kind of work. Whatever changes something or goes on with a person is a service; no call at all, talk."""
+    """Return the kind of work: a service changes something or goes on with a person, talk is without calls."""
     effects = [call.effect for call in window.calls]
     if window.about_files:
         return KindOfWork.FILES
