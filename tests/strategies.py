@@ -137,6 +137,7 @@ def analysis(**changes: object) -> Analysis:
         task_summary="Look at it",
         final_answer="The colour of the house is green.",
         answered=True,
+        spoke=True,
         final_index=1,
         total_api_calls=1,
         tool_calls=0,

@@ -9,16 +9,23 @@ import msgspec
 from grader_daemon.analysis.claims import verify_claims
 from grader_daemon.analysis.features import features_of
 from grader_daemon.analysis.features.session_window import window_of
-from grader_daemon.analysis.session_state import is_answer, is_cut_off, read_state
+from grader_daemon.analysis.session_state import is_answer, last_word, read_state
 from grader_daemon.analysis.tool_calls import shared_name
 from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader
-from grader_daemon.analysis.user_messages import SignalReader, TaskTypes, UserMessage, digest_of, summarize
+from grader_daemon.analysis.user_messages import (
+    SignalReader,
+    TaskTypes,
+    UserMessage,
+    digest_of,
+    is_sentinel,
+    summarize,
+)
 from grader_daemon.analysis.walk import MessageWalk
 from grader_daemon.domain.analysis import Analysis, SessionState
 from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.people import MOST_SIGNALS, PersonSignal, SignalKind
-from grader_daemon.domain.rules import Rules
-from grader_daemon.domain.session import ASSISTANT, Message, Session, SessionKind
+from grader_daemon.domain.rules import PeopleRules, Rules
+from grader_daemon.domain.session import ASSISTANT, USER, Message, Session, SessionKind
 from grader_daemon.redaction import public_id, redactor_of
 
 _NAMES: Final = ("model", "platform", "agent", "agent_version")
@@ -48,6 +55,7 @@ class Analyzer:
     def analyze(self, session: Session, *, idle: bool = False) -> Analysis:
         """Count and name what happened. `idle`: nothing was written to the file for `idle_minutes`."""
         rules = self._rules
+        session = _without_sentinel(session, rules.people)
         walk = MessageWalk(session, rules, redactor=self._redactor, outcomes=self._outcomes).to_the_end()
         users = walk.users.messages
         state, state_reason = read_state(
@@ -61,9 +69,8 @@ class Analyzer:
         failures = tuple(walk.trail.failures)
         window = window_of(
             walk.recent,
-            session.messages[-1] if session.messages else None,
+            last_word(session.messages, rules.tail, last_status=walk.last_status, ending=session.ending),
             request=walk.request,
-            cut_off=is_cut_off(session, state, last_status=walk.last_status),
             failures=failures,
             claims=claims,
             signals=signals,
@@ -75,6 +82,7 @@ class Analyzer:
             task_summary=summarize(walk.request, rules.people, self._redactor),
             final_answer=final_answer,
             answered=answered,
+            spoke=answered or any(is_answer(said, rules.tail) for said in walk.recent.answers),
             final_index=final_index,
             total_api_calls=walk.api_calls,
             tool_calls=walk.tool_calls,
@@ -106,6 +114,14 @@ class Analyzer:
         if session.kind not in (None, SessionKind.MAIN):
             return None
         return None if session.session_id.startswith(rules.unattended_ids) else digest_of(first.text, rules)
+
+
+def _without_sentinel(session: Session, rules: PeopleRules) -> Session:
+    """Return the session without what a harness wrote in a person's place to end it: what came before is its end."""
+    messages = session.messages
+    while messages and messages[-1].role == USER and is_sentinel(messages[-1].text, rules):
+        messages = messages[:-1]
+    return session if messages is session.messages else msgspec.structs.replace(session, messages=messages)
 
 
 def _final_index(messages: tuple[Message, ...]) -> int | None:

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.rules import TailRules
-from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Ending, Message, Session
+from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Ending, Message
+
+
+class LastWord(StrEnum):
+    """What a session ends in; cut short are an answer at a limit, and what the agent says was stopped."""
+
+    ANSWER = "answer"
+    NOTHING = "nothing"
+    CUT_SHORT = "cut short"
+    CALL = "call"
+    RESULT = "result"
+    PERSON = "person"
 
 
 def read_state(
@@ -46,22 +59,32 @@ def is_answer(last: Message, rules: TailRules) -> bool:
     return _why_no_answer(last, rules) is None
 
 
-def is_cut_off(session: Session, state: SessionState, *, last_status: CallStatus | None) -> bool:
-    """Whether a session was stopped, or goes on, before its work was done.
+def last_word(
+    messages: tuple[Message, ...], rules: TailRules, *, last_status: CallStatus | None, ending: Ending | None = None
+) -> LastWord:
+    """Return what a session ends in; where the agent notes that it was stopped, it was cut short, whatever came last.
 
-    One that ends in the result of a call is, if the model is known to have waited for it (``finish_reason``, or the
-    agent notes outcomes): there are agents whose last result is their answer, and these note no such reason. A call
-    that was interrupted is none, nor is the last one where the agent notes that it was stopped or goes on.
+    `messages`, `rules`, `last_status` and `ending` are those of `read_state`.
     """
-    if state is SessionState.COMPLETE:
-        return False
-    messages, ending = session.messages, session.ending
-    if not messages or messages[-1].role != TOOL or last_status is CallStatus.INTERRUPTED:
-        return True
-    if ending is not None:
-        return ending.state is not SessionState.COMPLETE
-    caller = next((message for message in reversed(messages) if message.role == ASSISTANT), None)
-    return bool(session.reported) or (caller is not None and caller.finish_reason is not None)
+    if ending is not None and ending.state is SessionState.INTERRUPTED:
+        return LastWord.CUT_SHORT
+    if not messages:
+        return LastWord.NOTHING
+    last = messages[-1]
+    if last.role == TOOL:
+        return LastWord.CUT_SHORT if last_status is CallStatus.INTERRUPTED else LastWord.RESULT
+    if last.role != ASSISTANT:
+        return LastWord.PERSON
+    if last.tool_calls:
+        return LastWord.CALL
+    if not is_empty(last, rules):
+        return LastWord.ANSWER if _why_cut_short(messages, rules) is None else LastWord.CUT_SHORT
+    return LastWord.NOTHING
+
+
+def is_empty(answer: Message, rules: TailRules) -> bool:
+    """Whether a message of the agent says nothing."""
+    return answer.text.strip() in rules.empty_answers
 
 
 def _why_cut_short(messages: tuple[Message, ...], rules: TailRules) -> str | None:
@@ -79,9 +102,8 @@ def _why_cut_short(messages: tuple[Message, ...], rules: TailRules) -> str | Non
 
 
 def _why_no_answer(last: Message, rules: TailRules) -> str | None:
-    text = last.text.strip()
-    if not text or text in rules.empty_answers:
+    if is_empty(last, rules):
         return "empty answer"
-    if last.finish_reason is None and text.startswith(rules.interrupted_answers):
+    if last.finish_reason is None and last.text.strip().startswith(rules.interrupted_answers):
         return "stopped by the agent's machinery"
     return None

@@ -165,7 +165,7 @@ class MessageWalk:
             elif role == USER:
                 said = self.users.add(index, message.text, api_calls=self.api_calls, tool_calls=self.tool_calls)
                 if said is not None:
-                    self.recent.note_person(said)
+                    self.recent.note_person(said, index)
         return self
 
     @property

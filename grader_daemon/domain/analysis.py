@@ -116,8 +116,9 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     `state_reason` says what decided the state (for example ``finish_reason=length``). `state_index` and the other
     indexes point into `Session.messages`. `loop_index` is the message at which the loop risk first showed. `signs` are
     those of the failures, each once; `tools` come in the order of their first call. `answered` says that there is a
-    final answer of the agent's own, not of its machinery. `request` is a digest of what was asked for, None when
-    nothing was or it says too little; `features` are what a `CompletionModel` reads.
+    final answer of the agent's own, not of its machinery, `spoke` that one of its last texts is such an answer.
+    `request` is a digest of what was asked for, None when nothing was or it says too little; `features` are what a
+    `CompletionModel` reads.
     """
 
     state: SessionState
@@ -126,6 +127,7 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     task_summary: str | None
     final_answer: str
     answered: bool
+    spoke: bool
     final_index: int | None
     total_api_calls: int
     tool_calls: int

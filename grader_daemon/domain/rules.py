@@ -70,6 +70,7 @@ class PeopleRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     injected_prefixes: tuple[str, ...]
     injected_endings: tuple[str, ...]
+    sentinels: tuple[str, ...]
     output_beginnings: tuple[str, ...]
     clarification_tools: frozenset[str]
     question_endings: tuple[str, ...]

@@ -53,7 +53,7 @@ class Grader:
             written_at: last change of the file; stands in for a session's missing end.
         """
         by_rules, completion_reasons = self._classifier.classify(analysis)
-        scored = analysis.tool_calls > 0 or analysis.answered
+        scored = analysis.tool_calls > 0 or analysis.spoke
         features = analysis.features if scored else ()
         decision = self._policy.decide(features, by_rules=by_rules)
         efficiency, efficiency_reason = grade_efficiency(analysis, self._rules.efficiency)

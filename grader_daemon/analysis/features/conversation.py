@@ -15,46 +15,58 @@ from grader_daemon.domain.phrases import holds_any
 
 FEATURES: Final = (
     Feature("messages", "Messages of people after the request.", 0, 12),
-    Feature("complaint_last", "The last of them says that something is wrong.", -1),
     Feature("complaints", "Share of them that say that something is wrong.", -0.5),
-    Feature("thanks", "The last of them is grateful or content.", 0.5),
+    Feature("objected", "The last that people let know is that something is wrong.", -1),
+    Feature("content", "The last that people let know is thanks, acceptance or a goodbye.", 0.5),
     Feature("asked_last", "The last of them asks.", 0),
     Feature("said_last", "Words in the last of them.", 0, 12),
     Feature("claims", "Claims of the answer.", 0, 12),
     Feature("claims_verified", "Share of them that the record shows.", 0.5),
     Feature("claims_unsupported", "Share of them of which the record shows nothing.", -0.5),
     Feature("claim_contradicted", "The record shows the opposite of one.", -1),
-    Feature("objected", "The last signal of a person objects.", -1),
-    Feature("accepted", "The last signal of a person accepts.", 0.5),
 )
 
 _WRONG = frozenset(b"wrong incorrect bad mistake misunderstood undo".split())
 _STILL = (b"doesnt work", b"not work", b"still not", b"still get", b"still broken", b"dont understand", b"not correct")
-_CONTENT = frozenset(b"thanks thank perfect great appreciate excellent".split())
+_CONTENT = frozenset(b"thanks thank perfect great appreciate excellent awesome wonderful bye goodbye cheers".split())
 _QUESTIONS = frozenset(b"what how why when which where who could can would".split())
+_GOODBYES = (b"nice day", b"good day", b"take care", b"thats all", b"that is all", b"that will be all", b"all set")
 
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
     """Return the features of this group, in order."""
-    first = 1 if window.count_people == len(window.people) else 0
-    wrong = list(map(_is_wrong, window.people[first:], window.people_words[first:]))
-    last = window.people_words[-1] if wrong else set()
+    wrong = list(map(_is_wrong, *_after_request(window)))
     support = [claim.support for claim in window.claims]
     signal = window.signals[-1].kind if window.signals else None
+    content = is_content(window)
     return (
         log(max(window.count_people - 1, 0)),
-        float(bool(wrong) and wrong[-1]),
         share(sum(wrong), len(wrong)),
-        float(not _CONTENT.isdisjoint(last) and not wrong[-1]),
-        float(not _QUESTIONS.isdisjoint(last)),
-        log(len(last)),
+        float((signal in OBJECTING or wrong[-1:] == [True]) and not content),
+        float(content),
+        float(not _QUESTIONS.isdisjoint(window.people_words[-1]) if wrong else 0),
+        log(len(window.people_words[-1]) if wrong else 0),
         log(len(support)),
         share(support.count(Support.VERIFIED), len(support)),
         share(support.count(Support.UNSUPPORTED), len(support)),
         float(Support.CONTRADICTED in support),
-        float(signal in OBJECTING),
-        float(signal in ACCEPTING),
     )
+
+
+def is_content(window: SessionWindow) -> bool:
+    """Whether the last that people let know, after their request, is thanks, acceptance or a goodbye; no question."""
+    said, words = _after_request(window)
+    if not said or _is_wrong(said[-1], words[-1]) or "?" in window.last_said:
+        return False
+    if any(signal.index >= window.said_at and signal.kind in ACCEPTING for signal in window.signals[-1:]):
+        return True
+    return not _CONTENT.isdisjoint(words[-1]) or holds_any(said[-1], _GOODBYES)
+
+
+def _after_request(window: SessionWindow) -> tuple[list[bytes], list[set[bytes]]]:
+    """Return what people said last, without the request, and the words of each."""
+    first = 1 if window.count_people == len(window.people) else 0
+    return window.people[first:], window.people_words[first:]
 
 
 def _is_wrong(said: bytes, found: set[bytes]) -> bool:

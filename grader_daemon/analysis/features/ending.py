@@ -1,25 +1,40 @@
-"""How a session ends: with an answer, in the middle, or with what the agent was about to do."""
+"""How a session ends: who has the last word, and what that is.
+
+None of it decides by itself, for what an end means depends on who records it: some harnesses end every talk with a
+person's word, or leave out the result of the call that hands the work in.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
+from grader_daemon.analysis.features.conversation import is_content
 from grader_daemon.analysis.features.feature import Feature
-from grader_daemon.analysis.features.session_window import SessionWindow
-from grader_daemon.analysis.tool_calls import Purpose
+from grader_daemon.analysis.features.session_window import RecentCall, SessionWindow
+from grader_daemon.analysis.session_state import LastWord
+from grader_daemon.analysis.tool_calls import CHANGING, Purpose
+from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.phrases import holds_any
-from grader_daemon.domain.session import ASSISTANT, TOOL
 
 FEATURES: Final = (
-    Feature("cut_off", "The session was stopped before its work was done, or has not ended yet."),
-    Feature("answered", "The last message is text of the agent, and no call.", 0.5),
+    Feature("answered", "The last word is an answer of the agent, neither empty nor cut.", 0.5),
     Feature(
-        "unfinished", "It ends in a call, a person's message, nothing, a call that was never made, or at a limit.", -1
+        "unfinished",
+        "It ends in a call that hands nothing in, its result, nothing, at a limit, or in a person's unanswered word.",
+        -1,
     ),
+    Feature("says_nothing", "It ends in an empty answer, or has no message.", -1),
+    Feature("cut_short", "The last answer was cut, a limit was reached, or the agent notes that it was stopped.", -1),
+    Feature("call_last", "It ends in a call without a result.", -0.5),
+    Feature("write_last", "It ends, without an answer, in a call that writes or changes something."),
+    Feature("failure_last", "It ends in the result of a call that failed.", -1),
+    Feature("closed", "One of the last calls hands the work in (finish, submit, …).", 1),
     Feature("announced", "The last sentences announce a next step.", -0.5),
     Feature("unmade_call", "The last text holds a tool call that was never made.", -0.5),
-    Feature("closed", "One of the last calls hands the work in (finish, submit, …).", 1),
     Feature("asks_back", "The last text ends in a question."),
+    Feature("person_last", "A person has the last word."),
+    Feature("unanswered", "A person has the last word, and it is neither thanks nor a goodbye.", -0.5),
+    Feature("handed_over", "The last words, or the last call, hand the person over to a human.", -0.5),
 )
 
 _UNMADE = ("<tool", "<function", "<execute", "<invoke", "tool_call", '"arguments":', '"name":')
@@ -28,23 +43,56 @@ _LIMITS = (b"exceeded", b"max turns", b"turn limit", b"step limit", b"limit reac
 _NEXT = frozenset(b"let lets ill will next going need".split())
 _LAST_SENTENCES = 250
 _CLOSERS = " \t\r\n*_`\"')]"
+_SUBMITS = ('"submit"', '"submit ', '"finish"', "COMPLETE_TASK", "complete_task(", "SUBMIT_FINAL")
+"""What hands the work in where the only tool is a shell or an interpreter."""
+
+_SHORT_CALL = 200
+_HUMANS = frozenset(b"human representative specialist supervisor department colleague".split())
+_HANDING = frozenset(
+    b"transfer transferred transferring escalate escalated escalating connect connecting connected contact hold".split()
+)
+_TO_HUMANS = ("transfer_to_human", "escalate", "human_agent", "hand_over", "handover")
 
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
     """Return the features of this group, in order."""
-    last = window.last
-    is_text = last is not None and last.role == ASSISTANT and not last.tool_calls
-    answered = is_text and bool(last is not None and last.text.strip())
-    closed = Purpose.HAND_IN in [call.effect for call in window.calls[-3:]]
+    end = window.end
+    tail = window.answer_plain[-_LAST_SENTENCES:].split()
+    closed = any(map(_hands_in, window.calls[-3:]))
     unmade = holds_any(window.answer, _UNMADE)
     at_limit = not _LIMIT_WORDS.isdisjoint(window.answer_words) and holds_any(window.answer_plain, _LIMITS)
-    handed_in = closed and last is not None and last.role == TOOL
+    in_work = end in (LastWord.CALL, LastWord.RESULT)
+    nothing, cut, by_person = end is LastWord.NOTHING, end is LastWord.CUT_SHORT or at_limit, end is LastWord.PERSON
+    handed_over = _is_handed_over(window, tail)
+    unanswered = by_person and not handed_over and not is_content(window)
+    failed = end is LastWord.RESULT and bool(window.results) and window.results[-1].status is CallStatus.FAILURE
     return (
-        float(window.cut_off),
-        float(answered),
-        float(unmade or at_limit or not (answered or handed_in)),
-        float(not _NEXT.isdisjoint(window.answer_plain[-_LAST_SENTENCES:].split())),
-        float(unmade),
+        float(end is LastWord.ANSWER),
+        float(unmade or cut or nothing or unanswered or (in_work and not closed)),
+        float(nothing),
+        float(cut),
+        float(end is LastWord.CALL),
+        float(in_work and bool(window.calls) and window.calls[-1].effect in CHANGING),
+        float(failed),
         float(closed),
+        float(not _NEXT.isdisjoint(tail)),
+        float(unmade),
         float(window.answer[-40:].rstrip(_CLOSERS).endswith("?")),
+        float(by_person),
+        float(unanswered),
+        float(handed_over),
     )
+
+
+def _hands_in(call: RecentCall) -> bool:
+    if call.effect is Purpose.HAND_IN:
+        return True
+    return call.effect is Purpose.RUN and call.length < _SHORT_CALL and holds_any(call.arguments, _SUBMITS)
+
+
+def _is_handed_over(window: SessionWindow, tail: list[bytes]) -> bool:
+    """Do the last words speak of handing over to people, or does the last call do so?"""
+    if window.calls and holds_any(window.calls[-1].tool.lower(), _TO_HUMANS):
+        return True
+    said = window.people_words[-1] if window.end is LastWord.PERSON and window.people_words else set(tail)
+    return not _HUMANS.isdisjoint(said) and not _HANDING.isdisjoint(said)

@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from grader_daemon.analysis.session_state import LastWord
 from grader_daemon.analysis.tool_calls import CallView, Purpose
 from grader_daemon.domain.analysis import CallStatus, Failure
 from grader_daemon.domain.claims import Claim
@@ -66,6 +67,7 @@ class RecentMessages:
     people: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_PEOPLE))
     count_answers: int = 0
     count_people: int = 0
+    person_index: int = -1
 
     def note_answer(self, message: Message, calls: Sequence[CallView] = ()) -> None:
         """Note a message of the agent, with its calls."""
@@ -74,9 +76,10 @@ class RecentMessages:
         if calls:
             self.calls.extend(calls[-_MOST_CALLS:])
 
-    def note_person(self, said: str) -> None:
-        """Note what a person said."""
+    def note_person(self, said: str, index: int = -1) -> None:
+        """Note what a person said in the message of this index."""
         self.count_people += 1
+        self.person_index = index
         self.people.append(said)
 
     def forgive(self) -> None:
@@ -108,12 +111,12 @@ class RecentCall(msgspec.Struct, frozen=True, gc=False):
 class SessionWindow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What is looked at of a session.
 
-    The lists are in order, the latest last; `answer` is the last text of the agent. `called` holds the words of the
-    last calls' arguments: how they begin, of the last call how they end, too. `about_files`: the request speaks
-    of files, folders or machines, or files were written.
+    The lists are in order, the latest last; `answer` is the last text of the agent, `last_said` that of a person, at
+    the place `said_at`. `called` holds the words of the last calls' arguments: how they begin, of the last call how
+    they end, too. `about_files`: the request speaks of files, folders or machines, or files were written.
     """
 
-    last: Message | None
+    end: LastWord
     request: str
     request_words: set[bytes]
     answer: str
@@ -129,7 +132,8 @@ class SessionWindow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     called: list[list[bytes]]
     people: list[bytes]
     people_words: list[set[bytes]]
-    cut_off: bool
+    last_said: str
+    said_at: int
     failures: tuple[Failure, ...]
     claims: tuple[Claim, ...]
     signals: tuple[PersonSignal, ...]
@@ -140,18 +144,17 @@ class SessionWindow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 def window_of(
     recent: RecentMessages,
-    last: Message | None,
+    end: LastWord,
     *,
     request: str | None,
-    cut_off: bool = False,
     failures: tuple[Failure, ...] = (),
     claims: tuple[Claim, ...] = (),
     signals: tuple[PersonSignal, ...] = (),
 ) -> SessionWindow:
     """Read the messages that were kept, and put them beside what else is known of the session.
 
-    `last` is its last message, `request` the first of a person. `cut_off` says that it was stopped before its work was
-    done; `failures` are what went wrong, `claims` and `signals` what the answer claims and what people let know.
+    `end` is what it ends in, `request` the first message of a person; `failures` are what went wrong, `claims` and
+    `signals` what the answer claims and what people let know.
     """
     spoken = [text for text in [message.text for message in recent.answers] if text and not text.isspace()]
     answer = spoken[-1].strip() if spoken else ""
@@ -174,7 +177,7 @@ def window_of(
     request_words = set(request_plain.split())
     calls = list(map(_call, recent.calls, arguments))
     return SessionWindow(
-        last=last,
+        end=end,
         request=asked,
         request_words=request_words,
         answer=shown,
@@ -190,7 +193,8 @@ def window_of(
         called=[text.split() for text in called],
         people=people,
         people_words=[set(text.split()) for text in people],
-        cut_off=cut_off,
+        last_said=ends(recent.people[-1], _SAID_REACH) if recent.people else "",
+        said_at=recent.person_index,
         failures=failures,
         claims=claims,
         signals=signals,

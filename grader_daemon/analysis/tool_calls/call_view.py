@@ -23,7 +23,7 @@ _WRITING_IN_SHELL = re.compile(
     r"(?<![0-9&<>=-])>{1,2}\s{0,4}(?!/dev/|&)[\w./~\"'$-]|\bsed\b[^|;&\n]{0,80}\s-i|\btee\s|\bgit apply\b|\bpatch\s-"
 )
 _TEXTS: Final = ('"content"', '"new_str', '"old_str', '"patch"')
-_COMMANDS: Final = ('"command"', '"cmd"', '"code"', '"script"')
+_COMMANDS: Final = ('"command', '"cmd"', '"code"', '"script"')
 _SHELL_COMMANDS: Final = _COMMANDS[:2]
 _INTO_FILES: Final = ("<<", " > ", " >> ", "sed -i")
 _PATCH: Final = "*** Begin Patch"

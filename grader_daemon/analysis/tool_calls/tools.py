@@ -44,7 +44,7 @@ def _each(purpose: Purpose, words: str) -> dict[str, Purpose]:
 
 
 _VERBS: Final = {
-    **_each(Purpose.HAND_IN, "finish submit complete done final conclude"),
+    **_each(Purpose.HAND_IN, "finish submit complete done final conclude terminate answer"),
     **_each(Purpose.WRITE, "write edit patch replace apply append insert save multiedit rewrite"),
     **_each(Purpose.RUN, "run execute exec"),
     **_each(Purpose.SEARCH, "find search lookup grep glob exists query"),
@@ -78,9 +78,10 @@ _FAMILIES: Final = (
     (Purpose.READ, "clarify", "AskUserQuestion ask_user question request_user_input"),
     (Purpose.READ, "skill_view", "Skill skill activate_skill"),
     (Purpose.UNKNOWN, "memory", "save_memory"),
+    (Purpose.HAND_IN, "attempt_completion", "attempt_completion"),
 )
 """What the tools of a family are for, the name that they share (that of Hermes' tool), and what other agents call them:
-Claude Code, Codex, OpenCode and Gemini CLI."""
+Claude Code, Codex, OpenCode, Gemini CLI and Cline."""
 
 _SHARED: Final = {name: shared for _, shared, names in _FAMILIES for name in names.split()}
 _KNOWN: Final = {name: purpose for purpose, _, names in _FAMILIES for name in names.split()}

@@ -6,6 +6,8 @@ a person's next words into one message; then only the words are the person's.
 
 from __future__ import annotations
 
+import re
+
 import xxhash
 
 from grader_daemon.domain.phrases import words_of
@@ -15,7 +17,25 @@ from grader_daemon.redaction import Redactor
 
 def written_by_person(text: str, rules: PeopleRules) -> str | None:
     """Return what a person says in a message of the user's role: `text` itself, its end, or None if nobody wrote it."""
-    return _after_injected(text, rules) if text.startswith(rules.injected_prefixes) else text
+    if text.startswith(rules.injected_prefixes):
+        return _after_injected(text, rules)
+    if is_sentinel(text, rules):
+        return None
+    said = text.rstrip()
+    return _before_sentinel(said, rules) if said.endswith(rules.sentinels) else text
+
+
+def is_sentinel(text: str, rules: PeopleRules) -> bool:
+    """Whether a message in the user's role is no more than a harness' word that the talk is over, or its reward."""
+    if not text or len(text) > _LONGEST_SENTINEL:
+        return False
+    return text.strip() in rules.sentinels or _REWARD.fullmatch(text.strip()) is not None
+
+
+def _before_sentinel(said: str, rules: PeopleRules) -> str:
+    """Return what a person says before the mark of a harness; a word that is no mark is the person's own."""
+    end = next(each for each in rules.sentinels if said.endswith(each))
+    return said if end[0].isalnum() or end[-1].isalnum() else said[: -len(end)].rstrip()
 
 
 def _after_injected(text: str, rules: PeopleRules) -> str | None:
@@ -27,6 +47,9 @@ def _after_injected(text: str, rules: PeopleRules) -> str | None:
             return None if not said or said.startswith(rules.injected_prefixes) else said
     return None
 
+
+_LONGEST_SENTINEL = 60
+_REWARD = re.compile(r"(?:(?:final|total|episode) )?(?:reward|score) ?[:=] ?-?\d{1,9}(?:\.\d{1,9})?", re.IGNORECASE)
 
 _NORMALISED = 4_000
 """Of a request, so many characters are normalised; the rest has to be the same to the letter."""

@@ -35,6 +35,13 @@ def test_messages_calls_and_failures_are_counted(analyzer: Analyzer) -> None:
     assert (found.total_api_calls, found.tool_calls, found.total_errors, found.error_rate) == (2, 2, 1, 0.5)
 
 
+def test_a_talk_that_a_harness_ends_ends_in_what_came_before(analyzer: Analyzer) -> None:
+    said = (REQUEST, answer("Booked."), user("###STOP###"), user("reward: 1"))
+    found = analyzer.analyze(session(*said))
+    assert (found.state, found.final_answer, found.final_index) == (SessionState.COMPLETE, "Booked.", 1)
+    assert found.features == analyzer.analyze(session(*said[:2])).features
+
+
 def test_a_failure_knows_its_message_tool_and_category(analyzer: Analyzer) -> None:
     found = analyzer.analyze(session(REQUEST, *rounds(WORKED, BROKE), answer("It broke.")))
     assert [(each.index, each.tool, each.category) for each in found.failures] == [

@@ -3,11 +3,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from grader_daemon.analysis.session_state import is_cut_off, read_state
+from grader_daemon.analysis.session_state import LastWord, last_word, read_state
 from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.rules import Rules
-from grader_daemon.domain.session import Ending, Message, ReportedOutcome
-from tests.strategies import WORKED, answer, call, result, rounds, session, user
+from grader_daemon.domain.session import Ending, Message
+from tests.strategies import WORKED, answer, call, result, rounds, user
 
 COMPLETE = SessionState.COMPLETE
 INTERRUPTED = SessionState.INTERRUPTED
@@ -101,25 +101,36 @@ def test_an_answer_alone_is_complete(rules: Rules) -> None:
 
 
 @pytest.mark.parametrize(
-    ("messages", "last", "cut_off"),
+    ("messages", "status", "expected"),
     [
-        pytest.param((REQUEST, answer("It is 4.")), None, False, id="answer"),
-        pytest.param((REQUEST, answer("part 2", "length")), None, True, id="answer-that-was-cut"),
-        pytest.param((REQUEST,), None, True, id="no-answer"),
-        pytest.param((), None, True, id="nothing"),
-        pytest.param((REQUEST, call("terminal")), None, True, id="call-without-result"),
-        pytest.param((REQUEST, *rounds(WORKED)), CallStatus.SUCCESS, True, id="result-that-the-model-waited-for"),
-        pytest.param((REQUEST, UNASKED, result(WORKED)), CallStatus.SUCCESS, False, id="result-as-the-answer"),
-        pytest.param((REQUEST, UNASKED, result(WORKED)), CallStatus.INTERRUPTED, True, id="interrupted-call"),
-        pytest.param((result(WORKED),), CallStatus.SUCCESS, False, id="result-of-nobody"),
+        pytest.param((REQUEST, answer("It is 4.")), None, LastWord.ANSWER, id="answer"),
+        pytest.param((REQUEST, answer("part 2", "length")), None, LastWord.CUT_SHORT, id="answer-that-was-cut"),
+        pytest.param((REQUEST, answer("Operation interrupted", None)), None, LastWord.CUT_SHORT, id="stopped"),
+        pytest.param((REQUEST, answer("(empty)")), None, LastWord.NOTHING, id="empty-answer"),
+        pytest.param((), None, LastWord.NOTHING, id="no-message"),
+        pytest.param((REQUEST,), None, LastWord.PERSON, id="a-request"),
+        pytest.param((REQUEST, call("terminal")), None, LastWord.CALL, id="call-without-result"),
+        pytest.param((REQUEST, *rounds(WORKED)), CallStatus.SUCCESS, LastWord.RESULT, id="result"),
+        pytest.param((REQUEST, *rounds(WORKED)), CallStatus.INTERRUPTED, LastWord.CUT_SHORT, id="interrupted-call"),
     ],
 )
-@pytest.mark.parametrize("idle", [True, False])
-def test_a_session_is_cut_off_unless_it_came_to_an_end(
-    rules: Rules, messages: tuple[Message, ...], last: CallStatus | None, cut_off: bool, idle: bool
+def test_a_session_ends_in_the_word_of_somebody(
+    rules: Rules, messages: tuple[Message, ...], status: CallStatus | None, expected: LastWord
 ) -> None:
-    state, _ = read_state(messages, rules.tail, last_status=last, idle=idle)
-    assert is_cut_off(session(*messages), state, last_status=last) is cut_off
+    assert last_word(messages, rules.tail, last_status=status) is expected
+
+
+@pytest.mark.parametrize(
+    ("noted", "expected"),
+    [
+        pytest.param(SessionState.INTERRUPTED, LastWord.CUT_SHORT, id="stopped"),
+        pytest.param(SessionState.OPEN, LastWord.ANSWER, id="goes-on"),
+        pytest.param(SessionState.COMPLETE, LastWord.ANSWER, id="ended-in-order"),
+    ],
+)
+def test_what_the_agent_notes_as_stopped_was_cut_short(rules: Rules, noted: SessionState, expected: LastWord) -> None:
+    messages = (REQUEST, answer("Now I look."))
+    assert last_word(messages, rules.tail, last_status=None, ending=Ending(noted, "noted")) is expected
 
 
 NOTED = {state: Ending(state, "task_complete") for state in SessionState}
@@ -158,24 +169,3 @@ def test_a_call_interrupted_by_a_person_is_the_reason_although_the_turn_ended(ru
     messages = (REQUEST, call("terminal"), result("aborted by user"))
     state = read_state(messages, rules.tail, last_status=CallStatus.INTERRUPTED, idle=False, ending=NOTED[COMPLETE])
     assert state == (INTERRUPTED, "tool call interrupted")
-
-
-@pytest.mark.parametrize(
-    ("noted", "reported", "cut_off"),
-    [
-        pytest.param(INTERRUPTED, False, True, id="stopped"),
-        pytest.param(OPEN, False, True, id="goes-on"),
-        pytest.param(COMPLETE, True, False, id="ended-in-order"),
-        pytest.param(None, True, True, id="an-agent-that-notes-outcomes-answers-in-words"),
-        pytest.param(None, False, False, id="nothing-is-noted"),
-    ],
-)
-def test_a_last_result_is_an_answer_unless_more_was_to_come(
-    noted: SessionState | None, reported: bool, cut_off: bool
-) -> None:
-    made = msgspec.structs.replace(
-        session(REQUEST, UNASKED, result(WORKED)),
-        ending=NOTED[noted] if noted is not None else None,
-        reported={2: ReportedOutcome(CallStatus.SUCCESS)} if reported else {},
-    )
-    assert is_cut_off(made, INTERRUPTED, last_status=CallStatus.SUCCESS) is cut_off

@@ -195,6 +195,8 @@ def test_every_score_has_a_reason(bench: Bench) -> None:
         pytest.param((), False, id="neither-a-call-nor-an-answer"),
         pytest.param(rounds(WORKED), True, id="one-call"),
         pytest.param((answer("It is green."),), True, id="an-answer"),
+        pytest.param((answer("It is green."), user("Thanks")), True, id="an-answer-before-a-persons-last-word"),
+        pytest.param((answer("(empty)"), user("Hello?")), False, id="an-empty-answer-before-a-persons-last-word"),
     ],
 )
 def test_a_session_with_a_call_or_an_answer_has_scores(

@@ -4,16 +4,14 @@ import pytest
 
 from grader_daemon.analysis.features import FEATURES, features_of
 from grader_daemon.analysis.features.session_window import RecentMessages, window_of
+from grader_daemon.analysis.session_state import LastWord
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
-from grader_daemon.domain.people import PersonSignal, SignalKind
 
 VERIFIED, UNSUPPORTED, CONTRADICTED = (Claim(ClaimKind.SENT, support, None, 1) for support in Support)
-WRONG = PersonSignal(SignalKind.CORRECTION, 2)
-THANKS = PersonSignal(SignalKind.THANKS, 4)
 
 
-def _values(claims: tuple[Claim, ...], signals: tuple[PersonSignal, ...]) -> dict[str, float]:
-    window = window_of(RecentMessages(), None, request=None, claims=claims, signals=signals)
+def _values(claims: tuple[Claim, ...]) -> dict[str, float]:
+    window = window_of(RecentMessages(), LastWord.ANSWER, request=None, claims=claims)
     return dict(zip(FEATURES, features_of(window), strict=True))
 
 
@@ -29,17 +27,4 @@ def _values(claims: tuple[Claim, ...], signals: tuple[PersonSignal, ...]) -> dic
     ],
 )
 def test_claims_count_by_what_the_record_says(name: str, claims: tuple[Claim, ...], expected: float) -> None:
-    assert _values(claims, ())[name] == expected
-
-
-@pytest.mark.parametrize(
-    ("signals", "objected", "accepted"),
-    [
-        pytest.param((), 0, 0, id="silence"),
-        pytest.param((WRONG,), 1, 0, id="a-correction"),
-        pytest.param((WRONG, THANKS), 0, 1, id="the-last-word-counts"),
-    ],
-)
-def test_people_count_by_their_last_word(signals: tuple[PersonSignal, ...], objected: float, accepted: float) -> None:
-    values = _values((), signals)
-    assert (values["objected"], values["accepted"]) == (objected, accepted)
+    assert _values(claims)[name] == expected

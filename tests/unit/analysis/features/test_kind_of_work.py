@@ -6,6 +6,7 @@ import pytest
 
 from grader_daemon.analysis.features.kind_of_work import KindOfWork, kind_of
 from grader_daemon.analysis.features.session_window import RecentMessages, window_of
+from grader_daemon.analysis.session_state import LastWord
 from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.domain.session import ASSISTANT, FunctionCall, Message, ToolCall
 
@@ -17,7 +18,7 @@ def told(request: str, *tools: str, people: int = 1) -> KindOfWork:
     for tool in tools:
         wire = ToolCall(id="1", function=FunctionCall(name=tool, arguments='{"about": "it"}'))
         recent.note_answer(Message(role=ASSISTANT, content="", tool_calls=(wire,)), [CallView(tool, wire)])
-    return kind_of(window_of(recent, None, request=request))
+    return kind_of(window_of(recent, LastWord.ANSWER, request=request))
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,14 @@ from grader_daemon.analysis.features.session_window import (
     output,
     window_of,
 )
+from grader_daemon.analysis.session_state import LastWord
 from grader_daemon.domain.analysis import CallStatus
 from tests.calls import call_of
 from tests.strategies import answer, result
 
 
 def _window(recent: RecentMessages, request: str | None = None) -> SessionWindow:
-    return window_of(recent, None, request=request)
+    return window_of(recent, LastWord.ANSWER, request=request)
 
 
 def test_only_the_last_messages_are_kept() -> None:

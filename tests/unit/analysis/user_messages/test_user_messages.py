@@ -120,6 +120,10 @@ def test_words_far_into_a_request_are_not_looked_at(task_types: TaskTypes) -> No
         pytest.param("Review the conversation above and update the skill library. Be ACTIVE", id="skill-review"),
         pytest.param("Review the conversation above and consider saving to memory", id="memory-review"),
         pytest.param("You just executed tool calls but returned an empty response. Please", id="empty-response"),
+        pytest.param("###STOP###", id="a-harness-ends-the-talk"),
+        pytest.param(" ###TRANSFER###\n", id="a-harness-hands-over"),
+        pytest.param("exit", id="a-command-to-the-harness"),
+        pytest.param("Final reward: 0.5", id="a-reward"),
     ],
 )
 def test_injected_messages_are_not_from_a_person(text: str, rules: Rules) -> None:
@@ -133,10 +137,17 @@ def test_injected_messages_are_not_from_a_person(text: str, rules: Rules) -> Non
         pytest.param("Please review the code above and consider tests", id="similar-words"),
         pytest.param("What does [System: x] mean?", id="quotation"),
         pytest.param("", id="empty"),
+        pytest.param("How do I exit", id="a-word-at-the-end"),
+        pytest.param("What is ###STOP### for?", id="a-mark-in-the-middle"),
+        pytest.param("The score: 5 goals to 1", id="a-number-of-something"),
     ],
 )
 def test_other_user_messages_are_from_a_person(text: str, rules: Rules) -> None:
     assert written_by_person(text, rules.people) == text
+
+
+def test_what_stands_before_the_mark_of_a_harness_is_from_a_person(rules: Rules) -> None:
+    assert written_by_person("Thank you, goodbye!\n\n###STOP###\n", rules.people) == "Thank you, goodbye!"
 
 
 @pytest.mark.parametrize(
