@@ -17,6 +17,9 @@ from grader_daemon.calibration.algebra import Vector, dot
 from grader_daemon.calibration.prior import Prior
 from grader_daemon.calibration.samples import FEWEST_SESSIONS
 
+_FEW = 20.0
+"""From so many sessions only half of what goes together is believed; where there are thirty the measures are flat."""
+
 _PRECISION = 1e-9
 
 
@@ -36,7 +39,8 @@ def self_taught(weights: Vector, rows: Sequence[Vector], share: float) -> list[f
     Args:
         weights: one for each feature.
         rows: sessions of one place: how far each feature lies from what is ordinary there.
-        share: how much these correlations weigh beside the weights, by the lengths of both; 0 changes nothing.
+        share: how much these correlations weigh beside the weights, by the lengths of both, if the sessions are many;
+            0 changes nothing.
 
     Returns:
         Weights with which the scores of these sessions spread as far as before.
@@ -46,7 +50,8 @@ def self_taught(weights: Vector, rows: Sequence[Vector], share: float) -> list[f
     if not share or spread < _PRECISION:
         return list(weights)
     with_score = [_correlation(_centred(column), scores, spread) for column in zip(*rows, strict=True)]
-    say = share * math.hypot(*weights) / math.hypot(*with_score)
+    believed = share * len(rows) / (len(rows) + _FEW)
+    say = believed * math.hypot(*weights) / math.hypot(*with_score)
     moved = [weight + say * correlation for weight, correlation in zip(weights, with_score, strict=True)]
     spread_then = _spread([dot(moved, row) for row in rows])
     return [weight * spread / spread_then for weight in moved]
