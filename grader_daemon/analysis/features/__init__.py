@@ -14,8 +14,10 @@ from grader_daemon.analysis.features import (
     conversation,
     ending,
     errors,
+    final_answer,
     grounding,
     hashed_words,
+    lookups,
     repetition,
 )
 from grader_daemon.analysis.features.hashed_words import WORDS
@@ -26,7 +28,18 @@ __all__ = ["DIRECTIONS", "FEATURES", "FEATURES_VERSION", "HIGHEST_VALUES", "WORD
 FEATURES_VERSION: Final = 3
 """Raised by one whenever a feature comes, goes or changes its meaning."""
 
-_GROUPS: Final = (ending, errors, repetition, activity, grounding, answer_style, conversation, hashed_words)
+_GROUPS: Final = (
+    ending,
+    errors,
+    repetition,
+    activity,
+    grounding,
+    answer_style,
+    conversation,
+    final_answer,
+    lookups,
+    hashed_words,
+)
 _MEASURES: Final = tuple(group.measure for group in _GROUPS)
 _ALL: Final = tuple(feature for group in _GROUPS for feature in group.FEATURES)
 

@@ -1,0 +1,173 @@
+"""The answer in its narrow sense, behind "Answer:" or a tag: its form against the question, and what holds it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from grader_daemon.analysis.features.feature import Feature, log, share
+from grader_daemon.analysis.features.session_window import SessionWindow, as_words, numbers
+from grader_daemon.domain.phrases import holds_any
+from grader_daemon.domain.session import ASSISTANT
+
+FEATURES: Final = (
+    Feature("final_marked", "The final answer stands behind a mark (Answer:, a tag, finish(…)).", 0.5),
+    Feature("final_words", "Words of the final answer, of a short one.", -0.5, 12),
+    Feature("final_fits", "It has the form that the question asks for (a number, yes or no, …); 0.5 if unknown.", 1),
+    Feature("final_of_two", "The question has two possible answers, and it is one of them.", 0.5),
+    Feature("final_gives_up", "It says that there is no answer (unknown, none, not found, …).", -1),
+    Feature("final_asked", "Share of its words that the request has, but of an answer of two.", -0.5),
+    Feature("final_seen", "It stands as it is in one of the last results; 0.5 where nothing can be looked for.", 1),
+    Feature(
+        "final_words_seen", "Share of its words beyond those asked that the last results have; 0.5 without any.", 1
+    ),
+    Feature("final_backing", "Share of the request's words that the result has in which it stands, the best one.", 1),
+    Feature("final_results", "Results among the last in which it stands.", 0.5, 12),
+    Feature("final_is_result", "It is all that the last result says.", 1),
+)
+
+_MARKS: Final = (
+    *(("<solution>", "</"), ("<answer>", "</"), ("\\boxed{", "}"), ("FINISH(", ")"), ("finish(", ")"), ("inish[", "]")),
+    *(("nswer:", "\n"), ("NSWER:", "\n"), ("nswer is", ". ")),
+)
+_LONGEST = 200
+_MOST_WORDS = 24
+STOP_WORDS: Final = frozenset(
+    b"a an the of in on at to for from by with and or is are was were be been do does did has have had what which who"
+    b" whom whose when where why how many much that this these those it its as both not no yes can could will would"
+    b" should i me my you your he she they their his her s t than then there please give show find tell also".split()
+)
+_ARTICLES: Final = frozenset([b"a", b"an", b"the"])
+_VERBS_FIRST = frozenset(b"is are was were do does did has have had can could will would should am".split())
+_COUNTED = (b"how many", b"how much", b"how old", b"how long", b"how far", b"how tall", b"number of", b"integer")
+_NUMBER_WORDS = frozenset(b"average total percentage sum float numeric integer age".split())
+_DATED = frozenset(b"when year date birthday month".split())
+_PEOPLE = frozenset(b"who whom whose".split())
+_TWO_WAYS = frozenset(b"yes no true false".split())
+_MONTHS = frozenset(
+    b"january february march april may june july august september october november december".split()
+    + b"monday tuesday wednesday thursday friday saturday sunday".split()
+)
+_COUNT_WORDS = frozenset(b"zero one two three four five six seven eight nine ten eleven twelve once twice".split())
+_NOTHING = frozenset(b"unknown none null nan na undetermined unavailable inconclusive 1".split())
+_GIVEN_UP = (
+    *(b"not found", b"not enough", b"no information", b"not available", b"insufficient", b"cannot", b"could not"),
+    *(b"not specified", b"not mentioned", b"unable", b"dont know", b"do not know", b"n a", b"not known", b"unclear"),
+)
+_MOST_NAMED = 8
+_NONE = (0.0, 0.5, 0.0, 0.0, 0.0, 0.5, 0.5, 0.0, 0.0, 0.0)
+
+
+class Asked(StrEnum):
+    """The form that a question asks for."""
+
+    ONE_OF_TWO = "one of two"
+    YES_OR_NO = "yes or no"
+    NUMBER = "number"
+    DATE = "date"
+    NAME = "name"
+    OPEN = "open"
+
+
+def measure(window: SessionWindow) -> tuple[float, ...]:
+    """Return the features of this group, in order."""
+    final, marked = _final(window)
+    tokens = [word for word in as_words(final).split() if word not in _ARTICLES]
+    if window.about_files or not tokens or len(tokens) > _MOST_WORDS:
+        return (float(marked), *_NONE)
+    question = _question(window.request)
+    asked = _asked(question, window.request_words)
+    of_two = asked in (Asked.YES_OR_NO, Asked.ONE_OF_TWO)
+    fits = _fits(asked, final, tokens, window.request_words)
+    given = set(tokens)
+    new = given - STOP_WORDS
+    return (
+        float(marked),
+        log(len(tokens)),
+        fits,
+        float(of_two and fits == 1),
+        float(_gives_up(tokens)),
+        0.0 if of_two else share(len(new & window.request_words), len(new)),
+        *_standing(window, tokens, asked),
+    )
+
+
+def _final(window: SessionWindow) -> tuple[str, bool]:
+    """Return the final answer, "" when there is no short one, and whether a mark stands before it."""
+    answer = window.answer
+    for begin, end in _MARKS:
+        _, mark, after = answer.rpartition(begin)
+        if mark:
+            found = after.strip()
+            # What a call is given may hold brackets of its own.
+            return (found.rpartition(end)[0] if end == ")" else found.partition(end)[0]) or found, True
+    last = window.last
+    ends_in_answer = last is not None and last.role == ASSISTANT and not last.tool_calls
+    return (answer if ends_in_answer and len(answer) <= _LONGEST else ""), False
+
+
+def _question(request: str) -> list[bytes]:
+    """Return the words of the last sentence that ends in a question mark, of the whole request without any."""
+    before, mark, _ = request.rpartition("?")
+    if not mark:
+        return as_words(request).split()
+    start = max(before.rfind(end) for end in (". ", "\n", "? ", ": "))
+    return as_words(before[start + 1 :]).split()
+
+
+def _asked(question: list[bytes], request: set[bytes]) -> Asked:
+    said, found = b" ".join(question), set(question)
+    first = question[0] if question else b""
+    if b"or" in found and b"both" not in found and b"options" not in request:
+        return Asked.ONE_OF_TWO
+    if first in _VERBS_FIRST:
+        return Asked.YES_OR_NO
+    if holds_any(said, _COUNTED) or not _NUMBER_WORDS.isdisjoint(found):
+        return Asked.NUMBER
+    if not _DATED.isdisjoint(found):
+        return Asked.DATE
+    return Asked.OPEN if _PEOPLE.isdisjoint(found) else Asked.NAME
+
+
+def _fits(asked: Asked, final: str, tokens: list[bytes], request: set[bytes]) -> float:
+    """Return 1 for an answer of the form that was asked, 0 for another one, 0.5 where any may do."""
+    given = set(tokens)
+    digits = numbers(given)
+    match asked:
+        case Asked.YES_OR_NO:
+            return float(tokens[0] in _TWO_WAYS and len(tokens) == 1)
+        case Asked.ONE_OF_TWO:
+            return float(given <= request or tokens[0] in _TWO_WAYS)
+        case Asked.NUMBER:
+            # A list of texts, where a program reads the answer, holds no number.
+            return float('"' not in final and (bool(digits) or not _COUNT_WORDS.isdisjoint(given)))
+        case Asked.DATE:
+            return float(bool(digits) or not _MONTHS.isdisjoint(given))
+        case Asked.NAME:
+            return float(not digits and not final.islower() and len(tokens) <= _MOST_NAMED)
+        case _:
+            return 0.5
+
+
+def _gives_up(tokens: list[bytes]) -> bool:
+    return (tokens[0] in _NOTHING and len(tokens) == 1) or holds_any(b" ".join(tokens), _GIVEN_UP)
+
+
+def _standing(window: SessionWindow, tokens: list[bytes], asked: Asked) -> tuple[float, ...]:
+    """Where does the final answer stand in the last results?"""
+    results = window.results
+    if not results or asked is Asked.YES_OR_NO or (len(tokens) == 1 and len(tokens[0]) == 1 and tokens[0].isalpha()):
+        return (0.5, 0.5, 0.0, 0.0, 0.0)
+    seen = set().union(*[result.words for result in results])
+    new = set(tokens) - STOP_WORDS - window.request_words
+    phrase = b" %b " % b" ".join(tokens)
+    held = [phrase in b" %b " % b" ".join([w for w in result.tokens if w not in _ARTICLES]) for result in results]
+    sought = window.request_words - STOP_WORDS - set(tokens)
+    backing = [len(sought & result.words) for result, holds in zip(results, held, strict=True) if holds]
+    return (
+        float(True in held),
+        share(len(new & seen), len(new)) if new else 0.5,
+        share(max(backing, default=0), len(sought)),
+        log(sum(held)),
+        float(held[-1] and len(results[-1].tokens) <= len(tokens) + 2),
+    )

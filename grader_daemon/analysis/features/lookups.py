@@ -1,0 +1,150 @@
+"""How things were looked up: what was found, what was asked for, whether the query has what the question needs."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import Final
+
+from grader_daemon.analysis.features.feature import Feature, log, share
+from grader_daemon.analysis.features.final_answer import STOP_WORDS
+from grader_daemon.analysis.features.session_window import RecentResult, SessionWindow, as_words
+from grader_daemon.analysis.tool_calls import CHANGING, Purpose
+from grader_daemon.domain.phrases import holds_any
+
+FEATURES: Final = (
+    Feature("missed", "Share of the last results that say that nothing was found.", -1),
+    Feature("missed_last", "The last result says that nothing was found.", -1),
+    Feature("names_seen", "Share of the names and numbers of the request that the last results have.", 0.5),
+    Feature("names_called", "Share of them that the last calls have.", 0.5),
+    Feature("names_answered", "Share of them that the answer has.", 0),
+    Feature("second_step", "The last call holds words that were not asked but found before.", 0.5),
+    Feature(
+        "call_new", "Share of the last call's words that stand neither in the request nor in results before.", -0.5
+    ),
+    Feature("gap_told", "The agent's last texts say that something was not found or not told.", -1),
+    Feature("query_parts", "Conditions, joins and pipes in the last call that runs something.", -0.5, 12),
+    Feature("query_fits", "Share of what the request needs (count, order, group, …) that this call does.", 1),
+    Feature("rows_fit", "One row where one thing was asked, several where a list was.", 0.5),
+    Feature("many_columns", "The rows that it gave have more columns than the request may name.", -1),
+    Feature("ordered_undone", "Something was ordered, and no call changed anything.", -1),
+)
+
+_NEGATIONS = frozenset(b"no not empty doesnt couldnt didnt cannot".split())
+_NONE_FOUND = (
+    *(b"could not find", b"no results", b"not found", b"no match", b"nothing found", b"no data", b"no records"),
+    *(b"not exist", b"doesnt exist", b"empty set"),
+)
+_ZERO = (": 0", ":0", ": []", ":[]")
+_EMPTY_LIST = re.compile(r'"(?:total|count)": ?0(?![.\d])|": ?\[\]')
+_NOTHING = frozenset([b"none", b"null", b"nan"])
+_GAP = (
+    *(b"not mention", b"no information", b"not found", b"not find", b"not provide", b"not specif", b"no results"),
+    *(b"no relevant", b"not yield", b"not contain", b"not available", b"not reveal", b"not clear", b"no mention"),
+    *(b"nt find", b"nt mention", b"nt provide", b"nt specify", b"not enough"),
+)
+_PARTS = frozenset(b"join and or where group having select not in union intersect except order limit".split())
+_NEEDS: Final = tuple(
+    (frozenset(asked.split()), frozenset(done.split()))
+    for asked, done in (
+        (b"many number count", b"count wc len sum length"),
+        (b"average mean", b"avg mean sum average"),
+        (b"distinct different unique", b"distinct group uniq unique set"),
+        (b"each every per", b"group for per xargs exec"),
+        (
+            b"most least highest lowest largest smallest maximum minimum oldest youngest longest shortest latest top",
+            b"max min order sort sorted head tail limit",
+        ),
+        (b"order sorted ascending descending alphabetical alphabetically", b"order sort sorted"),
+        (b"both", b"intersect and all join exists having"),
+        (b"without except never", b"not except left"),
+    )
+)
+_ONE = frozenset(b"many average total maximum minimum highest lowest oldest youngest most least".split())
+_SEVERAL = frozenset(b"all each every list names different distinct".split())
+_ORDERS = frozenset(
+    b"order book cancel record send schedule add remove delete create update change set move pay return post".split()
+)
+
+
+def measure(window: SessionWindow) -> tuple[float, ...]:
+    """Return the features of this group, in order."""
+    missed = list(map(_found_nothing, window.results))
+    names = _names(window.request)
+    query, since = _last_query(window)
+    before = set().union(*[result.words for result in window.results[:-since]])
+    seen = before.union(*[result.words for result in window.results[-since:]])
+    last = set(query)
+    new = last - window.request_words - STOP_WORDS
+    return (
+        share(sum(missed), len(missed)),
+        float(bool(missed) and missed[-1]),
+        share(len(names & seen), len(names)),
+        share(len(names.intersection(chain.from_iterable(window.called))), len(names)),
+        share(len(names & window.answer_words), len(names)),
+        float(not new.isdisjoint(before)),
+        share(len(new - before), len(last)),
+        float(any(map(_tells_gap, window.said[-2:], window.said_words[-2:]))),
+        *_of_query(window, query, last),
+        float(_is_undone(window)),
+    )
+
+
+def _last_query(window: SessionWindow) -> tuple[list[bytes], int]:
+    """Return the words of the last call that does not hand in, and which call from the end it is, 1 for the last."""
+    for place, words in enumerate(reversed(window.called), 1):
+        if window.calls[-place].effect is not Purpose.HAND_IN:
+            return words, place
+    return [], 1
+
+
+def _found_nothing(result: RecentResult) -> bool:
+    if not result.words or (len(result.tokens) == 1 and result.tokens[0] in _NOTHING):
+        return True
+    if not _NEGATIONS.isdisjoint(result.words) and holds_any(result.plain, _NONE_FOUND):
+        return True
+    return holds_any(result.body, _ZERO) and _EMPTY_LIST.search(result.body) is not None
+
+
+def _tells_gap(said: bytes, found: set[bytes]) -> bool:
+    return not _NEGATIONS.isdisjoint(found) and holds_any(said, _GAP)
+
+
+def _names(request: str) -> set[bytes]:
+    """Return the words of a request that have capitals or digits."""
+    return set(as_words(" ".join([word for word in request.split() if not word.islower()])).split()) - STOP_WORDS
+
+
+def _of_query(window: SessionWindow, query: list[bytes], given: set[bytes]) -> tuple[float, ...]:
+    """Does the last call that runs something fit the request, and does what it gave?"""
+    if all(call.effect is not Purpose.RUN for call in window.calls[-2:]):
+        return (0.0, 0.5, 0.5, 0.0)
+    asked = window.request_words
+    needed = [not done.isdisjoint(given) for sign, done in _NEEDS if not sign.isdisjoint(asked)]
+    return (
+        log(sum([word in _PARTS for word in query])),
+        share(sum(needed), len(needed)) if needed else 0.5,
+        _rows_fit(window),
+        float(_has_many_columns(window)),
+    )
+
+
+def _rows_fit(window: SessionWindow) -> float:
+    one, several = not _ONE.isdisjoint(window.request_words), not _SEVERAL.isdisjoint(window.request_words)
+    if one is several or not window.results:
+        return 0.5
+    body = window.results[-1].body.strip()
+    return float(("\n" in body or "), (" in body) is several)
+
+
+def _has_many_columns(window: SessionWindow) -> bool:
+    """Has the last result, rows of a database, more columns than the request may name?"""
+    row = window.results[-1].body.partition("\n")[0] if window.results else ""
+    columns = row.partition(")")[0].rstrip(",").count(",") if row.startswith("[(") else row.strip("| ").count("|")
+    return columns > window.request.count(",") + window.request.count(" and ")
+
+
+def _is_undone(window: SessionWindow) -> bool:
+    if _ORDERS.isdisjoint(window.request_words) or window.about_files:
+        return False
+    return not any(call.effect in CHANGING or call.effect is Purpose.RUN for call in window.calls)
