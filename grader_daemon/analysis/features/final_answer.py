@@ -7,8 +7,8 @@ from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log, share
 from grader_daemon.analysis.features.session_window import SessionWindow, as_words, numbers
+from grader_daemon.analysis.session_state import LastWord
 from grader_daemon.domain.phrases import holds_any
-from grader_daemon.domain.session import ASSISTANT
 
 FEATURES: Final = (
     Feature("final_marked", "The final answer stands behind a mark (Answer:, a tag, finish(…)).", 0.5),
@@ -101,9 +101,7 @@ def _final(window: SessionWindow) -> tuple[str, bool]:
             found = after.strip()
             # What a call is given may hold brackets of its own.
             return (found.rpartition(end)[0] if end == ")" else found.partition(end)[0]) or found, True
-    last = window.last
-    ends_in_answer = last is not None and last.role == ASSISTANT and not last.tool_calls
-    return (answer if ends_in_answer and len(answer) <= _LONGEST else ""), False
+    return (answer if window.end is LastWord.ANSWER and len(answer) <= _LONGEST else ""), False
 
 
 def _question(request: str) -> list[bytes]:
