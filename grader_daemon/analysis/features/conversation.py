@@ -10,14 +10,15 @@ from typing import Final
 from grader_daemon.analysis.features.feature import Feature, log, share
 from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.domain.claims import Support
-from grader_daemon.domain.people import ACCEPTING, OBJECTING
+from grader_daemon.domain.people import ACCEPTING, OBJECTING, SignalKind
 from grader_daemon.domain.phrases import holds_any
 
 FEATURES: Final = (
     Feature("messages", "Messages of people after the request.", 0, 12),
     Feature("complaints", "Share of them that say that something is wrong.", -0.5),
     Feature("objected", "The last that people let know is that something is wrong.", -1),
-    Feature("content", "The last that people let know is thanks, acceptance or a goodbye.", 0.5),
+    Feature("accepted", "The last that people let know is that it is good.", 0.5),
+    Feature("took_leave", "The last message of a person is thanks or a goodbye, and no question.", 0.5),
     Feature("asked_last", "The last of them asks.", 0),
     Feature("said_last", "Words in the last of them.", 0, 12),
     Feature("claims", "Claims of the answer.", 0, 12),
@@ -28,7 +29,7 @@ FEATURES: Final = (
 
 _WRONG = frozenset(b"wrong incorrect bad mistake misunderstood undo".split())
 _STILL = (b"doesnt work", b"not work", b"still not", b"still get", b"still broken", b"dont understand", b"not correct")
-_CONTENT = frozenset(b"thanks thank perfect great appreciate excellent awesome wonderful bye goodbye cheers".split())
+_THANKS = frozenset(b"thanks thank perfect great appreciate excellent awesome wonderful bye goodbye cheers".split())
 _QUESTIONS = frozenset(b"what how why when which where who could can would".split())
 _GOODBYES = (b"nice day", b"good day", b"take care", b"thats all", b"that is all", b"that will be all", b"all set")
 
@@ -38,12 +39,12 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
     wrong = list(map(_is_wrong, *_after_request(window)))
     support = [claim.support for claim in window.claims]
     signal = window.signals[-1].kind if window.signals else None
-    content = is_content(window)
     return (
         log(max(window.count_people - 1, 0)),
         share(sum(wrong), len(wrong)),
-        float((signal in OBJECTING or wrong[-1:] == [True]) and not content),
-        float(content),
+        float((signal in OBJECTING or wrong[-1:] == [True]) and not is_content(window)),
+        float(signal is SignalKind.ACCEPTANCE and wrong[-1:] != [True]),
+        float(_takes_leave(window)),
         float(not _QUESTIONS.isdisjoint(window.people_words[-1]) if wrong else 0),
         log(len(window.people_words[-1]) if wrong else 0),
         log(len(support)),
@@ -54,13 +55,23 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
 
 
 def is_content(window: SessionWindow) -> bool:
-    """Whether the last that people let know, after their request, is thanks, acceptance or a goodbye; no question."""
-    said, words = _after_request(window)
-    if not said or _is_wrong(said[-1], words[-1]) or "?" in window.last_said:
+    """Whether the last that a person said, after the request, is thanks, a goodbye or acceptance, and no question."""
+    accepts = any(signal.index >= window.said_at and signal.kind in ACCEPTING for signal in window.signals[-1:])
+    return _takes_leave(window) or (accepts and _is_calm(window))
+
+
+def _takes_leave(window: SessionWindow) -> bool:
+    if not _is_calm(window):
         return False
-    if any(signal.index >= window.said_at and signal.kind in ACCEPTING for signal in window.signals[-1:]):
+    if any(signal.index >= window.said_at and signal.kind is SignalKind.THANKS for signal in window.signals[-1:]):
         return True
-    return not _CONTENT.isdisjoint(words[-1]) or holds_any(said[-1], _GOODBYES)
+    return not _THANKS.isdisjoint(window.people_words[-1]) or holds_any(window.people[-1], _GOODBYES)
+
+
+def _is_calm(window: SessionWindow) -> bool:
+    """Did a person say something after the request, and last neither that something is wrong nor a question?"""
+    said, words = _after_request(window)
+    return bool(said) and not _is_wrong(said[-1], words[-1]) and "?" not in window.last_said
 
 
 def _after_request(window: SessionWindow) -> tuple[list[bytes], list[set[bytes]]]:

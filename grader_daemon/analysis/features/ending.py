@@ -32,8 +32,7 @@ FEATURES: Final = (
     Feature("announced", "The last sentences announce a next step.", -0.5),
     Feature("unmade_call", "The last text holds a tool call that was never made.", -0.5),
     Feature("asks_back", "The last text ends in a question."),
-    Feature("person_last", "A person has the last word."),
-    Feature("unanswered", "A person has the last word, and it is neither thanks nor a goodbye.", -0.5),
+    Feature("unanswered", "A person has the last word, and it is neither thanks nor a goodbye nor acceptance.", -0.5),
     Feature("handed_over", "The last words, or the last call, hand the person over to a human.", -0.5),
 )
 
@@ -78,7 +77,6 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
         float(not _NEXT.isdisjoint(tail)),
         float(unmade),
         float(window.answer[-40:].rstrip(_CLOSERS).endswith("?")),
-        float(by_person),
         float(unanswered),
         float(handed_over),
     )
