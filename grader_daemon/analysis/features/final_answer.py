@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log, share
+from grader_daemon.analysis.features.kind_of_work import KindOfWork, kind_of
 from grader_daemon.analysis.features.session_window import SessionWindow, as_words, numbers
 from grader_daemon.analysis.session_state import LastWord
 from grader_daemon.domain.phrases import holds_any
@@ -24,6 +26,8 @@ FEATURES: Final = (
     Feature("final_backing", "Share of the request's words that the result has in which it stands, the best one.", 1),
     Feature("final_results", "Results among the last in which it stands.", 0.5, 12),
     Feature("final_is_result", "It is all that the last result says.", 1),
+    Feature("final_computed", "Its number, rounded or not, is one that code gave last; 0.5 where neither has any.", 1),
+    Feature("final_reasoned", "It stands in the text before it, too.", 0.5),
 )
 
 _MARKS: Final = (
@@ -55,7 +59,9 @@ _GIVEN_UP = (
     *(b"not specified", b"not mentioned", b"unable", b"dont know", b"do not know", b"n a", b"not known", b"unclear"),
 )
 _MOST_NAMED = 8
-_NONE = (0.0, 0.5, 0.0, 0.0, 0.0, 0.5, 0.5, 0.0, 0.0, 0.0)
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,17})?")
+_MOST_NUMBERS = 20
+_NONE = (0.0, 0.5, 0.0, 0.0, 0.0, 0.5, 0.5, 0.0, 0.0, 0.0, 0.5, 0.0)
 
 
 class Asked(StrEnum):
@@ -89,6 +95,8 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
         float(_gives_up(tokens)),
         0.0 if of_two else share(len(new & window.request_words), len(new)),
         *_standing(window, tokens, asked),
+        _computed(final, window),
+        float(marked and b" %b " % b" ".join(tokens) in b" %b " % b" ".join(window.answer_tokens[: -len(tokens)])),
     )
 
 
@@ -116,10 +124,10 @@ def _question(request: str) -> list[bytes]:
 def _asked(question: list[bytes], request: set[bytes]) -> Asked:
     said, found = b" ".join(question), set(question)
     first = question[0] if question else b""
-    if b"or" in found and b"both" not in found and b"options" not in request:
-        return Asked.ONE_OF_TWO
     if first in _VERBS_FIRST:
         return Asked.YES_OR_NO
+    if b"or" in found and b"both" not in found and b"options" not in request:
+        return Asked.ONE_OF_TWO
     if holds_any(said, _COUNTED) or not _NUMBER_WORDS.isdisjoint(found):
         return Asked.NUMBER
     if not _DATED.isdisjoint(found):
@@ -131,11 +139,12 @@ def _fits(asked: Asked, final: str, tokens: list[bytes], request: set[bytes]) ->
     """Return 1 for an answer of the form that was asked, 0 for another one, 0.5 where any may do."""
     given = set(tokens)
     digits = numbers(given)
+    yes_or_no = len(tokens) == 1 and tokens[0] in _TWO_WAYS
     match asked:
         case Asked.YES_OR_NO:
-            return float(tokens[0] in _TWO_WAYS and len(tokens) == 1)
+            return float(yes_or_no or (b"or" in request and given <= request))
         case Asked.ONE_OF_TWO:
-            return float(given <= request or tokens[0] in _TWO_WAYS)
+            return float(given <= request)
         case Asked.NUMBER:
             # A list of texts, where a program reads the answer, holds no number.
             return float('"' not in final and (bool(digits) or not _COUNT_WORDS.isdisjoint(given)))
@@ -144,11 +153,24 @@ def _fits(asked: Asked, final: str, tokens: list[bytes], request: set[bytes]) ->
         case Asked.NAME:
             return float(not digits and not final.islower() and len(tokens) <= _MOST_NAMED)
         case _:
-            return 0.5
+            return 0.0 if yes_or_no and request.isdisjoint(_TWO_WAYS) else 0.5
 
 
 def _gives_up(tokens: list[bytes]) -> bool:
     return (tokens[0] in _NOTHING and len(tokens) == 1) or holds_any(b" ".join(tokens), _GIVEN_UP)
+
+
+def _computed(final: str, window: SessionWindow) -> float:
+    """Does the last result hold the final answer's first number, to the decimals that it has?"""
+    if kind_of(window) is not KindOfWork.COMPUTING:
+        return 0.5
+    own = _NUMBER.search(final.replace(",", ""))
+    found = _NUMBER.findall(window.results[-1].body.replace(",", "")) if own and window.results else []
+    if not own or not found:
+        return 0.5
+    decimals = len(own[0].partition(".")[2])
+    value = float(own[0])
+    return float(any(round(float(number), decimals) == value for number in found[-_MOST_NUMBERS:]))
 
 
 def _standing(window: SessionWindow, tokens: list[bytes], asked: Asked) -> tuple[float, ...]:

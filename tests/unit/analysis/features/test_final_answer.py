@@ -40,6 +40,10 @@ def case(name: str, expected: float, *messages: Message, because: str) -> object
         case("final_fits", 0, user("Is Rome old?"), answer("Answer: Rome"), because="neither-yes-nor-no"),
         case("final_fits", 1, CHOICE, answer("Answer: Rome"), because="one-of-two"),
         case("final_fits", 0, CHOICE, answer("Answer: Paris"), because="neither-of-two"),
+        case("final_fits", 1, user("Is Rome or Oslo older?"), answer("Answer: Rome"), because="a-choice-by-a-verb"),
+        case("final_fits", 0, CHOICE, answer("Answer: no"), because="no-to-a-choice"),
+        case("final_fits", 0, user("Which city?"), answer("Answer: no"), because="no-to-an-open-question"),
+        case("final_fits", 1, user("Say true or false."), answer("Answer: true"), because="true-was-offered"),
         case("final_fits", 0.5, user("Which city?"), answer("Answer: Rome"), because="any-form-may-do"),
         case("final_of_two", 1, CHOICE, answer("Answer: Rome"), because="one-of-two"),
         case("final_of_two", 0, PERSON, answer("Answer: Herbert"), because="an-open-question"),
@@ -54,6 +58,7 @@ def test_form(name: str, messages: tuple[Message, ...], expected: float) -> None
     assert value_of(name, *messages) == expected
 
 
+RAN = (calling("python", '{"code": "x"}'), result("a = 1234.5678"))
 HELD = (PERSON, LOOK, result("Dune is a book by Frank Herbert."), LOOK, result("A planet."))
 
 
@@ -71,6 +76,14 @@ HELD = (PERSON, LOOK, result("Dune is a book by Frank Herbert."), LOOK, result("
         case("final_results", 0.693, *HELD, answer("Answer: Herbert"), because="one"),
         case("final_is_result", 1, *HELD, answer("Answer: planet"), because="all-it-says"),
         case("final_is_result", 0, *HELD, answer("Answer: Herbert"), because="another-result"),
+        case("final_computed", 1, COUNT, *RAN, answer("Answer: 1,234.57"), because="rounded"),
+        case("final_computed", 0, COUNT, *RAN, answer("Answer: 1234.56"), because="another-number"),
+        case("final_computed", 0.5, COUNT, *RAN, answer("Answer: many"), because="no-number"),
+        case("final_computed", 0.5, COUNT, LOOK, result("3"), answer("Answer: 2"), because="no-code-was-run"),
+        case(
+            "final_reasoned", 1, PERSON, answer("It was Frank Herbert.\nAnswer: Frank Herbert"), because="said-before"
+        ),
+        case("final_reasoned", 0, PERSON, answer("It was him.\nAnswer: Frank Herbert"), because="said-once"),
     ],
 )
 def test_what_holds_it(name: str, messages: tuple[Message, ...], expected: float) -> None:
