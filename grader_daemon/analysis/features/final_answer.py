@@ -53,7 +53,7 @@ _MONTHS = frozenset(
     + b"monday tuesday wednesday thursday friday saturday sunday".split()
 )
 _COUNT_WORDS = frozenset(b"zero one two three four five six seven eight nine ten eleven twelve once twice".split())
-_NOTHING = frozenset(b"unknown none null nan na undetermined unavailable inconclusive 1".split())
+_NOTHING = frozenset(b"unknown none null nan na undetermined unavailable inconclusive".split())
 _GIVEN_UP = (
     *(b"not found", b"not enough", b"no information", b"not available", b"insufficient", b"cannot", b"could not"),
     *(b"not specified", b"not mentioned", b"unable", b"dont know", b"do not know", b"n a", b"not known", b"unclear"),
