@@ -52,9 +52,7 @@ def up_to_the_person(messages: tuple[Message, ...]) -> tuple[Message, ...]:
         pytest.param("gab_tau2-fbf76453244f", {"answered", "handed_over"}, id="hand-over-to-a-human"),
         pytest.param("gab_tau2-828b55abde88", {"answered"}, id="waits-for-a-yes"),
         pytest.param("intercode-4ebc1e474191", {"closed"}, id="the-result-of-handing-in"),
-        pytest.param(
-            "bashkit-cc822f11a9df", {"unfinished", "failure_last"}, id="ten-turns-and-the-last-command-failed"
-        ),
+        pytest.param("bashkit-0b56c7ca32d9", {"unfinished"}, id="ten-turns-and-the-last-command-counts"),
         pytest.param("super-65760b777576", {"unfinished", "write_last"}, id="ran-out-of-context-behind-an-edit"),
         pytest.param("mint_fb-fafc7e179694", {"unfinished", "unanswered"}, id="a-correction-that-nobody-answered"),
     ],
