@@ -54,6 +54,9 @@ _MONTHS = frozenset(
 )
 _COUNT_WORDS = frozenset(b"zero one two three four five six seven eight nine ten eleven twelve once twice".split())
 _NOTHING = frozenset(b"unknown none null nan na undetermined unavailable inconclusive".split())
+_NO_VALUE = "-1"
+"""What programs ask for where there is no answer; elsewhere it is a number like any other."""
+
 _GIVEN_UP = (
     *(b"not found", b"not enough", b"no information", b"not available", b"insufficient", b"cannot", b"could not"),
     *(b"not specified", b"not mentioned", b"unable", b"dont know", b"do not know", b"n a", b"not known", b"unclear"),
@@ -92,7 +95,7 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
         log(len(tokens)),
         fits,
         float(of_two and fits == 1),
-        float(_gives_up(tokens)),
+        float(_gives_up(final, tokens, window.request)),
         0.0 if of_two else share(len(new & window.request_words), len(new)),
         *_standing(window, tokens, asked),
         _computed(final, window),
@@ -156,7 +159,9 @@ def _fits(asked: Asked, final: str, tokens: list[bytes], request: set[bytes]) ->
             return 0.0 if yes_or_no and request.isdisjoint(_TWO_WAYS) else 0.5
 
 
-def _gives_up(tokens: list[bytes]) -> bool:
+def _gives_up(final: str, tokens: list[bytes], request: str) -> bool:
+    if _NO_VALUE in request and final.strip("[]()\"' ") == _NO_VALUE:
+        return True
     return (tokens[0] in _NOTHING and len(tokens) == 1) or holds_any(b" ".join(tokens), _GIVEN_UP)
 
 

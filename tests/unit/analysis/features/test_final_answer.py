@@ -50,6 +50,8 @@ def case(name: str, expected: float, *messages: Message, because: str) -> object
         case("final_gives_up", 1, PERSON, answer("Answer: unknown"), because="a-word"),
         case("final_gives_up", 1, PERSON, answer("Answer: It could not be found"), because="a-phrase"),
         case("final_gives_up", 0, COUNT, answer("Answer: 1"), because="one-is-an-answer"),
+        case("final_gives_up", 1, user("How many? -1 if unknown."), answer("FINISH([-1])"), because="as-was-asked"),
+        case("final_gives_up", 0, COUNT, answer("FINISH([-1])"), because="a-number-below-zero"),
         case("final_gives_up", 0, PERSON, answer("Answer: None Such"), because="the-word-in-a-name"),
         case("final_asked", 0.5, PERSON, answer("Answer: Herbert of Dune"), because="one-of-two-words"),
         case("final_asked", 0, CHOICE, answer("Answer: Rome"), because="a-choice-repeats"),
