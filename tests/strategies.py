@@ -19,6 +19,7 @@ from grader_daemon.domain.analysis import (
     FailureKind,
     SessionState,
     Step,
+    Subcategory,
     ToolUse,
     errors_of,
 )
@@ -382,6 +383,7 @@ def _failure(draw: st.DrawFn, index: int) -> Failure:
         draw(st.sampled_from(list(Category))),
         draw(st.none() | names),
         kind=draw(st.sampled_from(FailureKind)),
+        subcategory=draw(st.none() | st.sampled_from(Subcategory)),
     )
     if not failure.is_error:
         return failure

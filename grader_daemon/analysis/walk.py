@@ -233,10 +233,10 @@ class MessageWalk:
         self._failed.add(index)
         tool = self.tools.known_as(call.tool)
         if self._probes.is_probe(index, result, call):
-            self.trail.add_probe(index, tool, category=category, call=call)
+            self.trail.add_probe(index, tool, category=category, subcategory=result.subcategory, call=call)
             self.recent.forgive()
             return
-        self.trail.add(index, tool, category=category, call=call, output=result.output)
+        self.trail.add(index, tool, category=category, subcategory=result.subcategory, call=call, output=result.output)
         self.recovery_index = None
         self.error_runs.add_error(index)
 

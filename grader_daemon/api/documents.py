@@ -59,7 +59,13 @@ def calibration_document(made: Calibration) -> dict[str, Any]:
 def failure_documents(grade: Grade) -> list[dict[str, Any]]:
     """Return the failures of a grade, probes too, as they stand in JSON documents."""
     return [
-        {"index": failure.index, "tool": failure.tool, "category": failure.category, "kind": failure.kind}
+        {
+            "index": failure.index,
+            "tool": failure.tool,
+            "category": failure.category,
+            "subcategory": failure.subcategory,
+            "kind": failure.kind,
+        }
         for failure in grade.failures
     ]
 

@@ -177,7 +177,7 @@ def _failures(grade: Grade, messages: tuple[Message, ...], redactor: Redactor) -
         called = excerpt(failure.tool or "a tool", redactor)
         said = _said_at(failure.index, messages, redactor)
         kind = "" if failure.kind is FailureKind.HARMFUL else f", {failure.kind}"
-        yield f"{called}: {failure.category.replace('_', ' ')}{kind}{said}"
+        yield f"{called}: {failure.finest.replace('_', ' ')}{kind}{said}"
 
 
 def _claims(grade: Grade, redactor: Redactor) -> Iterable[str]:

@@ -142,7 +142,7 @@ def _findings(grade: Grade, redactor: Redactor) -> dict[int, list[Finding]]:
     """Return what the grade found, by the message that shows it."""
     found: dict[int, list[Finding]] = defaultdict(list)
     for failure in grade.failures:
-        said = f"{failure.category.replace('_', ' ')}, {failure.kind}"
+        said = f"{failure.finest.replace('_', ' ')}, {failure.kind}"
         found[failure.index].append(Finding(FindingKind.FAILURE, said))
     for claim in grade.claims:
         said = _claimed(claim, redactor)

@@ -235,7 +235,7 @@ def duration(seconds: float | None) -> str | None:
 
 def failures(grade: Grade) -> None:
     """Print the failures of a session, and whether it got over each; those that are probes count nowhere."""
-    rows = [(failure.index, failure.tool, failure.category, _GOT_OVER[failure.kind]) for failure in grade.failures]
+    rows = [(failure.index, failure.tool, failure.finest, _GOT_OVER[failure.kind]) for failure in grade.failures]
     table(("message", "tool", "failure", "got over it"), rows)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -30,6 +31,26 @@ class Category(StrEnum):
     SYNTAX_ERROR = "syntax_error"
     COMMAND_FAILED = "command_failed"
     UNKNOWN = "unknown"
+
+
+class Subcategory(StrEnum):
+    """Finer kinds below the categories that say little, in the order in which their signs are looked for.
+
+    Red tests and findings of linters are `CHECK_FAILED` by what their exit code means, whatever they say.
+    """
+
+    CHECK_FAILED = "check_failed"
+    EDIT_NOT_APPLIED = "edit_not_applied"
+    QUERY_ERROR = "query_error"
+    DEPENDENCY_ERROR = "dependency_error"
+    COMMAND_NOT_FOUND = "command_not_found"
+    EXCEPTION = "exception"
+    INVALID_ARGUMENTS = "invalid_arguments"
+    NOT_FOUND = "not_found"
+
+
+DIVIDED: Final = frozenset({Category.SYNTAX_ERROR, Category.COMMAND_FAILED, Category.UNKNOWN})
+"""The categories that have finer kinds."""
 
 
 class CallStatus(StrEnum):
@@ -70,7 +91,8 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
     """A tool call that went wrong. `index` is the position of its result in `Session.messages`.
 
     `command` is the family of the shell command ("git push"), `fingerprint` names the error issue that it belongs to,
-    `next_step` is the first call that the agent made when it had seen the failure.
+    `next_step` is the first call that the agent made when it had seen the failure, `subcategory` the finer kind below
+    its category, None where there is none.
     """
 
     index: int
@@ -80,6 +102,12 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
     fingerprint: str | None = None
     next_step: Step | None = None
     kind: FailureKind = FailureKind.HARMFUL
+    subcategory: Subcategory | None = None
+
+    @property
+    def finest(self) -> str:
+        """What it is called: the finer kind, else the category."""
+        return self.subcategory or self.category
 
     @property
     def is_error(self) -> bool:
@@ -100,6 +128,7 @@ class ErrorSign(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     category: Category
     signal: str
     example: str
+    subcategory: Subcategory | None = None
 
 
 class ToolUse(msgspec.Struct, frozen=True, gc=False):

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.alert import Alert
-from grader_daemon.domain.analysis import Category, ErrorSign
+from grader_daemon.domain.analysis import Category, ErrorSign, Subcategory
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.rollup import Dimension
@@ -160,6 +160,7 @@ class ErrorIssue(msgspec.Struct, frozen=True, kw_only=True):
     tool: str | None
     command: str | None
     category: Category
+    subcategory: Subcategory | None = None
     signal: str
     example: str
     state: IssueState

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import msgspec
 
-from grader_daemon.domain.analysis import Category
+from grader_daemon.domain.analysis import Category, Subcategory
 from grader_daemon.domain.people import SignalKind
 from grader_daemon.domain.rollup import Dimension, Metric
 
@@ -37,6 +37,7 @@ class FailureRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     examined_characters: Count
     exit_codes: dict[str, Category]
     categories: dict[Category, tuple[str, ...]]
+    subcategories: dict[Subcategory, tuple[str, ...]]
 
 
 class ErrorRunRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

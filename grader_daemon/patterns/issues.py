@@ -25,6 +25,7 @@ def to_issue(row: IssueRow, now: datetime, *, today: date) -> ErrorIssue:
         tool=sign.tool,
         command=sign.command,
         category=sign.category,
+        subcategory=sign.subcategory,
         signal=sign.signal,
         example=sign.example,
         state=_state(row, now, today),

@@ -146,7 +146,7 @@ def suggestion_lines(suggestion: Suggestion) -> tuple[Words, ...]:
 def issue_title(issue: ErrorIssue) -> Words:
     """Name an issue and say how much it weighs."""
     weight = f"{count(issue.failures, 'failure')} in {count(issue.sessions, 'session')}"
-    return (*call(issue.tool, issue.command), ": ", name(issue.category), f", {weight}")
+    return (*call(issue.tool, issue.command), ": ", name(issue.subcategory or issue.category), f", {weight}")
 
 
 def issue_lines(issue: ErrorIssue, zone: tzinfo | None = UTC) -> tuple[Words, ...]:

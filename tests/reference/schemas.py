@@ -32,7 +32,7 @@ from grader_daemon.api.status import Status
 from grader_daemon.api.transcript import TranscriptMessage
 from grader_daemon.calibration.prior import Validity
 from grader_daemon.domain.alert import Alert, Stream
-from grader_daemon.domain.analysis import Category, Failure, FailureKind
+from grader_daemon.domain.analysis import Category, Failure, FailureKind, Subcategory
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.check import Check
 from grader_daemon.domain.claims import Claim
@@ -87,7 +87,15 @@ def _document(name: str, commands: str, *wholes: type[msgspec.Struct], **fields:
     return Document(name, commands, _shape(f"{title}Document", version, *wholes, **fields))
 
 
-_Failure = _shape("FailureOfGrade", like=Failure, index=int, tool=str | None, category=Category, kind=FailureKind)
+_Failure = _shape(
+    "FailureOfGrade",
+    like=Failure,
+    index=int,
+    tool=str | None,
+    category=Category,
+    subcategory=Subcategory | None,
+    kind=FailureKind,
+)
 _GRADE_FIELDS = {
     **{each.name: each.type for each in msgspec.structs.fields(Grade)},
     "failures": tuple[_Failure, ...],  # type: ignore[valid-type]

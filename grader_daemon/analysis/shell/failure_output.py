@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 
-from grader_daemon.analysis.shell.exit_codes import GOES_ON_AFTER_ERRORS, QUOTING, Meaning
+from grader_daemon.analysis.shell.exit_codes import GOES_ON_AFTER_ERRORS, LOOKING, PLAIN_SPOKEN, QUOTING, Meaning
 from grader_daemon.analysis.shell.lines import Line
 from grader_daemon.analysis.shell.programs import program_name
+from grader_daemon.domain.phrases import holds_any
 
 _TAIL = 6_000
 _LONGEST_LINE = 400
@@ -23,11 +24,14 @@ _OF_SHELL = re.compile(
     r"(?:command not found|not found|No such file or directory|Permission denied|cannot )"
     r"|(?P<syntax>syntax error|unexpected EOF))"
 )
-_OF_PROGRAM = re.compile(r"(?P<program>[\w./+-]{1,80})(?:\[\d{1,9}\]|\.exe)?(?:: | ERR! )(?P<says>.{0,300})")
+_OF_PROGRAM = re.compile(
+    r"(?!(?i:warn(?:ing)?|note|info)\b)(?P<program>[\w./+-]{1,80})(?:\[\d{1,9}\]|\.exe)?(?:: | ERR! )"
+    r"(?!(?i:warn(?:ing)?|note|info)\b)(?P<says>.{0,300})"
+)
 _COMPLAINT = re.compile(
     r"\*\*\*|\berror|\bfail|\bcannot\b|\bcan't\b|\bcould ?n[o']t\b|\bunable\b|no such\b|not found\b|\bdenied\b"
-    r"|\binvalid\b|\billegal\b|\bunrecognized\b|\bunknown\b|\bmissing\b|\brefused\b|\bno module\b"
-    r"|\bdoes not exist\b|\bnot a |\(\d{1,3}\)",
+    r"|\binvalid\b|\bunmatched\b|\bunterminated\b|\billegal\b|\bunrecognized\b|\bunknown\b|\bmissing\b"
+    r"|\brefused\b|\bno module\b|\bdoes not exist\b|\bnot a |\(\d{1,3}\)",
     re.IGNORECASE,
 )
 _MOUTHPIECES = {
@@ -45,6 +49,54 @@ _RED = re.compile(
     r"|FAILED \((?:failures|errors)=|test result: FAILED|error: test failed|FAIL(?:\t|$)"
 )
 _OF_DATABASE = re.compile(r"^(?:psql:[^\n]{0,200}?\d: )?(?:ERROR|FATAL):  ", re.MULTILINE)
+_RAISED = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?::|$)")
+_OF_FRAMES = (" ", "\t", "│", "╭", "╰")
+_MOST_MESSAGE_LINES = 8
+_CUT = re.compile(
+    r"\.{3}\s?\[[^\]\n]{0,40}\btruncated\b[^\]\n]{0,40}\]\s{0,9}\Z|\[Output Truncated\]\s{0,9}\Z", re.IGNORECASE
+)
+_LONGEST_CUT = 120
+_BROKE = re.compile(
+    r"^(?:Traceback \(most recent call last\):|[^\s:]{1,200}:\d{1,6}:(?:\d{1,6}:)? (?:fatal )?error: "
+    r"|\s{0,4}error: subprocess-exited-with-error|make(?:\[\d+\])?: \*\*\* )",
+    re.MULTILINE,
+)
+_RED_WITHIN = re.compile(r"^(?:(?:FAILED|ERROR) \S{1,300}::|E {3,}\S|(?:FAIL|ERROR): \w{1,100} \()", re.MULTILINE)
+_RED_SIGNS = ("FAILED ", "ERROR ", "\nE   ", "FAIL: ", "ERROR: ")
+_BROKEN_SIGNS = (_TRACEBACK, " error: ", "subprocess-exited", ": *** ")
+"""What stands before the end of output that was cut: errors of interpreters and compilers, and red tests."""
+
+_BROKEN_OFF = "note: This error originates from a subprocess, and is likely not a problem with pip"
+_STATED = re.compile(r"(?:\w{1,20} )?(?:[Ee]rror|ERROR|fatal): ")
+_STDERR = "STDERR: "
+"""Before what a harness sets apart as the output of errors."""
+
+_NOTICE = "[notice]"
+"""Before pip's advice, which comes after everything else."""
+
+_TELLTALE = (
+    LOOKING | PLAIN_SPOKEN | {"awk", "tar", "unzip", "python", "git", "make", "diff", "curl", "wget", "jq", "node"}
+) - {
+    *(
+        "test",
+        "file",
+        "source",
+        "set",
+        "date",
+        "true",
+        "more",
+        "less",
+        "strings",
+        "tree",
+        "sort",
+        "head",
+        "tail",
+        "export",
+    ),
+}
+"""Programs that are known by their name alone in front of a complaint."""
+
+_FEW_LINES = 3
 _PRINTED_CODE = re.compile(r"(?:^|[\s:=(\[])(\d{1,3})[\])\s.]{0,3}$")
 
 
@@ -55,25 +107,80 @@ def masked_failure(output: str, line: Line | None) -> tuple[bool, Meaning | None
         output: what the call gave, without what is around it.
         line: what was run; None for code in a language that is run as it is.
     """
-    tail = output[-_TAIL:].rstrip()
+    cut = _CUT.search(output, max(0, len(output) - _LONGEST_CUT))
+    if cut is not None:
+        return _before_cut(output[-_TAIL : cut.start()], line)
+    tail = _without_notices(output[-_TAIL:].rstrip())
     before, _, last = tail.rpartition("\n")
     last = last[:_LONGEST_LINE]
-    if line is not None:
-        if _names_itself(last, line, is_alone=not before.strip()):
-            return True, None
-        if line.speaker is None or line.speaker.family in QUOTING:
-            return False, None
-        if line.speaker.name in GOES_ON_AFTER_ERRORS and _OF_DATABASE.search(tail):
-            return True, None
-        if _RED.match(last):
-            return True, Meaning.FINDINGS
-    return _ends_in_exception(tail, before, last), None
+    if last.startswith(_BROKEN_OFF) or (_STDERR in tail and _is_told_apart(tail)):
+        return True, None
+    if line is None:
+        return _ends_in_exception(tail, before, last), None
+    return _ends_in_words_of(line, tail, before, last)
 
 
 def printed_code(output: str) -> int | None:
     """Return the number that the output ends with, as ``echo "exit: $?"`` prints it."""
     found = _PRINTED_CODE.search(output[-_LONGEST_LINE:].rstrip().rpartition("\n")[2])
     return int(found.group(1)) if found else None
+
+
+def _ends_in_words_of(line: Line, tail: str, before: str, last: str) -> tuple[bool, Meaning | None]:
+    if _names_itself(last, line, is_alone=not before.strip()):
+        return True, None
+    if line.speaker is None or line.speaker.family in QUOTING:
+        return False, None
+    if line.speaker.name in GOES_ON_AFTER_ERRORS and _OF_DATABASE.search(tail):
+        return True, None
+    if _RED.match(last):
+        return True, Meaning.FINDINGS
+    return _ends_in_exception(tail, before, last), None
+
+
+def is_complaint(output: str) -> bool:
+    """Whether a whole text is what a shell, or a plain program by its name, says when it fails."""
+    lines = [text for text in output.splitlines()[: _FEW_LINES + 2] if text.strip()]
+    return 0 < len(lines) <= _FEW_LINES and all(_complains(text[:_LONGEST_LINE]) for text in lines)
+
+
+def _complains(text: str) -> bool:
+    if _OF_SHELL.match(text):
+        return True
+    named = _OF_PROGRAM.match(text)
+    if named is None or not _COMPLAINT.search(named["says"]):
+        return False
+    return program_name(named["program"]) in _TELLTALE
+
+
+def _before_cut(output: str, line: Line | None) -> tuple[bool, Meaning | None]:
+    """The same of output whose end is not there: what broke within it, if the program does not print other text."""
+    if line is not None and (line.speaker is None or line.speaker.family in QUOTING):
+        return False, None
+    if holds_any(output, _RED_SIGNS) and _RED_WITHIN.search(output):
+        return True, Meaning.FINDINGS
+    return holds_any(output, _BROKEN_SIGNS) and _BROKE.search(output) is not None, None
+
+
+def _without_notices(tail: str) -> str:
+    while (end := tail.rfind("\n")) >= 0 and (tail.startswith(_NOTICE, end + 1) or not tail[end:].strip()):
+        tail = tail[:end]
+    return tail
+
+
+def _is_told_apart(tail: str) -> bool:
+    """Whether the output of errors, where it stands apart, begins or ends with one."""
+    _, found, told = f"\n{tail}".rpartition(f"\n{_STDERR}")
+    return bool(found) and (
+        _states_error(told[:_LONGEST_LINE]) or _states_error(told.rpartition("\n")[2][:_LONGEST_LINE])
+    )
+
+
+def _states_error(text: str) -> bool:
+    if _OF_SHELL.match(text) or _EXCEPTION.match(text) or _STATED.match(text):
+        return True
+    named = _OF_PROGRAM.match(text)
+    return named is not None and _COMPLAINT.search(named["says"]) is not None
 
 
 def _names_itself(last: str, line: Line, *, is_alone: bool) -> bool:
@@ -94,7 +201,19 @@ def _is_quoted(line: Line) -> bool:
 
 
 def _ends_in_exception(tail: str, before: str, last: str) -> bool:
-    if not _EXCEPTION.match(last):
-        return False
+    header = tail.rfind(_TRACEBACK)
+    if header >= 0 and _ends_in_traceback(tail[header:]):
+        return True
+    if header >= 0 or not _EXCEPTION.match(last):
+        return header >= 0 and _EXCEPTION.match(last) is not None
     above = before.rpartition("\n")[2]
-    return _TRACEBACK in tail or above.startswith(("    ", "\t")) or above.strip().startswith("^")
+    return above.startswith(("    ", "\t")) or above.strip().startswith("^")
+
+
+def _ends_in_traceback(report: str) -> bool:
+    """Whether what begins as a traceback is one to its end: frames, cut or not, and the message at its end."""
+    lines = report.splitlines()[1:]
+    raised = next((at for at, text in enumerate(lines) if text and not text.startswith(_OF_FRAMES)), None)
+    if raised is None:
+        return bool(lines)
+    return _RAISED.match(lines[raised]) is not None and len(lines) - raised <= _MOST_MESSAGE_LINES

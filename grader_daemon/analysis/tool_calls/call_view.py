@@ -26,6 +26,8 @@ _TEXTS: Final = ('"content"', '"new_str', '"old_str', '"patch"')
 _COMMANDS: Final = ('"command', '"cmd"', '"code"', '"script"')
 _SHELL_COMMANDS: Final = _COMMANDS[:2]
 _INTO_FILES: Final = ("<<", " > ", " >> ", "sed -i")
+_ESCAPES: Final = ('"!', '"%cd ', '"%%bash')
+_ESCAPE = re.compile(r"^(?:!|%(?=cd )|%%bash[^\n]{0,80})", re.MULTILINE)
 _PATCH: Final = "*** Begin Patch"
 """How arguments begin that are a patch of several files, and no JSON, as those of Codex."""
 
@@ -39,6 +41,7 @@ class _Arguments(msgspec.Struct, frozen=True):
 
     command: object = None
     cmd: object = None
+    commands: object = None
     code: object = None
     path: object = None
     file_path: object = None
@@ -120,11 +123,11 @@ class CallView(msgspec.Struct, eq=False, gc=False):
         """The shell command, also out of JSON that is broken; None when there is none."""
         arguments = self.arguments
         if not isinstance(arguments, str):
-            return as_command(self._given.command or self._given.cmd)
+            return as_command(_line_in(self._given)) or self._cell_command
         if not holds_any(arguments, _SHELL_COMMANDS) or arguments.startswith(_PATCH):
-            return None
+            return self._cell_command
         given = self._given
-        return broken_command(arguments) if given is _NO_ARGUMENTS else as_command(given.command or given.cmd)
+        return broken_command(arguments) if given is _NO_ARGUMENTS else as_command(_line_in(given))
 
     @property
     def family(self) -> str | None:
@@ -147,13 +150,13 @@ class CallView(msgspec.Struct, eq=False, gc=False):
     def command(self) -> str:
         """What a shell or an interpreter was given, to its end; "" without, and where the JSON is broken."""
         given = self._given
-        return as_command(given.command or given.cmd or given.code) or ""
+        return as_command(_line_in(given) or given.code) or ""
 
     @property
     def is_code(self) -> bool:
         """Was it given to an interpreter?"""
         given = self._given
-        return bool(given.code) and not (given.command or given.cmd)
+        return bool(given.code) and not _line_in(given)
 
     @property
     def path(self) -> str | None:
@@ -178,6 +181,19 @@ class CallView(msgspec.Struct, eq=False, gc=False):
         return Operation(verb, None, path.replace("\\", "/").rstrip("/").rpartition("/")[2])
 
     @property
+    def _cell_command(self) -> str | None:
+        """The shell commands of a notebook's cell that begins with one: ``!pip install x``."""
+        head = self.text[:_LONGEST_WORD]
+        if not holds_any(head, _ESCAPES) or tool_of(self.tool or "").purpose is not Purpose.RUN:
+            return None
+        try:
+            given = msgspec.json.decode(self.text, type=dict[str, object])
+        except (msgspec.MsgspecError, RecursionError):
+            return None
+        cell = next(iter(given.values()), None)
+        return _ESCAPE.sub("", cell) if isinstance(cell, str) and len(given) == 1 else None
+
+    @property
     def _encoded(self) -> str:
         if self._written is None:
             self._written = msgspec.json.encode(self.arguments).decode()
@@ -188,6 +204,10 @@ class CallView(msgspec.Struct, eq=False, gc=False):
         if self._read is None:
             self._read = _arguments_in(self.arguments)
         return self._read
+
+
+def _line_in(given: _Arguments) -> object:
+    return given.command or given.cmd or given.commands
 
 
 def _arguments_in(arguments: str | dict[str, object] | None) -> _Arguments:

@@ -15,7 +15,7 @@ import msgspec
 from grader_daemon.analysis.fingerprints import sign
 from grader_daemon.analysis.shell import EXAMINED_CHARACTERS, PLAIN_SPOKEN
 from grader_daemon.analysis.tool_calls import CallView, Operation, shared_name
-from grader_daemon.domain.analysis import CallStatus, Category, ErrorSign, Failure, FailureKind, Step
+from grader_daemon.domain.analysis import CallStatus, Category, ErrorSign, Failure, FailureKind, Step, Subcategory
 from grader_daemon.domain.limits import MOST_SIGNS
 from grader_daemon.domain.session import Message
 from grader_daemon.redaction import MARK, Redactor
@@ -67,14 +67,34 @@ class FailureTrail:
         for position in self._open.close(tool, call):
             self.failures[position] = msgspec.structs.replace(self.failures[position], kind=FailureKind.RECOVERED)
 
-    def add_probe(self, index: int, tool: str | None, *, category: Category, call: CallView) -> None:
+    def add_probe(
+        self,
+        index: int,
+        tool: str | None,
+        *,
+        category: Category,
+        call: CallView,
+        subcategory: Subcategory | None = None,
+    ) -> None:
         """Add a failure that is no error; it has no cause to be found, and nothing follows from it."""
-        self.failures.append(Failure(index, tool, category, self._shown(call), kind=FailureKind.PROBE))
+        shown = self._shown(call)
+        self.failures.append(Failure(index, tool, category, shown, kind=FailureKind.PROBE, subcategory=subcategory))
 
-    def add(self, index: int, tool: str | None, *, category: Category, call: CallView, output: str) -> None:
+    def add(
+        self,
+        index: int,
+        tool: str | None,
+        *,
+        category: Category,
+        call: CallView,
+        output: str,
+        subcategory: Subcategory | None = None,
+    ) -> None:
         """Add the error at message `index`; `output` is what its result says."""
         command = self._shown(call)
         seen = self._sign(tool, command, category, output)
+        if subcategory is not seen.subcategory:
+            seen = msgspec.structs.replace(seen, subcategory=subcategory)
         if len(self.signs) < MOST_SIGNS:
             self.signs.setdefault(seen.fingerprint, seen)
         position = len(self.failures)
@@ -82,7 +102,7 @@ class FailureTrail:
         self._unanswered.append(position)
         self._open.add(tool or UNNAMED_TOOL, call, position)
         fingerprint = seen.fingerprint if seen.fingerprint in self.signs else None
-        self.failures.append(Failure(index, tool, category, command, fingerprint))
+        self.failures.append(Failure(index, tool, category, command, fingerprint, subcategory=subcategory))
 
     def _sign(self, tool: str | None, command: str | None, category: Category, output: str) -> ErrorSign:
         """Return the sign of a failure; an agent that tries the same again is told the same again."""

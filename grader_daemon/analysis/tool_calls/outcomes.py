@@ -10,22 +10,37 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from grader_daemon.analysis.shell import Line, Meaning, masked_failure, printed_code
-from grader_daemon.analysis.tool_calls import CallView
+from grader_daemon.analysis.shell import Line, Meaning, is_complaint, masked_failure, printed_code
+from grader_daemon.analysis.tool_calls import CallView, Purpose, tool_of
 from grader_daemon.analysis.tool_calls.frames import without_frame
 from grader_daemon.analysis.tool_calls.results import ResultReader
-from grader_daemon.domain.analysis import CallStatus, Category
+from grader_daemon.domain.analysis import DIVIDED, CallStatus, Category, Subcategory
 from grader_daemon.domain.rules import FailureRules
 from grader_daemon.domain.session import ReportedOutcome
 
-_EXAMINED_END = 200
+_EXAMINED_END = 400
 _SIGNS = (
     *("Error", "error:", "not found", "failed", "FAIL", "fatal:", "No such file", "No module", "***", "Exception"),
-    *("ERR!", "ERROR:  ", "LINE 1:"),
-    *("ould not", "annot ", "enied", "efused", "nable to"),
+    *("ERR!", "ERROR:  ", "LINE 1:", "syntax error", "Traceback"),
+    *(
+        "ould not",
+        "annot ",
+        "enied",
+        "efused",
+        "nable to",
+        "nvalid",
+        "nrecognized",
+        "truncated",
+        "Truncated]",
+        "nmatched",
+        "nterminated",
+    ),
+    *("STDERR: ", "[notice]", "    raise ", "ERROR: ", "Failed"),
 )
 """What stands near the end of output that ends in a failure, in most cases."""
 _CLASSIFIED_END = 600
+_LONGEST_COMPLAINT = 300
+_LONGEST_MARK = 60
 _NO_SUCH_TOOL = re.compile(
     r"unsupported (?:custom tool )?call: |Tool \"[^\"\n]{1,200}\" not found|[^\n]{0,200}\bunavailable tool '"
 )
@@ -37,7 +52,8 @@ _VAGUE = (Category.COMMAND_FAILED, Category.UNKNOWN)
 class ToolOutcome(NamedTuple):
     """The outcome of one call; for a failure its category, and what is known of its command.
 
-    `output` is what the failed call gave as text. `meaning` is what the exit code says of it.
+    `output` is what the failed call gave as text. `meaning` is what the exit code says of it, `subcategory` the finer
+    kind of the failure.
     """
 
     status: CallStatus
@@ -45,6 +61,7 @@ class ToolOutcome(NamedTuple):
     output: str = ""
     line: Line | None = None
     meaning: Meaning | None = None
+    subcategory: Subcategory | None = None
 
 
 _OF_PROGRAMS_THAT_RAN = (Meaning.ANSWER, Meaning.FINDINGS)
@@ -65,14 +82,28 @@ class OutcomeReader:
         `tool` is what the result names.
         """
         if reported is not None:
-            return self._of_reported(reported, text, call)
+            return self._divided(self._of_reported(reported, text, call))
+        return self._divided(self._of_text(tool, text, call))
+
+    def _divided(self, outcome: ToolOutcome) -> ToolOutcome:
+        if outcome.category not in DIVIDED:
+            return outcome
+        red = outcome.meaning is Meaning.FINDINGS
+        return outcome._replace(
+            subcategory=Subcategory.CHECK_FAILED if red else self._results.subcategory(outcome.output)
+        )
+
+    def _of_text(self, tool: str | None, text: str, call: CallView) -> ToolOutcome:
         status, category = self._results.read(tool, text)
         if status is CallStatus.SUCCESS:
             return self._of_success(text, call) if _may_hide(text, call.text) else _WORKED
         if category is None:
             return ToolOutcome(status)
         output, code = self._results.output_and_code(text)
-        return _of_failure(output, category, call.line, code=code)
+        line = call.line
+        if code and line is not None and line.printed:
+            return self._of_printed_code(code, output, line)
+        return _of_failure(output, category, line, code=code)
 
     def _of_reported(self, reported: ReportedOutcome, text: str, call: CallView) -> ToolOutcome:
         code = reported.exit_code
@@ -96,7 +127,9 @@ class OutcomeReader:
 
     def _of_success(self, text: str, call: CallView, *, reported: ReportedOutcome | None = None) -> ToolOutcome:
         line = call.line
-        if line is None and '"code"' not in call.text:
+        if line is None and reported is None and is_complaint(text):
+            return ToolOutcome(CallStatus.FAILURE, self._results.classify(text, 1) or Category.COMMAND_FAILED, text)
+        if line is None and not _is_run(call):
             return _WORKED
         output, code = self._results.output_and_code(text) if reported is None else (self._said(text)[0], 0)
         if line is not None:
@@ -148,13 +181,19 @@ def _failed(category: Category, output: str, line: Line, meaning: Meaning | Cate
 
 def _may_hide(text: str, written: str) -> bool:
     """Whether it is worth to look at a success again: its end has a word of failure, or prints an exit code."""
-    if not written or (text.startswith("{") and not _may_mask(written)) or '"path"' in written:
-        return False
     end = text[-_EXAMINED_END:]
+    if not written or (text.startswith("{") and not (_may_mask(written) or "truncated" in end[-_LONGEST_MARK:])):
+        return False
+    if '"path"' in written and len(text) > _LONGEST_COMPLAINT:
+        return False
     for sign in _SIGNS:
         if sign in end:
             return True
     return "$?" in written or "PIPESTATUS" in written
+
+
+def _is_run(call: CallView) -> bool:
+    return '"code"' in call.text or tool_of(call.tool or "").purpose is Purpose.RUN
 
 
 def _may_mask(written: str) -> bool:

@@ -12,23 +12,27 @@ import re
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from grader_daemon.domain.analysis import CallStatus, Category
+from grader_daemon.analysis.tool_calls.plain_text import stated_code, tells_failure, without_code
+from grader_daemon.domain.analysis import CallStatus, Category, Subcategory
 from grader_daemon.domain.phrases import Phrases
 from grader_daemon.domain.rules import FailureRules
 
 _WRAPPER = re.compile(r"<(?:untrusted_tool_result|persisted-output)\b[^>]{0,400}>\s*")
-_TEXT_EXIT_CODE = re.compile(r"\s*exit ?(?:code|status)\s{0,3}:?\s{0,3}(-?\d{1,6})", re.IGNORECASE)
-_INVALID_ARGUMENTS = re.compile(r"(?:Error: )?\d{1,4} validation errors? for \w")
 _PARTS = re.compile(r'\[\s{0,9}\{\s{0,9}"type":\s{0,9}"text",')
 _BROKEN_EXIT_CODE = re.compile(r'"exit_code":\s{0,9}(-?\d{1,9})')
 _BROKEN_ERROR = re.compile(r'"error":\s{0,9}"([^"]{0,4000})')
+_BROKEN_OUTPUT = re.compile(r'"(?:output|stdout|stderr)":\s{0,9}"')
 _BROKEN_SUCCESS = re.compile(r'"success":\s{0,9}(true|false)')
+_COUNTED = re.compile(r"errors?: \d{1,9}\s{0,9}(?:\n|\Z)", re.IGNORECASE)
+"""A count of errors, as programs print it that look for some."""
+
 _DELEGATION_TOOL = "delegate_task"
-_TEXT_FIELDS = ("error", "message", "output", "stderr", "content", "detail", "errors", "result")
+_TEXT_FIELDS = ("error", "message", "output", "stderr", "content", "detail", "errors", "result", "structuredContent")
 _HEAD = 400
 _NO_ERRORS = frozenset({"none", "null", "no error", "false", "ok"})
 _HTTP_ERRORS = range(400, 600)
 _INNER_SIGNS = (b'"error"', b'"isError"', b'"success"', b'"ok"')
+_ESCAPED_SIGNS = (rb"\"error", rb"\"isError", rb"\"success", rb"\"ok")
 
 
 class _Report(msgspec.Struct, frozen=True):
@@ -45,6 +49,8 @@ class _Report(msgspec.Struct, frozen=True):
     status_code: object = None
     http_status: object = None
     guardrail: object = None
+    content: msgspec.Raw | UnsetType = UNSET
+    structured_content: msgspec.Raw | UnsetType = msgspec.field(name="structuredContent", default=UNSET)
     result: msgspec.Raw | UnsetType = UNSET
     data: msgspec.Raw | UnsetType = UNSET
     errors: msgspec.Raw | UnsetType = UNSET
@@ -91,6 +97,7 @@ class ResultReader:
                 *((phrase, category) for category in Category for phrase in rules.categories.get(category, ())),
             ]
         )
+        self._finer = Phrases((phrase, finer) for finer in Subcategory for phrase in rules.subcategories.get(finer, ()))
         self._harmless = tuple(meaning.lower() for meaning in rules.harmless_meanings)
 
     def read(self, tool: str | None, text: str) -> tuple[CallStatus, Category | None]:
@@ -119,15 +126,22 @@ class ResultReader:
 
     def classify(self, text: str, code: int | None) -> Category | None:
         """Return the category of a failure by what it says, else by its exit code; None when a person refused."""
-        half = max(1, self._rules.examined_characters // 2)
-        if len(text) > 2 * half:
-            text = f"{text[:half]}\n{text[-half:]}"
-        _, sign = self._signs.first_in(text.lower())
+        _, sign = self._signs.first_in(self._examined(text))
         if sign is not None:
             return sign if isinstance(sign, Category) else None
         if code:
             return self._rules.exit_codes.get(str(code), Category.COMMAND_FAILED)
         return Category.UNKNOWN
+
+    def subcategory(self, text: str) -> Subcategory | None:
+        """Return the finer kind of a failure by what it says."""
+        return self._finer.first_in(self._examined(text))[1]
+
+    def _examined(self, text: str) -> str:
+        half = max(1, self._rules.examined_characters // 2)
+        if len(text) > 2 * half:
+            text = f"{text[:half]}\n{text[-half:]}"
+        return text.lower()
 
     def output_and_code(self, text: str) -> tuple[str, int | None]:
         """Return what a call says, out of its result: its message and its output, else its exit code; and that code.
@@ -136,9 +150,10 @@ class ResultReader:
         """
         body = _unwrapped(text.lstrip())
         if not body.startswith("{"):
-            stated = _TEXT_EXIT_CODE.match(body[:_HEAD])
-            return body, int(stated.group(1)) if stated else None
+            return without_code(body), stated_code(body)
         body, report = self._report_in(body)
+        if report is _SILENT:
+            return _broken_output(body), None
         code = _exit_code(report)
         words = _failure_text(body) or (f"exit code {code}" if code else "")
         if self._tells_error(report) or self._outcome_of_status(report.status) is CallStatus.FAILURE:
@@ -175,7 +190,17 @@ class ResultReader:
             return True
         if report.errors is not UNSET and report.data is not UNSET:
             return bytes(report.errors).startswith(b"[{") and bytes(report.data) == b"null"
-        return report.result is not UNSET and self._inner_fails(bytes(report.result))
+        for inner in (report.result, report.structured_content):
+            if inner is not UNSET and self._inner_fails(bytes(inner)):
+                return True
+        return self._parts_fail(_parts(report))
+
+    def _parts_fail(self, content: bytes) -> bool:
+        """Whether the first text in a list of content parts tells of an error, whatever the envelope says."""
+        text = _text_of_parts(content).lstrip() if content else ""
+        if text.startswith("{"):
+            return any(sign in content for sign in _ESCAPED_SIGNS) and _names_error(self._report_in(text)[1])
+        return self._begins_failing(text[:_HEAD]) or tells_failure(text)
 
     def _inner_fails(self, result: bytes) -> bool:
         if result.startswith(b'"'):
@@ -194,7 +219,7 @@ class ResultReader:
 
     def _read_plain(self, text: str) -> tuple[CallStatus, Category | None]:
         if _PARTS.match(text):
-            text = _text_of_parts(text)
+            text = _text_of_parts(text) or text
         head = text[:_HEAD]
         if head.startswith(self._rules.interrupted_prefixes):
             return CallStatus.INTERRUPTED, None
@@ -202,14 +227,16 @@ class ResultReader:
             return (CallStatus.INTERRUPTED if "user interrupt" in head else CallStatus.NOT_EXECUTED), None
         if self._is_guarded(head):
             return CallStatus.GUARDED, None
-        stated = _TEXT_EXIT_CODE.match(head)
-        code = int(stated.group(1)) if stated else None
+        code = stated_code(text)
         if code in self._rules.interrupted_exit_codes:
             return CallStatus.INTERRUPTED, None
-        if code or (code is None and (self._failing.begin(head.lower()) or _INVALID_ARGUMENTS.match(head))):
+        if code or (code is None and (self._begins_failing(head) or tells_failure(text))):
             category = self.classify(text, code)
             return (CallStatus.FAILURE, category) if category is not None else (CallStatus.REFUSED, None)
         return _WORKED
+
+    def _begins_failing(self, head: str) -> bool:
+        return self._failing.begin(head.lower()) and not _COUNTED.match(head)
 
     def _is_harmless(self, meaning: object) -> bool:
         return isinstance(meaning, str) and any(phrase in meaning.lower() for phrase in self._harmless)
@@ -249,12 +276,18 @@ def _unwrapped(body: str) -> str:
     return inner.strip() or body[opening.end() :]
 
 
-def _text_of_parts(text: str) -> str:
-    """Return the text of a list of content parts, as tools of other programs return it."""
+def _text_of_parts(text: str | bytes) -> str:
+    """Return the text of a list of content parts, as tools of other programs return it; "" if it is none."""
     try:
         return "\n".join(part.text for part in msgspec.json.decode(text, type=tuple[_TextPart, ...]))
     except (msgspec.MsgspecError, RecursionError):
-        return text
+        return ""
+
+
+def _broken_output(body: str) -> str:
+    """Return what a command gave, out of JSON that was cut in the middle of it."""
+    found = _BROKEN_OUTPUT.search(body[:_HEAD])
+    return body[found.end() :].replace("\\n", "\n").replace('\\"', '"') if found else body
 
 
 def _is_plain_success(report: _Report) -> bool:
@@ -273,7 +306,16 @@ def _is_plain_success(report: _Report) -> bool:
         or report.result is not UNSET
         or report.errors is not UNSET
         or report.metadata is not UNSET
+        or report.structured_content is not UNSET
+        or _parts(report)
     )
+
+
+def _parts(report: _Report) -> bytes:
+    """Return the list of content parts that a report holds; none where its content is anything else."""
+    if report.content is UNSET or bytes(memoryview(report.content)[:1]) != b"[":
+        return b""
+    return bytes(report.content)
 
 
 def _names_error(report: _Report) -> bool:

@@ -18,7 +18,7 @@ import apsw
 import msgspec
 
 from grader_daemon.domain.alert import AlertKind, AlertLevel
-from grader_daemon.domain.analysis import Category, FailureKind, SessionState
+from grader_daemon.domain.analysis import Category, FailureKind, SessionState, Subcategory
 from grader_daemon.domain.feedback import FeedbackSource, Sampling
 from grader_daemon.domain.ledger import FileState
 from grader_daemon.domain.quality import CheckOutcome
@@ -54,8 +54,10 @@ _KINDS: Mapping[tuple[str, str], Callable[[str], object]] = {
     ("session_details", "automatic_by"): VerdictBy,
     ("session_failures", "category"): Category,
     ("session_failures", "kind"): FailureKind,
+    ("session_failures", "subcategory"): Subcategory,
     ("session_files", "state"): FileState,
     ("error_issues", "category"): Category,
+    ("error_issues", "subcategory"): Subcategory,
     ("alerts", "kind"): AlertKind,
     ("alerts", "level"): AlertLevel,
     ("feedback", "source"): FeedbackSource,

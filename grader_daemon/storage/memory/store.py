@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import date
 
+import msgspec
+
 from grader_daemon.domain.analysis import ErrorSign
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.counting import Changes
@@ -103,8 +105,10 @@ class Signs(Part):
 
     def save_signs(self, signs: Sequence[ErrorSign]) -> None:
         for sign in signs:
-            if sign.fingerprint not in self._tables.signs:
-                self._tables.signs.put(sign.fingerprint, sign)
+            known = self._tables.signs.get(sign.fingerprint)
+            if known is None or known.subcategory is not sign.subcategory:
+                kept = sign if known is None else msgspec.structs.replace(known, subcategory=sign.subcategory)
+                self._tables.signs.put(sign.fingerprint, kept)
 
 
 def _sum(rows: Iterable[Sequence[int]]) -> tuple[int, ...]:

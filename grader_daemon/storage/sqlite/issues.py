@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime
 
-from grader_daemon.domain.analysis import Category, ErrorSign
+from grader_daemon.domain.analysis import Category, ErrorSign, Subcategory
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.insight import IssueRow, StepRow
 from grader_daemon.domain.text import storable
@@ -24,9 +24,13 @@ class Issues:
 
     def save_signs(self, signs: Sequence[ErrorSign]) -> None:
         self._database.connection.executemany(
-            "INSERT OR IGNORE INTO error_issues (fingerprint, tool, command, category, signal, example)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            sorted((s.fingerprint, s.tool, s.command, s.category, s.signal, s.example) for s in signs),
+            "INSERT INTO error_issues (fingerprint, tool, command, category, signal, example, subcategory)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (fingerprint)"
+            " DO UPDATE SET subcategory = excluded.subcategory WHERE subcategory IS NOT excluded.subcategory",
+            [
+                (s.fingerprint, s.tool, s.command, s.category, s.signal, s.example, s.subcategory)
+                for s in sorted(signs, key=lambda sign: sign.fingerprint)
+            ],
         )
 
     def seen(self, span: Span) -> list[str]:
@@ -55,8 +59,8 @@ class Issues:
 
     def issue(self, fingerprint: str, span: Span, *, until: datetime) -> IssueRow | None:
         marks = self._database.rows(
-            "SELECT fingerprint, tool, command, category, signal, example, resolved_at, ignored_at FROM error_issues"
-            " WHERE fingerprint = ?",
+            "SELECT fingerprint, tool, command, category, signal, example, resolved_at, ignored_at, subcategory"
+            " FROM error_issues WHERE fingerprint = ?",
             (fingerprint,),
         )
         days = self._database.rows(
@@ -79,6 +83,7 @@ class Issues:
                 category=Category(head[3]),
                 signal=head[4],
                 example=head[5],
+                subcategory=None if head[8] is None else Subcategory(head[8]),
             ),
             failures=sum(row[1] for row in counted),
             sessions=sum(row[2] for row in counted),

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, Step, ToolUse
+from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, Step, Subcategory, ToolUse
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.grade import UNKNOWN_FORMAT, Grade, Reason
 from grader_daemon.domain.identity import Identity
@@ -238,6 +238,7 @@ FAILURE_COLUMNS = (
     "next_command",
     "next_worked",
     "kind",
+    "subcategory",
 )
 
 
@@ -299,6 +300,7 @@ def failure_rows(grade: Grade) -> list[tuple[Any, ...]]:
             ended_at,
             *_step_columns(failure.next_step),
             failure.kind,
+            failure.subcategory,
         )
         for failure in grade.failures
     ]
@@ -306,9 +308,10 @@ def failure_rows(grade: Grade) -> list[tuple[Any, ...]]:
 
 def to_failure(row: Sequence[Any]) -> Failure:
     """Read `FAILURE_COLUMNS`."""
-    _, index, tool, category, command, fingerprint, _, next_tool, next_command, worked, kind = row
+    _, index, tool, category, command, fingerprint, _, next_tool, next_command, worked, kind, finer = row
     step = None if next_tool is None else Step(next_tool, next_command, to_flag(worked))
-    return Failure(index, tool, Category(category), command, fingerprint, step, FailureKind(kind))
+    subcategory = None if finer is None else Subcategory(finer)
+    return Failure(index, tool, Category(category), command, fingerprint, step, FailureKind(kind), subcategory)
 
 
 def to_identity(row: Sequence[Any]) -> Identity:

@@ -82,7 +82,7 @@ FIXED = "The bug is fixed."
             [write("out/a.py", REFUSED), shell("make && cat out/a.py")], ("unsupported", ()), id="refused-but-there"
         ),
         pytest.param(
-            [write("out/a.py", "No replacement was performed")], ("unsupported", ()), id="refused-in-plain-words"
+            [write("out/a.py", "No replacement was performed")], ("contradicted", (2,)), id="refused-in-plain-words"
         ),
         pytest.param([shell("echo 1 > out/a.py")], ("verified", (2,)), id="redirected"),
         pytest.param([shell("echo 1 | tee out/a.py")], ("verified", (2,)), id="teed"),

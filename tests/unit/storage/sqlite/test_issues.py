@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import msgspec
 import pytest
 
-from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState, Step
+from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState, Step, Subcategory
 from grader_daemon.domain.calendar import ALWAYS, Span, last_days
 from grader_daemon.domain.insight import IssueRow, StepRow
 from grader_daemon.errors import InputError
@@ -75,6 +75,13 @@ def test_the_first_example_stays(store: SqliteStore) -> None:
     with store.transaction():
         store.issues.save_signs([sign(example="another")])
     assert issue(store).sign == sign()
+
+
+def test_the_finer_kind_is_the_newest(store: SqliteStore) -> None:
+    failed(store, "a", "1-aaa")
+    with store.transaction():
+        store.issues.save_signs([sign(example="another", subcategory=Subcategory.NOT_FOUND)])
+    assert issue(store).sign == sign(subcategory=Subcategory.NOT_FOUND)
 
 
 def test_a_sign_may_lack_tool_and_command(store: SqliteStore) -> None:
