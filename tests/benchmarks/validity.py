@@ -34,7 +34,7 @@ from tests.benchmarks.truth.tables import (
     print_labels,
     print_misled,
     print_new_tasks,
-    print_places,
+    print_sources,
     print_starts,
 )
 from tests.benchmarks.truth.trials import (
@@ -65,13 +65,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.aside is not None:
         cases = read_cases([options.aside], jobs=options.jobs)
         places = places_of(cases)
-        print_places(places, cases)
+        print_sources(places, cases)
         figures = _in_places(World(places=places, priors=dict.fromkeys(places, _shipped())), options)
         figures += print_claims(cases)
     else:
         cases = read_cases(options.folders or _recorded(), jobs=options.jobs)
         places = places_of(cases)
-        print_places(places, cases)
+        print_sources(places, cases)
         figures = _in_places(World(places=places, priors=_priors(cases, places, options.jobs)), options)
         figures += _on_new_tasks(cases, places, options)
         _in_simulated_homes(cases, places, options)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
+from grader_daemon.calibration.agreement import matthews
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.estimate import Estimate, proportion
 from tests.benchmarks.machine import Figure
@@ -26,21 +27,15 @@ _FIELDS = ("auc", "mcc", "skill", "ece")
 Row = Sequence[str]
 
 
-def print_places(places: Mapping[str, Place], cases: Sequence[Case]) -> None:
-    """Print what is tested, and what only helps to train."""
-    counted = Counter(case.sample.source for case in cases)
-    print(f"{len(cases):,} sessions of {len(counted)} sources; {len(places)} have both outcomes:\n")
-    rows = [
-        (
-            place.name,
-            place.family,
-            f"{len(place.cases):,}",
-            f"{len({case.sample.task for case in place.cases}):,}",
-            f"{fmean(case.sample.completed for case in place.cases):.0%}",
-        )
-        for place in places.values()
-    ]
-    _print_table(("place", "family", "sessions", "tasks", "completed"), rows)
+def print_sources(places: Mapping[str, Place], cases: Sequence[Case]) -> None:
+    """Print what there is, and what the rules alone say of it; a source without both outcomes only helps to train."""
+    by_source: dict[str, list[Case]] = {}
+    for case in cases:
+        by_source.setdefault(case.sample.source, []).append(case)
+    print(f"{len(cases):,} sessions of {len(by_source)} sources; {len(places)} have both outcomes:\n")
+    rows = [_source_row(name, some, is_tested=name in places) for name, some in sorted(by_source.items())]
+    head = ("source", "family", "sessions", "tasks", "completed", "rules say completed", "precision", "MCC")
+    _print_table(head, rows)
 
 
 def print_starts(places: Mapping[str, Place], starts: Sequence[Start], *, title: str) -> list[Figure]:
@@ -299,6 +294,22 @@ def _beside(found: Worth) -> tuple[str, str]:
     return (
         f"{found.rules_auc:.3f} / {found.rules_mcc:.3f}",
         f"{found.constant_skill:.3f} / {found.constant_ece:.3f}",
+    )
+
+
+def _source_row(name: str, cases: Sequence[Case], *, is_tested: bool) -> Row:
+    samples = [case.sample for case in cases]
+    outcomes, verdicts = [sample.completed for sample in samples], [sample.by_rules for sample in samples]
+    said = [sample.completed for sample in samples if sample.by_rules]
+    return (
+        name,
+        samples[0].family,
+        f"{len(cases):,}",
+        f"{len({sample.task for sample in samples}):,}",
+        f"{fmean(outcomes):.0%}",
+        f"{fmean(verdicts):.0%}",
+        f"{fmean(said):.2f}" if said else "–",
+        f"{matthews(outcomes, verdicts):.2f}" if is_tested else "–",
     )
 
 
