@@ -11,6 +11,7 @@ from typing import Final
 from grader_daemon.analysis.features import (
     activity,
     answer_style,
+    claims_features,
     conversation,
     ending,
     errors,
@@ -36,6 +37,7 @@ _GROUPS: Final = (
     grounding,
     answer_style,
     conversation,
+    claims_features,
     final_answer,
     lookups,
     hashed_words,

@@ -1,4 +1,4 @@
-"""What people say after their request, and what the record says of the answer that they get.
+"""What people say after their request.
 
 Simulated and real people alike; who is a person decides the analyzer.
 """
@@ -9,7 +9,6 @@ from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log, share
 from grader_daemon.analysis.features.session_window import SessionWindow
-from grader_daemon.domain.claims import Support
 from grader_daemon.domain.people import ACCEPTING, OBJECTING, SignalKind
 from grader_daemon.domain.phrases import holds_any
 
@@ -21,10 +20,6 @@ FEATURES: Final = (
     Feature("took_leave", "The last message of a person is thanks or a goodbye, and no question.", 0.5),
     Feature("asked_last", "The last of them asks.", 0),
     Feature("said_last", "Words in the last of them.", 0, 12),
-    Feature("claims", "Claims of the answer.", 0, 12),
-    Feature("claims_verified", "Share of them that the record shows.", 0.5),
-    Feature("claims_unsupported", "Share of them of which the record shows nothing.", -0.5),
-    Feature("claim_contradicted", "The record shows the opposite of one.", -1),
 )
 
 _WRONG = frozenset(b"wrong incorrect bad mistake misunderstood undo".split())
@@ -37,7 +32,6 @@ _GOODBYES = (b"nice day", b"good day", b"take care", b"thats all", b"that is all
 def measure(window: SessionWindow) -> tuple[float, ...]:
     """Return the features of this group, in order."""
     wrong = list(map(_is_wrong, *_after_request(window)))
-    support = [claim.support for claim in window.claims]
     signal = window.signals[-1].kind if window.signals else None
     return (
         log(max(window.count_people - 1, 0)),
@@ -47,10 +41,6 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
         float(_takes_leave(window)),
         float(not _QUESTIONS.isdisjoint(window.people_words[-1]) if wrong else 0),
         log(len(window.people_words[-1]) if wrong else 0),
-        log(len(support)),
-        share(support.count(Support.VERIFIED), len(support)),
-        share(support.count(Support.UNSUPPORTED), len(support)),
-        float(Support.CONTRADICTED in support),
     )
 
 

@@ -1,0 +1,44 @@
+"""What the record says of the answer's claims.
+
+A kind of its own is what a reviewer would weigh on its own: tests that were seen to pass and a fix that they bear out
+tell of the task, a file that was written or a program that was run only of a step towards it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from grader_daemon.analysis.features.feature import Feature, log, share
+from grader_daemon.analysis.features.session_window import SessionWindow
+from grader_daemon.domain.claims import ClaimKind, Support
+
+FEATURES: Final = (
+    Feature("claims", "Claims of the answer.", 0, 12),
+    Feature("tests_verified", "The record shows tests that pass, as the answer says.", 1),
+    Feature("tests_unsupported", "The answer says that tests pass, and the record shows no such run.", -0.5),
+    Feature("fix_verified", "The record shows the fix that the answer tells of.", 1),
+    Feature("other_claims_verified", "Share of the other claims that the record shows.", 0.5),
+    Feature("other_claims_unsupported", "Share of the other claims of which the record shows nothing.", -0.5),
+    Feature("claim_contradicted", "The record shows the opposite of a claim.", -1),
+)
+
+_OF_THEIR_OWN: Final = frozenset({ClaimKind.TESTS_PASSED, ClaimKind.BUG_FIXED})
+_NONE: Final = (0.0,) * len(FEATURES)
+
+
+def measure(window: SessionWindow) -> tuple[float, ...]:
+    """Return the features of this group, in order."""
+    if not window.claims:
+        return _NONE
+    found = {(claim.kind, claim.support) for claim in window.claims}
+    others = [claim.support for claim in window.claims if claim.kind not in _OF_THEIR_OWN]
+    tests_verified = (ClaimKind.TESTS_PASSED, Support.VERIFIED) in found
+    return (
+        log(len(window.claims)),
+        float(tests_verified),
+        float(not tests_verified and (ClaimKind.TESTS_PASSED, Support.UNSUPPORTED) in found),
+        float((ClaimKind.BUG_FIXED, Support.VERIFIED) in found),
+        share(others.count(Support.VERIFIED), len(others)),
+        share(others.count(Support.UNSUPPORTED), len(others)),
+        float(any(support is Support.CONTRADICTED for _, support in found)),
+    )
