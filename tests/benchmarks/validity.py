@@ -56,6 +56,7 @@ from tests.benchmarks.truth.trials import (
 _DATA = Path(__file__).parents[3] / "shared/data"
 _SEEDS = 6
 _QUICK_HOMES = 2
+_QUICK_PARTS = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,7 +87,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="sessions and labels.csv")
     parser.add_argument("--aside", type=Path, metavar="FOLDER", help="test the prior of the package on these sessions")
     parser.add_argument("--seeds", type=int, help=f"splits of the tasks of a place (default: {_SEEDS}, quick: 1)")
-    parser.add_argument("--quick", action="store_true", help="few splits and homes: in minutes, and less sure")
+    parser.add_argument("--quick", action="store_true", help="few splits, parts and homes: in minutes, and less sure")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: %(default)s)")
     options = parser.parse_args(arguments)
     options.seeds = options.seeds or (1 if options.quick else _SEEDS)
@@ -129,7 +130,8 @@ def _trials(world: World, keys: Sequence[LabelKey], jobs: int) -> list[LabelTria
 
 def _on_new_tasks(cases: Sequence[Case], places: dict[str, Place], options: argparse.Namespace) -> list[Figure]:
     parts = parts_of_tasks(cases)
-    found = in_processes(new_tasks, (cases, parts), list(range(len(parts))), jobs=options.jobs)
+    tested = list(range(_QUICK_PARTS if options.quick else len(parts)))
+    found = in_processes(new_tasks, (cases, parts), tested, jobs=options.jobs)
     return print_new_tasks(places, found)
 
 
