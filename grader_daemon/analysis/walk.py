@@ -205,7 +205,7 @@ class MessageWalk:
         result = self._read_result(call.tool, message.text, call, reported=reported)
         status = self.last_status = result.status
         self.notes.append((index, call, status))
-        self.recent.results.append((message if reported is None else _unframed(message), status))
+        self.recent.note_result(message if reported is None else _unframed(message), status, call)
         has_failed = self.trail.errors > 0
         if has_failed:
             self.trail.see_result(message, status)

@@ -11,6 +11,7 @@ from typing import Final
 from grader_daemon.analysis.features import (
     activity,
     answer_style,
+    changes,
     claims_features,
     conversation,
     ending,
@@ -20,6 +21,8 @@ from grader_daemon.analysis.features import (
     hashed_words,
     lookups,
     repetition,
+    services,
+    specifics,
 )
 from grader_daemon.analysis.features.hashed_words import WORDS
 from grader_daemon.analysis.features.session_window import SessionWindow
@@ -34,6 +37,9 @@ _GROUPS: Final = (
     errors,
     repetition,
     activity,
+    changes,
+    services,
+    specifics,
     grounding,
     answer_style,
     conversation,

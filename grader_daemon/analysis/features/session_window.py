@@ -11,7 +11,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -25,6 +25,7 @@ from grader_daemon.domain.session import Message
 _MOST_ANSWERS = 5
 _MOST_CALLS = 12
 _MOST_RESULTS = 8
+_MOST_STEPS = 24
 _MOST_PEOPLE = 4
 _ANSWER_REACH = 600
 _REQUEST_REACH = 500
@@ -54,7 +55,26 @@ _FIRST_LETTER = b":"
 
 _OUTPUT = '{"output": "'
 _OUTPUT_END = '", "'
+_TASK_REACH = 1_500
 _PATH = re.compile(r"(?:^|[\s`'\"(])[.~]?/\w")
+
+
+class Step(NamedTuple):
+    """A tool call and its result, whole. A look at what may not be there counts as failed, too."""
+
+    call: CallView
+    result: str
+    status: CallStatus
+
+    @property
+    def effect(self) -> Purpose:
+        """What the call does."""
+        return self.call.effect
+
+    @property
+    def failed(self) -> bool:
+        """Did the call fail?"""
+        return self.status is CallStatus.FAILURE
 
 
 @dataclass(slots=True)
@@ -65,6 +85,7 @@ class RecentMessages:
     calls: deque[CallView] = field(default_factory=lambda: deque(maxlen=_MOST_CALLS))
     results: deque[tuple[Message, CallStatus]] = field(default_factory=lambda: deque(maxlen=_MOST_RESULTS))
     people: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_PEOPLE))
+    steps: deque[Step] = field(default_factory=lambda: deque(maxlen=_MOST_STEPS))
     count_answers: int = 0
     count_people: int = 0
     person_index: int = -1
@@ -75,6 +96,11 @@ class RecentMessages:
         self.answers.append(message)
         if calls:
             self.calls.extend(calls[-_MOST_CALLS:])
+
+    def note_result(self, message: Message, status: CallStatus, call: CallView) -> None:
+        """Note a tool result, and the call that it answers."""
+        self.results.append((message, status))
+        self.steps.append(Step(call, message.text, status))
 
     def note_person(self, said: str, index: int = -1) -> None:
         """Note what a person said in the message of this index."""
@@ -113,12 +139,14 @@ class SessionWindow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     The lists are in order, the latest last; `answer` is the last text of the agent, `last_said` that of a person, at
     the place `said_at`. `called` holds the words of the last calls' arguments: how they begin, of the last call how
-    they end, too. `about_files`: the request speaks of files, folders or machines, or files were written.
+    they end, too. `about_files`: the request speaks of files, folders or machines, or files were written. `task` is
+    the beginning of the request, `steps` are the last calls that have a result.
     """
 
     end: LastWord
     request: str
     request_words: set[bytes]
+    task: str
     answer: str
     answer_length: int
     answer_plain: bytes
@@ -130,6 +158,7 @@ class SessionWindow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     results: list[RecentResult]
     calls: list[RecentCall]
     called: list[list[bytes]]
+    steps: list[Step]
     people: list[bytes]
     people_words: list[set[bytes]]
     last_said: str
@@ -153,8 +182,7 @@ def window_of(
 ) -> SessionWindow:
     """Read the messages that were kept, and put them beside what else is known of the session.
 
-    `end` is what it ends in, `request` the first message of a person; `failures` are what went wrong, `claims` and
-    `signals` what the answer claims and what people let know.
+    `end` is what it ends in, `request` the first message of a person; the others are what the analysis found.
     """
     spoken = [text for text in [message.text for message in recent.answers] if text and not text.isspace()]
     answer = spoken[-1].strip() if spoken else ""
@@ -165,8 +193,7 @@ def window_of(
     answer_plain, request_plain, *others = each_as_words(
         [
             *(shown, asked),
-            *[ends(text, _SAID_REACH) for text in spoken],
-            *[ends(text, _SAID_REACH) for text in recent.people],
+            *[ends(text, _SAID_REACH) for text in (*spoken, *recent.people)],
             *bodies,
             *_beginnings(arguments),
         ]
@@ -180,6 +207,7 @@ def window_of(
         end=end,
         request=asked,
         request_words=request_words,
+        task=(request or "")[:_TASK_REACH],
         answer=shown,
         answer_length=len(answer),
         answer_plain=answer_plain,
@@ -191,6 +219,7 @@ def window_of(
         results=list(map(_result, recent.results, bodies, results)),
         calls=calls,
         called=[text.split() for text in called],
+        steps=list(recent.steps),
         people=people,
         people_words=[set(text.split()) for text in people],
         last_said=ends(recent.people[-1], _SAID_REACH) if recent.people else "",

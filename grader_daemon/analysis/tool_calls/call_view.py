@@ -25,9 +25,17 @@ _WRITING_IN_SHELL = re.compile(
 _TEXTS: Final = ('"content"', '"new_str', '"old_str', '"patch"')
 _COMMANDS: Final = ('"command', '"cmd"', '"code"', '"script"')
 _SHELL_COMMANDS: Final = _COMMANDS[:2]
-_INTO_FILES: Final = ("<<", " > ", " >> ", "sed -i")
 _ESCAPES: Final = ('"!', '"%cd ', '"%%bash')
 _ESCAPE = re.compile(r"^(?:!|%(?=cd )|%%bash[^\n]{0,80})", re.MULTILINE)
+_SCRIPTED: Final = ("sed -i", "| tee ", ".write(", ".to_csv(", ".dump(", "git apply", "patch -p")
+"""In commands and code: what writes files without being led into one."""
+
+_INTO_FILE = re.compile(
+    r"(?<![0-9&<>=-])>{1,2}\s?[\"'\\]{0,2}(?!/dev/|&)[$~]?(?:[\w{}.-]{0,40}/|[\w{}-]{1,40}\.[a-zA-Z])"
+)
+"""Output that is led into a file: after the sign stands a path, not the other side of a comparison."""
+
+_QUERIES: Final = ("SELECT ", "select ")
 _PATCH: Final = "*** Begin Patch"
 """How arguments begin that are a patch of several files, and no JSON, as those of Codex."""
 
@@ -78,6 +86,7 @@ class CallView(msgspec.Struct, eq=False, gc=False):
     wire: ToolCall | None
     _read: _Arguments | None = None
     _written: str | None = None
+    _does: Purpose | None = None
 
     @property
     def arguments(self) -> str | dict[str, object] | None:
@@ -108,14 +117,19 @@ class CallView(msgspec.Struct, eq=False, gc=False):
     @property
     def effect(self) -> Purpose:
         """What the call does. How its arguments begin says it better than the tool: a command may write a file."""
+        if self._does is None:
+            self._does = self._effect()
+        return self._does
+
+    def _effect(self) -> Purpose:
         named, head = tool_of(self.tool or "").purpose, self.text[:_HEAD]
         if named is Purpose.HAND_IN:
             return named
         writes = named is Purpose.WRITE
-        if holds_any(head, _TEXTS) or (writes and '"view"' not in head):
+        if named is not Purpose.RUN and (holds_any(head, _TEXTS) or (writes and '"view"' not in head)):
             return Purpose.WRITE
-        if not writes and holds_any(head, _COMMANDS):
-            return Purpose.WRITE if holds_any(head, _INTO_FILES) else Purpose.RUN
+        if named is Purpose.RUN or (not writes and holds_any(head, _COMMANDS)):
+            return Purpose.WRITE if _writes_files(head) else Purpose.RUN
         return named if named in _EFFECTS else Purpose.READ
 
     @property
@@ -208,6 +222,13 @@ class CallView(msgspec.Struct, eq=False, gc=False):
 
 def _line_in(given: _Arguments) -> object:
     return given.command or given.cmd or given.commands
+
+
+def _writes_files(head: str) -> bool:
+    """Whether a command or code, by its beginning, writes a file; a query compares, and writes none."""
+    if holds_any(head, _QUERIES):
+        return False
+    return holds_any(head, _SCRIPTED) or (">" in head and _INTO_FILE.search(head) is not None)
 
 
 def _arguments_in(arguments: str | dict[str, object] | None) -> _Arguments:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from grader_daemon.domain.session import Message
+from grader_daemon.domain.session import TOOL, Message
 from tests.feature_values import FAILED, calling, value_of
 from tests.strategies import WORKED, answer, call, result, rounds, user
 
@@ -149,6 +149,69 @@ WORK_CASES = [
     case("commas_last_call", 1.099, ASK, calling("t", "1,2,3"), calling("submit", ","), because="before-handing-in"),
 ]
 
+
+def step(tool: str, arguments: str, said: str) -> tuple[Message, Message]:
+    """A call and its result."""
+    return calling(tool, arguments), Message(role=TOOL, name=tool, tool_call_id="1", content=said)
+
+
+RED = step("bash", '{"command": "pytest"}', FAILED)
+GREEN = step("bash", '{"command": "pytest"}', "3 passed, 0 failed")
+WROTE = step("write_file", '{"path": "a.py", "content": "x"}', "ok")
+NOT_WRITTEN = step("write_file", '{"path": "a.py", "content": "x"}', "Error: permission denied")
+SHOWN = step("bash", '{"command": "cat a.py"}', "x")
+NAMES_FILES = user("Copy `red` and 'blue' from notes.txt to /srv/out")
+
+CHANGES = [
+    case("trial", 0.5, WORK, *WROTE, because="not-tried"),
+    case("trial", 0.5, WORK, *GREEN, because="nothing-written"),
+    case("trial", 0.5, WORK, *GREEN, *WROTE, because="run-before-it-was-written"),
+    case("trial", 1, WORK, *WROTE, *GREEN, because="went-well"),
+    case("trial", 0, WORK, *WROTE, *RED, because="failed"),
+    case("trial", 0, WORK, *WROTE, *step("bash", "{}", "ValueError: an error"), because="says-error"),
+    case("verdict", 1, WORK, *GREEN, because="none-failed"),
+    case("verdict", 0, WORK, *step("bash", "{}", "2 failed"), because="failed"),
+    case("verdict", 0.5, WORK, *step("bash", "{}", "2 failed, 3 passed"), because="both"),
+    case("verdict", 0.5, WORK, *step("bash", "{}", "a b"), because="neither"),
+    case("red_to_green", 1, WORK, *RED, *WROTE, *GREEN, because="mended"),
+    case("red_to_green", 0, WORK, *RED, *GREEN, because="nothing-written"),
+    case("red_to_green", 0, WORK, *WROTE, *GREEN, *RED, because="broken"),
+    case("write_failed", 1, WORK, *WROTE, *NOT_WRITTEN, because="the-last"),
+    case("write_failed", 0, WORK, *NOT_WRITTEN, *WROTE, because="only-the-first"),
+    case("read_back", 1, WORK, *WROTE, *SHOWN, because="shown"),
+    case("read_back", 0, WORK, *SHOWN, *WROTE, because="before"),
+    case("rewrites", 1.099, WORK, *WROTE, *WROTE, because="twice"),
+    case("rewrites", 0.693, WORK, *step("bash", '{"command": "ls > a.txt"}', ""), because="in-a-shell"),
+    case("rewrites", 0, WORK, *GREEN, because="nothing-written"),
+    case("timeouts", 0.5, WORK, *rounds("x", "Command timed out after 120.0s"), because="one-of-two"),
+]
+
+CANCEL = step("cancel_order", '{"id": 1}', "Cancelled")
+SERVED = user("Cancel it and exchange the other")
+
+SERVICES = [
+    case("changes_made", 0.693, ASK, *CANCEL, because="one"),
+    case("changes_made", 0, ASK, *step("cancel_order", "{}", FAILED), because="one-that-failed"),
+    case("change_last", 1, ASK, *CANCEL, answer("Done."), because="nothing-after-it"),
+    case("change_last", 0, ASK, *CANCEL, *step("get_order", "{}", "x"), because="a-look-after-it"),
+    case("asked_made", 0.5, ASK, *CANCEL, because="no-change-named"),
+    case("asked_made", 0.5, SERVED, *CANCEL, because="one-of-two"),
+    case("asked_made", 1, user("Cancel it"), *CANCEL, because="done"),
+    case("asked_made", 0, user("Cancel it"), *step("get_order", "{}", "x"), user("Well?"), because="not-done"),
+    case("asked_made", 0.5, user("Return the file"), *CANCEL, because="no-service"),
+    case("consented", 1, ASK, answer("Shall I?"), user("Yes"), because="yes"),
+    case("consented", 0, user("Yes"), answer("Shall I?"), because="only-the-request"),
+]
+
+SPECIFICS = [
+    case("specifics_called", 0.5, WORK, *rounds("x"), because="nothing-named"),
+    case("specifics_called", 0.5, NAMES_FILES, because="nothing-done"),
+    case("specifics_called", 0.25, NAMES_FILES, *step("bash", '{"command": "cat notes.txt"}', ""), because="one"),
+    case("specifics_called", 0.5, user("Who said 'blue'?"), *step("search", "blue", ""), because="a-lookup"),
+    case("specifics_shown", 0.5, NAMES_FILES, *step("bash", "{}", "red blue"), because="two-of-four"),
+    case("specifics_answered", 0.75, NAMES_FILES, *rounds("x"), answer("red, blue: /srv/out"), because="three-of-four"),
+]
+
 GROUNDING = [
     case("numbers_seen", 0.5, ASK, answer("none"), because="no-number"),
     case("numbers_seen", 0.5, user("Of 7?"), *rounds("12"), answer("12 and 13 of 7"), because="one-of-two-new"),
@@ -236,7 +299,7 @@ CONVERSATION = [
 
 @pytest.mark.parametrize(
     ("name", "messages", "expected"),
-    [*ENDING, *TROUBLE, *REPETITION, *WORK_CASES, *GROUNDING, *FORM, *CONVERSATION],
+    [*ENDING, *TROUBLE, *REPETITION, *WORK_CASES, *CHANGES, *SERVICES, *SPECIFICS, *GROUNDING, *FORM, *CONVERSATION],
 )
 def test_a_feature_says(name: str, messages: tuple[Message, ...], expected: float) -> None:
     assert value_of(name, *messages) == expected

@@ -1,0 +1,61 @@
+"""What was done for people by the tools of a service: orders, bookings, records."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from grader_daemon.analysis.features.feature import Feature, log, share
+from grader_daemon.analysis.features.kind_of_work import KindOfWork, kind_of
+from grader_daemon.analysis.features.session_window import SessionWindow
+from grader_daemon.analysis.tool_calls import Purpose
+
+FEATURES: Final = (
+    Feature("changes_made", "Calls that changed something in a service, and worked.", 0, 12),
+    Feature("change_last", "The last call changed something in a service, and worked.", 0.5),
+    Feature("asked_made", "Share of the changes that people name that such a call made; 0.5 where none is.", 0.5),
+    Feature("consented", "A person agrees to what is proposed (yes, confirm, proceed, …).", 0.5),
+)
+
+_ASKED: Final = {
+    b"add": ("add", "create", "update", "refuel"),
+    b"book": ("book",),
+    b"booking": ("book",),
+    b"cancel": ("cancel",),
+    b"cancelled": ("cancel",),
+    b"cancellation": ("cancel",),
+    b"change": ("change", "update", "modify", "exchange", "set"),
+    b"create": ("create", "add", "post"),
+    b"delete": ("delete", "remove"),
+    b"disable": ("disable", "toggle", "suspend"),
+    b"enable": ("enable", "toggle", "resume"),
+    b"exchange": ("exchange",),
+    b"modify": ("modify", "update", "change", "set"),
+    b"order": ("create", "order", "post"),
+    b"pay": ("pay", "payment"),
+    b"refund": ("refund", "return", "cancel", "certificate"),
+    b"remove": ("remove", "update", "delete"),
+    b"reset": ("reset",),
+    b"return": ("return",),
+    b"send": ("send",),
+    b"update": ("update", "modify", "change", "set"),
+    b"upgrade": ("upgrade", "update", "modify", "change"),
+}
+"""What people ask for, and the words in the names of tools that do it."""
+
+_AGREES = frozenset(b"yes confirm confirmed proceed sure agree".split())
+_UNKNOWN = 0.5
+
+
+def measure(window: SessionWindow) -> tuple[float, ...]:
+    """Return the features of this group, in order."""
+    made = [step for step in window.steps if step.effect is Purpose.CHANGE and not step.failed]
+    done = frozenset[str]().union(*[step.call.words for step in made])
+    asked = set[bytes]()
+    if kind_of(window) is KindOfWork.SERVICE:
+        asked = window.request_words.union(*window.people_words) & _ASKED.keys()
+    return (
+        log(len(made)),
+        float(bool(made) and made[-1] is window.steps[-1]),
+        share(sum([not done.isdisjoint(_ASKED[word]) for word in asked]), len(asked)) if asked else _UNKNOWN,
+        float(not all(map(_AGREES.isdisjoint, window.people_words[1:]))),
+    )
