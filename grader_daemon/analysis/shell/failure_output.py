@@ -126,10 +126,15 @@ def printed_code(output: str) -> int | None:
     return int(found.group(1)) if found else None
 
 
+def is_quoting(line: Line) -> bool:
+    """Whether what a line prints at its end is text of others, or nobody's."""
+    return line.speaker is None or line.speaker.family in QUOTING
+
+
 def _ends_in_words_of(line: Line, tail: str, before: str, last: str) -> tuple[bool, Meaning | None]:
     if _names_itself(last, line, is_alone=not before.strip()):
         return True, None
-    if line.speaker is None or line.speaker.family in QUOTING:
+    if line.speaker is None or is_quoting(line):
         return False, None
     if line.speaker.name in GOES_ON_AFTER_ERRORS and _OF_DATABASE.search(tail):
         return True, None
@@ -155,7 +160,7 @@ def _complains(text: str) -> bool:
 
 def _before_cut(output: str, line: Line | None) -> tuple[bool, Meaning | None]:
     """The same of output whose end is not there: what broke within it, if the program does not print other text."""
-    if line is not None and (line.speaker is None or line.speaker.family in QUOTING):
+    if line is not None and is_quoting(line):
         return False, None
     if holds_any(output, _RED_SIGNS) and _RED_WITHIN.search(output):
         return True, Meaning.FINDINGS

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from grader_daemon.analysis.shell import Line, Meaning, is_complaint, masked_failure, printed_code
+from grader_daemon.analysis.shell import Line, Meaning, is_complaint, is_quoting, masked_failure, printed_code
 from grader_daemon.analysis.tool_calls import CallView, Purpose, tool_of
 from grader_daemon.analysis.tool_calls.frames import without_frame
 from grader_daemon.analysis.tool_calls.results import ResultReader
@@ -131,6 +131,8 @@ class OutcomeReader:
             return ToolOutcome(CallStatus.FAILURE, self._results.classify(text, 1) or Category.COMMAND_FAILED, text)
         if line is None and not _is_run(call):
             return _WORKED
+        if line is not None and is_quoting(line) and _is_cut(text):
+            return _WORKED
         output, code = self._results.output_and_code(text) if reported is None else (self._said(text)[0], 0)
         if line is not None:
             printed = printed_code(output) if line.printed else None
@@ -182,7 +184,7 @@ def _failed(category: Category, output: str, line: Line, meaning: Meaning | Cate
 def _may_hide(text: str, written: str) -> bool:
     """Whether it is worth to look at a success again: its end has a word of failure, or prints an exit code."""
     end = text[-_EXAMINED_END:]
-    if not written or (text.startswith("{") and not (_may_mask(written) or "truncated" in end[-_LONGEST_MARK:])):
+    if not written or (text.startswith("{") and not (_may_mask(written) or _is_cut(end))):
         return False
     if '"path"' in written and len(text) > _LONGEST_COMPLAINT:
         return False
@@ -194,6 +196,10 @@ def _may_hide(text: str, written: str) -> bool:
 
 def _is_run(call: CallView) -> bool:
     return '"code"' in call.text or tool_of(call.tool or "").purpose is Purpose.RUN
+
+
+def _is_cut(text: str) -> bool:
+    return "truncated" in text[-_LONGEST_MARK:]
 
 
 def _may_mask(written: str) -> bool:
