@@ -108,7 +108,7 @@ def test_shuffled_labels_keep_how_many_were_completed_and_teach_no_weights(tmp_p
     found = with_labels(world, key)
     assert key == LabelKey("place_a", 20, Truth.SHUFFLED, 0)
     assert found is not None
-    assert (found.given, found.taught in (Taught.NOTHING, Taught.RATE)) == (20, True)
+    assert (found.given, found.taught in (Taught.NOTHING, Taught.LEVEL)) == (20, True)
 
 
 def test_what_was_learned_in_a_home_is_known_by_its_labels(tmp_path: Path) -> None:

@@ -28,10 +28,10 @@ _ALMOST_ALL = 1.05
 
 
 class Taught(StrEnum):
-    """What was adopted from labels."""
+    """What was adopted from labels: nothing, how many tasks are completed, weights, or the word of the rules."""
 
     NOTHING = "nothing"
-    RATE = "base rate"
+    LEVEL = "level"
     WEIGHTS = "weights"
     RULES = "rules"
 
@@ -117,7 +117,7 @@ def _taught(context: TrainingContext, policy: CompletionPolicy, standing: Calibr
         return Taught.RULES
     if standing is None or policy.model is None or is_untaught(policy.model.version, context.prior.version):
         return Taught.NOTHING
-    return Taught.WEIGHTS if "weights" in standing.evidence.why.partition(":")[0] else Taught.RATE
+    return Taught.WEIGHTS if "weights" in standing.evidence.why.partition(":")[0] else Taught.LEVEL
 
 
 def _label(case: Case, given_at: datetime) -> Label:

@@ -174,7 +174,7 @@ def print_claims(cases: Sequence[Case]) -> list[Figure]:
     return [Figure("contradicted claims that failed", _with_interval(sure), f">= {target:g}", _met(sure, target))]
 
 
-_ADOPTED_HEAD = ("trials", "nothing", "base rate", "weights", "rules")
+_ADOPTED_HEAD = ("trials", "nothing", "level", "weights", "rules")
 
 
 def _label_means(
