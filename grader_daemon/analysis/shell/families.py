@@ -51,7 +51,7 @@ def command_family(command: str) -> str | None:
     return _family_of_command(command[:EXAMINED_CHARACTERS])
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _family_of_command(command: str) -> str | None:
     family = _family_of_line(command, 0)
     return clean(family)[:_LONGEST_FAMILY].strip() or None if family else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from grader_daemon.analysis.shell.exit_codes import (
@@ -20,7 +21,7 @@ from grader_daemon.analysis.shell.exit_codes import (
     Meaning,
 )
 from grader_daemon.analysis.shell.families import DEEPEST_NESTING, family_of_words, line_of_shell
-from grader_daemon.analysis.shell.programs import ASSIGNMENT, KEYWORDS, LOOP_HEADS, SHELLS, program_name, wrapped
+from grader_daemon.analysis.shell.programs import KEYWORDS, LOOP_HEADS, SHELLS, is_assignment, program_name, wrapped
 from grader_daemon.analysis.shell.tokens import Simple, tokens, unquoted
 from grader_daemon.domain.analysis import Category
 
@@ -112,9 +113,13 @@ class _Pipeline(NamedTuple):
 
 
 def read_line(command: str, depth: int = 0) -> Line | None:
-    """Read a command line; None for one that is too long, too deep or empty."""
-    if len(command) > LONGEST_LINE or depth > DEEPEST_NESTING:
-        return None
+    """Read a command line, which is kept for its next reader; None for one that is too long, too deep or empty."""
+    return _line_of(command, depth) if len(command) <= LONGEST_LINE and depth <= DEEPEST_NESTING else None
+
+
+@lru_cache(maxsize=256)
+def _line_of(command: str, depth: int) -> Line | None:
+    """Read a line when it comes up; its result, an error, what got over it all ask for it, and agents repeat them."""
     pipelines = _Pipelines().of(command)
     if len(pipelines) > _MOST_PIPELINES:
         return None
@@ -169,7 +174,7 @@ class _Pipelines:
 
     def _leave(self) -> None:
         stages, operator = self._around.pop()
-        if all(ASSIGNMENT.match(word) for word in stages[-1].words):
+        if all(is_assignment(word) for word in stages[-1].words):
             self._operator = operator
             self._close(is_left_alone=False)
         self._stages, self._operator = stages, operator
@@ -251,7 +256,7 @@ class _Stage:
     def _unwrapped(self, words: list[str]) -> tuple[list[str], tuple[str, ...]]:
         wrappers: list[str] = []
         while words:
-            if words[0] in KEYWORDS or ASSIGNMENT.match(words[0]):
+            if words[0] in KEYWORDS or is_assignment(words[0]):
                 self.negates = self.negates or words[0] == "!"
                 words = words[1:]
                 continue

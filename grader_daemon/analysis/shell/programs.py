@@ -8,7 +8,7 @@ from functools import lru_cache
 from grader_daemon.analysis.shell.tokens import unquoted
 
 _DRIVE = re.compile(r"[\"']?[A-Za-z]:\\")
-ASSIGNMENT = re.compile(r"[A-Za-z_]\w*+(?:\[[^\]]{0,40}+\])?\+?=")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*+(?:\[[^\]]{0,40}+\])?\+?=")
 SUBCOMMAND = re.compile(r"[a-z][\w:-]{0,30}")
 _VERSIONED = re.compile(
     r"((?:python|pypy|pip|ipython|pytest|ruby|gem|php|perl|lua|node|gcc|g\+\+|clang|clang\+\+|java|javac)w?)-?\d[\d.]{0,9}"
@@ -85,7 +85,7 @@ ALIASES = {
 def without_wrappers(words: list[str]) -> list[str]:
     """Drop keywords, assignments and the programs that only run another one; one of these alone stays."""
     while words:
-        if words[0] in KEYWORDS or ASSIGNMENT.match(words[0]):
+        if words[0] in KEYWORDS or is_assignment(words[0]):
             words = words[1:]
             continue
         inner = wrapped(program_name(words[0]), words[1:])
@@ -93,6 +93,11 @@ def without_wrappers(words: list[str]) -> list[str]:
             break
         words = inner
     return words
+
+
+def is_assignment(word: str) -> bool:
+    """Whether a word sets a variable."""
+    return "=" in word and _ASSIGNMENT.match(word) is not None
 
 
 def wrapped(name: str, arguments: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ import re
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from grader_daemon.analysis.shell import Line, as_command, broken_command, command_family, read_line
 from grader_daemon.analysis.tool_calls.tools import CHANGING, Purpose, tool_of
@@ -87,6 +88,8 @@ class CallView(msgspec.Struct, eq=False, gc=False):
     _read: _Arguments | None = None
     _written: str | None = None
     _does: Purpose | None = None
+    _shell: str | UnsetType | None = UNSET
+    _paths: tuple[str, ...] | None = None
 
     @property
     def arguments(self) -> str | dict[str, object] | None:
@@ -135,6 +138,11 @@ class CallView(msgspec.Struct, eq=False, gc=False):
     @property
     def shell(self) -> str | None:
         """The shell command, also out of JSON that is broken; None when there is none."""
+        if self._shell is UNSET:
+            self._shell = self._shell_command()
+        return self._shell
+
+    def _shell_command(self) -> str | None:
         arguments = self.arguments
         if not isinstance(arguments, str):
             return as_command(_line_in(self._given)) or self._cell_command
@@ -175,11 +183,17 @@ class CallView(msgspec.Struct, eq=False, gc=False):
     @property
     def path(self) -> str | None:
         """The file or folder that the call names; of several in a patch the first."""
-        return next(iter(self.paths), None)
+        paths = self.paths
+        return paths[0] if paths else None
 
     @property
     def paths(self) -> tuple[str, ...]:
         """The files that a patch names, else the file or folder that the call names."""
+        if self._paths is None:
+            self._paths = self._paths_named()
+        return self._paths
+
+    def _paths_named(self) -> tuple[str, ...]:
         arguments = self.arguments
         if isinstance(arguments, str) and arguments.startswith(_PATCH):
             return tuple(_PATCHED.findall(arguments)[:_MOST_PATCHED])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -29,6 +30,7 @@ _COUNTED = re.compile(r"errors?: \d{1,9}\s{0,9}(?:\n|\Z)", re.IGNORECASE)
 _DELEGATION_TOOL = "delegate_task"
 _TEXT_FIELDS = ("error", "message", "output", "stderr", "content", "detail", "errors", "result", "structuredContent")
 _HEAD = 400
+_MOST_KNOWN = 64
 _NO_ERRORS = frozenset({"none", "null", "no error", "false", "ok"})
 _HTTP_ERRORS = range(400, 600)
 _INNER_SIGNS = (b'"error"', b'"isError"', b'"success"', b'"ok"')
@@ -91,13 +93,16 @@ class ResultReader:
         self._rules = rules
         self._decode = msgspec.json.Decoder(_Report).decode
         self._failing = Phrases((prefix, None) for prefix in rules.failing_prefixes)
-        self._signs = Phrases[CallStatus | Category](
+        signs = Phrases[CallStatus | Category](
             [
                 *((phrase, CallStatus.REFUSED) for phrase in rules.refusal_phrases),
                 *((phrase, category) for category in Category for phrase in rules.categories.get(category, ())),
             ]
         )
-        self._finer = Phrases((phrase, finer) for finer in Subcategory for phrase in rules.subcategories.get(finer, ()))
+        finer = Phrases((phrase, finer) for finer in Subcategory for phrase in rules.subcategories.get(finer, ()))
+        # An agent that tries the same again is told the same again.
+        self._sign_in = lru_cache(maxsize=_MOST_KNOWN)(signs.first_in)
+        self._finer_in = lru_cache(maxsize=_MOST_KNOWN)(finer.first_in)
         self._harmless = tuple(meaning.lower() for meaning in rules.harmless_meanings)
 
     def read(self, tool: str | None, text: str) -> tuple[CallStatus, Category | None]:
@@ -126,7 +131,7 @@ class ResultReader:
 
     def classify(self, text: str, code: int | None) -> Category | None:
         """Return the category of a failure by what it says, else by its exit code; None when a person refused."""
-        _, sign = self._signs.first_in(self._examined(text))
+        _, sign = self._sign_in(self._examined(text))
         if sign is not None:
             return sign if isinstance(sign, Category) else None
         if code:
@@ -135,7 +140,7 @@ class ResultReader:
 
     def subcategory(self, text: str) -> Subcategory | None:
         """Return the finer kind of a failure by what it says."""
-        return self._finer.first_in(self._examined(text))[1]
+        return self._finer_in(self._examined(text))[1]
 
     def _examined(self, text: str) -> str:
         half = max(1, self._rules.examined_characters // 2)
