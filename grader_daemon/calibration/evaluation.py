@@ -1,131 +1,129 @@
-"""An evaluation of what labels teach: weights, the base rate alone, or nothing, each on labels that it has not seen.
+"""An evaluation of what labels teach: weights, level and slope alone, or nothing, each on labels that it has not seen.
 
-What is tried has to be better than the prior at the level of a person's sessions, which needs no labels.
+What is simple has to be beaten by what is less so. Level and slope change no verdict; they have to do better than the
+prior among a person's sessions, which needs no labels. Weights change verdicts. They have to do better than both, to
+rank no worse, and to do better than saying the rate of completion of every session, by more than chance: without that,
+labels that mean nothing would do for new weights wherever the prior is wrong.
 """
 
 from __future__ import annotations
 
-import math
-import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
 import xxhash
 
-from grader_daemon.calibration.agreement import matthews
 from grader_daemon.calibration.crossvalidation import folds
 from grader_daemon.calibration.doubt import doubtful
+from grader_daemon.calibration.home import at_home
+from grader_daemon.calibration.paired_tests import brier_gain, ranking_gain
 from grader_daemon.calibration.prior import Prior
 from grader_daemon.calibration.samples import Sample
-from grader_daemon.calibration.update import levelled, update
+from grader_daemon.calibration.update import base_rate, levelled, relevelled, reweighted
 from grader_daemon.domain.calibration import FEWEST_LABELS
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.verdict import learned_version, level_version
 
-_FEWEST_FOR_RATE: Final = 20
+FEWEST_OF_EACH: Final = 10
+"""So many completed and so many failed sessions must have labels before these move a verdict that nobody gave."""
+
+_FEWEST_FOR_LEVEL: Final = 20
 _FEWEST_TASKS: Final = 5
-_SURE: Final = 1e-12
-_RESAMPLES: Final = 200
-_SEED: Final = 1
+_SURE: Final = 1.2815515655446004
+"""Standard errors that a gain by chance passes one time in ten."""
+
+_NO_WORSE: Final = 0.5
+"""Standard errors by which a ranking may be worse before it counts as such."""
+
 _Z: Final = 1.959963984540054
+
+Teacher = Callable[[Sequence[Sample]], CompletionModel]
 
 
 class CrossValidation(msgspec.Struct, frozen=True, kw_only=True):
-    """A new model beside the one that is in use, on labels that it was not fitted to.
+    """What a teacher's models say of labels that they were not fitted to: probabilities and verdicts, one for each."""
 
-    `probabilities` are the new model's, one for each label. `brier_gain` is by how much its squared error is smaller
-    than that of the model in use; it is better if that is more than its standard error.
-    """
-
-    probabilities: tuple[float, ...]
+    likely: tuple[float, ...]
     verdicts: tuple[bool, ...]
-    brier_gain: Estimate
-    is_better: bool
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     """What labels were shown to teach.
 
-    `teacher` is the prior to learn from, as far as it may be left; None: nothing is better than the prior itself, at
-    the level of a person's sessions: `untaught`. `likely` and `verdicts` are of the best model, one for each label and
-    by a model that has not seen it; `gain` is how much lower its Brier score is than the prior's.
+    `model` is the best one, of all labels; `is_taught` says whether any of them is in it, else it is the prior among
+    the person's sessions. `likely` and `verdicts` are those of such a model, one for each label and by one that has
+    not seen it; `gain` is how much lower their Brier score is than the prior's.
     """
 
     name: str
-    teacher: Prior | None
-    untaught: CompletionModel
+    model: CompletionModel
+    is_taught: bool
     likely: tuple[float, ...]
     verdicts: tuple[bool, ...]
     gain: Estimate
 
 
 def evaluate(prior: Prior, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]) -> Evaluation:
-    """See by cross-validation whether labels teach anything: weights if there are enough, else the base rate alone."""
+    """See by cross-validation what labels teach.
+
+    Args:
+        prior: where it starts.
+        samples: sessions with labels, the newest last.
+        history: the features of a person's finished sessions, labelled or not.
+    """
     untaught = _level_of(prior, history)
-    tasks = len({sample.task for sample in samples})
-    for name, fewest, teacher in (
-        ("base rate and weights", FEWEST_LABELS, prior),
-        ("the base rate", _FEWEST_FOR_RATE, _unmoved(prior)),
-    ):
-        if len(samples) >= fewest and tasks >= _FEWEST_TASKS:
-            found = cross_validate(teacher, samples, history=history, current=untaught)
-            if found.is_better:
-                likely, verdicts = found.probabilities, found.verdicts
-                return Evaluation(
-                    name=name,
-                    teacher=teacher,
-                    untaught=untaught,
-                    likely=likely,
-                    verdicts=verdicts,
-                    gain=found.brier_gain,
-                )
-    predictions = [predict(untaught, sample) for sample in samples]
-    return Evaluation(
+    found = [predict(untaught, sample) for sample in samples]
+    best = Evaluation(
         name="",
-        teacher=None,
-        untaught=untaught,
-        likely=tuple([p for p, _ in predictions]),
-        verdicts=tuple([verdict for _, verdict in predictions]),
+        model=untaught,
+        is_taught=False,
+        likely=tuple([likely for likely, _ in found]),
+        verdicts=tuple([verdict for _, verdict in found]),
         gain=Estimate(sample=len(samples)),
     )
+    if len(samples) < _FEWEST_FOR_LEVEL or len({sample.task for sample in samples}) < _FEWEST_TASKS:
+        return best
+    seen = history or [sample.features for sample in samples]
+    home = at_home(prior, seen)
+    untaught_likely = best.likely
+
+    def taught(name: str, teacher: Teacher, tested: CrossValidation) -> Evaluation:
+        gain, error = brier_gain(samples, tested.likely, untaught_likely)
+        return Evaluation(
+            name=name,
+            model=_named(prior, _with_doubt(teacher(samples), tested, samples)),
+            is_taught=True,
+            likely=tested.likely,
+            verdicts=tested.verdicts,
+            gain=Estimate(value=gain, low=gain - _Z * error, high=gain + _Z * error, sample=len(samples)),
+        )
+
+    level = cross_validate(lambda some: relevelled(home, some).model, samples)
+    if brier_gain(samples, level.likely, untaught_likely)[0] > 0:
+        best = taught("level and slope", lambda some: relevelled(home, some).model, level)
+    if len(samples) >= FEWEST_LABELS and has_enough_of_each(samples):
+        weights = cross_validate(lambda some: reweighted(home, some, seen), samples)
+        if _beats(weights.likely, samples, simple=best.likely, ranked=untaught_likely, rates=_rates(prior, samples)):
+            best = taught("weights", lambda some: reweighted(home, some, seen), weights)
+    return best
 
 
-def trained(evaluation: Evaluation, samples: Sequence[Sample], history: Sequence[tuple[float, ...]]) -> CompletionModel:
-    """Return the model of all labels, if they teach anything; its version is a digest of what it says.
-
-    With `FEWEST_LABELS` it is the labels that say at which probabilities a verdict is little better than a guess.
-    """
-    if evaluation.teacher is None:
-        return evaluation.untaught
-    made = update(evaluation.teacher, samples, history=history, version="")
-    if len(samples) >= FEWEST_LABELS:
-        made = msgspec.structs.replace(made, doubtful=_doubtful(evaluation, samples))
-    return msgspec.structs.replace(made, version=learned_version(evaluation.teacher.version, _digest(made)))
+def has_enough_of_each(samples: Sequence[Sample]) -> bool:
+    """Are there enough completed and failed sessions to tell whose verdicts are better?"""
+    completed = sum([sample.completed for sample in samples])
+    return min(completed, len(samples) - completed) >= FEWEST_OF_EACH
 
 
-def cross_validate(
-    prior: Prior, labelled: Sequence[Sample], *, history: Sequence[tuple[float, ...]], current: CompletionModel
-) -> CrossValidation:
-    """Whether learning from these labels is better than the model in use.
-
-    The model in use may have seen some of the labels, which speaks for it and not for the new one.
-    """
+def cross_validate(teacher: Teacher, labelled: Sequence[Sample]) -> CrossValidation:
+    """Ask for every label a model that was taught by labels of other tasks only."""
     likely, verdicts = [0.0] * len(labelled), [False] * len(labelled)
     for part in folds(labelled):
-        inside = set(part)
-        training = [sample for index, sample in enumerate(labelled) if index not in inside]
-        model = update(prior, training, history=history, version="")
+        model = teacher(_without(labelled, part))
         for index in part:
             likely[index], verdicts[index] = predict(model, labelled[index])
-    gain, error = _brier_gain(labelled, likely, [predict(current, sample)[0] for sample in labelled])
-    return CrossValidation(
-        probabilities=tuple(likely),
-        verdicts=tuple(verdicts),
-        brier_gain=Estimate(value=gain, low=gain - _Z * error, high=gain + _Z * error, sample=len(labelled)),
-        is_better=gain > error,
-    )
+    return CrossValidation(likely=tuple(likely), verdicts=tuple(verdicts))
 
 
 def predict(model: CompletionModel, sample: Sample) -> tuple[float, bool]:
@@ -134,31 +132,43 @@ def predict(model: CompletionModel, sample: Sample) -> tuple[float, bool]:
     return likely, likely >= model.threshold
 
 
-def matthews_gain(labelled: Sequence[Sample], verdicts: Sequence[bool]) -> tuple[float, float]:
-    """Return the gain over the rules and its standard error, by drawing tasks again and again."""
-    tasks: dict[str, list[int]] = {}
-    for index, sample in enumerate(labelled):
-        tasks.setdefault(sample.task, []).append(index)
-    groups = list(tasks.values())
-    chance = random.Random(_SEED)  # noqa: S311  a bootstrap keeps no secrets
-    drawn = []
-    for _ in range(_RESAMPLES):
-        places = [index for group in chance.choices(groups, k=len(groups)) for index in group]
-        drawn.append(_gain(labelled, verdicts, places))
-    centre = sum(drawn) / _RESAMPLES
-    error = math.sqrt(sum([(gain - centre) ** 2 for gain in drawn]) / (_RESAMPLES - 1))
-    return _gain(labelled, verdicts, range(len(labelled))), error
+def _beats(
+    likely: Sequence[float],
+    samples: Sequence[Sample],
+    *,
+    simple: Sequence[float],
+    ranked: Sequence[float],
+    rates: Sequence[float],
+) -> bool:
+    """Whether probabilities do better than `simple` ones and than `rates`, and rank no worse than those `ranked`."""
+    over_rates, error = brier_gain(samples, likely, rates)
+    if over_rates <= _SURE * error or brier_gain(samples, likely, simple)[0] <= 0:
+        return False
+    above, error = ranking_gain(samples, likely, ranked, folds(samples))
+    return above + _NO_WORSE * error >= 0
 
 
-def _doubtful(evaluation: Evaluation, samples: Sequence[Sample]) -> tuple[float, float]:
+def _rates(prior: Prior, samples: Sequence[Sample]) -> list[float]:
+    """Return for every label the rate of completion that labels of other tasks say."""
+    rates = [0.0] * len(samples)
+    for part in folds(samples):
+        rate = base_rate(prior, _without(samples, part))
+        for index in part:
+            rates[index] = rate
+    return rates
+
+
+def _without(samples: Sequence[Sample], part: Sequence[int]) -> list[Sample]:
+    inside = set(part)
+    return [sample for index, sample in enumerate(samples) if index not in inside]
+
+
+def _with_doubt(model: CompletionModel, tested: CrossValidation, samples: Sequence[Sample]) -> CompletionModel:
     """See where verdicts are little better than a guess, by labels that the probabilities have not seen."""
-    both = zip(evaluation.likely, samples, strict=True)
-    return doubtful([[(likely, sample.completed) for likely, sample in both]])
-
-
-def _unmoved(prior: Prior) -> Prior:
-    """Return a prior so sure of its weights that labels teach the base rate alone."""
-    return msgspec.structs.replace(prior, variances=(_SURE,) * len(prior.names))
+    if len(samples) < FEWEST_LABELS:
+        return model
+    both = zip(tested.likely, samples, strict=True)
+    return msgspec.structs.replace(model, doubtful=doubtful([[(likely, each.completed) for likely, each in both]]))
 
 
 def _level_of(prior: Prior, history: Sequence[tuple[float, ...]]) -> CompletionModel:
@@ -169,24 +179,11 @@ def _level_of(prior: Prior, history: Sequence[tuple[float, ...]]) -> CompletionM
     return msgspec.structs.replace(made, version=level_version(prior.version, _digest(made)))
 
 
+def _named(prior: Prior, made: CompletionModel) -> CompletionModel:
+    """Return the model with a version that is a digest of what it says."""
+    made = msgspec.structs.replace(made, version="")
+    return msgspec.structs.replace(made, version=learned_version(prior.version, _digest(made)))
+
+
 def _digest(model: CompletionModel) -> str:
     return xxhash.xxh3_64_hexdigest(msgspec.json.encode(model))[:8]
-
-
-def _brier_gain(labelled: Sequence[Sample], new: Sequence[float], old: Sequence[float]) -> tuple[float, float]:
-    """Return the gain and its standard error; sessions of one task are one piece of evidence."""
-    gains: dict[str, float] = {}
-    for sample, ours, theirs in zip(labelled, new, old, strict=True):
-        gain = (theirs - sample.completed) ** 2 - (ours - sample.completed) ** 2
-        gains[sample.task] = gains.get(sample.task, 0.0) + gain
-    total = sum(gains.values())
-    centre = total / len(gains)
-    spread = sum([(gain - centre) ** 2 for gain in gains.values()])
-    few = len(gains) / max(1, len(gains) - 1)
-    return total / len(labelled), math.sqrt(spread * few) / len(labelled)
-
-
-def _gain(labelled: Sequence[Sample], verdicts: Sequence[bool], places: Sequence[int]) -> float:
-    outcomes = [labelled[index].completed for index in places]
-    by_rules = [labelled[index].by_rules for index in places]
-    return matthews(outcomes, [verdicts[index] for index in places]) - matthews(outcomes, by_rules)

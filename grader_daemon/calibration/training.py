@@ -1,9 +1,10 @@
 """What labels teach, and whether it is adopted: the decisions of a calibration, as functions of values.
 
-Without labels, or as long as they teach nothing, the prior is put at the level of a person's own sessions. New weights
-have to be better than the prior on labels that they have not seen, by more than chance; and no worse than the weights
-in force on the labels that came since those were made. Whose verdict counts under `auto` is decided by labels when
-there are `FEWEST_LABELS` and they show a difference; else the sources that the prior had not seen say it.
+Without labels, or as long as they teach nothing, the prior is put at the level of a person's own sessions. What labels
+teach has to be better than what is simpler on labels that it has not seen, see `evaluation`; and no worse than the
+weights in force on the labels that came since those were made. Whose verdict counts under `auto` is decided by labels
+when there are `FEWEST_LABELS`, enough of either outcome, and they show a difference of two standard errors; else the
+sources that the prior had not seen say it.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ import msgspec
 
 from grader_daemon.calibration.agreement import bins, score_probabilities, score_verdicts
 from grader_daemon.calibration.algebra import dot
-from grader_daemon.calibration.evaluation import Evaluation, evaluate, matthews_gain, predict, trained
+from grader_daemon.calibration.evaluation import Evaluation, evaluate, has_enough_of_each, predict
 from grader_daemon.calibration.in_force import is_of, policy_in_force
+from grader_daemon.calibration.paired_tests import matthews_gain
 from grader_daemon.calibration.prior import Prior, is_free
 from grader_daemon.calibration.samples import FEWEST_SESSIONS, Sample
 from grader_daemon.calibration.update import MOST_LABELS
@@ -45,6 +47,9 @@ _LISTED_WEIGHTS: Final = 10
 _SAME_LEVEL: Final = 0.2
 """Log-odds: where they moved by less in the mean, five hundredths of probability at most, it is not worth to grade all
 again."""
+
+_SURE: Final = 2.0
+"""Standard errors by which verdicts have to agree better before others decide."""
 
 _STAYS: Final = "the weights in force do better on the labels that came since they were made"
 
@@ -122,7 +127,7 @@ def train(
     evaluation = evaluate(context.prior, samples, known)
     before = context.policy(standing)
     in_force = before.model or context.prior.model
-    model, why = _of_all(evaluation, context.prior, in_force, samples, known), _why(evaluation, context.prior)
+    model, why = _of_all(evaluation, context.prior, in_force, known), _why(evaluation, context.prior)
     fresh = [place for place, label in enumerate(fit) if standing is not None and label.given_at > standing.made_at]
     if model.version != in_force.version and _does_better(in_force, evaluation, samples, fresh):
         model, why = in_force, _STAYS
@@ -151,7 +156,7 @@ def train(
             gain=evaluation.gain,
             shift=shift,
             turned=turned,
-            weights=() if evaluation.teacher is None else _weight_changes(in_force, model, context.prior),
+            weights=() if not evaluation.is_taught else _weight_changes(in_force, model, context.prior),
             rules=_agreement([float(sample.by_rules) for sample in samples], [s.by_rules for s in samples], samples),
             model=_agreement(evaluation.likely, evaluation.verdicts, samples),
             reliability=_reliability(evaluation, samples),
@@ -194,15 +199,11 @@ def _sample(label: Label) -> Sample:
 
 
 def _of_all(
-    evaluation: Evaluation,
-    prior: Prior,
-    in_force: CompletionModel,
-    samples: Sequence[Sample],
-    history: Sequence[tuple[float, ...]],
+    evaluation: Evaluation, prior: Prior, in_force: CompletionModel, history: Sequence[tuple[float, ...]]
 ) -> CompletionModel:
     """Return the model of all labels; without any that teach, the one in force if it differs by next to nothing."""
-    model = trained(evaluation, samples, history)
-    both_untaught = evaluation.teacher is None and is_untaught(in_force.version, prior.version)
+    model = evaluation.model
+    both_untaught = not evaluation.is_taught and is_untaught(in_force.version, prior.version)
     return in_force if both_untaught and _distance(in_force, model, history) < _SAME_LEVEL else model
 
 
@@ -235,10 +236,11 @@ def _reliability(evaluation: Evaluation, samples: Sequence[Sample]) -> tuple[Rel
 
 def _better(evaluation: Evaluation, samples: Sequence[Sample]) -> VerdictBy | None:
     """Return whose verdicts agree better with people; None when that may be chance, or labels are few."""
-    if len(samples) < FEWEST_LABELS:
+    if len(samples) < FEWEST_LABELS or not has_enough_of_each(samples):
         return None
-    gain, error = matthews_gain(samples, evaluation.verdicts)
-    if abs(gain) <= error:
+    by_rules = [sample.by_rules for sample in samples]
+    gain, error = matthews_gain(samples, evaluation.verdicts, by_rules)
+    if abs(gain) <= _SURE * error or (gain < 0 and len(set(by_rules)) == 1):
         return None
     return VerdictBy.MODEL if gain > 0 else VerdictBy.RULES
 
@@ -288,7 +290,7 @@ def _counts(labels: Sequence[Label], *, left_out: int) -> LabelCounts:
 
 def _why(evaluation: Evaluation, prior: Prior) -> str:
     """Return in a sentence what was decided of the weights."""
-    gain, is_levelled = evaluation.gain, evaluation.untaught.version != prior.version
+    gain, is_levelled = evaluation.gain, evaluation.model.version != prior.version
     if not gain.sample:
         return "there are no labels; " + (
             "the level is that of your own sessions" if is_levelled else "nothing is known"

@@ -1,26 +1,29 @@
 """A prior and a person's own sessions, labelled or not, to the model for that person.
 
-Without labels only the level can be learned: an ordinary session of their own gets the probability of an ordinary one
-elsewhere, however many errors are ordinary there. With labels, first the base rate is learned, from the labels and a
-little from the prior; then the weights, the most likely ones around those of the prior. Features are scaled by what is
-ordinary in the person's own sessions, labelled or not. Few labels leave weights uncertain, and log-odds that are
+Without labels, the prior is put among their sessions, see `home`. Labels teach one of two things. Level and slope are
+two numbers: how many tasks are completed here, and how much the prior's score tells; what counts as done stays. The
+weights are the most likely ones around those of the prior. Few labels leave them uncertain, and log-odds that are
 uncertain are less far from even than they seem: all of them are drawn back by the same factor (MacKay, Neural
 Computation 4, 1992, with a quarter of the variance: more of it is in the prior's variances, which are wider than labels
-of one place would make them). How much words may say, the labels tell as well.
+of one place would make them). How much words may say, the labels tell as well. What is used is the mean of these
+weights and of those of level and slope, which errs less often than the weights alone.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate
+from statistics import fmean
 
 import msgspec
 
+from grader_daemon.calibration.algebra import dot
 from grader_daemon.calibration.fit import Gaussian, fit_logistic
 from grader_daemon.calibration.home import at_home
 from grader_daemon.calibration.prior import Prior, is_free, unscaled
 from grader_daemon.calibration.samples import Sample, Scaling
-from grader_daemon.domain.completion_model import CompletionModel
+from grader_daemon.domain.completion_model import CompletionModel, log_odds, probability
 
 MOST_LABELS = 400
 """So many of them are learned from, the last ones: the time that takes grows with their cube, what it gains hardly."""
@@ -29,6 +32,16 @@ _BASE_RATE_LABELS = 4.0
 """So many labels weigh as much as the base rate of the prior."""
 
 _INTERCEPT_VARIANCE = 100.0
+_LEVEL_VARIANCE = 2.0
+"""Of the log-odds of an ordinary session, from place to place; that of their rates of completion is about 1."""
+
+_SLOPE_VARIANCE = 0.25
+_LEAST_SLOPE = 0.1
+"""Labels that turn the prior's score round have to show that by the weights."""
+
+_LEAST_SHARE = 0.1
+"""At least that share of the sessions count as done, and as not done."""
+
 _SPREAD_COUNTED = 0.25
 _WORD_FACTORS = (0.3, 3.0)
 """How much more words may say in one place than in another; wider apart or more of them gain nothing."""
@@ -37,7 +50,7 @@ _WORD_FACTORS = (0.3, 3.0)
 def update(
     prior: Prior, labelled: Sequence[Sample], *, history: Sequence[tuple[float, ...]], version: str
 ) -> CompletionModel:
-    """Learn from a person's labels; without any, what is ordinary among their sessions.
+    """Learn weights from a person's labels; without any, what is ordinary among their sessions.
 
     Args:
         prior: where it starts.
@@ -45,24 +58,11 @@ def update(
         history: the features of their finished sessions, labelled or not.
         version: names what comes of it.
     """
-    learned = labelled[-MOST_LABELS:]
-    if not learned:
+    if not labelled:
         return levelled(prior, history, version=version)
-    seen = history or [sample.features for sample in learned]
-    home = at_home(prior, seen)
-    rate = base_rate(prior, learned)
-    start = Gaussian(
-        means=(*home.weights, math.log(rate / (1 - rate))),
-        variances=(*_variances(prior, home.scaling), _INTERCEPT_VARIANCE),
-        in_doubt=(*map(is_free, prior.names), False),
-        factors=_WORD_FACTORS,
-    )
-    rows = [[*home.scaling.apply(sample.features), 1.0] for sample in learned]
-    fit = fit_logistic(rows, [sample.completed for sample in learned], prior=start)
-    drawn_back = 1 / math.sqrt(1 + math.pi / 8 * _SPREAD_COUNTED * fit.spread)
-    *weights, intercept = [weight * drawn_back for weight in fit.weights]
-    model = unscaled(home, home.scaling, weights, intercept=intercept, threshold=0.5, version=version)
-    return msgspec.structs.replace(model, threshold=_threshold(model, seen, rate))
+    seen = history or [sample.features for sample in labelled[-MOST_LABELS:]]
+    model = reweighted(at_home(prior, seen), labelled, seen)
+    return msgspec.structs.replace(model, version=version)
 
 
 def levelled(prior: Prior, history: Sequence[tuple[float, ...]], *, version: str) -> CompletionModel:
@@ -71,16 +71,93 @@ def levelled(prior: Prior, history: Sequence[tuple[float, ...]], *, version: str
     return home.model if home is prior else msgspec.structs.replace(home.model, version=version)
 
 
+def relevelled(home: Prior, labelled: Sequence[Sample]) -> Prior:
+    """Return the prior with the level and slope that labels say, and the same verdicts.
+
+    `home` is the prior among the person's sessions.
+    """
+    learned = labelled[-MOST_LABELS:]
+    slope, level = fit_logistic(
+        [[score, 1.0] for score in _scores(home, learned)],
+        [sample.completed for sample in learned],
+        prior=Gaussian(
+            means=(1.0, home.intercept), variances=(_SLOPE_VARIANCE, _LEVEL_VARIANCE), in_doubt=(False, False)
+        ),
+    ).weights
+    slope = max(slope, _LEAST_SLOPE)
+    return msgspec.structs.replace(
+        home,
+        weights=tuple([slope * weight for weight in home.weights]),
+        intercept=level,
+        threshold=probability(level + slope * (log_odds(home.threshold) - home.intercept)),
+    )
+
+
+def reweighted(home: Prior, labelled: Sequence[Sample], seen: Sequence[tuple[float, ...]]) -> CompletionModel:
+    """Return the model with weights that labels say.
+
+    Args:
+        home: the prior among the person's sessions.
+        labelled: at least one session.
+        seen: the features of the person's sessions, at least one.
+    """
+    learned = labelled[-MOST_LABELS:]
+    rate = base_rate(home, learned)
+    start = Gaussian(
+        means=(*home.weights, log_odds(rate)),
+        variances=(*_variances(home, home.scaling), _INTERCEPT_VARIANCE),
+        in_doubt=(*map(is_free, home.names), False),
+        factors=_WORD_FACTORS,
+    )
+    rows = [[*home.scaling.apply(sample.features), 1.0] for sample in learned]
+    fit = fit_logistic(rows, [sample.completed for sample in learned], prior=start)
+    drawn_back = 1 / math.sqrt(1 + math.pi / 8 * _SPREAD_COUNTED * fit.spread)
+    plain = relevelled(home, learned)
+    *weights, intercept = [
+        (drawn_back * fitted + simple) / 2
+        for fitted, simple in zip(fit.weights, (*plain.weights, plain.intercept), strict=True)
+    ]
+    model = unscaled(home, home.scaling, weights, intercept=intercept, threshold=0.5, version="")
+    return msgspec.structs.replace(model, threshold=_threshold(model, home.model, seen))
+
+
 def base_rate(prior: Prior, labelled: Sequence[Sample]) -> float:
     """Return how many tasks are completed: as the labels say, and as the prior does where there are few. 0 to 1."""
     completed = sum([sample.completed for sample in labelled])
     return (completed + _BASE_RATE_LABELS * prior.base_rate) / (len(labelled) + _BASE_RATE_LABELS)
 
 
-def _threshold(model: CompletionModel, seen: Sequence[tuple[float, ...]], rate: float) -> float:
-    """Return the probability from which on as many of the sessions count as completed as the base rate says."""
-    likely = sorted([model.predict(features) or 0.0 for features in seen])
-    return likely[min(len(likely) - 1, int((1 - rate) * len(likely)))]
+def _scores(home: Prior, labelled: Sequence[Sample]) -> list[float]:
+    """Return how far the log-odds of sessions are from those of an ordinary one."""
+    return [dot(home.weights, home.scaling.apply(sample.features)) for sample in labelled]
+
+
+def _threshold(model: CompletionModel, before: CompletionModel, seen: Sequence[tuple[float, ...]]) -> float:
+    """Return the probability halfway, in log-odds, between two, for neither is sure.
+
+    From one on the expected agreement of verdicts is best; from the other on as many sessions are done as `before`.
+    """
+    likely = sorted([model.predict(features) or 0.0 for features in seen], reverse=True)
+    done = sum([(before.predict(features) or 0.0) >= before.threshold for features in seen])
+    as_many = likely[min(max(done, 1), len(likely)) - 1]
+    return probability(fmean([log_odds(_best_agreement(likely)), log_odds(as_many)]))
+
+
+def _best_agreement(likely: Sequence[float]) -> float:
+    """Return from which of these probabilities on, falling ones, verdicts have the best expected Matthews correlation.
+
+    It is that of the expected numbers of sessions: with `k` of `n` done and `hits` of `completed` among them it is
+    (n hits - k completed) / sqrt(k (n - k) completed (n - completed)), of which the last two are the same for all.
+    """
+    sessions, completed = len(likely), sum(likely)
+    fewest = max(1, math.ceil(_LEAST_SHARE * sessions))
+    best, threshold = -math.inf, likely[0]
+    for done, hits in enumerate(accumulate(likely), start=1):
+        if fewest <= done <= sessions - fewest:
+            worth = (sessions * hits - done * completed) / math.sqrt(done * (sessions - done))
+            if worth > best:
+                best, threshold = worth, (likely[done - 1] + likely[done]) / 2
+    return threshold
 
 
 def _variances(prior: Prior, scaling: Scaling) -> list[float]:

@@ -23,6 +23,13 @@ def probability(odds: float) -> float:
     return 1 / (1 + math.exp(-max(-_SUREST, min(_SUREST, odds))))
 
 
+def log_odds(likely: float) -> float:
+    """Return the log-odds of a probability, as far from even as `probability` goes at most."""
+    if not 0 < likely < 1:
+        return math.copysign(_SUREST, likely - 0.5)
+    return math.log(likely / (1 - likely))
+
+
 class CompletionModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A linear model of the log-odds of completion.
 

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
 from grader_daemon.calibration.doubt import doubtful
-from grader_daemon.calibration.evaluation import cross_validate, evaluate, matthews_gain, predict, trained
+from grader_daemon.calibration.evaluation import FEWEST_OF_EACH, cross_validate, evaluate, predict
 from grader_daemon.calibration.samples import Sample
-from grader_daemon.calibration.update import update
+from grader_daemon.domain.completion_model import CompletionModel
 from tests.calibration_examples import prior, samples
 
 PRIOR = prior()
@@ -19,8 +22,8 @@ OTHER = (0.0, 0.0, 3.0, 0.0)
         pytest.param([], "", id="no-labels"),
         pytest.param(samples(19, intercept=-3.0), "", id="too-few"),
         pytest.param(samples(40, intercept=-3.0, tasks=4), "", id="too-few-tasks"),
-        pytest.param(samples(49, intercept=-3.0), "the base rate", id="another-base-rate"),
-        pytest.param(samples(200, weights=(0.0, 0.0, 4.0, 0.0)), "base rate and weights", id="other-weights"),
+        pytest.param(samples(49, intercept=-3.0), "level and slope", id="another-level"),
+        pytest.param(samples(200, weights=(0.0, 0.0, 4.0, 0.0)), "weights", id="other-weights"),
     ],
 )
 def test_the_most_that_labels_are_shown_to_teach_is_taken(labelled: list[Sample], name: str) -> None:
@@ -30,10 +33,37 @@ def test_the_most_that_labels_are_shown_to_teach_is_taken(labelled: list[Sample]
 
 
 def test_what_teaches_nothing_leaves_the_prior_at_the_level_of_the_sessions() -> None:
-    history = [each.features for each in samples(20, seed=9)]
-    evaluation = evaluate(PRIOR, [], history=history)
-    assert trained(evaluation, [], history) == evaluation.untaught
-    assert evaluation.untaught.version.startswith(f"{PRIOR.version}~")
+    evaluation = evaluate(PRIOR, [], history=[each.features for each in samples(20, seed=9)])
+    assert not evaluation.is_taught
+    assert evaluation.model.version.startswith(f"{PRIOR.version}~")
+
+
+def test_a_level_of_its_own_turns_no_verdict() -> None:
+    labelled = samples(49, intercept=-3.0)
+    history = [each.features for each in samples(30, seed=9)]
+    untaught, taught = evaluate(PRIOR, [], history).model, evaluate(PRIOR, labelled, history).model
+    asked = samples(100, seed=10)
+    assert [predict(taught, each)[1] for each in asked] == [predict(untaught, each)[1] for each in asked]
+    assert sum(predict(taught, each)[0] for each in asked) < sum(predict(untaught, each)[0] for each in asked)
+
+
+def test_labels_without_meaning_teach_no_weights_though_the_prior_is_wrong() -> None:
+    names = []
+    for seed in range(10):
+        labelled = samples(100, seed=seed)
+        told = [each.completed for each in labelled]
+        random.Random(seed).shuffle(told)
+        shuffled = [msgspec.structs.replace(each, completed=by) for each, by in zip(labelled, told, strict=True)]
+        names.append(evaluate(PRIOR, shuffled, history=[]).name)
+    assert names.count("weights") <= 1
+
+
+def test_weights_need_enough_labels_of_either_outcome() -> None:
+    labelled = samples(200, weights=OTHER)
+    failed = [each for each in labelled if not each.completed]
+    completed = [each for each in labelled if each.completed]
+    assert evaluate(PRIOR, failed + completed[: FEWEST_OF_EACH - 1], history=[]).name != "weights"
+    assert evaluate(PRIOR, failed, history=[]).name != "weights"
 
 
 @pytest.mark.parametrize(
@@ -46,16 +76,12 @@ def test_what_teaches_nothing_leaves_the_prior_at_the_level_of_the_sessions() ->
 def test_labels_say_where_a_verdict_is_little_better_than_a_guess(labelled: list[Sample], is_looked_at: bool) -> None:
     evaluation = evaluate(PRIOR, labelled, history=[])
     seen = [(likely, each.completed) for likely, each in zip(evaluation.likely, labelled, strict=True)]
-    expected = doubtful([seen]) if is_looked_at else PRIOR.doubtful
-    assert trained(evaluation, labelled, history=[]).doubtful == expected
+    assert evaluation.model.doubtful == (doubtful([seen]) if is_looked_at else PRIOR.doubtful)
 
 
 def test_a_model_is_named_by_what_it_says() -> None:
     labelled = samples(80, weights=(0.0, 0.0, 4.0, 0.0))
-    made = [
-        trained(evaluate(PRIOR, some, history=[]), some, history=[]).version
-        for some in (labelled, labelled, labelled[1:])
-    ]
+    made = [evaluate(PRIOR, some, history=[]).model.version for some in (labelled, labelled, labelled[1:])]
     assert made[0] == made[1] != made[2]
     assert all(version.startswith(f"{PRIOR.version}-") for version in made)
 
@@ -65,29 +91,15 @@ def test_a_model_without_an_idea_guesses_that_a_session_failed() -> None:
     assert predict(PRIOR.model, unknown) == (0.0, False)
 
 
-def test_learning_where_all_is_different_is_better_than_the_prior_and_better_than_rules_that_guess() -> None:
-    labelled = [
-        msgspec.structs.replace(each, by_rules=number % 2 == 0)
-        for number, each in enumerate(samples(150, weights=OTHER))
-    ]
-    found = cross_validate(PRIOR, labelled, history=[], current=PRIOR.model)
-    assert found.is_better
-    gain, error = matthews_gain(labelled, found.verdicts)
-    assert gain > error
-    assert found.brier_gain.low is not None
-    assert found.brier_gain.low > 0
-    assert len(found.probabilities) == len(found.verdicts) == 150
+def test_every_label_is_told_by_a_model_that_has_not_seen_its_task() -> None:
+    labelled = samples(40, tasks=8)
 
+    def teacher(some: Sequence[Sample]) -> CompletionModel:
+        tasks.append({each.task for each in some})
+        return PRIOR.model
 
-def test_rules_that_are_always_right_are_not_beaten() -> None:
-    labelled = [msgspec.structs.replace(each, by_rules=each.completed) for each in samples(60)]
-    found = cross_validate(PRIOR, labelled, history=[], current=PRIOR.model)
-    gain, error = matthews_gain(labelled, found.verdicts)
-    assert gain <= error
-
-
-def test_a_model_that_was_learned_from_the_same_labels_is_not_beaten() -> None:
-    labelled = samples(80)
-    assert not cross_validate(
-        PRIOR, labelled, history=[], current=update(PRIOR, labelled, history=[], version="v")
-    ).is_better
+    tasks: list[set[str]] = []
+    found = cross_validate(teacher, labelled)
+    assert found.likely == tuple(predict(PRIOR.model, each)[0] for each in labelled)
+    assert all(any(each.task not in seen for seen in tasks) for each in labelled)
+    assert len(tasks) == 5

@@ -55,25 +55,25 @@ def test_enough_labels_bring_new_weights_and_the_model_to_judge() -> None:
     assert (found.labels, found.evidence.seen, found.evidence.before) == (60, 99, "prior-1.rules")
     [change] = found.evidence.weights
     assert change == WeightChange("a", 0.0, found.model.weights[0])
-    assert found.evidence.why.startswith("base rate and weights: the Brier score falls by 0.2")
+    assert found.evidence.why.startswith("weights: the Brier score falls by 0.2")
     assert found.evidence.shift > 0.3
     assert found.evidence.turned in range(1, 60)
 
 
-def test_few_labels_change_nothing() -> None:
+def test_few_labels_move_no_weights_and_no_verdicts() -> None:
     found = look(labels(FEWEST_LABELS - 1))
-    assert not found.adopted
-    assert (found.model, found.verdict_by, found.evidence.by_labels) == (PRIOR.model, VerdictBy.RULES, False)
-    assert "nothing is shown to be better" in found.evidence.why
+    assert (found.model.weights, found.evidence.turned, found.verdict_by) == ((0.0,), 0, VerdictBy.RULES)
+    assert found.evidence.why.startswith("level and slope: ")
+    assert not look(labels(19)).adopted
 
 
-def test_the_base_rate_may_be_learned_of_few() -> None:
+def test_the_level_may_be_learned_of_few() -> None:
     few = [label(session_id=str(n), completed=n % 8 == 0, features=(float(n % 2),)) for n in range(32)]
     found = look(few)
     assert found.adopted
     assert found.model.predict((0.0,)) == pytest.approx(0.15, abs=0.05)
     assert found.model.weights[0] == pytest.approx(0.0, abs=1e-6)
-    assert found.evidence.why.startswith("the base rate: the Brier score falls by 0.1")
+    assert found.evidence.why.startswith("level and slope: the Brier score falls by 0.1")
     assert (found.verdict_by, found.evidence.by_labels) == (VerdictBy.RULES, False)
 
 
@@ -118,11 +118,16 @@ def test_a_level_that_hardly_moved_stays() -> None:
     assert (moved.adopted, moved.evidence.before) == (True, standing.completion_policy.version)
 
 
+def test_rules_do_not_take_over_where_they_say_the_same_of_all_sessions() -> None:
+    given = [msgspec.structs.replace(each, completed=each.rules_completed) for each in labels(60)]
+    assert not look(given, agreed=context(better=VerdictBy.MODEL)).evidence.by_labels
+
+
 def test_labels_have_to_do_better_than_the_prior_at_the_level_of_the_sessions() -> None:
     """Half are completed: the base rate of these labels is news to the prior, and not to the prior at their level."""
     given = [label(session_id=str(n), completed=n % 2 == 0, features=(3.0,)) for n in range(40)]
     far, levelled = (train(given, None, SURE, history=[(3.0,)] * n, now=LATER, seen=9) for n in (0, 20))
-    assert far.evidence.why.startswith("the base rate")
+    assert far.evidence.why.startswith("level and slope")
     assert levelled.model.version.startswith("prior-1~")
     assert levelled.evidence.why == (
         "nothing is shown to be better than the prior at the level of your own sessions by cross-validation"
