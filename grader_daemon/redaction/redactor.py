@@ -29,7 +29,7 @@ class Redactor:
         self._of_signs = _by_sign(finders, bytes)
         self._of_letters = _by_sign(finders, str)
         self.redact_name = lru_cache(maxsize=_NAMES)(self.redact)
-        """`redact` for names, which come again and again."""
+        """`redact` for names and short lines, which come again and again."""
 
     def redact(self, text: str) -> str:
         """Return `text` with a mark in the place of each secret; the names of settings stay."""

@@ -39,7 +39,7 @@ def sign(
 
     `shared_tool` is the name that it shares with the tools of other agents, so that they share their fingerprints.
     """
-    line = redactor.redact(cause_in(text))
+    line = redactor.redact_name(cause_in(text))
     signal = _cut(normalize(line), _LONGEST_SIGNAL) or NO_MESSAGE
     tool, shared, command = _printable(tool), _printable(shared_tool or tool), _printable(command)
     form = "\0".join((shared or "", command or "", category, shape_of(signal)))

@@ -8,6 +8,7 @@ takes linear time.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 SIGNALS = "Segmentation fault|Killed|Aborted|Bus error|Illegal instruction|Floating point exception|Terminated"
 EXCEPTIONS = "Error|Exception|Failure|Fault|Interrupt|Timeout|NotFound|Exit"
@@ -210,8 +211,9 @@ _NAMES = tuple(
 _HAS_DIGIT = re.compile(r"\d")
 
 
+@lru_cache(maxsize=512)
 def normalize(line: str) -> str:
-    """Replace by placeholders what differs between occurrences of one error message."""
+    """Replace by placeholders what differs between occurrences of one error message; many come word for word."""
     for needle, pattern, replacement in _TEMPLATES:
         if needle in line:
             line = pattern.sub(replacement, line)

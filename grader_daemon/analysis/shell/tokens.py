@@ -21,8 +21,8 @@ _SHELL_WORDS = 3
 
 
 _TOKEN = re.compile(
-    r"(?P<space>[ \t\r]++|\\\r?\n)"
-    r"|(?P<comment>(?<![^\s;&|()])\#[^\n]*+)"
+    r"(?:[ \t\r]++|\\\r?\n)*+(?:"
+    r"(?P<comment>(?<![^\s;&|()])\#[^\n]*+)"
     r"|(?P<heredoc><<-?[ \t]{0,4}+(?P<quote>[\"']?)(?P<end>\w{1,40}+)(?P=quote))"
     r"|(?P<descriptor>\d{0,2}[<>]&[\d-])"
     r"|(?P<redirect>(?:\d{1,2}|&)?(?:<<<|<>|>>|>\||[<>]&?))"
@@ -30,14 +30,14 @@ _TOKEN = re.compile(
     r"|(?P<pipe>\|)"
     r"|(?P<substitution>\$(?=\((?!\()))"
     r"|(?P<word>(?:[^\s'\"\\;&|()<>$]++|\$(?:\(\([^()\n]{0,80}+\)\))?|'[^']*+'?|\"(?:[^\"\\]|\\[\s\S])*+\"?|\\[\s\S]?)++)"
-    r"|(?P<other>[\s\S])"
+    r"|(?P<other>[\s\S]|\Z))"
 )
 _QUOTING = re.compile(r"\\\n|\\([\s\S]?)|'([^']*+)'?|\"((?:[^\"\\]|\\[\s\S])*+)\"?")
 _ESCAPED = re.compile(r"\\([\\\"$`\n])")
 _BROKEN_COMMAND = re.compile(r'"(?:command|cmd)"\s{0,9}+:\s{0,9}+"((?:[^"\\]|\\[\s\S])*+)')
 _JSON_ESCAPE = re.compile(r'\\(["\\/nrt])')
 _JSON_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
-_BETWEEN = frozenset({"space", "comment", "descriptor", "other"})
+_BETWEEN = frozenset({"comment", "descriptor", "other"})
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ def pipelines(line: str) -> Iterator[list[Simple]]:
 
 
 @lru_cache(maxsize=64)
-def tokens(line: str) -> tuple[tuple[str | None, str], ...]:
+def tokens(line: str) -> tuple[tuple[str, str], ...]:
     """Return what commands are made of, without comments and the bodies of here-documents.
 
     A command is asked about several times in a row: for its exit code, its family, what it may have written.
@@ -94,19 +94,20 @@ def tokens(line: str) -> tuple[tuple[str | None, str], ...]:
     return tuple(_tokens(line))
 
 
-def _tokens(line: str) -> Iterator[tuple[str | None, str]]:
+def _tokens(line: str) -> Iterator[tuple[str, str]]:
     end_of_document = ""
     position = 0
     while position < len(line):
         token = _TOKEN.match(line, position)
         assert token is not None
         position = token.end()
-        kind = token.lastgroup
+        kind = token.lastgroup or ""
         if kind == "heredoc":
             end_of_document = token["end"]
         elif kind not in _BETWEEN:
-            yield kind, token.group()
-            if end_of_document and token.group() == "\n":
+            text = token[kind]
+            yield kind, text
+            if end_of_document and text == "\n":
                 found = line.find(f"\n{end_of_document}", position - 1)
                 position = found + 1 + len(end_of_document) if found >= 0 else len(line)
                 end_of_document = ""

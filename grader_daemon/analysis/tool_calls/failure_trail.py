@@ -159,18 +159,16 @@ class OpenErrors:
         if not self._open or not tool or not self._may_concern(tool, call.text):
             return []
         operation = call.operation(tool)
-        closed = {
-            operation,
-            Operation(tool),
-            Operation(tool, operation.family),
-            *self._rewritten(call),
-            *_others(tool, call),
-        }
-        positions = [position for known in closed for position in self._open.pop(known, ())]
+        positions = self._forget({operation, Operation(tool), Operation(tool, operation.family)})
+        if self._open:
+            positions += self._forget({*self._rewritten(call), *self._others(tool, call)})
         if positions and not self._open:
             self._needles.clear()
             self._bare.clear()
         return positions
+
+    def _forget(self, closed: set[Operation]) -> list[int]:
+        return [position for known in closed for position in self._open.pop(known, ())]
 
     def _expect(self, operation: Operation, text: str) -> None:
         needle = operation.target or (operation.family or "").partition(" ")[0]
@@ -189,18 +187,16 @@ class OpenErrors:
 
     def _rewritten(self, call: CallView) -> list[Operation]:
         """Return the open edits of files that a shell command writes instead."""
-        if call.path is not None or call.family is None or not call.writes_in_shell:
-            return []
-        return [
+        edits = [
             operation
             for operation in islice(self._open, _MOST_NEEDLES)
             if operation.actor == "edit" and operation.target and operation.target in call.text
         ]
+        return edits if edits and call.path is None and call.family is not None and call.writes_in_shell else []
 
-
-def _others(tool: str, call: CallView) -> list[Operation]:
-    """Return what a command line does beside its main thing: in `git pull && git push`, the push."""
-    line = call.line
-    if line is None:
-        return []
-    return [Operation(tool, run.family) for run in line.programs[:_MOST_NEEDLES] if run.family not in PLAIN_SPOKEN]
+    def _others(self, tool: str, call: CallView) -> list[Operation]:
+        """Return what a command line does beside its main thing: in `git pull && git push`, the push."""
+        line = call.line if any(known.actor == tool and known.family for known in self._open) else None
+        if line is None:
+            return []
+        return [Operation(tool, run.family) for run in line.programs[:_MOST_NEEDLES] if run.family not in PLAIN_SPOKEN]
