@@ -39,10 +39,11 @@ _UNKNOWN = 0.5
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
     """Return the features of this group, in order."""
-    steps, late = window.steps, window.steps[-_LATE:]
-    writes = [place for place, step in enumerate(steps) if step.effect is Purpose.WRITE]
+    steps = window.steps
+    effects = [step.call.effect for step in steps]
+    writes = [place for place, effect in enumerate(effects) if effect is Purpose.WRITE]
     after = steps[writes[-1] + 1 :] if writes else []
-    runs = [step for step in steps if step.effect is Purpose.RUN]
+    runs = [step for step, effect in zip(steps, effects, strict=True) if effect is Purpose.RUN]
     said = [as_words(ends(step.result, _RESULT_REACH)) for step in runs[-2:]]
     passed = not all(_PASSED.isdisjoint(text.split()) for text in said)
     failed = not all(_FAILED.isdisjoint(text.replace(_NONE_FAILED, b"").split()) for text in said)
@@ -54,7 +55,7 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
         float(bool(writes) and steps[writes[-1]].failed),
         float(bool(names) and _is_named(names[-1], after)),
         log(max(Counter(filter(None, names)).values(), default=0)),
-        share(sum([holds_any(step.result[-_LAST_WORDS:], _OUT_OF_TIME) for step in late]), len(late)),
+        _timeouts([step.result[-_LAST_WORDS:] for step in steps[-_LATE:]]),
     )
 
 
@@ -62,6 +63,12 @@ def _trial(after: list[Step], said: bytes) -> float:
     """Return how the last run went, of which these are the words, if it is one of these steps."""
     last = next((step for step in reversed(after) if step.effect is Purpose.RUN), None)
     return _UNKNOWN if last is None else float(not (last.failed or holds_any(said, _ERROR)))
+
+
+def _timeouts(said: list[str]) -> float:
+    if not holds_any("\n".join(said), _OUT_OF_TIME):
+        return 0.0
+    return share(sum([holds_any(words, _OUT_OF_TIME) for words in said]), len(said))
 
 
 def _file_of(write: Step) -> str:

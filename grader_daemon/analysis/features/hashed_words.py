@@ -15,7 +15,7 @@ from grader_daemon.analysis.features.session_window import SessionWindow
 
 BUCKETS: Final = 256
 _ONLY_MARKS: Final = bytes(code == 1 for code in range(256))
-_MOST_KNOWN: Final = 4_096
+_MOST_KNOWN: Final = 16_384
 _LONGEST_KNOWN: Final = 24
 """Bytes: longer words are rarely common, and what is remembered is bounded."""
 

@@ -103,7 +103,7 @@ def _found_nothing(result: RecentResult) -> bool:
         return True
     if not _NEGATIONS.isdisjoint(result.words) and holds_any(result.plain, _NONE_FOUND):
         return True
-    return holds_any(result.body, _ZERO) and _EMPTY_LIST.search(result.body) is not None
+    return '":' in result.body and holds_any(result.body, _ZERO) and _EMPTY_LIST.search(result.body) is not None
 
 
 def _tells_gap(said: bytes, found: set[bytes]) -> bool:

@@ -18,7 +18,9 @@ FEATURES: Final = (
     Feature("specifics_answered", "Share of it that stands in the answer; 0.5 where nothing is.", 0.5),
 )
 
-_QUOTED = re.compile(r"`([^`\n]{2,60})`|(?<!\w)['\"‘“]([^'\"’”\n]{2,60})['\"’”](?!\w)")
+_QUOTED = re.compile(r"[`'\"‘“](?:(?<=`)([^`\n]{2,60})`|(?<!`)(?<!\w.)([^'\"’”\n]{2,60})['\"’”](?!\w))")
+"""What stands before the quote is asked after it: so the search goes from quote to quote."""
+
 _PATH = re.compile(r"[.~]?/[\w./-]{2,100}|[\w-]{1,40}\.[a-z]{2,5}")
 _AROUND = ".,;:!?()[]{}*`'\"‘’“”"
 _MOST = 10

@@ -118,6 +118,7 @@ _FOLLOWING_SIGNS: Final = (
     *("non-zero", "lifecycle", "exit", "return", "command failed", "completed with", "failed (", "[error] "),
     "failures",
 )
+_FOLLOWING_COUNTED: Final = (" error", " problem", " failed")
 _FOLLOWING_COUNT = re.compile(r"\d (?:error|problem|failed)")
 """In lower case, one of these or this stands in every line that `_FOLLOWING` finds, but for "error:" alone."""
 
@@ -270,8 +271,12 @@ def _rank(line: str) -> int:
 
 def _only_follows(line: str) -> bool:
     low = line.lower()
-    may = holds_any(low, _FOLLOWING_SIGNS) or low.startswith("error") or _FOLLOWING_COUNT.search(low)
-    return bool(may) and _FOLLOWING.search(line) is not None
+    may = holds_any(low, _FOLLOWING_SIGNS) or low.startswith("error") or _counts(low)
+    return may and _FOLLOWING.search(line) is not None
+
+
+def _counts(low: str) -> bool:
+    return holds_any(low, _FOLLOWING_COUNTED) and _FOLLOWING_COUNT.search(low) is not None
 
 
 def _ends_in_cause(line: str) -> bool:

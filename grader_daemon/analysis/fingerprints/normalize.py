@@ -230,6 +230,7 @@ def normalize(line: str) -> str:
     return (_PLACE.sub("", line) if line.endswith(("<url>", "<url>)")) else line).strip(" .:;,")
 
 
+@lru_cache(maxsize=512)
 def shape_of(normal: str) -> str:
     """Return what two normal lines of one cause have in common though other kinds of things stand in them."""
     return _REPEATED.sub(r"\1", _PLACEHOLDER.sub("<>", normal.lower()))

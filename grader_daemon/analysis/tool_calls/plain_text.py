@@ -17,6 +17,7 @@ _CODE_BEHIND = re.compile(
     r"(?:exit[ _]?)?(?:code|status):? ?(-?\d{1,6})[.)\]]{0,2}\s{0,9}\Z",
     re.IGNORECASE,
 )
+_AFTER_CODE: Final = ".)]"
 _LONGEST_CODE: Final = 80
 _HEAD: Final = 1_200
 _LONGEST_USAGE: Final = 2_000
@@ -34,9 +35,7 @@ _NOTEBOOK = re.compile(
 
 def stated_code(text: str) -> int | None:
     """Return the exit code that a harness states before what a command gave, or in its last line; None without."""
-    found = _CODE_BEFORE.match(text[:_LONGEST_CODE])
-    if found is None:
-        found = _CODE_BEHIND.search(text, max(0, len(text) - _LONGEST_CODE))
+    found = _CODE_BEFORE.match(text[:_LONGEST_CODE]) or _code_behind(text)
     return int(found.group(1)) if found else None
 
 
@@ -54,5 +53,12 @@ def tells_failure(text: str) -> bool:
 
 def without_code(text: str) -> str:
     """Return what a command gave without the exit code in its last line."""
-    found = _CODE_BEHIND.search(text, max(0, len(text) - _LONGEST_CODE))
+    found = _code_behind(text)
     return text[: found.start()].rstrip() if found else text
+
+
+def _code_behind(text: str) -> re.Match[str] | None:
+    last = text[-_LONGEST_CODE:].rstrip()[-1:]
+    if not last.isdecimal() and last not in _AFTER_CODE:
+        return None
+    return _CODE_BEHIND.search(text, max(0, len(text) - _LONGEST_CODE))

@@ -30,7 +30,7 @@ _COUNTED = re.compile(r"errors?: \d{1,9}\s{0,9}(?:\n|\Z)", re.IGNORECASE)
 _DELEGATION_TOOL = "delegate_task"
 _TEXT_FIELDS = ("error", "message", "output", "stderr", "content", "detail", "errors", "result", "structuredContent")
 _HEAD = 400
-_MOST_KNOWN = 64
+_MOST_KNOWN = 256
 _NO_ERRORS = frozenset({"none", "null", "no error", "false", "ok"})
 _HTTP_ERRORS = range(400, 600)
 _INNER_SIGNS = (b'"error"', b'"isError"', b'"success"', b'"ok"')
@@ -274,7 +274,7 @@ class ResultReader:
 
 
 def _unwrapped(body: str) -> str:
-    opening = _WRAPPER.match(body)
+    opening = _WRAPPER.match(body) if body.startswith("<") else None
     if opening is None:
         return body
     inner, _, _ = body[opening.end() :].rpartition("</")

@@ -21,8 +21,8 @@ def test_every_bucket_is_marked_by_itself() -> None:
 
 
 def test_what_is_known_of_words_is_bounded_and_changes_nothing() -> None:
-    words = [b"%d" % number for number in range(10_000)] + [b"x" * 1_000]
+    words = [b"%d" % number for number in range(20_000)] + [b"x" * 1_000]
     buckets = Buckets()
     assert [buckets.marks([word]) for word in words] == [buckets.marks([word]) for word in words]
-    assert len(buckets) == 4_096
+    assert len(buckets) == 16_384
     assert b"x" * 1_000 not in buckets
