@@ -22,13 +22,14 @@ _SHELL_WORDS = 3
 
 _TOKEN = re.compile(
     r"(?:[ \t\r]++|\\\r?\n)*+(?:"
+    r"(?=[\#<>&|;\n()$\d])(?:"  # most tokens are words that begin with none of these
     r"(?P<comment>(?<![^\s;&|()])\#[^\n]*+)"
     r"|(?P<heredoc><<-?[ \t]{0,4}+(?P<quote>[\"']?)(?P<end>\w{1,40}+)(?P=quote))"
     r"|(?P<descriptor>\d{0,2}[<>]&[\d-])"
     r"|(?P<redirect>(?:\d{1,2}|&)?(?:<<<|<>|>>|>\||[<>]&?))"
     r"|(?P<separator>&&|\|\||[;&\n()])"
     r"|(?P<pipe>\|)"
-    r"|(?P<substitution>\$(?=\((?!\()))"
+    r"|(?P<substitution>\$(?=\((?!\())))"
     r"|(?P<word>(?:[^\s'\"\\;&|()<>$]++|\$(?:\(\([^()\n]{0,80}+\)\))?|'[^']*+'?|\"(?:[^\"\\]|\\[\s\S])*+\"?|\\[\s\S]?)++)"
     r"|(?P<other>[\s\S]|\Z))"
 )

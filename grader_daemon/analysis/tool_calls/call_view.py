@@ -99,8 +99,10 @@ class CallView(msgspec.Struct, eq=False, gc=False):
     @property
     def text(self) -> str:
         """The arguments as JSON, as they stand in the file; "" without any."""
-        arguments = self.arguments
-        return self._encoded if isinstance(arguments, dict) else arguments or ""
+        if self._written is None:
+            arguments = self.arguments
+            self._written = _encoded(arguments) if isinstance(arguments, dict) else arguments or ""
+        return self._written
 
     @property
     def words(self) -> frozenset[str]:
@@ -197,8 +199,10 @@ class CallView(msgspec.Struct, eq=False, gc=False):
         arguments = self.arguments
         if isinstance(arguments, str) and arguments.startswith(_PATCH):
             return tuple(_PATCHED.findall(arguments)[:_MOST_PATCHED])
-        named = msgspec.structs.astuple(self._given)[_FIRST_PATH:]
-        return next(((path,) for path in named if isinstance(path, str) and path), ())
+        for path in msgspec.structs.astuple(self._given)[_FIRST_PATH:]:
+            if path and isinstance(path, str):
+                return (path,)
+        return ()
 
     def operation(self, actor: str) -> Operation:
         """Return what is done, by the name that the tool is known by."""
@@ -222,16 +226,14 @@ class CallView(msgspec.Struct, eq=False, gc=False):
         return _ESCAPE.sub("", cell) if isinstance(cell, str) and len(given) == 1 else None
 
     @property
-    def _encoded(self) -> str:
-        if self._written is None:
-            self._written = msgspec.json.encode(self.arguments).decode()
-        return self._written
-
-    @property
     def _given(self) -> _Arguments:
         if self._read is None:
             self._read = _arguments_in(self.arguments)
         return self._read
+
+
+def _encoded(arguments: dict[str, object]) -> str:
+    return msgspec.json.encode(arguments).decode()
 
 
 def _line_in(given: _Arguments) -> object:
