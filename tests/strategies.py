@@ -236,6 +236,7 @@ def label(**changes: object) -> Label:
         sampled=None,
         drawn_at_random=False,
         went_on=False,
+        is_persons=True,
         is_finished=True,
         ended_on=NOW.date().isoformat(),
         automatic_completed=True,

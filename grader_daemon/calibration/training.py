@@ -35,7 +35,7 @@ from grader_daemon.domain.calibration import (
     WeightChange,
 )
 from grader_daemon.domain.completion_model import CompletionModel
-from grader_daemon.domain.feedback import Label, Sampling
+from grader_daemon.domain.feedback import FeedbackSource, Label, Sampling
 from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy, VerdictSetting, is_untaught
 
 _DAYS: Final = 7
@@ -187,8 +187,11 @@ def is_due(
 
 
 def _is_fit(label: Label, prior: Prior) -> bool:
-    """Can anything be learned from it? Not from a session that went on since, nor without the prior's features."""
-    known = label.completed is not None and label.is_finished and not label.went_on
+    """Can anything be learned from it? Not from a session that went on since, nor without the prior's features.
+
+    What is no task of a person is in no rates either.
+    """
+    known = label.completed is not None and label.is_finished and label.is_persons and not label.went_on
     return known and len(label.features) == len(prior.names)
 
 
@@ -279,11 +282,12 @@ def _weight_changes(before: CompletionModel, after: CompletionModel, prior: Prio
 
 
 def _counts(labels: Sequence[Label], *, left_out: int) -> LabelCounts:
-    sampled = Counter(label.sampled for label in labels)
+    sampled = Counter(label.sampled for label in labels if label.source is not FeedbackSource.REWARD)
     return LabelCounts(
         random=sampled[Sampling.RANDOM],
         uncertain=sampled[Sampling.UNCERTAIN],
         given=sampled[None],
+        rewards=len(labels) - sampled.total(),
         left_out=left_out,
     )
 

@@ -61,19 +61,20 @@ class WeightChange(msgspec.Struct, frozen=True):
 class LabelCounts(msgspec.Struct, frozen=True, kw_only=True):
     """How many labels there are to learn from, by how they came: at random, as uncertain, or without being asked.
 
-    `left_out` are others on completion that stand: older ones, and those of sessions that went on, are open, or show
-    nothing to learn from.
+    `rewards` are those that no person gave. `left_out` are others on completion that stand: older ones, and those of
+    sessions that went on, are open, are side sessions, or show nothing to learn from.
     """
 
     random: int = 0
     uncertain: int = 0
     given: int = 0
+    rewards: int = 0
     left_out: int = 0
 
     @property
     def total(self) -> int:
         """All that are learned from."""
-        return self.random + self.uncertain + self.given
+        return self.random + self.uncertain + self.given + self.rewards
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):

@@ -92,9 +92,10 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
 
     `completed` and `quality` are what stands, None where nobody says anything; `given_at`, `given_by`, `source` and
     `note` are of the feedback that was given last. `went_on` says that the file is another one than that which was
-    judged: the verdict stands, but nothing is learned from it. `drawn_at_random`: see `Standing`. The rest is of the
-    grade as it is now: without the person's word (`automatic_completed`), by the rules, by the model. `request` is
-    shared by sessions that were asked for the same.
+    judged: the verdict stands, but nothing is learned from it, nor from what is no task of a person, as the work of a
+    sub-agent (`is_persons`). `drawn_at_random`: see `Standing`. The rest is of the grade as it is now: without the
+    person's word (`automatic_completed`), by the rules, by the model. `request` is shared by sessions that were asked
+    for the same.
     """
 
     session_id: str
@@ -107,6 +108,7 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
     sampled: Sampling | None
     drawn_at_random: bool
     went_on: bool
+    is_persons: bool
     is_finished: bool
     ended_on: str
     automatic_completed: bool
@@ -122,6 +124,7 @@ class JudgedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     session_id: str
     digest: str | None
+    is_persons: bool
     is_finished: bool
     ended_on: str
     automatic_completed: bool

@@ -92,8 +92,10 @@ def _worth(drawn: Sequence[Pair], truth: float, verdicts: float) -> tuple[float,
 
 
 def _within(labels: Iterable[Label], span: Span) -> list[Label]:
+    """Return those of finished sessions that ended then; side sessions are in no sums either."""
     first, last = span.first.isoformat(), span.last.isoformat()
-    return [label for label in labels if label.is_finished and first <= label.ended_on <= last]
+    finished = (label for label in labels if label.is_finished and label.is_persons)
+    return [label for label in finished if first <= label.ended_on <= last]
 
 
 def _days_before(day: date, days: int) -> date:

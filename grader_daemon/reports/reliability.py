@@ -57,11 +57,18 @@ def calibration_lines(made: Calibration) -> Iterator[str]:
 
 def label_words(counts: LabelCounts) -> str:
     """Return how many labels there are to learn from, and how they came."""
-    others = f"; {counts.left_out} left out (older, or of sessions that went on or show too little)"
+    others = (
+        f"; {counts.left_out} left out (older, or of sessions that went on, are no tasks of people, or show too little)"
+    )
     others = others if counts.left_out else ""
     if not counts.total:
         return f"No labels to learn from{others}; from {FEWEST_LABELS} on it is calibrated for you"
-    kinds = ((counts.random, "drawn at random"), (counts.uncertain, "uncertain"), (counts.given, "given"))
+    kinds = (
+        (counts.random, "drawn at random"),
+        (counts.uncertain, "uncertain"),
+        (counts.given, "given"),
+        (counts.rewards, "rewards"),
+    )
     said = ", ".join(f"{count} {kind}" for count, kind in kinds if count)
     few = "" if counts.total >= FEWEST_LABELS else f"; not calibrated for you yet, that takes {FEWEST_LABELS}"
     return f"{counts.total} label{'s' if counts.total != 1 else ''} to learn from ({said}){others}{few}"
@@ -72,7 +79,7 @@ def because_words(policy: VerdictSetting, evidence: Evidence) -> str:
     if policy is not VerdictSetting.AUTO:
         return f"the setting verdict says {policy}"
     if evidence.by_labels:
-        return f"by people's labels the {evidence.better} did better on sessions that were not learned from"
+        return f"by labels the {evidence.better} did better on sessions that were not learned from"
     return (
         f"the {evidence.better} did better on the sources that the prior had not seen, and labels do not say otherwise"
     )

@@ -189,6 +189,7 @@ class FeedbackLog(Part):
             JudgedSession(
                 session_id=bare.session_id,
                 digest=row.stored.digest,
+                is_persons=bare.is_persons,
                 is_finished=bare.state is not SessionState.OPEN,
                 ended_on=bare.ended_on,
                 automatic_completed=bare.task_completed,

@@ -11,13 +11,13 @@ from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.features import to_features
-from grader_daemon.storage.sqlite.rows import known_moment, to_text
+from grader_daemon.storage.sqlite.rows import PERSONS_TASK, known_moment, to_text
 
 _COLUMNS = ("made_at", "adopted", "verdict_by", "policy", "labels", "model", "evidence")
 _SELECT = f"SELECT id, {', '.join(_COLUMNS)} FROM calibrations"
 _INSERT = f"INSERT INTO calibrations ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _SEES = "evidence ->> 'seen' > 0 OR evidence ->> 'sessions' > 0"
-_FINISHED = "FROM session_details WHERE state <> 'open' AND features IS NOT NULL"
+_FINISHED = f"FROM session_details AS d WHERE state <> 'open' AND features IS NOT NULL AND {PERSONS_TASK}"
 _ABOVE_ALL = 2**63 - 1
 _encode = msgspec.json.Encoder().encode
 _decode_model = msgspec.json.Decoder(CompletionModel).decode

@@ -34,8 +34,8 @@ _COLUMNS = (
 _INSERT = f"INSERT INTO feedback ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _SELECT = f"SELECT id, {', '.join(_COLUMNS)} FROM feedback"
 _JUDGED = (
-    "SELECT d.session_id, d.digest, d.state, coalesce(d.ended_on, '1970-01-01'), d.rules_completed, d.p_completed,"
-    " d.request, d.features, coalesce(d.automatic_completed, g.task_completed),"
+    f"SELECT d.session_id, d.digest, {PERSONS_TASK}, d.state, coalesce(d.ended_on, '1970-01-01'),"
+    " d.rules_completed, d.p_completed, d.request, d.features, coalesce(d.automatic_completed, g.task_completed),"
     " coalesce(d.automatic_quality, g.response_quality)"
     " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
     " WHERE d.session_id IN (SELECT session_id FROM feedback)"
@@ -124,10 +124,11 @@ def _to_feedback(row: Sequence[Any]) -> Feedback:
 
 def _to_judged(row: Sequence[Any]) -> JudgedSession:
     """Read a row of `_JUDGED`."""
-    session_id, digest, state, ended_on, by_rules, likely, request, features, completed, quality = row
+    session_id, digest, is_persons, state, ended_on, by_rules, likely, request, features, completed, quality = row
     return JudgedSession(
         session_id=session_id,
         digest=digest,
+        is_persons=bool(is_persons),
         is_finished=state != SessionState.OPEN,
         ended_on=ended_on,
         automatic_completed=bool(completed),

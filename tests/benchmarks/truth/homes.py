@@ -132,6 +132,7 @@ def _label(case: Case, given_at: datetime) -> Label:
         sampled=None,
         drawn_at_random=False,
         went_on=False,
+        is_persons=True,
         is_finished=True,
         ended_on=given_at.date().isoformat(),
         automatic_completed=case.sample.by_rules,

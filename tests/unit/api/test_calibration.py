@@ -58,7 +58,7 @@ def test_a_try_is_judged_by_what_was_learned(grader: SelfGrader, write_session: 
     [(_, tried)] = grader.grading.grade_paths(paths[:1], dry_run=True).grades
     assert made.adopted
     assert GradeVersion.read(tried.rules_version).model == made.model.version
-    assert tried.task_completed
+    assert (tried.p_completed or 0) > 0.9
 
 
 def test_the_state_says_who_decides_and_why(grader: SelfGrader) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from grader_daemon.calibration.training import TrainingContext, is_due, policy_record, train
 from grader_daemon.domain.calibration import FEWEST_LABELS, Calibration, LabelCounts, WeightChange
-from grader_daemon.domain.feedback import Label, Sampling
+from grader_daemon.domain.feedback import FeedbackSource, Label, Sampling
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from tests.priors import prior
 from tests.strategies import NOW, calibration, evidence, label, model
@@ -336,3 +336,15 @@ def test_what_is_new_is_looked_at_in_time(
 def test_words_on_disputed_sessions_are_looked_at_on_the_next_day(disputed: int, age_days: float, due: bool) -> None:
     looked = calibration(evidence=evidence(prior="prior-1", seen=3))
     assert is_due(looked, newest=8, disputed=disputed, sessions=0, prior=PRIOR, age_days=age_days) is due
+
+
+def test_nothing_is_learned_from_what_is_no_task_of_a_person() -> None:
+    side = [msgspec.structs.replace(each, is_persons=False) for each in labels(5)]
+    found = look([*labels(20), *side])
+    assert (found.labels, found.evidence.counts.left_out) == (20, 5)
+
+
+def test_rewards_are_counted_apart() -> None:
+    rewards = [msgspec.structs.replace(each, source=FeedbackSource.REWARD) for each in labels(20)]
+    counts = look([*labels(5), *rewards]).evidence.counts
+    assert (counts.given, counts.rewards, counts.total) == (5, 20, 25)

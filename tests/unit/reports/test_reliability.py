@@ -35,8 +35,16 @@ def estimate(value: float, low: float, high: float) -> Estimate:
             id="enough",
         ),
         pytest.param(
+            LabelCounts(given=40, rewards=30),
+            "70 labels to learn from (40 given, 30 rewards)",
+            id="rewards-that-no-person-gave",
+        ),
+        pytest.param(
             LabelCounts(given=60, left_out=2),
-            "60 labels to learn from (60 given); 2 left out (older, or of sessions that went on or show too little)",
+            (
+                "60 labels to learn from (60 given);"
+                " 2 left out (older, or of sessions that went on, are no tasks of people, or show too little)"
+            ),
             id="some-left-out",
         ),
     ],
@@ -65,7 +73,7 @@ def test_agreement_stands_with_its_interval(shown: Estimate, words: str) -> None
         pytest.param(
             VerdictSetting.AUTO,
             True,
-            "by people's labels the model did better on sessions that were not learned from",
+            "by labels the model did better on sessions that were not learned from",
             id="by-labels",
         ),
         pytest.param(
