@@ -88,7 +88,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         features: what the model read, in its order; no numbers for people.
         project: the folder in which the agent worked, where its file says so.
         scored: is there anything to judge?
-        unsure: the automatic verdict would be wrong more than two times in five.
+        unsure: the automatic verdict would be wrong more than two times in five, or who was to give it has no idea.
         unit_key: which of the sessions in its file; "" where it holds one.
         agent: the program whose session it is, as in "hermes".
         agent_version: of that program.

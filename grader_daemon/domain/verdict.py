@@ -28,8 +28,8 @@ class VerdictBy(StrEnum):
 class Outcome(StrEnum):
     """The verdict on a session as people are told of it.
 
-    `UNSURE` is a verdict that would be wrong more than two times in five; `NO_ANSWER` stands where there is nothing to
-    judge: the agent neither answered nor called a tool.
+    `UNSURE` is a verdict that would be wrong more than two times in five, or one of a judge that has no idea of the
+    session; `NO_ANSWER` stands where there is nothing to judge: the agent neither answered nor called a tool.
     """
 
     DONE = "done"
@@ -53,7 +53,8 @@ class VerdictSetting(StrEnum):
 class Decision(msgspec.Struct, frozen=True, gc=False):
     """An automatic verdict: was the task completed, who says so, and how likely the model finds it (None: no idea).
 
-    `unsure` says that the probability is one at which verdicts are wrong more than two times in five.
+    `unsure` says that the probability is one at which verdicts are wrong more than two times in five, or that the model
+    was to decide and has no idea; then `completed` is what the rules say.
     """
 
     completed: bool
@@ -76,12 +77,14 @@ class CompletionPolicy(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     def decide(self, features: tuple[float, ...], *, by_rules: bool) -> Decision:
         """Return the verdict on a session of these features, where `by_rules` is what the rules say.
 
-        Where the model has no idea, the rules decide.
+        Where the model has no idea, what the rules say is no more than filled in.
         """
         model = self.model
         likely = model.predict(features) if model is not None else None
-        if model is None or likely is None or self.by is VerdictBy.RULES:
+        if model is None or self.by is VerdictBy.RULES:
             return Decision(by_rules, VerdictBy.RULES, likely)
+        if likely is None:
+            return Decision(by_rules, VerdictBy.RULES, None, unsure=True)
         return Decision(likely >= model.threshold, VerdictBy.MODEL, likely, model.is_unsure(likely))
 
 

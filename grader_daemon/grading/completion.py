@@ -24,7 +24,7 @@ SENTENCES: Final = {
     "completion.short_answer": "the final answer is empty or very short",
     "completion.accepted": "the last that a person said of the work is thanks or acceptance",
     "completion.complaint": "the last that a person let know is a complaint, a correction, giving up or taking back",
-    "completion.interrupted": "the session was cut short, so it is never completed",
+    "completion.interrupted": "the session was cut short, so by the rules it is never completed",
     "completion.model": "the model decides, by how likely it finds that the task was completed",
 }
 """What each rule of completion means; `why` prints these, `docs/grades.md` lists them."""

@@ -83,7 +83,7 @@ class Grader:
             rules_completed=by_rules,
             features=features,
             scored=scored,
-            unsure=decision.unsure,
+            unsure=scored and decision.unsure,
             cost_by=None if session.cost_usd is None else BY_AGENT,
             undone=len(session.taken_back),
         )
@@ -101,7 +101,7 @@ class Grader:
             verdict_by=decision.by,
             reasons=tuple(_with_model(rules_said, decision)),
             rules_version=redecided_version(grade.rules_version, self._policy),
-            unsure=decision.unsure,
+            unsure=bare.scored and decision.unsure,
         )
         return keep_override(judged, grade)
 

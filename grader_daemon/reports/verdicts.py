@@ -18,7 +18,7 @@ NOTHING_TO_JUDGE: Final = "no answer: there is neither an answer nor a tool call
 _DEGREES: Final = ((0.8, "very well"), (0.6, "well"), (0.4, "fairly well"), (0.2, "little"))
 """From which correlation on which word is said: the steps of Landis and Koch (1977) for agreement."""
 
-UNSURE_NOTE: Final = "An unsure verdict would be wrong more than two times in five."
+UNSURE_NOTE: Final = "An unsure verdict would be wrong more than two times in five, or the model has no idea."
 
 
 def outcome_words(outcome: Outcome) -> str:
@@ -72,6 +72,8 @@ def _automatically(grade: Grade, trust: Trust) -> str:
     word, likely = outcome_words(grade.outcome), grade.p_completed
     if grade.outcome is Outcome.UNSURE:
         word = f"unsure, counts as {'done' if grade.task_completed else 'not done'}"
+    if likely is None and grade.unsure:
+        return f"{word} by the rules: the model has no idea of it"
     if likely is None:
         return f"{word}, by the {grade.verdict_by}"
     if grade.verdict_by is VerdictBy.RULES:

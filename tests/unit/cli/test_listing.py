@@ -180,7 +180,7 @@ def test_verdicts_are_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert trusted == (
         "Verdicts by the model: not calibrated for you; elsewhere such verdicts agreed little with the truth"
         " (correlation 0.33 of 1)."
-        " An unsure verdict would be wrong more than two times in five."
+        " An unsure verdict would be wrong more than two times in five, or the model has no idea."
     )
 
 

@@ -34,7 +34,7 @@ FEATURES = (1.0,)
         ),
         pytest.param(
             CompletionPolicy(by=VerdictBy.MODEL, model=model(names=("a", "b"), means=(0.0, 0.0), weights=(1.0, 1.0))),
-            Decision(False, VerdictBy.RULES, None),
+            Decision(False, VerdictBy.RULES, None, unsure=True),
             id="a-model-without-an-idea",
         ),
     ],

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 
 from grader_daemon.analysis import Analyzer
-from grader_daemon.domain.analysis import Analysis, Category
+from grader_daemon.domain.analysis import Analysis, Category, SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import Message, Session
-from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy
+from grader_daemon.domain.verdict import CompletionPolicy, Outcome, VerdictBy
 from grader_daemon.grading import Grader
 from grader_daemon.grading.grader import _OF_ANALYSIS, _OF_SESSION
 from grader_daemon.rules import load_rules
@@ -32,6 +32,7 @@ from tests.strategies import (
 
 REQUEST = user("Fix it")
 WRITTEN = NOW - timedelta(minutes=3)
+WITHOUT_IDEA = model(names=("never seen",), means=(0.0,), weights=(1.0,))
 
 
 class Bench:
@@ -108,17 +109,33 @@ def test_the_policy_decides_whose_verdict_counts(
     assert graded.p_completed == pytest.approx(0.75)
 
 
-def test_where_the_model_abstains_the_rules_decide() -> None:
-    graded = Bench(
-        CompletionPolicy(by=VerdictBy.MODEL, model=model(names=("never seen",), means=(0.0,), weights=(1.0,)))
-    )
+def test_where_the_model_has_no_idea_the_verdict_is_unsure_and_counts_as_the_rules_say() -> None:
+    graded = Bench(CompletionPolicy(by=VerdictBy.MODEL, model=WITHOUT_IDEA))
     done = graded.grade(session(REQUEST, *rounds(WORKED), answer("Done, it works.")))
     assert (done.verdict_by, done.task_completed, done.p_completed) == (VerdictBy.RULES, True, None)
+    assert done.outcome is Outcome.UNSURE
+
+
+def test_a_grade_of_which_another_model_has_no_idea_becomes_unsure(bench: Bench) -> None:
+    graded = bench.grade(session(REQUEST, *rounds(WORKED), answer("Done, it works.")))
+    policy = CompletionPolicy(by=VerdictBy.MODEL, model=WITHOUT_IDEA)
+    assert (graded.outcome, Grader(load_rules(), policy, zone=UTC).redecide(graded).outcome) == (
+        Outcome.DONE,
+        Outcome.UNSURE,
+    )
 
 
 def test_the_model_abstains_where_nothing_was_done_and_nothing_said() -> None:
     graded = Bench(CompletionPolicy(by=VerdictBy.MODEL, model=any_model())).grade(session(REQUEST))
-    assert (graded.verdict_by, graded.p_completed) == (VerdictBy.RULES, None)
+    assert (graded.verdict_by, graded.p_completed, graded.unsure) == (VerdictBy.RULES, None, False)
+    assert graded.outcome is Outcome.NO_ANSWER
+
+
+def test_the_model_is_not_overruled_where_a_session_was_cut_short() -> None:
+    cut = session(REQUEST, *rounds(WORKED), answer("(empty)"))
+    graded = Bench(CompletionPolicy(by=VerdictBy.MODEL, model=any_model(intercept=3.0))).grade(cut)
+    assert (graded.state, graded.rules_completed) == (SessionState.INTERRUPTED, False)
+    assert (graded.task_completed, graded.outcome) == (True, Outcome.DONE)
 
 
 def test_the_version_of_a_grade_names_rules_model_and_who_decided() -> None:

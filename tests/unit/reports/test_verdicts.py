@@ -37,6 +37,12 @@ BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
             id="unsure-and-not-done-calibrated",
         ),
         pytest.param(
+            {"unsure": True, "rules_version": "r1+m1.model"},
+            TRUST,
+            "unsure, counts as done by the rules: the model has no idea of it",
+            id="a-model-without-an-idea",
+        ),
+        pytest.param(
             {"verdict_by": VerdictBy.MODEL, "p_completed": 0.81, "rules_version": "r1+m0.model"},
             TRUST,
             "done: probability 0.81, by the model",
