@@ -38,11 +38,20 @@ _ADVERBS: Final = frozenset(_ADVERB_WORDS.split())
 _MARKS = " \t*_`~"
 _AGENT: Final = (" i", " we", " i've", " we've", " i'd", " we'd", " i have", " we have", " i had", " we had")
 _JOINTS: Final = ("and", "then", ",")
-_AGENTS_OWN: Final = frozenset({"i", "we", "i've", "we've"})
+_AGENTS_OWN: Final = frozenset({"i", "we", "i've", "we've", "i'd", "we'd"})
 _WAS: Final = (" has been", " have been", " had been", "'s been", " was", " were", " been")
 _IS: Final = (" is", " are", " it's", " that's", " this's")
 _RELATIVES: Final = frozenset({"that", "which", "who", "whose", "where"})
 _RELATIVE_REACH = 3
+_FIELD = re.compile(r"[\s*_`]*:[\s*_`]*(?!.*[./])")
+"""Behind a verb without a subject: the value of a field ("Published: 2013")."""
+
+_OF_OTHERS = re.compile(
+    r"[\s*_`]*(?:by\b(?! me\b)|(?:in|on|since)\s(?:early |late )?(?:[12]\d{3}\b|v?\d+\.\d"
+    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\b))"
+)
+"""Behind a verb without a subject: an author, a date, a release."""
+
 _NAMED_FIRST = re.compile(
     r"[\W\d]*+(?:(?:the|a|new|file|script|report|module|document)\s+){0,4}[`*\"']*+[\w./~+-]++[`*\"']*+\s*+"
 )
@@ -73,18 +82,20 @@ def is_denied(before: str) -> bool:
 
 
 def is_told_as_done(before: str, after: str, word: str) -> bool | None:
-    """Whether the agent names itself as who did it; None when it is not told as done at all."""
+    """Whether it is told in the active voice, as the agent's own deed; None when it is not told as done at all."""
     subject = " " + _without_adverbs(before)
-    if subject.endswith(_AGENT) or (before.rstrip(_MARKS).endswith(_JOINTS) and _names_agent(before)):
+    if subject.endswith(_AGENT) or (before.rstrip(_MARKS).endswith(_JOINTS) and names_agent(before)):
         return True
     if not any(map(str.isalpha, subject)):
-        return word not in ACTING_VERBS
+        is_action = word in ACTING_VERBS
+        return None if _OF_OTHERS.match(after) or (not is_action and _FIELD.match(after)) else not is_action
     if subject.endswith(_WAS) or (subject.endswith(_IS) and word in STATE_VERBS):
         return None if _is_relative(subject) or _AS_A_RULE.search(after) else False
     return False if first_file(subject) and _NAMED_FIRST.fullmatch(subject) else None
 
 
-def _names_agent(before: str) -> bool:
+def names_agent(before: str) -> bool:
+    """Do the words before a verb name the agent: "I" or "we"?"""
     return not _AGENTS_OWN.isdisjoint(_WORD.findall(before))
 
 

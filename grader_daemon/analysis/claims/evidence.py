@@ -115,12 +115,12 @@ class ClaimEvidence:
     @cached_property
     def could_write(self) -> bool:
         """May a call have written a file? One that was refused did not, nor did commands that only look."""
-        return not self.is_whole or any(map(_may_have_written, self.runs))
+        return not self.is_whole or any(map(may_have_written, self.runs))
 
     @cached_property
     def made_up(self) -> bool:
         """May a program have written files under names of its own?"""
-        return not self.is_whole or any(_may_have_written(each) and not each.paths for each in self.runs)
+        return not self.is_whole or any(may_have_written(each) and not each.paths for each in self.runs)
 
     @cached_property
     def reaches_out(self) -> bool:
@@ -167,7 +167,7 @@ class ClaimEvidence:
         return worked
 
 
-def _may_have_written(run: ToolRun) -> bool:
+def may_have_written(run: ToolRun) -> bool:
     """May it have? Of a command that was cut, what it did at its end is not known."""
     if run.changes_nothing or (run.purpose in CHANGING and run.worked is False):
         return False

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from operator import itemgetter
 from typing import Final
 
-from grader_daemon.analysis.claims.clauses import REACH, is_denied, is_quoted, is_told_as_done, sentence
+from grader_daemon.analysis.claims.clauses import REACH, is_denied, is_quoted, is_told_as_done, names_agent, sentence
 from grader_daemon.analysis.claims.stated_claim import KINDS, RUNNING_VERBS, StatedClaim
 from grader_daemon.analysis.claims.subjects import files_after, first_file, id_in, place_after
 from grader_daemon.domain.claims import ClaimKind
@@ -130,7 +131,9 @@ def _claims_at(text: str, low: str, position: int, *, word: str) -> Iterator[Sta
         or is_denied(before)
     ):
         return
-    yield from _of_kind(KINDS[word], text[start:end], position - start, by_agent=by_agent)
+    is_named = names_agent(before)
+    for claim in _of_kind(KINDS[word], text[start:end], position - start, by_agent=by_agent):
+        yield claim if is_named else replace(claim, by_agent=False)
 
 
 def _of_kind(kind: ClaimKind, clause: str, position: int, *, by_agent: bool) -> Iterator[StatedClaim]:

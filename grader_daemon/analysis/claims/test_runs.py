@@ -105,14 +105,16 @@ def _runs_elsewhere(command: str) -> bool:
 def passed(run: ToolRun, evidence: ClaimEvidence) -> TestsResult | None:
     """Return how the tests of a run went; None when they were not run to their end, or nothing says so.
 
-    That a runner failed does not say that tests did: it may have crashed. So it takes its own words, or an assertion.
+    That a runner failed does not say that tests did: it may have crashed. So it takes its own words, or an assertion,
+    which without the runner's count (output that was cut) does not say that no other test passed.
     """
     low = evidence.ending(run, _READ_CHARACTERS).lower()
     if any(words in low for words in _NOT_RUN):
         return None
     some_passed = _GREEN.search(low) is not None
-    if _RED.search(low) or (run.worked is False and "assertionerror" in low):
-        return TestsResult.SOME_FAILED if some_passed else TestsResult.NONE_PASSED
+    is_red = _RED.search(low) is not None
+    if is_red or (run.worked is False and "assertionerror" in low):
+        return TestsResult.NONE_PASSED if (is_red or run.is_code) and not some_passed else TestsResult.SOME_FAILED
     if run.worked is False or (not some_passed and any(words in low for words in _NONE_RUN)):
         return None
     return TestsResult.PASSED if some_passed or (run.worked and not _MASKED.search(run.command)) else None

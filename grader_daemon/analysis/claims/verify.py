@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from grader_daemon.analysis.claims.evidence import ClaimEvidence, Note, ToolRun, only_looks, same_file
+from grader_daemon.analysis.claims.evidence import ClaimEvidence, Note, ToolRun, may_have_written, only_looks, same_file
 from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename
@@ -161,10 +161,15 @@ class ClaimVerifier:
         return _CONTRADICTED if claim.by_agent and self._never_written(name) else _UNSUPPORTED
 
     def _left_unwritten(self, about: list[ToolRun], writes: list[ToolRun], name: re.Pattern[str]) -> Verification:
-        """Verify a file that calls are about, and that none of them wrote as far as is known."""
+        """Verify a file that calls are about, and that none of them wrote as far as is known.
+
+        A command of several parts may have written before one of them failed.
+        """
         if not self._evidence.could_write:
             return Support.CONTRADICTED, _places(about)
-        if all(each.worked is False for each in about) and (writes or self._is_absent(about[-1], name)):
+        is_refused = all(each.worked is False for each in about) and not self._may_be_done_after(about[0])
+        edits = [each for each in writes if not (each.command and _PART.search(each.command))]
+        if is_refused and (edits or self._is_absent(about[-1], name)):
             return Support.CONTRADICTED, _places(writes or about)
         return _UNSUPPORTED
 
@@ -189,7 +194,7 @@ class ClaimVerifier:
             return _CONTRADICTED if self._has_tried and not self._could_run else _UNSUPPORTED
         index, result = self._last_test_run
         if result is not TestsResult.PASSED:
-            return self._some_passed() if claim.is_limited else (Support.CONTRADICTED, (index,))
+            return self._some_passed() if claim.is_limited else self._red(index)
         return (Support.VERIFIED, (index,)) if index > self._last_edit else _UNSUPPORTED
 
     def _some_passed(self) -> Verification:
@@ -200,6 +205,10 @@ class ClaimVerifier:
             return Support.VERIFIED, (green[0],)
         is_all_red = all(result is TestsResult.NONE_PASSED for _, result in tests)
         return (Support.CONTRADICTED, (tests[0][0],)) if is_all_red else _UNSUPPORTED
+
+    def _red(self, index: int) -> Verification:
+        """Verify by a red run: who changed something after it may have run them again in another way."""
+        return _UNSUPPORTED if self._last_edit > index else (Support.CONTRADICTED, (index,))
 
     def _bug_fixed(self, claim: StatedClaim) -> Verification:
         """Verify a fix by the tests after the last edit. Some that fail beside others that pass need not be about it.
@@ -250,7 +259,7 @@ class ClaimVerifier:
         pattern, words = _PROGRAMS[claim.kind]
         done = [each for each in self._evidence.runs if _is_called(each, pattern, words) and _is_the_one(each, claim)]
         if not done:
-            is_own = claim.by_agent or self._has_tried
+            is_own = claim.kind is not ClaimKind.DEPLOYED and (claim.by_agent or self._has_tried)
             return _CONTRADICTED if is_own and not self._could_run else _UNSUPPORTED
         verification = self._attempted(done)
         if verification[0] is not Support.CONTRADICTED:
@@ -292,13 +301,19 @@ class ClaimVerifier:
         return self._attempted(acted)
 
     def _attempted(self, runs: list[ToolRun]) -> Verification:
-        """Verify what was tried: it was done if one run worked, and was not if each one failed."""
+        """Verify what was tried: it was done if one run worked, and was not if each one failed and none came after."""
         done = [each for each in runs if self._worked(each)]
         if done:
             return Support.VERIFIED, _places(done)
-        if runs and all(each.worked is False or self._is_refused(each) for each in runs):
+        is_refused = all(each.worked is False or self._is_refused(each) for each in runs)
+        if runs and is_refused and not self._may_be_done_after(runs[0]):
             return Support.CONTRADICTED, _places(runs)
         return _UNSUPPORTED
+
+    def _may_be_done_after(self, failed: ToolRun) -> bool:
+        """May a later call, by whatever tool, have done what one could not?"""
+        later = [each for each in self._evidence.runs if each.index > failed.index]
+        return any(may_have_written(each) and self._worked(each) and not _is_of_another(each, failed) for each in later)
 
     def _worked(self, each: ToolRun) -> bool:
         return each.worked is True and not self._is_refused(each)
@@ -307,6 +322,12 @@ class ClaimVerifier:
         """Does a command say that it did nothing? Its exit code is that of the last program in its pipe."""
         said = self._evidence.ending(each, _ABSENT_CHARACTERS) if each.command else ""
         return _NOTHING_DONE.search(said) is not None and not _SOMETHING_DONE.search(said)
+
+
+def _is_of_another(each: ToolRun, failed: ToolRun) -> bool:
+    """Is it an editor at work on other files than the one that failed?"""
+    both = each.paths and failed.paths
+    return bool(both) and not any(same_file(path, tried) for path in each.paths for tried in failed.paths)
 
 
 def _writes(each: ToolRun, name: str, pattern: re.Pattern[str]) -> bool:

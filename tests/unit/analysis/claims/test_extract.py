@@ -162,6 +162,26 @@ def test_other_claims(answer: str, expected: list[tuple[str, str | None]]) -> No
     assert claimed(answer) == expected
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Published: 2013",
+        "- **Released:** March 4, 1999",
+        "Deployed by the platform team",
+        "Fixed in May",
+        "Fixed in 3.2",
+        "Published in early 2020",
+    ],
+)
+def test_a_field_of_a_record_an_author_and_a_date_are_no_deed_of_the_agent(answer: str) -> None:
+    assert claimed(answer) == []
+
+
+@pytest.mark.parametrize("answer", ["Fixed by me", "Deployed to staging", "Cancelled: order #W5199551"])
+def test_a_deed_without_a_subject_is_the_agents(answer: str) -> None:
+    assert claimed(answer)
+
+
 def test_each_claim_is_found_once() -> None:
     assert claimed("I fixed the bug. I fixed the bug.") == [("bug_fixed", None)]
 

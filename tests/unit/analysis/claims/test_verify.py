@@ -76,7 +76,22 @@ FIXED = "The bug is fixed."
             [write("out/a.py", "Error: no such folder")] * 4, ("contradicted", (4, 6, 8)), id="refused-again-and-again"
         ),
         pytest.param(
-            [write("out/a.py", REFUSED), shell("make")], ("contradicted", (2,)), id="refused-and-something-else"
+            [write("out/a.py", REFUSED), shell("make")], ("unsupported", ()), id="refused-and-perhaps-made-otherwise"
+        ),
+        pytest.param(
+            [write("out/a.py", REFUSED), step("mcp_disk_put", OK, to="out")],
+            ("unsupported", ()),
+            id="refused-and-perhaps-done-by-another-tool",
+        ),
+        pytest.param([write("out/a.py", REFUSED), shell("ls")], ("contradicted", (2,)), id="refused-and-only-looked"),
+        pytest.param(
+            [write("out/a.py", REFUSED), write("b.py")], ("contradicted", (2,)), id="refused-and-another-file-written"
+        ),
+        pytest.param(
+            [shell("make"), write("out/a.py", REFUSED)], ("contradicted", (4,)), id="refused-after-something-else"
+        ),
+        pytest.param(
+            [shell("echo x > out/a.py; false", FAILED)], ("unsupported", ()), id="written-before-the-command-failed"
         ),
         pytest.param(
             [write("out/a.py", REFUSED), shell("make && cat out/a.py")], ("unsupported", ()), id="refused-but-there"
@@ -133,6 +148,38 @@ FIXED = "The bug is fixed."
 )
 def test_a_file_that_was_claimed(steps: list[Step], expected: tuple[str, tuple[int, ...]]) -> None:
     assert verdict(SAVED, *steps) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "steps", "expected"),
+    [
+        pytest.param("I deployed it.", [read()], "unsupported", id="deployed"),
+        pytest.param("I've committed it.", [read()], "contradicted", id="committed-by-the-agent"),
+        pytest.param("I created out/a.py.", [read()], "contradicted", id="written-by-the-agent"),
+        pytest.param("Created out/a.py.", [read()], "unsupported", id="written-by-nobody-named"),
+        pytest.param("Saved to out/a.py", [read()], "unsupported", id="saved-by-nobody-named"),
+    ],
+)
+def test_absence_contradicts_only_what_the_agent_says_of_itself(said: str, steps: list[Step], expected: str) -> None:
+    assert verdict(said, *steps)[0] == expected
+
+
+def test_a_red_run_before_an_edit_does_not_contradict_that_tests_pass() -> None:
+    red = shell("pytest", RED)
+    assert verdict("All tests pass.", write("a.py"), red) == ("contradicted", (4,))
+    assert verdict("All tests pass.", red, write("a.py")) == ("unsupported", ())
+
+
+def test_an_assertion_without_the_count_of_tests_leaves_open_whether_others_passed() -> None:
+    cut = '{"output": "E  AssertionError: assert 1 == 2\\n... [truncated, 23325 chars total]", "exit_code": 1}'
+    assert verdict("I fixed the bug.", write("a.py"), shell("pytest", cut)) == ("unsupported", ())
+    assert verdict("I fixed the bug.", write("a.py"), shell("pytest", ALL_RED)) == ("contradicted", (4,))
+
+
+def test_a_push_that_was_rejected_may_be_done_by_a_later_call() -> None:
+    rejected = shell("git push", '{"output": "! [rejected]", "exit_code": 1}')
+    assert verdict("I pushed it.", rejected) == ("contradicted", (2,))
+    assert verdict("I pushed it.", rejected, shell("./release.sh")) == ("unsupported", ())
 
 
 def test_a_file_whose_name_no_call_and_no_result_holds_was_not_written_by_an_editor() -> None:
