@@ -47,24 +47,6 @@ _WORD_FACTORS = (0.3, 3.0)
 """How much more words may say in one place than in another; wider apart or more of them gain nothing."""
 
 
-def update(
-    prior: Prior, labelled: Sequence[Sample], *, history: Sequence[tuple[float, ...]], version: str
-) -> CompletionModel:
-    """Learn weights from a person's labels; without any, what is ordinary among their sessions.
-
-    Args:
-        prior: where it starts.
-        labelled: sessions with a person's word, the newest last.
-        history: the features of their finished sessions, labelled or not.
-        version: names what comes of it.
-    """
-    if not labelled:
-        return levelled(prior, history, version=version)
-    seen = history or [sample.features for sample in labelled[-MOST_LABELS:]]
-    model = reweighted(at_home(prior, seen), labelled, seen)
-    return msgspec.structs.replace(model, version=version)
-
-
 def levelled(prior: Prior, history: Sequence[tuple[float, ...]], *, version: str) -> CompletionModel:
     """Return the prior's model among a person's finished sessions; as it is where they are few."""
     home = at_home(prior, history)

@@ -18,9 +18,10 @@ from grader_daemon.calibration.crossvalidation import doubtful_elsewhere, predic
 from grader_daemon.calibration.prior_training import train_prior
 from grader_daemon.calibration.training import TrainingContext, train
 from grader_daemon.domain.calibration import Calibration
-from grader_daemon.domain.feedback import FeedbackSource, Label
+from grader_daemon.domain.feedback import Label
 from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy, VerdictSetting, is_untaught
 from tests.benchmarks.truth.cases import Case
+from tests.strategies import label
 
 _START = datetime(2026, 1, 5, tzinfo=UTC)
 _ALMOST_ALL = 1.05
@@ -121,24 +122,13 @@ def _taught(context: TrainingContext, policy: CompletionPolicy, standing: Calibr
 
 
 def _label(case: Case, given_at: datetime) -> Label:
-    return Label(
+    return label(
         session_id=case.session_id,
         completed=case.sample.completed,
-        quality=None,
         given_at=given_at,
-        given_by="benchmark",
-        source=FeedbackSource.CSV,
-        note=None,
-        sampled=None,
-        drawn_at_random=False,
-        went_on=False,
-        is_persons=True,
-        is_finished=True,
         ended_on=given_at.date().isoformat(),
         automatic_completed=case.sample.by_rules,
-        automatic_quality=3,
         rules_completed=case.sample.by_rules,
-        p_completed=None,
         request=case.request,
         features=case.sample.features,
     )

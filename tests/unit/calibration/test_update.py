@@ -5,9 +5,10 @@ import pytest
 
 from grader_daemon.calibration import update as calibrating
 from grader_daemon.calibration.agreement import ranking
+from grader_daemon.calibration.home import at_home
 from grader_daemon.calibration.prior import Prior
 from grader_daemon.calibration.samples import FEWEST_SESSIONS, Sample
-from grader_daemon.calibration.update import base_rate, update
+from grader_daemon.calibration.update import base_rate, levelled, reweighted
 from grader_daemon.domain.completion_model import CompletionModel
 from tests.calibration_examples import prior, sample, samples
 
@@ -19,7 +20,11 @@ OTHER = (0.0, 0.0, 3.0, 0.0)
 def _learned(
     labelled: list[Sample], made: Prior = PRIOR, history: list[tuple[float, ...]] | None = None
 ) -> CompletionModel:
-    return update(made, labelled, history=history or [], version="mine")
+    """What labels and sessions come to; with neither, or without labels, the prior among the sessions."""
+    if not labelled:
+        return levelled(made, history or [], version="mine")
+    seen = history or [each.features for each in labelled[-calibrating.MOST_LABELS :]]
+    return reweighted(at_home(made, seen), labelled, seen)
 
 
 def _ranking(model: CompletionModel, tested: list[Sample]) -> float:
