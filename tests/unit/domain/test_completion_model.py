@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from grader_daemon.domain.completion_model import log_odds, probability
 from tests.strategies import model
 
 ONE = model(names=("errors",), means=(1.0,), weights=(-0.25,), intercept=0.5)
@@ -28,3 +29,13 @@ def test_a_session_without_its_features_has_no_probability(features: tuple[float
 
 def test_contributions_are_what_moves_the_odds_away_from_an_ordinary_session() -> None:
     assert ONE.contributions((3.0,)) == {"errors": -0.5}
+
+
+@pytest.mark.parametrize("odds", [-30.0, -1.5, 0.0, 2.0])
+def test_log_odds_are_those_of_the_probability(odds: float) -> None:
+    assert log_odds(probability(odds)) == pytest.approx(odds)
+
+
+@pytest.mark.parametrize(("likely", "odds"), [(0.0, -30.0), (1.0, 30.0)])
+def test_what_is_certain_has_the_farthest_log_odds(likely: float, odds: float) -> None:
+    assert log_odds(likely) == odds

@@ -8,6 +8,7 @@ from tests.timing import is_done_within
 NOTHING = (False, None)
 FAILED = (True, None)
 RED = (True, Meaning.FINDINGS)
+TRACEBACK = "Traceback (most recent call last):\n  x\n"
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,8 @@ RED = (True, Meaning.FINDINGS)
         pytest.param("a.py | tail", "Traceback (most recent call last):\nfixed", NOTHING, id="traceback-and-more"),
         pytest.param("nginx & ", "boom", NOTHING, id="no-words-of-failure"),
         pytest.param("a.py | tail", "", NOTHING, id="no-output"),
+        pytest.param("a.py | tail", f"{TRACEBACK}... [truncated, 9000 chars total]", FAILED, id="cut-in-a-traceback"),
+        pytest.param("cat log | tail", f"{TRACEBACK}... [truncated, 9000 chars total]", NOTHING, id="cut-and-quoted"),
     ],
 )
 def test_only_a_programs_own_last_words_tell_of_its_failure(

@@ -126,6 +126,18 @@ def test_a_call_that_is_not_there_is_known_by_its_tool() -> None:
         assert (call.text, call.shell, call.path) == ("", None, None)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "shell"),
+    [
+        pytest.param('{"content": "!pip install x"}', "pip install x", id="a-cell-that-begins-with-a-command"),
+        pytest.param('{"content": "!pip install x", ', None, id="broken"),
+        pytest.param('{"content": "!pip install x", "path": "a"}', None, id="something-else-as-well"),
+    ],
+)
+def test_the_command_of_a_notebook_cell_is_one_of_a_shell(arguments: str, shell: str | None) -> None:
+    assert call_of("execute", arguments).shell == shell
+
+
 def test_the_text_of_arguments_is_json_in_both_forms() -> None:
     assert call_of("t", {"a": "b"}).text == '{"a":"b"}'
     assert call_of("t", '{"a": "b"}').text == '{"a": "b"}'
