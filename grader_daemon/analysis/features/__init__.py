@@ -17,7 +17,6 @@ from grader_daemon.analysis.features import (
     ending,
     errors,
     final_answer,
-    grounding,
     hashed_words,
     lookups,
     repetition,
@@ -29,7 +28,7 @@ from grader_daemon.analysis.features.session_window import SessionWindow
 
 __all__ = ["DIRECTIONS", "FEATURES", "FEATURES_VERSION", "HIGHEST_VALUES", "WORDS", "features_of"]
 
-FEATURES_VERSION: Final = 3
+FEATURES_VERSION: Final = 4
 """Raised by one whenever a feature comes, goes or changes its meaning."""
 
 _GROUPS: Final = (
@@ -40,7 +39,6 @@ _GROUPS: Final = (
     changes,
     services,
     specifics,
-    grounding,
     answer_style,
     conversation,
     claims_features,

@@ -148,11 +148,9 @@ class SessionWindow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     request_words: set[bytes]
     task: str
     answer: str
-    answer_length: int
     answer_plain: bytes
     answer_tokens: list[bytes]
     answer_words: set[bytes]
-    answer_numbers: set[bytes]
     said: list[bytes]
     said_words: list[set[bytes]]
     results: list[RecentResult]
@@ -209,11 +207,9 @@ def window_of(
         request_words=request_words,
         task=(request or "")[:_TASK_REACH],
         answer=shown,
-        answer_length=len(answer),
         answer_plain=answer_plain,
         answer_tokens=answer_tokens,
         answer_words=answer_words,
-        answer_numbers=numbers(answer_words),
         said=said,
         said_words=[set(text.split()) for text in said],
         results=list(map(_result, recent.results, bodies, results)),

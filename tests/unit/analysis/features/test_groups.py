@@ -119,34 +119,16 @@ REPETITION = [
     case("alike_results", 1, ASK, *rounds("a b", "b a"), because="other-order"),
 ]
 
-WORK_CASES = [
-    case("about_files", 1, WORK, because="a-repository"),
-    case("few_turns", 1, ASK, answer("It."), because="one-turn"),
-    case("few_turns", 0, ASK, *[answer("a")] * 5, because="five-turns"),
+
+ACTIVITY = [
     case("little_done", 1, WORK, answer("Done."), because="one-turn"),
+    case("little_done", 0, WORK, *[answer("a")] * 5, because="five-turns"),
     case("little_done", 0, ASK, answer("It."), because="only-a-question"),
     case("nothing_done", 1, WORK, answer("Done."), because="no-call"),
     case("nothing_done", 0, WORK, WRITE, because="a-call"),
-    case("turns", 1.099, ASK, answer("a"), answer("b"), because="two"),
-    case("turns_of_six", 0.5, ASK, *[answer("a")] * 3, because="three"),
-    case("turns_past_twenty", 0.693, ASK, *[answer("a")] * 21, because="one-more"),
+    case("nothing_done", 0, ASK, answer("It."), because="only-a-question"),
     case("turns_for_answer", 0.693, ASK, answer("a"), because="a-question"),
     case("turns_for_answer", 0, WORK, answer("a"), because="files"),
-    case("reads", 1, ASK, calling("get_it"), because="get"),
-    case("runs", 1, ASK, calling("bash"), because="bash"),
-    case("writes", 1, ASK, WRITE, because="write"),
-    case("changes", 1, ASK, calling("cancel"), because="cancel"),
-    case("run_after_write", 1, WORK, WRITE, calling("bash"), because="run-last"),
-    case("run_after_write", 0, WORK, calling("bash"), WRITE, because="written-last"),
-    case("run_after_write", 0, WORK, calling("bash"), because="nothing-written"),
-    case("test_after_write", 1, WORK, WRITE, calling("bash", '{"command": "pytest"}'), because="tested"),
-    case("tests", 0.5, WORK, WRITE, calling("bash", '{"command": "pytest"}'), because="one-of-two"),
-    case("prints", 0.693, WORK, calling("python", '{"code": "print(1)"}'), because="one"),
-    case("tools", 1.099, WORK, WRITE, calling("bash"), because="two"),
-    case("longest_call", 1.792, ASK, calling("t", "12345"), calling("t", "1"), because="five-characters"),
-    case("last_call", 0.693, ASK, calling("t", "12345"), calling("t", "1"), because="one-character"),
-    case("last_call", 0, ASK, because="no-call"),
-    case("commas_last_call", 1.099, ASK, calling("t", "1,2,3"), calling("submit", ","), because="before-handing-in"),
 ]
 
 
@@ -212,64 +194,19 @@ SPECIFICS = [
     case("specifics_answered", 0.75, NAMES_FILES, *rounds("x"), answer("red, blue: /srv/out"), because="three-of-four"),
 ]
 
-GROUNDING = [
-    case("numbers_seen", 0.5, ASK, answer("none"), because="no-number"),
-    case("numbers_seen", 0.5, user("Of 7?"), *rounds("12"), answer("12 and 13 of 7"), because="one-of-two-new"),
-    case("all_numbers_seen", 1, ASK, *rounds("12 13"), answer("12 and 13"), because="both"),
-    case("numbers", 1.099, ASK, answer("12 and 13"), because="two"),
-    case("last_number_seen", 1, ASK, *rounds("12"), answer("3, so 12"), because="the-last"),
-    case("last_number_seen", 0, ASK, answer("12"), because="no-result"),
-    case("last_number_asked", 1, user("Of 12?"), answer("12"), because="asked"),
-    case("last_number_asked", 0, user("Of 12?"), answer("none"), because="no-number"),
-    case("results_agree", 1, user("Of 3?"), *rounds("5", "3 5"), because="five-twice"),
-    case("results_agree", 0, user("Of 3?"), *rounds("3", "3"), because="only-what-was-asked"),
-    case("words_asked", 0.5, user("red blue"), answer("red green"), because="one-of-two"),
-    case("words_seen", 0.5, ASK, *rounds("red"), answer("red green"), because="one-of-two"),
-    case("words_new", 0.333, user("blue"), *rounds("red"), answer("red green blue"), because="one-of-three"),
-    case("request_answered", 0.5, user("red blue"), answer("red"), because="one-of-two"),
-    case("request_seen", 0.5, user("red blue"), *rounds("red"), because="one-of-two"),
-    case("request_called", 0.5, user("red blue"), calling("t", '{"q": "red"}'), because="one-of-two"),
-    case("call_answered", 0.5, ASK, calling("t", '{"q": "red"}'), answer("red"), because="one-of-two"),
-    case("words_seen_files", 0, ASK, *rounds("red"), answer("red"), because="no-files"),
-    case("words_seen_files", 1, WORK, *rounds("red"), answer("red"), because="files"),
-    case("request_seen_files", 0.2, WORK, *rounds("fix"), because="one-of-five"),
-    case("words_seen_lookup", 1, ASK, calling("search"), result("red"), answer("red"), because="a-lookup"),
-    case("words_seen_lookup", 0, WORK, calling("search"), result("red"), answer("red"), because="files"),
-    case("request_seen_lookup", 0.333, ASK, calling("search"), result("is"), because="one-of-three"),
-]
-
-FORM = [
-    case("rows", 1.099, ASK, *rounds("a\nb\nc"), because="two-more"),
-    case("rows", 0.693, ASK, *rounds("[(1, 2), (3, 4)]"), because="tuples"),
-    case("rows", 0.693, ASK, *rounds('{"output": "a\\nb'), because="escaped-line-breaks"),
-    case("rows", 0, ASK, because="no-result"),
-    case("rows_for_answer", 0.693, ASK, *rounds("a\nb"), because="a-question"),
+STYLE = [
+    case("rows_for_answer", 1.099, ASK, *rounds("a\nb\nc"), because="two-more"),
+    case("rows_for_answer", 0.693, ASK, *rounds("[(1, 2), (3, 4)]"), because="tuples"),
+    case("rows_for_answer", 0.693, ASK, *rounds('{"output": "a\\nb'), because="escaped-line-breaks"),
     case("rows_for_answer", 0, WORK, *rounds("a\nb"), because="files"),
+    case("rows_for_answer", 0, ASK, because="no-result"),
     case("one_row", 1, ASK, *rounds("a"), because="one"),
-    case("same_rows", 0.333, ASK, *rounds("a\na\nb"), because="one-of-three"),
-    case("last_result", 1.386, ASK, *rounds("a", "abc"), because="three-characters"),
-    case("last_over_usual", 0.6, ASK, *rounds("a", "abc"), because="longer-than-usual"),
-    case("usual_result", 1.099, ASK, *rounds("a", "abc"), because="two-characters"),
+    case("one_row", 0, ASK, *rounds("a\nb"), because="two"),
+    case("one_row", 0, ASK, because="no-result"),
     case("hedges", 1.099, ASK, answer("However, it may."), because="two-words"),
     case("inability", 1, ASK, answer("I am unable to."), because="a-word"),
     case("inability", 1, ASK, answer("I could not."), because="two-words"),
     case("inability", 0, ASK, answer("Why not?"), because="only-not"),
-    case("success_words", 1, ASK, answer("Successfully done."), because="successfully"),
-    case("answer", 1.386, ASK, answer(" abc "), because="three-characters"),
-    case("answer_over_usual", 0.666, ASK, answer("a"), answer("abcdef"), because="longer-than-usual"),
-    case("usual_text", 1.386, ASK, answer("ab"), answer("abcd"), because="three-characters"),
-    case("told", 1, ASK, answer("It has been done."), because="been"),
-    case("lines", 0.693, ASK, answer("a\nb"), because="one-break"),
-    case("bullets", 1.099, ASK, answer("a\n- b\n* c"), because="two"),
-    case("bold", 1.099, ASK, answer("**a**"), because="two-marks"),
-    case("headings", 0.693, ASK, answer("a\n# b"), because="one"),
-    case("code", 1, ASK, answer("```a```"), because="a-block"),
-    case("brackets", 0.693, ASK, answer("(a)"), because="one"),
-    case("exclamations", 0.693, ASK, answer("a!"), because="one"),
-    case("beyond_ascii", 1, ASK, answer("é"), because="an-accent"),
-    case("varied_words", 0.5, ASK, answer("a a"), because="one-of-two"),
-    case("digits", 0.5, ASK, answer("a 1"), because="one-of-two"),
-    case("conditions", 1, ASK, answer("this or that"), because="or"),
 ]
 
 CONVERSATION = [
@@ -299,7 +236,7 @@ CONVERSATION = [
 
 @pytest.mark.parametrize(
     ("name", "messages", "expected"),
-    [*ENDING, *TROUBLE, *REPETITION, *WORK_CASES, *CHANGES, *SERVICES, *SPECIFICS, *GROUNDING, *FORM, *CONVERSATION],
+    [*ENDING, *TROUBLE, *REPETITION, *ACTIVITY, *CHANGES, *SERVICES, *SPECIFICS, *STYLE, *CONVERSATION],
 )
 def test_a_feature_says(name: str, messages: tuple[Message, ...], expected: float) -> None:
     assert value_of(name, *messages) == expected
