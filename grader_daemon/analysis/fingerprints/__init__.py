@@ -6,11 +6,12 @@ placeholder. Tool, command family, category and that line make the fingerprint.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import xxhash
 
-from grader_daemon.analysis.fingerprints.cause_line import cause_in
+from grader_daemon.analysis.fingerprints.cause_line import bounded, cause_in
 from grader_daemon.analysis.fingerprints.normalize import normalize, shape_of
 from grader_daemon.domain.analysis import Category, ErrorSign
 from grader_daemon.domain.text import clean
@@ -39,9 +40,17 @@ def sign(
 
     `shared_tool` is the name that it shares with the tools of other agents, so that they share their fingerprints.
     """
+    return _sign(tool, command, category, bounded(text), shared=shared_tool or tool, redactor=redactor)
+
+
+@lru_cache(maxsize=256)
+def _sign(
+    tool: str | None, command: str | None, category: Category, text: str, *, shared: str | None, redactor: Redactor
+) -> ErrorSign:
+    """Name a cause once: an agent that tries the same again is told the same again, and so is the next session."""
     line = redactor.redact_name(cause_in(text))
     signal = _cut(normalize(line), _LONGEST_SIGNAL) or NO_MESSAGE
-    tool, shared, command = _printable(tool), _printable(shared_tool or tool), _printable(command)
+    tool, shared, command = _printable(tool), _printable(shared), _printable(command)
     form = "\0".join((shared or "", command or "", category, shape_of(signal)))
     return ErrorSign(
         fingerprint=f"{FINGERPRINT_VERSION}-{xxhash.xxh3_64_hexdigest(form.encode())[:_DIGITS]}",

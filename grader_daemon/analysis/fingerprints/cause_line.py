@@ -120,7 +120,8 @@ _FOLLOWING_SIGNS: Final = (
 )
 _FOLLOWING_COUNTED: Final = (" error", " problem", " failed")
 _FOLLOWING_COUNT = re.compile(r"\d (?:error|problem|failed)")
-"""In lower case, one of these or this stands in every line that `_FOLLOWING` finds, but for "error:" alone."""
+_FOLLOWING_ALONE: Final = ("error", "error:", "errors", "errors:")
+"""In lower case, every line that `_FOLLOWING` finds is one of these, or one of those or this stands in it."""
 
 _ENDING_SIGNS: Final = (
     *("not found", "not recognized", "err_", "undefined reference", "connection ", "resolve", "publickey", "econn"),
@@ -133,23 +134,23 @@ _FEW_LINES = 3
 """Of output in which no line speaks of an error, so many lines can be a message; more are the data of the call."""
 
 
-def cause_in(text: str) -> str:
-    """Return the line that names the cause, without control characters; "" when the text says nothing."""
-    text = _readable(_bounded(text))
-    line = _reported(text) or _best_of(text.splitlines())
-    line = _message_in(" ".join(line.split())[:_LONGEST_LINE])
-    if line.isprintable():
-        return line
-    return " ".join(clean(_ANSI.sub("", line)).replace("\N{REPLACEMENT CHARACTER}", " ").split())
-
-
-def _bounded(text: str) -> str:
+def bounded(text: str) -> str:
     """Return both ends of a long text, the beginning in whole words: half a secret would not be known as one."""
     if len(text) <= 2 * _REACH:
         return text
     end = text[-_REACH:].partition("\n")[2]
     beginning = "".join(text[:_REACH].rsplit(None, 1)[:1])
     return f"{beginning}\n{end}"
+
+
+def cause_in(text: str) -> str:
+    """Return the line of a `bounded` text that names the cause, "" when it says nothing; without control characters."""
+    text = _readable(text)
+    line = _reported(text) or _best_of(text.splitlines())
+    line = _message_in(" ".join(line.split())[:_LONGEST_LINE])
+    if line.isprintable():
+        return line
+    return " ".join(clean(_ANSI.sub("", line)).replace("\N{REPLACEMENT CHARACTER}", " ").split())
 
 
 def _readable(text: str) -> str:
@@ -234,23 +235,26 @@ def _only_message(lines: list[str]) -> str:
 
 
 def _speaking(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield the lines that speak of an error, with their places: most outputs hold few of the words to look for."""
-    lowered = [line[:_LONGEST_LINE].lower() for line in lines]
+    """Yield the lines that speak of an error, with their places.
+
+    The first one often names the cause: which words stand in the others is only found out once these are asked for.
+    """
     words: Sequence[str] = _SPOKEN
-    if len(lines) > _FEW_LINES:
-        whole = "\n".join(lowered)
-        words = [word for word in _SPOKEN if word in whole]
-    for index, line in enumerate(lowered):
+    for index, line in enumerate(lines):
+        if index == 1 and len(lines) > _FEW_LINES:
+            whole = "\n".join(lines[1:]).lower()
+            words = [word for word in _SPOKEN if word in whole]
+        low = line[:_LONGEST_LINE].lower()
         for word in words:
-            if word in line:
-                yield index, lines[index]
+            if word in low:
+                yield index, line
                 break
 
 
 def _least_noisy(lines: list[str]) -> str:
     """Of a few lines that speak of no error, give the first that is a message."""
     for index, line in enumerate(lines):
-        if not _is_noise(line[:_LONGEST_LINE]):
+        if not _is_noise(beginning := line[:_LONGEST_LINE], beginning.lower()):
             return _continued(line, lines[index + 1 :])
     return _continued(lines[0], lines[1:]) if lines else ""
 
@@ -262,29 +266,22 @@ def _without_lead(line: str) -> str:
 
 def _rank(line: str) -> int:
     """0 for a line that states an error, then what speaks of one, only follows from one, is anything else."""
-    if _is_noise(line) or (("0" in line or "no " in line.lower()) and _NOTHING_WRONG.search(line)):
-        return _SILENT
-    if _only_follows(line):
-        return 2
-    return 0 if _STATED.match(line) or _ends_in_cause(line) else 1
-
-
-def _only_follows(line: str) -> bool:
     low = line.lower()
-    may = holds_any(low, _FOLLOWING_SIGNS) or low.startswith("error") or _counts(low)
-    return may and _FOLLOWING.search(line) is not None
+    if _is_noise(line, low) or (("0" in line or "no " in low) and _NOTHING_WRONG.search(line)):
+        return _SILENT
+    if _may_only_follow(low) and _FOLLOWING.search(line):
+        return 2
+    return 0 if _STATED.match(line) or (holds_any(low, _ENDING_SIGNS) and _ENDING.search(line)) else 1
 
 
-def _counts(low: str) -> bool:
+def _may_only_follow(low: str) -> bool:
+    if holds_any(low, _FOLLOWING_SIGNS) or low in _FOLLOWING_ALONE:
+        return True
     return holds_any(low, _FOLLOWING_COUNTED) and _FOLLOWING_COUNT.search(low) is not None
 
 
-def _ends_in_cause(line: str) -> bool:
-    return holds_any(line.lower(), _ENDING_SIGNS) and _ENDING.search(line) is not None
-
-
-def _is_noise(line: str) -> bool:
-    return _NOISE.match(line) is not None or "deprecat" in line.lower()
+def _is_noise(line: str, low: str) -> bool:
+    return _NOISE.match(line) is not None or "deprecat" in low
 
 
 def _continued(line: str, after: list[str]) -> str:

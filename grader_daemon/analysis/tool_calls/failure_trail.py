@@ -43,7 +43,6 @@ class FailureTrail:
         self._answered: list[int] = []
         self._step: Step | None = None
         self._step_id: str | None = None
-        self._signed: dict[tuple[str | None, str | None, Category, str], ErrorSign] = {}
 
     def see_calls(self, call: CallView, tool: str | None, *, call_id: str | None) -> None:
         """Note the first call after the agent saw failures, that of `tool`, as its next step for all of them."""
@@ -92,7 +91,7 @@ class FailureTrail:
     ) -> None:
         """Add the error at message `index`; `output` is what its result says."""
         command = self._shown(call)
-        seen = self._sign(tool, command, category, output)
+        seen = sign(tool, command, category, output, shared_tool=shared_name(tool or ""), redactor=self._redactor)
         if subcategory is not seen.subcategory:
             seen = msgspec.structs.replace(seen, subcategory=subcategory)
         if len(self.signs) < MOST_SIGNS:
@@ -103,16 +102,6 @@ class FailureTrail:
         self._open.add(tool or UNNAMED_TOOL, call, position)
         fingerprint = seen.fingerprint if seen.fingerprint in self.signs else None
         self.failures.append(Failure(index, tool, category, command, fingerprint, subcategory=subcategory))
-
-    def _sign(self, tool: str | None, command: str | None, category: Category, output: str) -> ErrorSign:
-        """Return the sign of a failure; an agent that tries the same again is told the same again."""
-        key = (tool, command, category, output)
-        known = self._signed.get(key)
-        if known is None:
-            known = self._signed[key] = sign(
-                tool, command, category, output, shared_tool=shared_name(tool or ""), redactor=self._redactor
-            )
-        return known
 
     def _shown(self, call: CallView) -> str | None:
         """Name the command without those of its words that are secrets, which may take the whole line to be known."""
