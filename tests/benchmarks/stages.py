@@ -1,116 +1,114 @@
-"""Where the time of an ingest goes: clocks around the stages of the pipeline, for `backfill --profile`.
+"""Where the time of an ingest goes: clocks around the stages of the pipeline, for `throughput`.
 
-The stages are wrapped from outside while a measurement runs, so the product carries no clock of its own. A clock costs
-about a quarter of a microsecond. Stages whose name is indented are part of the one above.
+The stages are wrapped from outside while a measurement runs, so the product carries no clock of its own. The clocks
+are those of the thread's CPU: on a busy machine others show little in them. Stages whose name is indented are part of
+the one above.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from time import perf_counter_ns
-from types import SimpleNamespace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from time import thread_time_ns
 from typing import Any
 
-import xxhash
+STAGES: Mapping[str, tuple[str, ...]] = {
+    "ledger lookup": ("grader_daemon.storage.sqlite.store:SqliteStore.ledger_entries",),
+    "read": ("grader_daemon.sources.hermes.snapshot_files:HermesSnapshots.read",),
+    "  open, read": ("grader_daemon.sources.session_files:read_file",),
+    "  parse": ("grader_daemon.sources.hermes.snapshot:parse",),
+    "hide secrets": ("grader_daemon.analysis.analyzer:Analyzer.without_secrets",),
+    "analyze": ("grader_daemon.analysis.analyzer:Analyzer.analyze",),
+    "  walk": ("grader_daemon.analysis.walk:MessageWalk.to_the_end",),
+    "    results": ("grader_daemon.analysis.tool_calls.outcomes:OutcomeReader.read",),
+    "    failures": ("grader_daemon.analysis.tool_calls.failure_trail:FailureTrail.add",),
+    "    successes": ("grader_daemon.analysis.tool_calls.failure_trail:FailureTrail.see_success",),
+    "  claims": ("grader_daemon.analysis.analyzer:verify_claims",),
+    "  people": ("grader_daemon.analysis.user_messages:SignalReader.read",),
+    "  window": ("grader_daemon.analysis.analyzer:window_of",),
+    "  features": ("grader_daemon.analysis.analyzer:features_of",),
+    "grade": ("grader_daemon.grading:Grader.grade",),
+    "name calls": ("grader_daemon.pipeline.examine:calls_of",),
+    "save": ("grader_daemon.pipeline.ingest:Ingest.save",),
+    "  rivals": ("grader_daemon.storage.sqlite.rivals:Rivals.related",),
+    "  grades": ("grader_daemon.pipeline.commit:save_grades",),
+    "  ledger rows": ("grader_daemon.storage.sqlite.store:SqliteStore.save_entries",),
+}
+"""Where each stage is called by name: here, and behind it in the commit that it is compared with, if it moved since."""
 
-from grader_daemon.analysis import Analyzer
-from grader_daemon.grading import Grader
-from grader_daemon.sources import session_files
-from grader_daemon.sources.hermes import snapshot
-from grader_daemon.storage.sqlite.rivals import Rivals
-from grader_daemon.storage.sqlite.store import SqliteStore
+REST = "all between"
+"""What no clock covers."""
 
-_TRANSACTION = "begin, commit"
-_STAGES: tuple[tuple[str, Any, str], ...] = (
-    ("ledger lookup", SqliteStore, "ledger_entries"),
-    ("lstat", session_files, "look_at"),
-    ("open, read, fstat", session_files, "read_file"),
-    ("digest", session_files, "xxhash"),
-    ("parse", snapshot, "parse"),
-    ("  decode", snapshot, "_DECODER"),
-    ("analyze", Analyzer, "analyze"),
-    ("grade", Grader, "grade"),
-    ("find rivals", Rivals, "of"),
-    ("save grades", SqliteStore, "save_grades"),
-    ("save ledger rows", SqliteStore, "save_entries"),
-)
+_TRIES = 5_000
 
 
 class StageClocks:
-    """Nanoseconds spent in each stage while `running`."""
+    """Seconds of CPU in each stage that this commit has, in one measurement; what the clocks take is taken off."""
 
     def __init__(self) -> None:
-        self.nanoseconds: dict[str, int] = {}
-        self.total = 0
+        self._spent = {"": 0}
+        self._hidden = self._seen = self._whole = 0
+        """Nanoseconds that clocks took so far; that each shows of itself; that each takes."""
+        nothing = self._clock("", lambda: None)
+        started = thread_time_ns()
+        for _ in range(_TRIES):
+            nothing()
+        self._whole = (thread_time_ns() - started) // _TRIES
+        self._seen = self._spent[""] // _TRIES
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Have every stage measured for as long as the context lasts."""
-        self.nanoseconds = {label: 0 for label, _, _ in _STAGES} | {_TRANSACTION: 0}
+        self._spent.clear()
+        self._hidden = 0
         with ExitStack() as stack:
-            for label, owner, name in _STAGES:
-                stack.enter_context(self._clocked(label, owner, name))
-            stack.enter_context(self._clocked_transaction())
-            started = perf_counter_ns()
+            for label, places in STAGES.items():
+                if (found := place_of(places)) is not None:
+                    self._spent[label] = 0
+                    stack.enter_context(self._clocked(label, *found))
             yield
-            self.total = perf_counter_ns() - started
 
-    def per_session(self, sessions: int) -> dict[str, float]:
-        """Microseconds per session and stage; what no clock covers is the last line."""
-        spent = {label: nanoseconds / sessions / 1000 for label, nanoseconds in self.nanoseconds.items()}
-        covered = sum(value for label, value in spent.items() if not label.startswith(" "))
-        total = self.total / sessions / 1000
-        return spent | {"all between": total - covered, "total": total}
+    def seconds(self, whole: float) -> dict[str, float]:
+        """Return the seconds of each stage in a measurement that took `whole` with the clocks."""
+        spent = {label: nanoseconds / 1e9 for label, nanoseconds in self._spent.items()}
+        outer = sum(seconds for label, seconds in spent.items() if not label.startswith(" "))
+        return {**spent, REST: whole - self._hidden / 1e9 - outer}
 
     @contextmanager
     def _clocked(self, label: str, owner: Any, name: str) -> Iterator[None]:
-        original = getattr(owner, name, None)
-        if original is None:
-            raise SystemExit(f"there is no {owner}.{name} any more: bring the table of stages up to date")
-        setattr(owner, name, self._wrapped(label, original))
+        original = getattr(owner, name)
+        setattr(owner, name, self._clock(label, original))
         try:
             yield
         finally:
             setattr(owner, name, original)
 
-    def _wrapped(self, label: str, original: Any) -> Any:
-        if original is xxhash:
-            return SimpleNamespace(xxh3_128_hexdigest=self._clock(label, xxhash.xxh3_128_hexdigest))
-        if hasattr(original, "decode"):
-            return SimpleNamespace(decode=self._clock(label, original.decode))
-        return self._clock(label, original)
-
     def _clock(self, label: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        nanoseconds = self.nanoseconds
+        spent = self._spent
 
         def clocked(*arguments: Any, **named: Any) -> Any:
-            started = perf_counter_ns()
+            hidden, started = self._hidden, thread_time_ns()
             try:
                 return function(*arguments, **named)
             finally:
-                nanoseconds[label] += perf_counter_ns() - started
+                spent[label] += thread_time_ns() - started - self._seen - (self._hidden - hidden)
+                self._hidden += self._whole
 
         return clocked
 
-    @contextmanager
-    def _clocked_transaction(self) -> Iterator[None]:
-        """Only the two ends of a transaction: what happens inside has clocks of its own."""
-        original = SqliteStore.transaction
-        nanoseconds = self.nanoseconds
 
-        @contextmanager
-        def transaction(store: SqliteStore) -> Iterator[None]:
-            started = perf_counter_ns()
-            inner: AbstractContextManager[None] = original(store)
-            with inner:
-                nanoseconds[_TRANSACTION] += perf_counter_ns() - started
-                yield
-                started = perf_counter_ns()
-            nanoseconds[_TRANSACTION] += perf_counter_ns() - started
-
-        setattr(SqliteStore, "transaction", transaction)  # noqa: B010 - mypy forbids the assignment
+def place_of(places: tuple[str, ...]) -> tuple[Any, str] | None:
+    """Return the first of `places` that is there: what holds it, and its name in that."""
+    for place in places:
+        module, _, path = place.partition(":")
+        *owners, name = path.split(".")
         try:
-            yield
-        finally:
-            setattr(SqliteStore, "transaction", original)  # noqa: B010
+            owner: Any = import_module(module)
+            for each in owners:
+                owner = getattr(owner, each)
+        except (ImportError, AttributeError):
+            continue
+        if hasattr(owner, name):
+            return owner, name
+    return None
