@@ -6,16 +6,16 @@ What only grading needs is imported where it is made: it costs as much time as e
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.settings import Settings
+from grader_daemon.settings import ROOTS, Settings
+from grader_daemon.sources.default_roots import default_roots
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -173,44 +173,45 @@ def known_sources(settings: Settings, *, limits: Limits | None = None) -> list[S
     return [make(settings, limits or settings.limits) for make in SOURCES.values()]
 
 
-def _folders(roots: Iterable[Path]) -> list[str]:
-    return [str(root) for root in roots]
+def roots_of(settings: Settings, source: str) -> tuple[str, ...]:
+    """Return the folders in which sessions of a source are looked for: those that are set, else its own."""
+    return tuple(str(root) for root in getattr(settings, ROOTS[source])) or default_roots(source)
 
 
 def _make_hermes(settings: Settings, limits: Limits) -> Source:
     from grader_daemon.sources.hermes.hermes_source import Hermes
 
-    return Hermes(_folders(settings.watch_roots), zone=settings.zone, limits=limits)
+    return Hermes(roots_of(settings, "hermes"), zone=settings.zone, limits=limits)
 
 
 def _make_claude_code(settings: Settings, limits: Limits) -> Source:
     from grader_daemon.sources.claude_code.project_files import ClaudeCode
 
-    return ClaudeCode(_folders(settings.claude_code_roots) or ClaudeCode.default_roots(), limits=limits)
+    return ClaudeCode(roots_of(settings, "claude-code"), limits=limits)
 
 
 def _make_codex(settings: Settings, limits: Limits) -> Source:
     from grader_daemon.sources.codex.rollout_files import CodexRollouts
 
-    return CodexRollouts(_folders(settings.codex_roots) or CodexRollouts.default_roots(), limits=limits)
+    return CodexRollouts(roots_of(settings, "codex"), limits=limits)
 
 
 def _make_atif(settings: Settings, limits: Limits) -> Source:
     from grader_daemon.sources.atif.trial_files import AtifTrials
 
-    return AtifTrials(_folders(settings.atif_roots), limits=limits)
+    return AtifTrials(roots_of(settings, "atif"), limits=limits)
 
 
 def _make_opencode(settings: Settings, limits: Limits) -> Source:
     from grader_daemon.sources.opencode.opencode_source import OpenCode
 
-    return OpenCode(_folders(settings.opencode_roots) or OpenCode.default_roots(), limits=limits)
+    return OpenCode(roots_of(settings, "opencode"), limits=limits)
 
 
 def _make_gemini_cli(settings: Settings, limits: Limits) -> Source:
     from grader_daemon.sources.gemini_cli.chat_files import GeminiChats
 
-    return GeminiChats(_folders(settings.gemini_cli_roots) or GeminiChats.default_roots(), limits=limits)
+    return GeminiChats(roots_of(settings, "gemini-cli"), limits=limits)
 
 
 SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {

@@ -45,10 +45,6 @@ class Lines:
     def __init__(self, roots: Sequence[str | os.PathLike[str]] = ()) -> None:
         self.roots = tuple(os.fspath(root) for root in roots)
 
-    def default_roots(self) -> Sequence[str]:
-        """See `Source`; its sessions lie nowhere."""
-        return ()
-
     @property
     def watches(self) -> Sequence[Watch]:
         """See `Source`."""

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from grader_daemon import bootstrap
 from grader_daemon.domain.calendar import day_of
-from grader_daemon.errors import InputError, NoDatabaseError
+from grader_daemon.errors import InputError, NoDatabaseError, VanishedFileError
 from grader_daemon.settings import Settings
 
 if TYPE_CHECKING:
     from grader_daemon.domain.rules import Rules
+    from grader_daemon.domain.unit import Unit
     from grader_daemon.redaction import Redactor
-    from grader_daemon.sources.protocol import Sources
+    from grader_daemon.sources.protocol import Source, Sources
     from grader_daemon.storage.protocol import Store
 
 
@@ -106,6 +107,16 @@ class GraderContext:
         """Where sessions lie, and how they are read."""
         return bootstrap.make_sources(self.settings)
 
+    def source_of(self, unit: Unit) -> Source:
+        """Return the source of a unit, without loading all the others.
+
+        Raises:
+            VanishedFileError: this version knows none of its name.
+        """
+        if unit.source not in bootstrap.SOURCES:
+            raise VanishedFileError(f"no source is called {unit.source}")
+        return bootstrap.SOURCES[unit.source](self.settings, self.settings.limits)
+
     @cached_property
     def redactor(self) -> Redactor:
         """What takes secrets out of texts, by those rules."""
@@ -120,6 +131,12 @@ class GraderContext:
     def _check_open(self) -> None:
         if self._closed:
             raise InputError("this SelfGrader is closed; make another one")
+
+
+def watched_roots(settings: Settings) -> list[str]:
+    """Return the folders of all sources whose sessions are graded, each once."""
+    enabled = [name for name in bootstrap.SOURCES if name in settings.sources]
+    return list(dict.fromkeys(root for name in enabled for root in bootstrap.roots_of(settings, name)))
 
 
 def paths_of(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:

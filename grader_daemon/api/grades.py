@@ -185,7 +185,7 @@ class Grades:
     def is_gone(self, grade: Grade) -> bool:
         """Whether a session does not lie any more where it was graded; where that cannot be told, it does."""
         try:
-            self._context.sources.look(grade.unit)
+            self._context.source_of(grade.unit).look(grade.unit)
         except VanishedFileError:
             return True
         except GraderError:

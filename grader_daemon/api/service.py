@@ -19,6 +19,7 @@ from pydantic import SecretStr
 
 from grader_daemon import bootstrap
 from grader_daemon._version import __version__
+from grader_daemon.api.context import watched_roots
 from grader_daemon.errors import AlreadyRunningError, ConfigurationError, ServiceError
 from grader_daemon.integrations.files import replace_file
 from grader_daemon.integrations.machine import unit_file
@@ -257,7 +258,7 @@ def _fit(settings: Settings, *, runtime: Path) -> Fit:
     program = map(Path, (sys.executable, sys.prefix, sys.base_prefix, os.path.dirname(bootstrap.__file__)))
     home, configuration = _home(), settings.given.file
     writable = tuple(dict.fromkeys((settings.db_path.parent, settings.db_path.resolve().parent)))
-    roots = [Path(root) for root in bootstrap.make_sources(settings).roots()]
+    roots = [Path(root) for root in watched_roots(settings)]
     given = [
         configuration if configuration.parent == home else configuration.parent,  # files that are replaced are lost
         settings.rules_file,
@@ -331,7 +332,7 @@ def _shows_sessions(unit: Mapping[str, str], settings: Settings) -> bool:
     shown = [
         Path(path.removeprefix("-").replace("%h", str(home))) for path in words_of(unit.get("BindReadOnlyPaths", ""))
     ]
-    roots = [Path(root) for root in bootstrap.make_sources(settings).roots()]
+    roots = [Path(root) for root in watched_roots(settings)]
     return all(any(root.is_relative_to(path) for path in shown) for root in roots if root.is_relative_to(home))
 
 

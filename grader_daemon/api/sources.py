@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from time import monotonic, sleep
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -27,9 +27,11 @@ from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import GraderError, InputError
 from grader_daemon.setting_sources import meant
 from grader_daemon.settings import ROOTS, Settings, load_settings
-from grader_daemon.sources.protocol import Read, Source
-from grader_daemon.sources.session_files import SessionFiles
+from grader_daemon.sources.default_roots import default_roots
 from grader_daemon.storage.records import GradeFilter
+
+if TYPE_CHECKING:
+    from grader_daemon.sources.protocol import Read, Source
 
 _MANY = 100_000
 _MANY_FOLDERS = 20_000
@@ -119,6 +121,12 @@ def found_sources(context: GraderContext) -> list[FoundSource]:
 
 def ungraded_agents(settings: Settings) -> tuple[UngradedAgent, ...]:
     """Return agents at work of which nothing is graded, and that nobody declined; a look in passing."""
+    unwatched = (
+        (bootstrap.SOURCES[name](settings, settings.limits), folder)
+        for name in bootstrap.SOURCES
+        if state_of(name, settings) is not SourceState.DECLINED
+        for folder in _unwatched(name, settings)
+    )
     return tuple(
         UngradedAgent(
             agent=source.name,
@@ -128,9 +136,7 @@ def ungraded_agents(settings: Settings) -> tuple[UngradedAgent, ...]:
             is_more=seen.is_more,
             fix=_enabling(source.name, folder if source.name in settings.sources else None),
         )
-        for source in bootstrap.known_sources(settings)
-        if state_of(source.name, settings) is not SourceState.DECLINED
-        for folder in _unwatched(source, settings)
+        for source, folder in unwatched
         if (seen := look(source, [folder], sessions=_FEW, folders=_FEW_FOLDERS)).sessions
     )
 
@@ -140,11 +146,6 @@ def state_of(name: str, settings: Settings) -> SourceState:
     if name in settings.sources:
         return SourceState.ENABLED
     return SourceState.DECLINED if name in settings.sources_declined else SourceState.NOT_ENABLED
-
-
-def folders_of(source: Source) -> tuple[str, ...]:
-    """Return where the sessions of a source are looked for, by the settings or by default."""
-    return tuple(source.roots or source.default_roots())
 
 
 def enable_source(name: str, paths: Sequence[str] = (), *, config: str | None = None) -> Switched:
@@ -159,7 +160,7 @@ def enable_source(name: str, paths: Sequence[str] = (), *, config: str | None = 
     for path in paths:
         if not os.path.isdir(os.path.expanduser(path)):
             raise InputError(f"{path}: no such folder")
-    if not paths and not folders_of(source):
+    if not paths and not source.roots:
         raise InputError(f"{source.title} has no folder of its own: give --path FOLDER")
     written = []
     if paths:
@@ -212,6 +213,8 @@ def look(
     active_since: datetime | None = None,
 ) -> Seen:
     """Count what lies there, up to so many sessions and in so many folders; `active_since` some moment is counted."""
+    from grader_daemon.sources.session_files import SessionFiles  # where nothing lies, nobody need wait for it
+
     count = active = 0
     newest: Found | None = None
     unreadable: list[Unit] = []
@@ -238,7 +241,7 @@ def look(
 
 
 def _found(source: Source, settings: Settings, *, now: datetime, versions: Sequence[str]) -> FoundSource:
-    folders, active_since = folders_of(source), now - timedelta(minutes=settings.idle_minutes)
+    folders, active_since = tuple(source.roots), now - timedelta(minutes=settings.idle_minutes)
     seen = look(source, folders, active_since=active_since)
     read = read_newest(source, seen.newest)
     latest = None
@@ -286,12 +289,13 @@ def _version(source: str, of: Session | Grade) -> str | None:
     return of.agent_version if of.agent in (None, source) else f"{of.agent} {of.agent_version}"
 
 
-def _unwatched(source: Source, settings: Settings) -> list[str]:
+def _unwatched(source: str, settings: Settings) -> list[str]:
     """Return folders in which its sessions may lie and that are not watched."""
-    watched = [Path(os.path.realpath(root)) for root in source.roots] if source.name in settings.sources else []
+    roots = bootstrap.roots_of(settings, source)
+    watched = [Path(os.path.realpath(root)) for root in roots] if source in settings.sources else []
     return [
         folder
-        for folder in (source.default_roots() if watched else folders_of(source))
+        for folder in (default_roots(source) if watched else roots)
         if os.path.isdir(folder) and not any(Path(os.path.realpath(folder)).is_relative_to(root) for root in watched)
     ]
 
@@ -311,7 +315,7 @@ def _known(name: str, settings: Settings) -> Source:
 def _with(source: Source, settings: Settings, paths: Sequence[str]) -> list[str]:
     """Return the folders to watch: those that are set or there, and some more; below the home folder with a ``~``."""
     is_set = ROOTS[source.name] in settings.model_fields_set
-    before = [root for root in folders_of(source) if is_set or os.path.isdir(root)]
+    before = [root for root in source.roots if is_set or os.path.isdir(root)]
     after = dict.fromkeys([*before, *(os.path.abspath(os.path.expanduser(path)) for path in paths)])
     return [_from_home(path) for path in after]
 
@@ -326,14 +330,14 @@ def _switched(name: str, written: Sequence[Written], config: str | None) -> Swit
 
     settings = load_settings(config=config)
     source = _known(name, settings)
-    folders = tuple(folder for folder in folders_of(source) if os.path.isdir(folder))
+    folders = tuple(folder for folder in source.roots if os.path.isdir(folder))
     seen = look(source, folders)
     daemon, is_hidden = next((each.daemon for each in written), None), hides_sessions(settings)
     return Switched(
         name=name,
         title=source.title,
         state=state_of(name, settings),
-        folders=folders_of(source),
+        folders=tuple(source.roots),
         sessions=seen.sessions,
         is_more=seen.is_more,
         written=tuple(written),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.api.context import GraderContext
+from grader_daemon.api.context import GraderContext, watched_roots
 from grader_daemon.api.sources import UngradedAgent, ungraded_agents
 from grader_daemon.domain.calendar import day_of, end_of, start_of
 from grader_daemon.domain.ledger import FileState, LedgerEntry
@@ -103,7 +103,7 @@ def read_status(context: GraderContext) -> Status:
     about_daemon = Status(
         running=running,
         pid=holder_pid(settings.db_path) if running else None,
-        roots=tuple(bootstrap.make_sources(settings).roots()),
+        roots=tuple(watched_roots(settings)),
         ungraded=ungraded_agents(settings),
         database=str(settings.db_path),
     )

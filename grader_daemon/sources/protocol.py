@@ -82,9 +82,6 @@ class Source(Protocol):
     def unknown(self) -> frozenset[str]:
         """Fields of `Session` and `Message` of which its sessions never say anything."""
 
-    def default_roots(self) -> Sequence[str]:
-        """Return the folders below which its sessions lie unless the agent was told otherwise."""
-
     def claims(self, path: str) -> bool:
         """Whether a change of the file `path` may be one of a unit. Called for every event, in watchdog's threads."""
 

@@ -45,10 +45,6 @@ class SessionFiles(ABC):
         self.limits = limits
 
     @abstractmethod
-    def default_roots(self) -> Sequence[str]:
-        """See `Source.default_roots`."""
-
-    @abstractmethod
     def claims(self, path: str) -> bool:
         """See `Source.claims`."""
 

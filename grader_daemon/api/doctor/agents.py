@@ -11,7 +11,7 @@ from datetime import timedelta
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some, span
-from grader_daemon.api.sources import SourceState, folders_of, read_newest, state_of, ungraded_agents
+from grader_daemon.api.sources import SourceState, read_newest, state_of, ungraded_agents
 from grader_daemon.domain.check import Finding, ok, problem, warning
 from grader_daemon.domain.session import Session, SkipReason
 from grader_daemon.errors import GraderError
@@ -127,7 +127,7 @@ def growth(context: DoctorContext) -> Finding:
 def _kept_days(context: DoctorContext) -> Iterator[float]:
     """Yield what the settings beside each folder of Claude Code say."""
     for source, _ in context.seen:
-        for root in folders_of(source) if source.name == _CLAUDE else ():
+        for root in source.roots if source.name == _CLAUDE else ():
             with suppress(OSError, ValueError, RecursionError):
                 with open(os.path.join(os.path.dirname(root), "settings.json"), encoding="utf-8") as file:
                     said = json.loads(file.read(_LARGEST_SETTINGS))

@@ -12,7 +12,8 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from grader_daemon import bootstrap
-from grader_daemon.api.sources import Seen, folders_of, look
+from grader_daemon.api.context import watched_roots
+from grader_daemon.api.sources import Seen, look
 from grader_daemon.domain.unit import Found
 from grader_daemon.errors import GraderError, InputError
 from grader_daemon.integrations.machine import Mount, mounts
@@ -156,7 +157,7 @@ class DoctorContext:
     @cached_property
     def roots(self) -> list[Path]:
         """The folders of all agents that are graded."""
-        return [Path(root) for root in bootstrap.make_sources(self.settings).roots()]
+        return [Path(root) for root in watched_roots(self.settings)]
 
     @cached_property
     def folders(self) -> list[Path]:
@@ -171,7 +172,7 @@ class DoctorContext:
     @cached_property
     def seen(self) -> list[tuple[Source, Seen]]:
         """The agents that are graded, and the sessions of each."""
-        return [(source, look(source, folders_of(source))) for source in bootstrap.make_sources(self.settings)]
+        return [(source, look(source, source.roots)) for source in bootstrap.make_sources(self.settings)]
 
 
 def _given(opened: _Opened | GraderError) -> _Opened:

@@ -51,11 +51,6 @@ class AtifTrials(SessionFiles):
     title = "ATIF"
     unknown = UNKNOWN
 
-    @staticmethod
-    def default_roots() -> Sequence[str]:
-        """See `Source.default_roots`."""
-        return ()
-
     def claims(self, path: str) -> bool:
         """See `Source.claims`."""
         name = path.rpartition("/")[2]

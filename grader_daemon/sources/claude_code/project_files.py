@@ -6,7 +6,6 @@ a folder of the session. Only ``<session>.jsonl`` and ``agent-<id>.jsonl`` are t
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -37,12 +36,6 @@ class ClaudeCode(SessionFiles):
     title = "Claude Code"
     unknown = frozenset({"system_prompt_digest", "tools_digest"})
     append_only = True
-
-    @staticmethod
-    def default_roots() -> Sequence[str]:
-        """See `Source.default_roots`."""
-        home = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
-        return (os.path.join(home, "projects"),)
 
     def claims(self, path: str) -> bool:
         """See `Source.claims`."""

@@ -6,9 +6,7 @@ runs: each write is told, not only its closing.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Sequence
 
 from grader_daemon.domain.session import Skipped, SkipReason
 from grader_daemon.domain.unit import Unit
@@ -18,7 +16,6 @@ from grader_daemon.sources.jsonl import read_lines
 from grader_daemon.sources.protocol import UnknownKinds
 from grader_daemon.sources.session_files import Parsed, SessionFiles
 
-_FOLDERS = ("sessions", "archived_sessions")
 _PREFIX = "rollout-"
 _SUFFIX = ".jsonl"
 _PACKED = ".jsonl.zst"
@@ -36,12 +33,6 @@ class CodexRollouts(SessionFiles):
     unknown = UNKNOWN
     writes = True
     append_only = True
-
-    @staticmethod
-    def default_roots() -> Sequence[str]:
-        """See `Source.default_roots`."""
-        home = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
-        return tuple(os.path.join(home, folder) for folder in _FOLDERS)
 
     def claims(self, path: str) -> bool:
         """See `Source.claims`."""

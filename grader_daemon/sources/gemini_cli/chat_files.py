@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Sequence
 
 import msgspec
 
@@ -31,11 +29,6 @@ class GeminiChats(SessionFiles):
     name = NAME
     title = "Gemini CLI"
     unknown = UNKNOWN
-
-    @staticmethod
-    def default_roots() -> Sequence[str]:
-        """See `Source.default_roots`."""
-        return (os.path.expanduser("~/.gemini/tmp"),)
 
     def claims(self, path: str) -> bool:
         """See `Source.claims`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from datetime import tzinfo
 
@@ -24,10 +23,6 @@ class HermesSnapshots(SessionFiles):
         """Set up; for `zone` see `snapshot.parse`."""
         super().__init__(roots, limits=limits)
         self._zone = zone
-
-    def default_roots(self) -> Sequence[str]:
-        """See `Source.default_roots`."""
-        return (os.environ.get("HERMES_HOME") or os.path.expanduser("~/.hermes"),)
 
     def claims(self, path: str) -> bool:
         """See `Source.claims`."""

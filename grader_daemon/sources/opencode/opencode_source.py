@@ -52,12 +52,6 @@ class OpenCode:
         """It goes to another process without what it remembers."""
         return _made, (self.roots, self._limits)
 
-    @staticmethod
-    def default_roots() -> Sequence[str]:
-        """See `Source.default_roots`."""
-        data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
-        return (os.path.join(data, "opencode"),)
-
     @property
     def watches(self) -> Sequence[Watch]:
         """See `Source.watches`: not the folder of parts, in which each message has one of its own."""

@@ -180,4 +180,3 @@ def test_a_file_that_a_person_names_is_recognized_by_its_version() -> None:
 
     assert source.recognizes("/tmp/x.json", b'{\n  "schema_version": "ATIF-v1.4",')
     assert not source.recognizes("/tmp/x.json", b'{"schema_version": "1.4"}')
-    assert source.default_roots() == ()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -212,13 +211,6 @@ def test_work_that_is_taken_back_again_and_again_is_bounded() -> None:
 def test_the_kind_of_a_line_is_found_wherever_it_stands(line: bytes, kind: str) -> None:
     assert kind_of(line) == kind
     assert kind in KINDS
-
-
-def test_the_default_root_follows_the_agents_own_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "/elsewhere")
-    assert source().default_roots() == ("/elsewhere/projects",)
-    monkeypatch.delenv("CLAUDE_CONFIG_DIR")
-    assert source().default_roots() == (os.path.expanduser("~/.claude/projects"),)
 
 
 @given(st.data())

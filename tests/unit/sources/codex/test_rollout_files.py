@@ -97,18 +97,6 @@ def test_a_renamed_rollout_is_recognized_by_its_first_line(tmp_path: Path) -> No
     assert not source.recognizes("/tmp/saved.jsonl", b'{"type":"user"}\n')
 
 
-def test_it_looks_where_codex_was_told_to_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = CodexRollouts(limits=Limits())
-
-    monkeypatch.setenv("CODEX_HOME", "/srv/codex")
-    told = source.default_roots()
-    monkeypatch.delenv("CODEX_HOME")
-    monkeypatch.setenv("HOME", "/home/a")
-
-    assert told == ("/srv/codex/sessions", "/srv/codex/archived_sessions")
-    assert source.default_roots() == ("/home/a/.codex/sessions", "/home/a/.codex/archived_sessions")
-
-
 def test_each_write_is_told_for_files_that_stay_open() -> None:
     (watch,) = CodexRollouts(["/srv/codex/sessions"], limits=Limits()).watches
 

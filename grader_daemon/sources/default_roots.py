@@ -1,0 +1,30 @@
+"""Where agents keep their sessions unless they were told otherwise.
+
+Apart from the sources: whoever asks whether an agent is here need not load how its sessions are read.
+"""
+
+from __future__ import annotations
+
+import os
+
+
+def default_roots(source: str) -> tuple[str, ...]:
+    """Return the folders below which the sessions of the source of this name lie; none where anybody may choose."""
+    match source:
+        case "hermes":
+            return (_told("HERMES_HOME", "~/.hermes"),)
+        case "claude-code":
+            return (os.path.join(_told("CLAUDE_CONFIG_DIR", "~/.claude"), "projects"),)
+        case "codex":
+            home = _told("CODEX_HOME", "~/.codex")
+            return (os.path.join(home, "sessions"), os.path.join(home, "archived_sessions"))
+        case "opencode":
+            return (os.path.join(_told("XDG_DATA_HOME", "~/.local/share"), "opencode"),)
+        case "gemini-cli":
+            return (os.path.expanduser("~/.gemini/tmp"),)
+        case _:
+            return ()
+
+
+def _told(variable: str, otherwise: str) -> str:
+    return os.environ.get(variable) or os.path.expanduser(otherwise)

@@ -1,0 +1,74 @@
+"""What a command may load: most of the time of a short one goes into it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.test_completion import known_home
+
+__all__ = ["known_home"]
+
+_OF_GRADING = {
+    *("asyncio", "difflib", "genai_prices", "http", "logging", "multiprocessing", "rich", "sqlite3", "structlog"),
+    *("subprocess", "tenacity", "watchdog"),
+    *(f"grader_daemon.{room}" for room in ("alerts", "analysis", "daemon", "grading", "jobs", "log", "redaction")),
+    *(f"grader_daemon.sources.{agent}" for agent in ("atif", "claude_code", "codex", "gemini_cli", "opencode")),
+}
+"""Each takes 2 to 60 ms of processor time."""
+
+_OF_READING = {"pydantic", "msgspec", "apsw", "grader_daemon.bootstrap", "grader_daemon.settings"}
+
+_ASKED = """
+import atexit, gc, json, sys
+tell = lambda: print(json.dumps({"loaded": [*sys.modules], "frozen": gc.get_freeze_count()}), file=sys.stderr)
+atexit.register(tell)
+from grader_daemon.cli import main
+main()
+"""
+
+
+def _ended(*arguments: str) -> dict[str, Any]:
+    """Return what is loaded at the end of a command, and how many objects the last look for rubbish leaves out."""
+    ended = subprocess.run(
+        [sys.executable, "-c", _ASKED, *arguments], capture_output=True, encoding="utf-8", check=False, timeout=60
+    )
+    told: dict[str, Any] = json.loads(ended.stderr)
+    return told
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(("list",), id="list"),
+        pytest.param(("list", "--sort", "quality"), id="list-sorted"),
+        pytest.param(("status",), id="status"),
+        pytest.param(("summary",), id="summary"),
+        pytest.param(("show", "20261121_a"), id="show"),
+        pytest.param(("config", "show"), id="config-show"),
+    ],
+)
+@pytest.mark.usefixtures("known_home")
+def test_a_command_that_reads_loads_nothing_that_grades(arguments: tuple[str, ...]) -> None:
+    assert not _OF_GRADING & set(_ended(*arguments)["loaded"])
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",)], ids=["help", "version"])
+def test_what_asks_nothing_reads_no_settings(arguments: tuple[str, ...]) -> None:
+    assert not (_OF_GRADING | _OF_READING) & set(_ended(*arguments)["loaded"])
+
+
+def test_a_folder_without_sessions_does_not_load_how_they_are_read(known_home: Path) -> None:
+    (known_home / ".claude").mkdir()
+
+    assert "grader_daemon.sources.claude_code" not in _ended("status")["loaded"]
+
+
+@pytest.mark.usefixtures("known_home")
+def test_nobody_looks_for_rubbish_in_a_process_that_ends() -> None:
+    assert _ended("list")["frozen"] > 0

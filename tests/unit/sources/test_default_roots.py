@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+
+from grader_daemon import bootstrap
+from grader_daemon.sources.default_roots import default_roots
+
+_TOLD = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME")
+
+
+def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in _TOLD:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", "/home/a")
+
+    assert {name: default_roots(name) for name in bootstrap.SOURCES} == {
+        "hermes": ("/home/a/.hermes",),
+        "claude-code": ("/home/a/.claude/projects",),
+        "codex": ("/home/a/.codex/sessions", "/home/a/.codex/archived_sessions"),
+        "opencode": ("/home/a/.local/share/opencode",),
+        "gemini-cli": ("/home/a/.gemini/tmp",),
+        "atif": (),
+    }
+
+
+def test_they_follow_the_agents_own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in _TOLD:
+        monkeypatch.setenv(variable, f"/srv/{variable}")
+
+    assert default_roots("hermes") == ("/srv/HERMES_HOME",)
+    assert default_roots("claude-code") == ("/srv/CLAUDE_CONFIG_DIR/projects",)
+    assert default_roots("codex") == ("/srv/CODEX_HOME/sessions", "/srv/CODEX_HOME/archived_sessions")
+    assert default_roots("opencode") == ("/srv/XDG_DATA_HOME/opencode",)
