@@ -59,11 +59,11 @@ def real_corpora(folder: Path, *, slices: int | None) -> list[Corpus]:
     corpora = []
     for name, sources in REAL.items():
         progress(f"{name}: unpacking")
-        lines = [(source, line) for source in sources for line in _lines(source)]
+        lines = [line for source in sources for line in _lines(source)]
         random.Random(name).shuffle(lines)
         sliced = list(islice(_sliced(lines), slices))
-        paths = tuple(tuple(_write(folder, *each) for each in part) for part in sliced)
-        sizes = [len(line) for part in sliced for _, line in part]
+        paths = tuple(tuple(_write(folder, line) for line in part) for part in sliced)
+        sizes = [len(line) for part in sliced for line in part]
         corpora.append(Corpus(name, paths, len(sizes), sum(sizes)))
     progress_done()
     return corpora
@@ -93,12 +93,12 @@ def _lines(source: str) -> Iterator[bytes]:
                 yield from lines
 
 
-def _sliced(lines: Sequence[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
-    part: list[tuple[str, bytes]] = []
+def _sliced(lines: Sequence[bytes]) -> Iterator[list[bytes]]:
+    part: list[bytes] = []
     size = 0
-    for each in lines:
-        part.append(each)
-        size += len(each[1])
+    for line in lines:
+        part.append(line)
+        size += len(line)
         if len(part) == _SLICE_SESSIONS or size >= _SLICE_BYTES:
             yield part
             part, size = [], 0
@@ -106,9 +106,9 @@ def _sliced(lines: Sequence[tuple[str, bytes]]) -> Iterator[list[tuple[str, byte
         yield part
 
 
-def _write(folder: Path, source: str, line: bytes) -> str:
+def _write(folder: Path, line: bytes) -> str:
     session_id = msgspec.json.decode(line, type=_Named).session_id
-    path = folder / source / "sessions" / f"session_{session_id}.json"
+    path = folder / "sessions" / f"session_{session_id}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(line)
     return str(path)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 import msgspec
@@ -167,6 +167,15 @@ class Daemon:
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS_PER_SECOND
 
+    def cpu_seconds_with_helpers(self) -> float:
+        """The same with all processes that it started and that these started, those that ended too, to 10 ms."""
+        family, ticks = {self.pid}, 0
+        for each in sorted(_all_processes()):
+            if each.pid == self.pid or each.parent in family:
+                family.add(each.pid)
+                ticks += each.ticks
+        return ticks / _TICKS_PER_SECOND
+
     def resident_bytes(self) -> int:
         """Resident memory now."""
         return self._status_bytes("VmRSS")
@@ -203,6 +212,24 @@ def make_sandbox(folder: Path, *, root: Path | None = None, settings: dict[str, 
     for made in (folder / "home", sandbox.root):
         made.mkdir(parents=True, exist_ok=True)
     return sandbox
+
+
+class _Process(NamedTuple):
+    """A process as the kernel counts it: `ticks` of itself and of those that it started and waited for."""
+
+    started: int
+    pid: int
+    parent: int
+    ticks: int
+
+
+def _all_processes() -> Iterator[_Process]:
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended since
+        yield _Process(int(fields[19]), int(stat.parent.name), int(fields[1]), sum(map(int, fields[11:15])))
 
 
 def count_grades(reader: apsw.Connection) -> int:

@@ -110,12 +110,13 @@ def play(folder: Path, seeds: range, began: datetime, *, size: int, rate: float)
         if state is None:
             continue
         under_way.append(session)
-        _write(folder, *state)
+        write_snapshot(folder, *state)
         next_write += 1 / rate
         time.sleep(max(0.0, next_write - time.monotonic()))
 
 
-def _write(folder: Path, session_id: str, content: Json) -> None:
+def write_snapshot(folder: Path, session_id: str, content: Json) -> None:
+    """Write a session as Hermes does, to a temporary file that is renamed."""
     temporary = folder / f".session_{session_id}_soak.tmp"
     temporary.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=2))
     os.replace(temporary, folder / f"session_{session_id}.json")

@@ -34,6 +34,9 @@ RESTART_CPU_SECONDS: float | None = 2.0
 FIRST_START_SECONDS: float | None = None
 """From a first start over 100,000 files to the last row."""
 
+GROWING_CPU_SECONDS: float | None = 2.0
+"""CPU of the daemon while a session grows to 5 MB in 500 writes."""
+
 IDLE_CPU_PERCENT: float | None = 0.1
 """Of one processor, with 10,000 folders watched; the default of the setting `scan_cpu_share`."""
 
@@ -103,3 +106,6 @@ FILTER_MILLISECONDS = 52.0
 
 CLAUDE_CODE_OF_OTHERS = 1 / 3
 """CPU of grading Claude Code's transcripts, as a part of what programs need that only count their tokens."""
+
+TIMES_AGENTSVIEW = 10.0
+"""CPU of agentsview to read the labelled sessions, of that to grade them."""
