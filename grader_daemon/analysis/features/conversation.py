@@ -14,12 +14,12 @@ from grader_daemon.domain.phrases import holds_any
 
 FEATURES: Final = (
     Feature("messages", "Messages of people after the request.", 0, 12),
-    Feature("complaints", "Share of them that say that something is wrong.", -0.5),
+    Feature("complaints", "Share of the messages of people after the request that say that something is wrong.", -0.5),
     Feature("objected", "The last that people let know is that something is wrong.", -1),
     Feature("accepted", "The last that people let know is that it is good.", 0.5),
     Feature("took_leave", "The last message of a person is thanks or a goodbye, and no question.", 0.5),
-    Feature("asked_last", "The last of them asks.", 0),
-    Feature("said_last", "Words in the last of them.", 0, 12),
+    Feature("asked_last", "The last message of a person asks.", 0),
+    Feature("said_last", "Words in the last message of a person.", 0, 12),
 )
 
 _WRONG = frozenset(b"wrong incorrect bad mistake misunderstood undo".split())

@@ -16,8 +16,8 @@ FEATURES: Final = (
     Feature("missed", "Share of the last results that say that nothing was found.", -1),
     Feature("missed_last", "The last result says that nothing was found.", -1),
     Feature("names_seen", "Share of the names and numbers of the request that the last results have.", 0.5),
-    Feature("names_called", "Share of them that the last calls have.", 0.5),
-    Feature("names_answered", "Share of them that the answer has.", 0),
+    Feature("names_called", "Share of the names and numbers of the request that the last calls have.", 0.5),
+    Feature("names_answered", "Share of the names and numbers of the request that the answer has.", 0),
     Feature("second_step", "The last call holds words that were not asked but found before.", 0.5),
     Feature(
         "call_new", "Share of the last call's words that stand neither in the request nor in results before.", -0.5
