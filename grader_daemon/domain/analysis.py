@@ -176,11 +176,11 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     signals_from_people: tuple[PersonSignal, ...] = ()
     request: int | None = None
     features: tuple[float, ...] = ()
+    errors: tuple[Failure, ...] = ()
+    """The failures that count as errors, all but probes: picked out here, once for all who ask."""
 
-    @property
-    def errors(self) -> tuple[Failure, ...]:
-        """The failures that count as errors: all but probes."""
-        return errors_of(self.failures)
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "errors", errors_of(self.failures))
 
     @property
     def error_indexes(self) -> tuple[int, ...]:
@@ -200,8 +200,6 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def error_rate(self) -> float:
         """Errors per assistant message, >= 0; can exceed 1 when one message makes several calls."""
-        if not self.failures:
-            return 0.0
         return len(self.errors) / max(self.total_api_calls, 1)
 
 

@@ -89,11 +89,11 @@ def with_tools(messages: Iterable[Message]) -> Iterator[tuple[Message, str | Non
 
 def _sum_of(numbers: Iterable[int | None]) -> int | None:
     total = 0
-    for number in (counted := list(numbers)):
+    for number in numbers:
         if number is None or number < 0:
             return None
         total += number
-    return total if counted and total <= MOST_TOKENS else None
+    return total if total <= MOST_TOKENS else None
 
 
 def _text_of(part: str | Part | int | float) -> str:
@@ -147,7 +147,12 @@ def total_usage(usage: Iterable[Usage]) -> Usage:
     Nor is one that cannot be, below 0 or above `MOST_TOKENS`.
     """
     parts = tuple(usage)
+    if not parts:
+        return _NOTHING_KNOWN
     return msgspec.convert({name: _sum_of(getattr(part, name) for part in parts) for name in TOKEN_NAMES}, Usage)
+
+
+_NOTHING_KNOWN: Final = Usage()
 
 
 class ReportedOutcome(msgspec.Struct, frozen=True, gc=False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from grader_daemon.domain.analysis import Analysis, SessionState
@@ -30,7 +30,6 @@ SENTENCES: Final = {
 """What each rule of completion means; `why` prints these, `docs/grades.md` lists them."""
 
 _SCORE = "task_completed"
-_SAID = {"completion.phrase": 1.0, "completion.output_reference": 1.0, "completion.failure_phrase": -1.0}
 _LOW_ERROR_RATE = Reason(_SCORE, "completion.low_error_rate", 1.0)
 _CLAUSE_END = re.compile(r"[.;:!?,()\n\u2013\u2014]")
 _WORD = re.compile(r"\w+")
@@ -41,13 +40,11 @@ class RuleClassifier:
 
     def __init__(self, rules: CompletionRules) -> None:
         self._rules = rules
-        self._phrases = Phrases(
-            [
-                *((phrase, "completion.phrase") for phrase in rules.completion_phrases),
-                *((phrase, "completion.output_reference") for phrase in rules.output_phrases),
-                *((phrase, "completion.failure_phrase") for phrase in rules.failure_phrases),
-            ]
-        )
+        self._phrases = [
+            ("completion.phrase", 1.0, _without_label(rules.completion_phrases)),
+            ("completion.output_reference", 1.0, _without_label(rules.output_phrases)),
+            ("completion.failure_phrase", -1.0, _without_label(rules.failure_phrases)),
+        ]
 
     def classify(self, analysis: Analysis) -> tuple[bool, list[Reason]]:
         """Return the verdict and every sign that was seen. An interrupted session is never completed."""
@@ -64,13 +61,16 @@ class RuleClassifier:
         where = analysis.answer_indexes
         reasons = []
         if answer:
-            said = self._said_in(uncontracted(answer.lower()))
-            reasons += [Reason(_SCORE, rule, effect, where) for rule, effect in _SAID.items() if rule in said]
+            text = uncontracted(answer.lower())
+            reasons += [
+                Reason(_SCORE, rule, effect, where) for rule, effect, said in self._phrases if self._is_said(said, text)
+            ]
         if analysis.claims:
             reasons += self._weighed(analysis.claims)
-        if analysis.error_rate <= rules.low_error_rate:
+        error_rate = analysis.error_rate
+        if error_rate <= rules.low_error_rate:
             reasons.append(_LOW_ERROR_RATE)
-        if analysis.error_rate > rules.high_error_rate:
+        if error_rate > rules.high_error_rate:
             reasons.append(Reason(_SCORE, "completion.high_error_rate", -1.0, analysis.error_indexes))
         if len(answer) < rules.short_answer_characters:
             reasons.append(Reason(_SCORE, "completion.short_answer", -1.0, where))
@@ -90,18 +90,18 @@ class RuleClassifier:
                 messages = {index for claim in found for index in (claim.index, *claim.evidence)}
                 yield Reason(_SCORE, rule, effect, tuple(sorted(messages)))
 
-    def _said_in(self, text: str) -> set[str]:
-        """Return the rules whose phrases are said, and not denied in the words before them."""
-        said: set[str] = set()
-        for start, rule in self._phrases.occurrences(text):
-            if rule not in said and not self._is_negated(text, start):
-                said.add(rule)
-        return said
+    def _is_said(self, phrases: Phrases[None], text: str) -> bool:
+        """Whether one of some phrases is said, and not denied in the words before it."""
+        return any(not self._is_negated(text, start) for start, _ in phrases.occurrences(text))
 
     def _is_negated(self, text: str, start: int) -> bool:
         clause = _CLAUSE_END.split(text[max(0, start - 80) : start])[-1]
         reach = self._rules.negation_reach_words
         return not self._rules.negations.isdisjoint(_WORD.findall(clause)[-reach:]) if reach else False
+
+
+def _without_label(phrases: Iterable[str]) -> Phrases[None]:
+    return Phrases((phrase, None) for phrase in phrases)
 
 
 def _last_word(signal: PersonSignal) -> list[Reason]:

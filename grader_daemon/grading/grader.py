@@ -27,9 +27,10 @@ _OF_SESSION: Final = tuple(name for name in Grade.__struct_fields__ if hasattr(S
 _OF_ANALYSIS: Final = tuple(name for name in Grade.__struct_fields__ if hasattr(Analysis, name) and name not in _JUDGED)
 """What a grade takes over as it is, by its name: who adds a fact to both need not touch this room."""
 
-_CARRIED: Final = (*_OF_SESSION, *_OF_ANALYSIS)
+_CARRIED: Final = (*_OF_SESSION, *_OF_ANALYSIS, *TOKEN_NAMES)
 _of_session: Final = attrgetter(*_OF_SESSION)
 _of_analysis: Final = attrgetter(*_OF_ANALYSIS)
+_of_usage: Final = attrgetter(*TOKEN_NAMES)
 
 
 class Grader:
@@ -61,10 +62,9 @@ class Grader:
         recovered, recovery_reason = grade_recovery(analysis)
         errors = analysis.errors
         ended_at = session.updated_at or written_at
-        used = total_usage(session.usage)
+        carried = (*_of_session(session), *_of_analysis(analysis), *_of_usage(total_usage(session.usage)))
         return Grade(
-            **dict(zip(_CARRIED, (*_of_session(session), *_of_analysis(analysis)), strict=True)),
-            **{name: getattr(used, name) for name in TOKEN_NAMES},
+            **dict(zip(_CARRIED, carried, strict=True)),
             session_file=session.file,
             graded_at=now,
             task_completed=decision.completed,
@@ -76,7 +76,7 @@ class Grader:
             tools_with_errors=tuple(dict.fromkeys([error.tool for error in errors if error.tool])),
             ended_at=ended_at,
             ended_on=day_of(ended_at, self._zone).isoformat(),
-            reasons=(*_with_model(completion_reasons, decision), efficiency_reason, *quality_reasons, recovery_reason),
+            reasons=(*completion_reasons, *_of_model(decision), efficiency_reason, *quality_reasons, recovery_reason),
             rules_version=self.version,
             p_completed=decision.likely,
             verdict_by=decision.by,
@@ -107,8 +107,10 @@ class Grader:
 
 
 def _with_model(reasons: Sequence[Reason], decision: Decision) -> Sequence[Reason]:
-    """Add the model's word behind what the rules said of completion, if it decides."""
-    if decision.by is not VerdictBy.MODEL:
-        return reasons
+    """Add the model's word, if it decides, behind what the rules said of completion."""
     count = next((n for n, reason in enumerate(reasons) if reason.score != _BY_MODEL.score), len(reasons))
-    return [*reasons[:count], _BY_MODEL, *reasons[count:]]
+    return [*reasons[:count], *_of_model(decision), *reasons[count:]]
+
+
+def _of_model(decision: Decision) -> tuple[Reason, ...]:
+    return (_BY_MODEL,) if decision.by is VerdictBy.MODEL else ()

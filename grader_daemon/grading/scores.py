@@ -58,14 +58,14 @@ def grade_quality(analysis: Analysis, rules: QualityRules) -> tuple[int, list[Re
 def _credits(analysis: Analysis, rules: QualityRules) -> Iterator[Reason]:
     answer = analysis.final_answer
     where = analysis.answer_indexes
-    for holds, rule, effect in (
-        (len(answer) > rules.long_characters, "quality.long_answer", rules.long_effect),
-        (len(answer) > rules.longer_characters, "quality.longer_answer", rules.longer_effect),
-        (holds_any(answer, rules.code_markers), "quality.code_block", rules.code_effect),
-        (holds_any(answer, rules.link_markers), "quality.link", rules.link_effect),
-    ):
-        if holds:
-            yield Reason(_QUALITY, rule, effect, where)
+    if len(answer) > rules.long_characters:
+        yield Reason(_QUALITY, "quality.long_answer", rules.long_effect, where)
+    if len(answer) > rules.longer_characters:
+        yield Reason(_QUALITY, "quality.longer_answer", rules.longer_effect, where)
+    if holds_any(answer, rules.code_markers):
+        yield Reason(_QUALITY, "quality.code_block", rules.code_effect, where)
+    if holds_any(answer, rules.link_markers):
+        yield Reason(_QUALITY, "quality.link", rules.link_effect, where)
 
 
 def _debits(analysis: Analysis, rules: QualityRules) -> Iterator[Reason]:
