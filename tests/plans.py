@@ -22,6 +22,7 @@ ALLOWED = {
     "SessionList.find": "the list is made to be looked through: a million rows in some 50 ms",
     "SessionList.rebuild": "makes everything anew",
     "Store.recount": "makes everything anew",
+    "Ledger.recount_files": "makes everything anew",
     "Ledger.graded_paths": "`regrade` asks for every file",
     "Calibrations.finished": "stops at its limit",
     "Calibrations.history": "stops at its limit",

@@ -265,7 +265,9 @@ def calibration(**changes: object) -> Calibration:
 
 def new_grade(made: Grade) -> NewGrade:
     """The grade as it is saved, of a session that is like no other."""
-    session = identity(session_id=made.session_id, unit=made.unit, updated_at=made.ended_at)
+    session = identity(
+        session_id=made.session_id, unit=made.unit, started_at=made.session_start, updated_at=made.ended_at
+    )
     return NewGrade(grade=made, identity=session, digest="d")
 
 

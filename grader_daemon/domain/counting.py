@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from operator import add, neg, sub
 from typing import Final, NamedTuple, TypeVar
 
 from grader_daemon.domain.analysis import Failure, SessionState
@@ -271,8 +272,6 @@ def _add(rows: dict[_Key, list[int]], key: _Key, numbers: Sequence[int], sign: i
     """Add to a row, never changing a list in place: rows may share one."""
     known = rows.get(key)
     if known is None:
-        rows[key] = list(numbers) if sign > 0 else [-number for number in numbers]
-    elif sign > 0:
-        rows[key] = [before + number for before, number in zip(known, numbers, strict=True)]
+        rows[key] = list(numbers) if sign > 0 else list(map(neg, numbers))
     else:
-        rows[key] = [before - number for before, number in zip(known, numbers, strict=True)]
+        rows[key] = list(map(add if sign > 0 else sub, known, numbers))

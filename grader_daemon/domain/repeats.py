@@ -6,6 +6,7 @@ neighbours only, so that keeping it up to date costs the same however long the h
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
@@ -37,6 +38,32 @@ class Asked(NamedTuple):
     started_at: datetime | None
     ended_at: datetime
     asked_again: str | None
+
+
+class Stretch(NamedTuple):
+    """Sessions of one request in the order of their ends, none left out between them.
+
+    `from_first` says that none ended before them, `to_last` that none ended after them.
+    """
+
+    sessions: Sequence[Asked]
+    from_first: bool
+    to_last: bool
+
+    @classmethod
+    def of(cls, before: Sequence[Asked], following: Sequence[Asked], *, reach: int) -> Stretch:
+        """Join what was found when at most `reach` were asked for before a place, and one more at and behind it."""
+        return cls([*before, *following], from_first=len(before) < reach, to_last=len(following) <= reach)
+
+    def around(self, place: Place) -> tuple[Sequence[Asked], Sequence[Asked]] | None:
+        """Return the sessions before a place and those at and behind it, as `changed_around` wants them.
+
+        None if the stretch does not reach far enough.
+        """
+        at = bisect_left(self.sessions, place[1:], key=lambda asked: (asked.ended_at, asked.session_id))
+        if (at < REACH and not self.from_first) or (len(self.sessions) - at <= REACH and not self.to_last):
+            return None
+        return self.sessions[max(0, at - REACH) : at], self.sessions[at : at + REACH + 1]
 
 
 def places_of(grades: Iterable[Grade]) -> list[Place]:

@@ -132,7 +132,7 @@ class _Batch:
         self._skipped: dict[str | None, set[Unit]] = defaultdict(set)
         """Units of `_entries` that were passed over, by the session in them."""
         self._related: frozenset[str] | None = None
-        """Sessions of the batch that the database may know, or a rival of; None: it is asked for each."""
+        """Sessions of the batch that the database may know, or a rival of them; None: it is asked for each."""
         self._regraded: set[str] = set()
         """Sessions that have a grade in the database."""
 
@@ -229,7 +229,9 @@ class _Batch:
             return False
         gathered = self._grades.get(grade.session_id)
         told = gathered is not None and gathered.loop_told
-        return not told and not self._store.grades.was_loop_told(grade.session_id)
+        return not told and not (
+            self._may_be_related(grade.session_id) and self._store.grades.was_loop_told(grade.session_id)
+        )
 
     def _gather_grade(self, examined: GradedUnit, fallen: tuple[Fallen, ...]) -> IngestResult:
         grade, identity = examined.grade, examined.identity
@@ -280,7 +282,8 @@ class _Batch:
 
     def _compare_others(self, identity: Identity) -> None:
         """Have the other units of a session looked at again: none stood for it when this one was read."""
-        self._store.compare_again(identity.session_id, but=identity.unit, now=self._now)
+        if self._may_be_related(identity.session_id):
+            self._store.compare_again(identity.session_id, but=identity.unit, now=self._now)
         for unit in self._skipped.get(identity.session_id, ()):
             self._entries[unit] = msgspec.structs.replace(self._entries[unit], look_again_at=self._now)
 

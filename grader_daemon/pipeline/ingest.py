@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from time import monotonic
 
-import tenacity
-
 from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import ReadError, StoreBusyError, StoreError
@@ -184,6 +182,14 @@ class Ingest:
             return IngestResult(unit=trouble.unit, outcome=IngestOutcome.UNRECORDED, reason=trouble.error)
 
     def _save_patiently(self, gathered: Sequence[Gathered]) -> list[IngestResult]:
+        try:
+            return self._save_once(gathered)
+        except StoreBusyError:
+            return self._save_again(gathered)
+
+    def _save_again(self, gathered: Sequence[Gathered]) -> list[IngestResult]:
+        import tenacity  # takes 40 ms, and almost nobody needs it here
+
         patiently = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(StoreBusyError),
             stop=tenacity.stop_after_delay(_BUSY_PATIENCE_SECONDS),

@@ -5,8 +5,10 @@ One order of steps for every store. All of it happens inside a transaction of th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -14,11 +16,14 @@ from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.counting import Changes
 from grader_daemon.domain.feedback import apply_override, standing_by_session
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.repeats import Place, changed_around, places_of
+from grader_daemon.domain.repeats import REACH, Place, Stretch, changed_around, places_of
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.unit import Unit
 from grader_daemon.storage.protocol import SessionStore, Store
 from grader_daemon.storage.records import ChangeKind, NewGrade
+
+_MOST_TOGETHER: Final = 4
+"""Of the places of one request: what is read for the first of them mostly serves the others."""
 
 
 def save_grades(
@@ -108,8 +113,18 @@ def _settle_repeats(store: SessionStore, places: Sequence[Place], *, within: tim
     """Decide anew which sessions were asked for again around places where sessions came, changed or went."""
     if not places:
         return
-    for place in store.repeats.shared(list(dict.fromkeys(places))):
-        before, after = store.repeats.around(place)
-        changes = changed_around(before, after, within=within)
-        store.repeats.note(changes)
-        store.changes.note(ChangeKind.GRADE, [session_id for session_id, _ in changes])
+    shared = store.repeats.shared(list(dict.fromkeys(places)))
+    places_of_request = Counter(place.request for place in shared)
+    stretches: dict[int, Stretch] = {}
+    changes: dict[str, str | None] = {}
+    for place in shared:
+        known = stretches.get(place.request)
+        around = None if known is None else known.around(place)
+        if around is None:
+            reach = REACH * min(places_of_request[place.request], _MOST_TOGETHER)
+            known = stretches[place.request] = store.repeats.around(place, reach=reach)
+            around = known.around(place)
+            assert around is not None
+        changes |= changed_around(*around, within=within)
+    store.repeats.note(list(changes.items()))
+    store.changes.note(ChangeKind.GRADE, changes)

@@ -21,7 +21,7 @@ TABLES = {
     "alerts": "what degraded or passed a threshold, with its evidence",
     "weekly_reports": "the weekly reports as JSON",
     "session_files": "the ledger: what became of each file",
-    "file_counts": "how many files of each state; triggers keep it",
+    "file_counts": "how many files of each state and reason",
     "last_grades": "the grade made last, and the last that was made live",
     "session_list": "narrow rows for `list`: what is filtered and sorted by",
     "session_facets": "the tools and errors of each session, for `list`",

@@ -91,6 +91,7 @@ def salvage(damaged: Path, fresh: Path) -> list[SavedTable]:
             saved = _copy(source, fresh)
     with closing(SqliteStore(fresh)) as store, store.transaction():
         store.recount()
+        store.recount_files()
     return [table for table in saved if table.saved or table.lost]
 
 

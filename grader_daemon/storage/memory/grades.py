@@ -15,7 +15,8 @@ from grader_daemon.domain.counting import NAME_CHARACTERS
 from grader_daemon.domain.feedback import Candidate, Feedback, FeedbackSource, JudgedSession, automatic
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
-from grader_daemon.domain.repeats import REACH, Asked, Place
+from grader_daemon.domain.ledger import FileState
+from grader_daemon.domain.repeats import Asked, Place, Stretch
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError
@@ -125,7 +126,9 @@ class Rivals(Part):
         return None if row is None else self._identity(row)
 
     def related(self, new: Sequence[Identity]) -> frozenset[str]:
-        return frozenset(one.session_id for one in new if one.session_id in self._tables.grades or self.of(one))
+        files = [file.entry for file in self._tables.files.values()]
+        known = {entry.session_id for entry in files if entry.state is FileState.SKIPPED} | self._tables.grades.keys()
+        return frozenset(one.session_id for one in new if one.session_id in known or self.of(one))
 
     def of(self, new: Identity) -> list[Identity]:
         return [self._identity(row) for row in self._tables.grades.rivals(new)]
@@ -145,10 +148,10 @@ class Repeats(Part):
     def shared(self, places: Sequence[Place]) -> list[Place]:
         return [place for place in places if {asked.session_id for asked in self._of(place)} - {place.session_id}]
 
-    def around(self, place: Place) -> tuple[list[Asked], list[Asked]]:
+    def around(self, place: Place, *, reach: int) -> Stretch:
         asked = sorted(self._of(place), key=lambda one: (one.ended_at, one.session_id))
         before = [one for one in asked if (one.ended_at, one.session_id) < place[1:]]
-        return before[-REACH:], asked[len(before) :][: REACH + 1]
+        return Stretch.of(before[-reach:], asked[len(before) :][: reach + 1], reach=reach)
 
     def note(self, changes: Sequence[tuple[str, str | None]]) -> None:
         for session_id, again in changes:

@@ -10,7 +10,7 @@ from grader_daemon.domain.feedback import Candidate, Feedback, JudgedSession
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import FileState, LedgerEntry
-from grader_daemon.domain.repeats import Asked, Place
+from grader_daemon.domain.repeats import Place, Stretch
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.storage.records import (
@@ -142,7 +142,10 @@ class Rivals(Protocol):
         """Return the session of this id; None if it has no grade of ours."""
 
     def related(self, new: Sequence[Identity]) -> frozenset[str]:
-        """Return the ids of those that have a grade, or share with one a chain, a conversation or the first call."""
+        """Return the ids of those that have a grade, share something with one, or were found in a unit that has none.
+
+        What they share is a chain, a conversation or the first call.
+        """
 
     def of(self, new: Identity) -> list[Identity]:
         """Return the other sessions that can beat `new` or be beaten by it."""
@@ -154,8 +157,8 @@ class Repeats(Protocol):
     def shared(self, places: Sequence[Place]) -> list[Place]:
         """Return those of some places whose request another session shares."""
 
-    def around(self, place: Place) -> tuple[list[Asked], list[Asked]]:
-        """Return the sessions before a place, and those at and behind it: as many as `changed_around` asks for."""
+    def around(self, place: Place, *, reach: int) -> Stretch:
+        """Return the sessions of its request around a place: at most `reach` before it, one more at and behind it."""
 
     def note(self, changes: Sequence[tuple[str, str | None]]) -> None:
         """Write for some sessions in which other one the same was asked for again; call it inside a transaction."""

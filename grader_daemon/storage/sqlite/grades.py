@@ -64,7 +64,8 @@ class Grades:
 
     def put(self, grades: Sequence[NewGrade], *, replacing: Mapping[str, StoredGrade]) -> None:
         many = self._database.connection.executemany
-        self._list.forget(list(replacing))
+        if replacing:
+            self._list.forget(list(replacing))
         many(_UPSERT_GRADE, [grade_row(new.grade) for new in grades])
         many(_REPLACE_DETAILS, [self._detail_row(new, replacing.get(new.grade.session_id)) for new in grades])
         many(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,23 +21,24 @@ _LEDGER = (
     " rules_version"
 )
 _CHANGING = _LEDGER.split(", ")[3:]
-_UPSERT_ENTRY = (
+_KNOWN = f"SELECT {_UNIT}, state = 'graded', digest FROM session_files WHERE {_IS_UNIT}"
+_INSERT_ENTRY = (
     f"INSERT INTO session_files ({_LEDGER}, grades, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    f" ON CONFLICT ({_UNIT}) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _CHANGING)},"
-    " grades = grades + excluded.grades, seen_at = excluded.seen_at"
 )
+_UPDATE_ENTRY = (
+    f"UPDATE session_files SET {', '.join(f'{name} = ?{place}' for place, name in enumerate(_CHANGING, 4))},"
+    " grades = grades + ?14, seen_at = ?15 WHERE source = ?1 AND path = ?2 AND key = ?3"
+)
+_COUNT_ADDED = (
+    "INSERT INTO file_counts VALUES (?, ?, ?) ON CONFLICT (state, reason) DO UPDATE SET files = files + excluded.files"
+)
+_RECOUNT = "INSERT INTO file_counts SELECT state, coalesce(reason, ''), count(*) FROM session_files GROUP BY 1, 2"
 _ENTRIES = (
     f"SELECT {', '.join(f'f.{name}' for name in _LEDGER.split(', '))}"
     " FROM json_each(?) AS wanted CROSS JOIN session_files AS f"
     " ON f.source = wanted.value ->> 0 AND f.path = wanted.value ->> 1 AND f.key = wanted.value ->> 2"
 )
-_NOTE_LAST = "INSERT OR REPLACE INTO last_grades (live, session_id, graded_at, lag_seconds) SELECT"
-_NOTE_ANY = f"{_NOTE_LAST} 0, ?1, ?2, ?3"
-_NOTE_LIVE = (
-    f"{_NOTE_LAST} 1, ?1, ?2, ?3"
-    " WHERE NOT EXISTS (SELECT 1 FROM session_files WHERE source = ?4 AND path = ?5 AND key = ?6"
-    " AND state = 'graded' AND digest IS ?7)"
-)
+_NOTE_LAST = "INSERT OR REPLACE INTO last_grades (live, session_id, graded_at, lag_seconds) VALUES (?, ?, ?, ?)"
 _OTHERS = f"SELECT coalesce(rules_version, ''), rowid, {_UNIT} FROM session_files WHERE state = 'graded'"
 _FROM_THERE = "(coalesce(rules_version, ''), rowid) > (?1, ?2)"
 _OUTDATED = (
@@ -114,9 +116,19 @@ class Ledger(Database):
         return [row[0] for row in rows]
 
     def save_entries(self, entries: Sequence[LedgerEntry], *, now: datetime) -> None:
-        seen_at = to_text(now)
-        self._note_last([entry for entry in entries if entry.state is FileState.GRADED], now)
-        self.connection.executemany(_UPSERT_ENTRY, [_entry_row(entry, seen_at) for entry in entries])
+        many, seen_at = self.connection.executemany, to_text(now)
+        rows = {_key(entry.unit): _entry_row(entry, seen_at) for entry in entries}
+        known = {row[:3]: row[3:] for row in many(_KNOWN, rows)}
+        self._note_last([entry for entry in entries if entry.state is FileState.GRADED], known, now)
+        many(_UPDATE_ENTRY, [row for key, row in rows.items() if key in known])
+        added = [row for key, row in rows.items() if key not in known]
+        many(_INSERT_ENTRY, added)
+        many(_COUNT_ADDED, [(*kind, files) for kind, files in Counter(map(_counted_as, added)).items()])
+
+    def recount_files(self) -> None:
+        """Count all rows anew; call it inside a transaction."""
+        self.connection.execute("DELETE FROM file_counts")
+        self.connection.execute(_RECOUNT)
 
     def restamp(self, found: Found) -> None:
         unit = found.unit
@@ -181,22 +193,33 @@ class Ledger(Database):
             (reason, *values),
         )
 
-    def _note_last(self, graded: Sequence[LedgerEntry], now: datetime) -> None:
-        """Note what was graded last, before the rows of the files say so."""
-        rows = [
-            (
-                entry.session_id,
-                to_text(now),
-                now.timestamp() - entry.written_ns / 1e9,
-                *(entry.unit.source, entry.unit.locator, entry.unit.key),
-                entry.digest,
-            )
-            for entry in graded
-        ]
-        self.connection.executemany(_NOTE_ANY, [row[:3] for row in rows[-1:]])
-        if self.live_since is not None:
-            longest = (now - self.live_since).total_seconds()
-            self.connection.executemany(_NOTE_LIVE, [row for row in rows if 0 <= row[2] <= longest])
+    def _note_last(
+        self, graded: Sequence[LedgerEntry], known: Mapping[tuple[str, ...], tuple[int, str | None]], now: datetime
+    ) -> None:
+        """Note what was graded last, and the last of it that was so for the first time while the daemon ran."""
+        for entry in graded[-1:]:
+            self.connection.execute(_NOTE_LAST, (0, *_last_grade(entry, now)))
+        if self.live_since is None:
+            return
+        longest = (now - self.live_since).total_seconds()
+        for entry in reversed(graded):
+            last = _last_grade(entry, now)
+            if 0 <= last[-1] <= longest and known.get(_key(entry.unit)) != (True, entry.digest):
+                self.connection.execute(_NOTE_LAST, (1, *last))
+                return
+
+
+def _key(unit: Unit) -> tuple[str, str, str]:
+    return unit.source, unit.locator, unit.key
+
+
+def _last_grade(entry: LedgerEntry, now: datetime) -> tuple[str | None, str | None, float]:
+    return entry.session_id, to_text(now), now.timestamp() - entry.written_ns / 1e9
+
+
+def _counted_as(row: Sequence[Any]) -> tuple[str, str]:
+    """Return state and reason of a row of `_entry_row`."""
+    return row[7], row[8] or ""
 
 
 def _entry_row(entry: LedgerEntry, seen_at: str | None) -> tuple[Any, ...]:

@@ -30,7 +30,8 @@ _BY_LABEL = "coalesce(d.verdict_by IN ('person', 'reward'), 0)"
 
 
 def _claims(support: Support) -> str:
-    return f"(SELECT count(*) FROM json_each(d.claims) WHERE value ->> 'support' = '{support}')"
+    counted = f"(SELECT count(*) FROM json_each(d.claims) WHERE value ->> 'support' = '{support}')"
+    return f"iif(d.claims = '[]', 0, {counted})"  # most have none
 
 
 _VALUES = {

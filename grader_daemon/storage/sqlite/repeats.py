@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader_daemon.domain.repeats import REACH, Asked, Place
+from grader_daemon.domain.repeats import Asked, Place, Stretch
 from grader_daemon.storage.sqlite.database import Database, listed
 from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text
 
@@ -13,11 +13,13 @@ _SHARED = (
     " WHERE d.request = json_extract(place.value, '$[0]') AND d.session_id <> json_extract(place.value, '$[1]'))"
 )
 _SELECT = (
-    "SELECT d.session_id, g.session_start, d.ended_at, d.asked_again"
-    " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id WHERE d.request = ?"
+    "SELECT d.session_id, coalesce(d.started_at,"
+    " (SELECT g.session_start FROM session_grades AS g WHERE g.session_id = d.session_id)), d.ended_at, d.asked_again"
+    " FROM session_details AS d WHERE d.request = ?"
 )
-_BEFORE = f"{_SELECT} AND (d.ended_at, d.session_id) < (?, ?) ORDER BY d.ended_at DESC, d.session_id DESC LIMIT {REACH}"
-_FROM = f"{_SELECT} AND (d.ended_at, d.session_id) >= (?, ?) ORDER BY d.ended_at, d.session_id LIMIT {REACH + 1}"
+_BEFORE = f"{_SELECT} AND (d.ended_at, d.session_id) < (?, ?) ORDER BY d.ended_at DESC, d.session_id DESC LIMIT ?"
+_FROM = f"{_SELECT} AND (d.ended_at, d.session_id) >= (?, ?) ORDER BY d.ended_at, d.session_id LIMIT ?"
+"""Grades of earlier versions have no `started_at`; where it is, it says the same, and is nearer."""
 
 
 class Repeats:
@@ -30,10 +32,11 @@ class Repeats:
         asked = listed([(place.request, place.session_id) for place in places])
         return [places[key] for (key,) in self._database.rows(_SHARED, (asked,))]
 
-    def around(self, place: Place) -> tuple[list[Asked], list[Asked]]:
+    def around(self, place: Place, *, reach: int) -> Stretch:
         key = (place.request, to_text(place.ended_at), place.session_id)
-        before = [_to_asked(row) for row in self._database.rows(_BEFORE, key)]
-        return before[::-1], [_to_asked(row) for row in self._database.rows(_FROM, key)]
+        before = [_to_asked(row) for row in self._database.rows(_BEFORE, (*key, reach))]
+        following = [_to_asked(row) for row in self._database.rows(_FROM, (*key, reach + 1))]
+        return Stretch.of(before[::-1], following, reach=reach)
 
     def note(self, changes: Sequence[tuple[str, str | None]]) -> None:
         self._database.connection.executemany(

@@ -37,6 +37,7 @@ _RELATED = (
     " OR EXISTS (SELECT 1 FROM session_details WHERE lineage = value ->> 1 AND opening IS value ->> 2)"
     " OR EXISTS (SELECT 1 FROM session_details WHERE conversation = value ->> 3)"
     " OR EXISTS (SELECT 1 FROM session_details WHERE first_call = value ->> 4)"
+    " OR EXISTS (SELECT 1 FROM session_files WHERE session_id = value ->> 0 AND state = 'skipped')"
 )
 _COPIES = f"{_COPY} AND d.started_at > ?"
 _MOST_FORKS = 100

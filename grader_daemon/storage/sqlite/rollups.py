@@ -118,10 +118,13 @@ class Rollups:
         return {date.fromisoformat(day): revision for day, revision in rows}
 
     def _add(self, table: _Table, rows: Mapping[Any, Sequence[int]]) -> None:
-        changed = sorted((key, numbers) for key, numbers in rows.items() if any(numbers))
-        self._database.connection.executemany(table.add, [(*key, *numbers) for key, numbers in changed])
-        shrunk = [key for key, numbers in changed if min(numbers) < 0]
-        self._database.connection.executemany(table.delete_empty, shrunk)
+        if not rows:
+            return
+        changed = sorted((*key, *numbers) for key, numbers in rows.items() if any(numbers))
+        self._database.connection.executemany(table.add, changed)
+        shrunk = [key for key, numbers in rows.items() if min(numbers) < 0]
+        if shrunk:
+            self._database.connection.executemany(table.delete_empty, shrunk)
 
 
 def _within(span: Span, condition: str, kind: str) -> tuple[str, tuple[str, ...]]:

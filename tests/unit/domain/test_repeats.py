@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.domain.repeats import NEIGHBOURS, Asked, asked_again
+from grader_daemon.domain.repeats import NEIGHBOURS, REACH, Asked, Place, Stretch, asked_again
 from tests.strategies import NOW
 
 WITHIN = timedelta(hours=48)
@@ -71,3 +71,27 @@ def test_only_the_neighbours_decide(hours: list[tuple[int, int]], data: st.DataO
         last = data.draw(st.integers(position + 1 + NEIGHBOURS, len(sessions) + NEIGHBOURS + 1))
         alone = asked_again(sessions[first:last], position - first, within=WITHIN)
         assert alone == asked_again(sessions, position, within=WITHIN)
+
+
+@given(
+    count=st.integers(0, 3 * REACH),
+    first=st.integers(-1, 3 * REACH),
+    other=st.integers(-1, 3 * REACH),
+    reach=st.sampled_from([REACH, 2 * REACH]),
+)
+def test_a_stretch_that_was_read_for_one_place_serves_others_exactly_or_not_at_all(
+    count: int, first: int, other: int, reach: int
+) -> None:
+    sessions = [asked(f"{number:02}", number * HOUR) for number in range(count)]
+    places = [Place(1, NOW + number * HOUR + HOUR, f"{number:02}") for number in (first, other)]
+
+    def around(place: Place, reach: int) -> tuple[list[Asked], list[Asked]]:
+        at = sum((one.ended_at, one.session_id) < place[1:] for one in sessions)
+        return sessions[max(0, at - reach) : at], sessions[at : at + reach + 1]
+
+    stretch = Stretch.of(*around(places[0], reach), reach=reach)
+
+    assert stretch.around(places[0]) == around(places[0], REACH)
+    assert stretch.around(places[1]) in (None, around(places[1], REACH))
+    if count <= REACH:
+        assert stretch.around(places[1]) is not None

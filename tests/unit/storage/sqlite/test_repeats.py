@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.repeats import Asked, asked_again, changed_around, places_of
+from grader_daemon.domain.repeats import REACH, Asked, asked_again, changed_around, places_of
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.pipeline import saving
 from grader_daemon.pipeline.saving import save_grades
@@ -206,7 +206,8 @@ def test_a_request_of_many_is_settled_by_reading_a_few_rows(store: SqliteStore) 
     [place] = places_of([asking("s150", 0)])
     with store.transaction():
         store.connection.set_progress_handler(count, 10)
-        before, after = store.repeats.around(place)
-        store.repeats.note(changed_around(before, after, within=WITHIN))
+        around = store.repeats.around(place, reach=REACH).around(place)
+        assert around is not None
+        store.repeats.note(changed_around(*around, within=WITHIN))
         store.connection.set_progress_handler(None)
     assert steps < 3_000

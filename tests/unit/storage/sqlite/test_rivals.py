@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.identity import Identity, beaten_by
+from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import NewGrade
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -92,8 +93,20 @@ def _is_related(new: Identity, standing: list[Identity]) -> bool:
 def test_only_sessions_that_the_database_may_know_are_asked_for(store: SqliteStore) -> None:
     save(store, identity(session_id="a", lineage=1, opening=None, conversation=3, first_call=7))
 
+    with store.transaction():
+        passed = LedgerEntry(
+            unit=unit("/s/copy"),
+            stamp=b"s",
+            written_ns=1,
+            state=FileState.SKIPPED,
+            session_id="passed-over",
+            reason="copy",
+        )
+        store.save_entries([passed], now=NOW)
+
     related = store.rivals.related(
         [
+            identity(session_id="passed-over", lineage=None, conversation=None),
             identity(session_id="a", lineage=None, conversation=None),
             identity(session_id="same-start", lineage=1, opening=None, conversation=None),
             identity(session_id="other-chain", lineage=1, opening=2, conversation=None),
@@ -105,7 +118,7 @@ def test_only_sessions_that_the_database_may_know_are_asked_for(store: SqliteSto
         ]
     )
 
-    assert related == {"a", "same-start", "same-conversation", "same-first-call"}
+    assert related == {"a", "same-start", "same-conversation", "same-first-call", "passed-over"}
 
 
 def many(**changes: object) -> list[Identity]:

@@ -394,6 +394,10 @@ def test_counts_of_files_follow_all_that_happens_to_them(tmp_path: Path, entries
             store.connection.execute("DELETE FROM session_files WHERE path = ?", (f"/{gone}",))
         counted = "SELECT state, coalesce(reason, ''), count(*) FROM session_files GROUP BY 1, 2"
         assert store.rows("SELECT * FROM file_counts WHERE files <> 0 ORDER BY 1, 2") == store.rows(counted)
+        with store.transaction():
+            store.connection.execute("UPDATE file_counts SET files = 7")
+            store.recount_files()
+        assert store.rows("SELECT * FROM file_counts ORDER BY 1, 2") == store.rows(counted)
 
 
 # -- how soon ----------------------------------------------------------------------------------------------------
