@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 
 from grader_daemon.analysis.tool_calls import CallView
-from grader_daemon.domain.session import FunctionCall, ToolCall
 
 Arguments = str | dict[str, object] | None
 
 
 def call_of(tool: str, arguments: Arguments = None) -> CallView:
     """A call of a tool with its arguments as they are."""
-    return CallView(tool, ToolCall(id="1", function=FunctionCall(name=tool, arguments=arguments)))
+    return CallView(tool, arguments)
 
 
 def call(tool: str, **arguments: object) -> CallView:

@@ -9,7 +9,7 @@ import msgspec
 
 from grader_daemon.analysis.claims import Note
 from grader_daemon.analysis.features.session_window import RecentMessages
-from grader_daemon.analysis.tool_calls import CallView
+from grader_daemon.analysis.tool_calls import CallView, view_of
 from grader_daemon.analysis.tool_calls.failure_trail import UNNAMED_TOOL, FailureTrail
 from grader_daemon.analysis.tool_calls.frames import without_frame
 from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader, ToolOutcome
@@ -38,18 +38,20 @@ class ToolTally:
 
     def known_as(self, tool: str | None) -> str | None:
         """Return the name under which a tool counts: cut, without secrets, "other" after the first `MOST_TOOLS`."""
-        if not tool:
-            return tool
+        return self._name_of(tool) if tool else tool
+
+    def add(self, tool: str) -> None:
+        """Count a call of a tool."""
+        name = self._name_of(tool)
+        self.called[name] = self.called.get(name, 0) + 1
+
+    def _name_of(self, tool: str) -> str:
         name = self._names.get(tool)
         if name is None:
             few = len(self._names) < MOST_TOOLS
             name = self._redactor.redact_beginning(tool, LONGEST_NAME) if few else _OTHER_TOOL
             self._names[tool] = name
         return name
-
-    def add(self, tool: str) -> None:
-        """Count a call of the tool that is known by this name."""
-        self.called[tool] = self.called.get(tool, 0) + 1
 
     def use(self, failures: list[Failure]) -> tuple[ToolUse, ...]:
         """Return calls and errors by tool. A result may name another tool than its call: then that was called too."""
@@ -181,14 +183,15 @@ class MessageWalk:
         if not message.tool_calls:
             self.recent.note_answer(message)
             return
-        calls = [CallView(call.tool, call) for call in message.tool_calls]
+        calls = []
+        for wire in message.tool_calls:
+            call = view_of(wire)
+            calls.append(call)
+            if call.tool:
+                self.tools.add(call.tool)
+                if wire.id:
+                    self._calls[wire.id] = call
         self.recent.note_answer(message, calls)
-        for call in calls:
-            tool = self.tools.known_as(call.tool)
-            if tool:
-                self.tools.add(tool)
-                if call.wire is not None and call.wire.id:
-                    self._calls[call.wire.id] = call
         self.tool_calls += len(calls)
         if self.trail.errors:
             self.trail.see_calls(calls[0], self.tools.known_as(calls[0].tool), call_id=message.tool_calls[0].id)
@@ -197,7 +200,7 @@ class MessageWalk:
         """Return the call that a result answers; where the two name different tools, the result knows better."""
         call = self._calls.get(message.tool_call_id or "", _NOT_CALLED)
         tool = message.name or message.tool_name or call.tool
-        return call if tool == call.tool else CallView(tool, call.wire)
+        return call if tool == call.tool else CallView(tool, call.arguments)
 
     def _see_result(self, index: int, message: Message) -> None:
         call = self._call_of(message)

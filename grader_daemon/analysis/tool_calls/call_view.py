@@ -66,6 +66,7 @@ class _Arguments(msgspec.Struct, frozen=True):
 
 
 _NO_ARGUMENTS = _Arguments()
+_DECODER: Final = msgspec.json.Decoder(_Arguments)
 
 
 class Operation(NamedTuple):
@@ -81,10 +82,13 @@ class Operation(NamedTuple):
 
 
 class CallView(msgspec.Struct, eq=False, gc=False):
-    """One call of `tool`, which its result may know by another name than the call; no call where the file has none."""
+    """One call of `tool`, which its result may know by another name than the call; no call where the file has none.
+
+    `arguments` are what it was given; None where the file does not say.
+    """
 
     tool: str | None
-    wire: ToolCall | None
+    arguments: str | dict[str, object] | None
     _read: _Arguments | None = None
     _written: str | None = None
     _does: Purpose | None = None
@@ -92,16 +96,13 @@ class CallView(msgspec.Struct, eq=False, gc=False):
     _paths: tuple[str, ...] | None = None
 
     @property
-    def arguments(self) -> str | dict[str, object] | None:
-        """What it was given; None where the file does not say."""
-        return self.wire.arguments if self.wire is not None else None
-
-    @property
     def text(self) -> str:
         """The arguments as JSON, as they stand in the file; "" without any."""
+        arguments = self.arguments
+        if isinstance(arguments, str):
+            return arguments
         if self._written is None:
-            arguments = self.arguments
-            self._written = _encoded(arguments) if isinstance(arguments, dict) else arguments or ""
+            self._written = _encoded(arguments) if arguments is not None else ""
         return self._written
 
     @property
@@ -206,10 +207,10 @@ class CallView(msgspec.Struct, eq=False, gc=False):
 
     def operation(self, actor: str) -> Operation:
         """Return what is done, by the name that the tool is known by."""
-        path, family = self.path, self.family
+        path = self.path
         verb = _VERBS.get(self.purpose) if path is not None else None
         if path is None or verb is None:
-            return Operation(actor, family)
+            return Operation(actor, self.family)
         return Operation(verb, None, path.replace("\\", "/").rstrip("/").rpartition("/")[2])
 
     @property
@@ -232,6 +233,12 @@ class CallView(msgspec.Struct, eq=False, gc=False):
         return self._read
 
 
+def view_of(call: ToolCall) -> CallView:
+    """Return what a message says of a call."""
+    function = call.function
+    return CallView(None, None) if function is None else CallView(function.name, function.arguments)
+
+
 def _encoded(arguments: dict[str, object]) -> str:
     return msgspec.json.encode(arguments).decode()
 
@@ -250,7 +257,7 @@ def _writes_files(head: str) -> bool:
 def _arguments_in(arguments: str | dict[str, object] | None) -> _Arguments:
     try:
         if isinstance(arguments, str):
-            return msgspec.json.decode(arguments, type=_Arguments)
+            return _DECODER.decode(arguments)
         return msgspec.convert(arguments, _Arguments) if arguments else _NO_ARGUMENTS
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return _NO_ARGUMENTS

@@ -8,6 +8,7 @@ a call. Until then it is harmful.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import islice
 
 import msgspec
@@ -134,12 +135,17 @@ class OpenErrors:
 
     def __init__(self) -> None:
         self._open: dict[Operation, list[int]] = {}
+        self._commands: Counter[str] = Counter()
+        """How many of these operations are commands, by who runs them."""
+
         self._needles: dict[str, None] = {}
         self._bare: set[str] = set()
 
     def add(self, tool: str, call: CallView, position: int) -> None:
         """Remember the error at `position`, of a call of `tool`."""
         operation = call.operation(tool)
+        if operation.family and operation not in self._open:
+            self._commands[tool] += 1
         self._open.setdefault(operation, []).append(position)
         self._expect(operation, call.text)
 
@@ -157,7 +163,12 @@ class OpenErrors:
         return positions
 
     def _forget(self, closed: set[Operation]) -> list[int]:
-        return [position for known in closed for position in self._open.pop(known, ())]
+        positions: list[int] = []
+        for operation in closed & self._open.keys():
+            positions += self._open.pop(operation)
+            if operation.family:
+                self._commands[operation.actor] -= 1
+        return positions
 
     def _expect(self, operation: Operation, text: str) -> None:
         needle = operation.target or (operation.family or "").partition(" ")[0]
@@ -185,7 +196,7 @@ class OpenErrors:
 
     def _others(self, tool: str, call: CallView) -> list[Operation]:
         """Return what a command line does beside its main thing: in `git pull && git push`, the push."""
-        line = call.line if any(known.actor == tool and known.family for known in self._open) else None
+        line = call.line if self._commands[tool] else None
         if line is None:
             return []
         return [Operation(tool, run.family) for run in line.programs[:_MOST_NEEDLES] if run.family not in PLAIN_SPOKEN]

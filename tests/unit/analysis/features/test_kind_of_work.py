@@ -7,7 +7,7 @@ import pytest
 from grader_daemon.analysis.features.kind_of_work import KindOfWork, kind_of
 from grader_daemon.analysis.features.session_window import RecentMessages, window_of
 from grader_daemon.analysis.session_state import LastWord
-from grader_daemon.analysis.tool_calls import CallView
+from grader_daemon.analysis.tool_calls import view_of
 from grader_daemon.domain.session import ASSISTANT, FunctionCall, Message, ToolCall
 
 
@@ -16,8 +16,8 @@ def told(request: str, *tools: str, people: int = 1) -> KindOfWork:
     for _ in range(people):
         recent.note_person(request)
     for tool in tools:
-        wire = ToolCall(id="1", function=FunctionCall(name=tool, arguments='{"about": "it"}'))
-        recent.note_answer(Message(role=ASSISTANT, content="", tool_calls=(wire,)), [CallView(tool, wire)])
+        called = ToolCall(id="1", function=FunctionCall(name=tool, arguments='{"about": "it"}'))
+        recent.note_answer(Message(role=ASSISTANT, content="", tool_calls=(called,)), [view_of(called)])
     return kind_of(window_of(recent, LastWord.ANSWER, request=request))
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from grader_daemon.analysis.tool_calls import CallView, Operation, Purpose
+from grader_daemon.analysis.tool_calls import CallView, Operation, Purpose, view_of
 from grader_daemon.domain.session import ToolCall
 from tests.calls import Arguments, call_of
 
@@ -121,9 +121,14 @@ def test_a_command_is_given_whole_or_not_at_all(arguments: Arguments, command: s
 
 
 def test_a_call_that_is_not_there_is_known_by_its_tool() -> None:
-    for call in (CallView("terminal", None), CallView("terminal", ToolCall(id="1"))):
-        assert call.operation("terminal") == Operation("terminal")
-        assert (call.text, call.shell, call.path) == ("", None, None)
+    call = CallView("terminal", None)
+    assert call.operation("terminal") == Operation("terminal")
+    assert (call.text, call.shell, call.path) == ("", None, None)
+
+
+def test_a_call_without_a_function_has_no_tool() -> None:
+    call = view_of(ToolCall(id="1"))
+    assert (call.tool, call.text) == (None, "")
 
 
 @pytest.mark.parametrize(
