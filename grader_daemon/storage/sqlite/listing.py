@@ -6,8 +6,8 @@ A row of `session_list` is a function of the rows of its grade, and so are those
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 import apsw
 
@@ -92,7 +92,37 @@ _ISSUE = "l.session_id IN (SELECT session_id FROM session_failures WHERE fingerp
 _TEXT = "SELECT rowid FROM session_words WHERE session_words MATCH ?"
 _FEW = 1000
 """So many sessions are looked up one by one within 8 ms; a look through a list of a million takes some 60."""
+_NEWEST = 20_000
+"""So many sessions are looked through in 4 ms: often enough of them are what is asked for."""
+_HIGHEST: Final = {SortKey.EFFICIENCY: 5, SortKey.QUALITY: 5}
+"""The values above which there is none."""
 _LOOKED_UP = f"(l.ended_at, l.session_id) IN (SELECT {_ENDED_AT}, g.session_id FROM {_OF} WHERE g.id IN {LISTED})"
+
+
+class _Stretch(NamedTuple):
+    """A part of the list: sessions that ended from then on, none with a lower id; `highest` are sorted above others."""
+
+    ended_at: str = ""
+    lowest_id: int = 0
+    highest: tuple[str, int] | None = None
+
+
+_ALL = _Stretch()
+
+
+class _Having(NamedTuple):
+    """Sessions whose ids a query gives for a value; `looked_up` are all of them, as a list for SQL, if they are few."""
+
+    ids: str
+    value: str
+    looked_up: str | None
+
+    def within(self, stretch: _Stretch) -> tuple[str, Sequence[Any]]:
+        """Return the condition that a session of this part is one of them."""
+        if self.looked_up is not None:
+            return _LOOKED_UP, (self.looked_up,)
+        number = "rowid" if self.ids == _TEXT else "id"
+        return f"l.id IN ({self.ids} AND {number} >= ?)", (self.value, stretch.lowest_id)
 
 
 class SessionList:
@@ -146,7 +176,34 @@ class SessionList:
         Raises:
             InputError: there is no word to look for in the text.
         """
-        place, conditions = _place(which), self._conditions(which)
+        several = [self._having(ids, values) for ids, values in self._several(which)]
+        if _may_end_soon(which, any(each.looked_up is None for each in several)):
+            found = self._within(self._newest(which), which, several)
+            if len(found) == which.limit:
+                return found
+        return self._within(_ALL, which, several)
+
+    def _newest(self, which: GradeFilter) -> _Stretch:
+        """Return the newest part of the list, or the next one behind a page."""
+        behind = "" if which.before is None else f"WHERE ({', '.join(_PLACE)}) < (?, ?)"
+        newest = (
+            f"SELECT l.ended_at, l.id FROM session_list AS l {behind} ORDER BY {' DESC, '.join(_PLACE)} DESC LIMIT ?"
+        )
+        [(ended_at, lowest_id)] = self._database.rows(
+            f"SELECT coalesce(min(ended_at), ''), coalesce(min(id), 0) FROM ({newest})",
+            (*(which.before or ()), _NEWEST),
+        )
+        best = _HIGHEST.get(which.sort)
+        return _Stretch(ended_at, lowest_id, None if best is None else (_SORTED_BY[which.sort], best))
+
+    def _within(self, stretch: _Stretch, which: GradeFilter, several: Sequence[_Having]) -> list[tuple[int, PageKey]]:
+        """Find what meets a filter in a part of the list."""
+        place, conditions = _place(which), [*_conditions(which), *(each.within(stretch) for each in several)]
+        if stretch.ended_at:
+            conditions.append(("l.ended_at >= ?", (stretch.ended_at,)))
+        if stretch.highest is not None:
+            column, value = stretch.highest
+            conditions.append((f"{column} = ?", (value,)))
         where = " AND ".join(condition for condition, _ in conditions) or "true"
         values = [value for _, given in conditions for value in given]
         order = (" ASC, " if which.lowest_first else " DESC, ").join([*place, ""])[:-2]
@@ -157,29 +214,17 @@ class SessionList:
         )
         return [(row[0], row[1:]) for row in rows]
 
-    def _conditions(self, which: GradeFilter) -> list[tuple[str, Sequence[Any]]]:
-        """Return what the rows must meet, with the values of each condition."""
-        tool = None if which.tool is None else which.tool[:NAME_CHARACTERS]
-        text = () if which.text is None else self._words(which.text)
-        single = (
-            ("l.ended_at >= ?", to_text(which.since)),
-            ("l.ended_at < ?", to_text(which.until)),
-            *((f"l.{column} = ?", getattr(which, column)) for column in _EQUAL),
-            (_ISSUE, which.issue),
-        )
-        several = ((_FACET.format("tool"), (tool,)), (_FACET.format("error"), (which.error,)), (_TEXT, text))
-        conditions: list[tuple[str, Sequence[Any]]] = [(sql, (value,)) for sql, value in single if value is not None]
-        conditions += [self._among(sql, values) for sql, values in several if values and None not in values]
-        if which.claim is not None:
-            conditions.append((f"l.{which.claim} > 0", ()))
-        if which.before is not None:
-            side = ">" if which.lowest_first else "<"
-            marks = ", ".join("?" * len(which.before))
-            conditions.append((f"({', '.join(_place(which))}) {side} ({marks})", which.before))
-        return conditions
+    def _several(self, which: GradeFilter) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield how sessions are found by what they have several of, and the values to ask for; see `_having`."""
+        if which.tool is not None:
+            yield _FACET.format("tool"), (which.tool[:NAME_CHARACTERS],)
+        if which.error is not None:
+            yield _FACET.format("error"), (which.error,)
+        if which.text is not None:
+            yield _TEXT, self._words(which.text)
 
-    def _among(self, ids: str, values: Sequence[str | None]) -> tuple[str, Sequence[Any]]:
-        """Ask for the sessions whose ids a query gives: few are looked up, for many the list is looked through.
+    def _having(self, ids: str, values: Sequence[str]) -> _Having:
+        """Return the sessions whose ids a query gives: few are looked up, for many the list is looked through.
 
         What is asked for is the last value; one before it gives some of the same sooner.
         """
@@ -187,8 +232,8 @@ class SessionList:
         for value in values:
             few = self._database.rows(f"{ids} LIMIT {_FEW + 1}", (value,))
             if len(few) > _FEW:
-                return f"l.id IN ({ids})", values[-1:]
-        return _LOOKED_UP, (listed([row[0] for row in few]),)
+                return _Having(ids, values[-1], looked_up=None)
+        return _Having(ids, values[-1], looked_up=listed([row[0] for row in few]))
 
     def _words(self, text: str) -> tuple[str, str]:
         """Ask for all words of a text, and for words that begin so, in the language of FTS5.
@@ -203,6 +248,33 @@ class SessionList:
             raise InputError(f"{text!r} has no word to search for")
         whole = [f'"{word}"' for word in words]
         return " ".join(whole), " ".join(f"{word} *" for word in whole)
+
+
+def _conditions(which: GradeFilter) -> list[tuple[str, Sequence[Any]]]:
+    """Return what a row must meet, with the values of each condition."""
+    single = (
+        ("l.ended_at >= ?", to_text(which.since)),
+        ("l.ended_at < ?", to_text(which.until)),
+        *((f"l.{column} = ?", getattr(which, column)) for column in _EQUAL),
+        (_ISSUE, which.issue),
+    )
+    conditions: list[tuple[str, Sequence[Any]]] = [(sql, (value,)) for sql, value in single if value is not None]
+    if which.claim is not None:
+        conditions.append((f"l.{which.claim} > 0", ()))
+    if which.before is not None:
+        side = ">" if which.lowest_first else "<"
+        marks = ", ".join("?" * len(which.before))
+        conditions.append((f"({', '.join(_place(which))}) {side} ({marks})", which.before))
+    return conditions
+
+
+def _may_end_soon(which: GradeFilter, of_many: bool) -> bool:  # noqa: FBT001  a fact, not a choice
+    """Whether the newest sessions may be all that is asked for, where to ask of all takes long."""
+    if which.limit is None or which.lowest_first:
+        return False
+    if which.sort is SortKey.ENDED:
+        return of_many
+    return which.sort in _HIGHEST and which.before is None
 
 
 def _place(which: GradeFilter) -> tuple[str, ...]:

@@ -204,14 +204,66 @@ def four(store: SqliteStore) -> SqliteStore:
         pytest.param(GradeFilter(text='fix" OR "look'), "", id="the-language-of-queries-is-not-spoken"),
     ],
 )
-@pytest.mark.parametrize("few", [1000, 0], ids=["few", "many"])
+@pytest.mark.parametrize(
+    ("few", "newest", "limit"),
+    [
+        pytest.param(1000, 20_000, None, id="few"),
+        pytest.param(0, 20_000, None, id="many"),
+        pytest.param(0, 20_000, 1, id="one-among-the-newest"),
+        pytest.param(0, 1, 1, id="one-or-more-elsewhere"),
+    ],
+)
 def test_grades_are_filtered(
-    four: SqliteStore, which: GradeFilter, expected: str, few: int, monkeypatch: pytest.MonkeyPatch
+    *,
+    four: SqliteStore,
+    which: GradeFilter,
+    expected: str,
+    few: int,
+    newest: int,
+    limit: int | None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """However many there are of them: all of these are few, or more than that."""
+    """However many there are of them, and wherever."""
     monkeypatch.setattr(listing, "_FEW", few)
+    monkeypatch.setattr(listing, "_NEWEST", newest)
+    asked = which if which.limit is not None else msgspec.structs.replace(which, limit=limit)
 
-    assert "".join(ids(four, which)) == expected
+    assert "".join(ids(four, asked)) == expected[: asked.limit]
+
+
+@pytest.mark.parametrize(
+    "which",
+    [
+        pytest.param(GradeFilter(tool="terminal", limit=20), id="tool"),
+        pytest.param(GradeFilter(text="fix", limit=20), id="word"),
+        pytest.param(GradeFilter(sort=SortKey.QUALITY, limit=20), id="quality"),
+        pytest.param(GradeFilter(sort=SortKey.EFFICIENCY, tool="terminal", limit=20), id="both"),
+    ],
+)
+def test_what_many_newest_sessions_have_is_found_among_them(
+    store: SqliteStore, which: GradeFilter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that a history of any length costs the same: what is read of the list are its newest sessions."""
+    monkeypatch.setattr(listing, "_FEW", 0)
+    monkeypatch.setattr(listing, "_NEWEST", 50)
+    used = (ToolUse("terminal", 1, 0),)
+    many = [
+        grade(session_id=f"{number:03}", ended_at=NOW + timedelta(minutes=number), task_summary="Fix it", tools=used)
+        for number in range(100)
+    ]
+    save(store, *(msgspec.structs.replace(each, response_quality=5, tool_calls_efficient=5) for each in many))
+    asked: list[str] = []
+
+    def note(_: object, sql: str, __: object) -> bool:
+        asked.append(sql)
+        return True
+
+    store.connection.exec_trace = note
+    found = ids(store, which)
+    store.connection.exec_trace = None
+
+    assert found == [f"{number:03}" for number in range(99, 79, -1)]
+    assert [sql for sql in asked if "FROM session_list AS l WHERE" in sql and "l.ended_at >= ?" not in sql] == []
 
 
 @pytest.mark.parametrize(
