@@ -9,7 +9,6 @@ linear time.
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import AnyStr, Generic, TypeVar
@@ -17,7 +16,7 @@ from typing import AnyStr, Generic, TypeVar
 _WILDCARD = r"[^\n]{0,80}?"
 _WORD = re.compile(r"\w+")
 _GAP = re.compile(r"[\s*]+")
-_SEPARATORS = string.punctuation.replace("_", "").encode()
+_SEPARATORS = bytes(code for code in range(128) if not _WORD.match(chr(code)))
 _ASCII_SEPARATORS = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS))
 """Of bytes: to translate a text through a table of characters takes six times as long."""
 
@@ -26,7 +25,7 @@ Label = TypeVar("Label")
 
 
 def words_of(text: str) -> list[str]:
-    """Cut a text into words at white space and punctuation; underscores belong to words."""
+    """Cut a text into words, at all that is no letter, digit or underscore."""
     if text.isascii():
         return text.encode().translate(_ASCII_SEPARATORS).decode().split()
     return _WORD.findall(text)
@@ -52,18 +51,17 @@ class Phrases(Generic[Label]):
         texts = [(phrase.strip().lower(), label) for phrase, label in phrases]
         self._phrases = [(_longest_literal(text), text, label) for text, label in texts if text]
         self._openings = tuple({_GAP.split(text, 1)[0] for text, _ in texts if text and text[0] != "*"})
-        self._open = [entry for entry in self._phrases if entry[1][0] == "*"]
-
-    def first_in(self, text: str) -> tuple[bool, Label | None]:
-        """Whether one occurs, and give the label of the first one, in their own order, that does."""
-        for needle, phrase, label in self._phrases:
-            if needle in text and _pattern(phrase).search(text):
-                return True, label
-        return False, None
+        self._by_character: dict[str, list[tuple[str, str, Label]]] = {"*": []}
+        for entry in self._phrases:
+            self._by_character.setdefault(entry[1][0], []).append(entry)
 
     def begin(self, text: str) -> bool:
         """Does the text begin with one of them? Few texts begin as one of them does before its first gap."""
-        for needle, phrase, _ in self._phrases if text.startswith(self._openings) else self._open:
+        phrases = self._by_character["*"]
+        alike = self._by_character.get(text[:1])
+        if alike and text.startswith(self._openings):
+            phrases = phrases + alike
+        for needle, phrase, _ in phrases:
             if needle in text and _pattern(phrase).match(text):
                 return True
         return False
@@ -83,19 +81,27 @@ class PhraseIndex(Generic[Label]):
     """
 
     def __init__(self, phrases: Iterable[tuple[str, Label]]) -> None:
-        self._by_word: dict[str, list[tuple[int, frozenset[str], str, Label]]] = {}
+        self._by_word: dict[str, list[tuple[int, frozenset[str], str, Label]]] = {"": []}
         texts = [(phrase.strip().lower(), label) for phrase, label in phrases]
         for rank, (text, label) in enumerate((text, label) for text, label in texts if text):
             words = [word for piece in text.split() if "*" not in piece for word in _WORD.findall(piece)]
             entry = (rank, frozenset(words), text, label)
             self._by_word.setdefault(max(words, key=len, default=""), []).append(entry)
+        self._words = frozenset(self._by_word)
 
     def possible(self, words: set[str]) -> Iterator[tuple[re.Pattern[str], Label]]:
         """Yield those that can occur in a text of such `words_of`, in their own order."""
         by_word = self._by_word
-        found = [entry for word in (*words, "") if word in by_word for entry in by_word[word] if entry[1] <= words]
+        found = [entry for word in (*(self._words & words), "") for entry in by_word[word] if entry[1] <= words]
         for _, _, phrase, label in sorted(found, key=_rank):
             yield _pattern(phrase), label
+
+    def first_in(self, text: str, words: set[str]) -> Label | None:
+        """Return the label of the first one, in their own order, that occurs in a text of such words; None without."""
+        for pattern, label in self.possible(words):
+            if pattern.search(text):
+                return label
+        return None
 
 
 def _rank(entry: tuple[int, object, object, object]) -> int:
@@ -114,10 +120,9 @@ def _pattern(phrase: str) -> re.Pattern[str]:
     times as fast.
     """
     first, *others = [_WILDCARD.join(re.escape(piece) for piece in word.split("*")) for word in phrase.split()]
-    if phrase[0].isalnum():
-        literal = re.match(r"\w+", phrase)
-        assert literal is not None
+    literal = _WORD.match(phrase)
+    if literal is not None:
         head = re.escape(literal.group())
         first = head + rf"(?<!\w{head})" + first[len(head) :]
-    after = r"(?!\w)" if phrase[-1].isalnum() else ""
+    after = r"(?!\w)" if _WORD.match(phrase[-1]) else ""
     return re.compile(r"\s+".join([first, *others]) + after)

@@ -73,6 +73,7 @@ class OutcomeReader:
 
     def __init__(self, rules: FailureRules) -> None:
         self._results = ResultReader(rules)
+        self._signs = self._results.signs
 
     def read(
         self, tool: str | None, text: str, call: CallView, *, reported: ReportedOutcome | None = None
@@ -90,16 +91,15 @@ class OutcomeReader:
             return outcome
         red = outcome.meaning is Meaning.FINDINGS
         return outcome._replace(
-            subcategory=Subcategory.CHECK_FAILED if red else self._results.subcategory(outcome.output)
+            subcategory=Subcategory.CHECK_FAILED if red else self._signs.subcategory(outcome.output)
         )
 
     def _of_text(self, tool: str | None, text: str, call: CallView) -> ToolOutcome:
-        status, category = self._results.read(tool, text)
+        status, category, output, code = self._results.read(tool, text)
         if status is CallStatus.SUCCESS:
             return self._of_success(text, call) if _may_hide(text, call.text) else _WORKED
         if category is None:
             return ToolOutcome(status)
-        output, code = self._results.output_and_code(text)
         line = call.line
         if code and line is not None and line.printed:
             return self._of_printed_code(code, output, line)
@@ -115,7 +115,7 @@ class OutcomeReader:
             return ToolOutcome(reported.status)
         output, stated = self._said(text)
         code = stated if code is None else code
-        category = self._results.classify(output, code) or (Category.COMMAND_FAILED if code else Category.UNKNOWN)
+        category = self._signs.category(output, code) or (Category.COMMAND_FAILED if code else Category.UNKNOWN)
         if category is Category.UNKNOWN and _NO_SUCH_TOOL.match(output):
             category = Category.TOOL_NOT_FOUND
         return _of_failure(output or (f"exit code {code}" if code else ""), category, call.line, code=code)
@@ -128,7 +128,7 @@ class OutcomeReader:
     def _of_success(self, text: str, call: CallView, *, reported: ReportedOutcome | None = None) -> ToolOutcome:
         line = call.line
         if line is None and reported is None and is_complaint(text):
-            return ToolOutcome(CallStatus.FAILURE, self._results.classify(text, 1) or Category.COMMAND_FAILED, text)
+            return ToolOutcome(CallStatus.FAILURE, self._signs.category(text, 1) or Category.COMMAND_FAILED, text)
         if line is None and not _is_run(call):
             return _WORKED
         if line is not None and is_quoting(line) and _is_cut(text):
@@ -143,14 +143,14 @@ class OutcomeReader:
         is_masked, meaning = masked_failure(output, line)
         if not is_masked:
             return _WORKED
-        category = self._results.classify(output[-_CLASSIFIED_END:], 1) or Category.COMMAND_FAILED
+        category = self._signs.category(output[-_CLASSIFIED_END:], 1) or Category.COMMAND_FAILED
         return ToolOutcome(CallStatus.FAILURE, category, output, line, meaning)
 
     def _of_printed_code(self, code: int, output: str, line: Line) -> ToolOutcome:
         meaning = line.meaning_of_printed(code)
         if meaning is Meaning.ANSWER:
             return _WORKED
-        category = self._results.classify(output, code) or Category.COMMAND_FAILED
+        category = self._signs.category(output, code) or Category.COMMAND_FAILED
         return _failed(category, output, line, meaning)
 
 

@@ -17,12 +17,13 @@ _CODE_BEHIND = re.compile(
     r"(?:exit[ _]?)?(?:code|status):? ?(-?\d{1,6})[.)\]]{0,2}\s{0,9}\Z",
     re.IGNORECASE,
 )
+_BEFORE_CODE: Final = "eE<"
 _AFTER_CODE: Final = ".)]"
 _LONGEST_CODE: Final = 80
 _HEAD: Final = 1_200
 _LONGEST_USAGE: Final = 2_000
 
-_INVALID_ARGUMENTS = re.compile(r"(?:Error: )?\d{1,4} validation errors? for \w")
+_INVALID_ARGUMENTS = re.compile(r"(?:Error: )?[0-9]{1,4} validation errors? for \w")
 _KILLED = re.compile(
     r"(?:The |Your )?(?:last )?[Cc]ommand\b[\s\S]{0,1000}?\btimed out (?:and has been killed|after \d)"
 )
@@ -31,24 +32,29 @@ _COLOUR = r"(?:\x1b\[[\d;]{0,12}m)?"
 _NOTEBOOK = re.compile(
     rf"{_COLOUR}-{{20,100}}{_COLOUR}\n{_COLOUR}[A-Z]\w{{1,80}}{_COLOUR}\s{{1,100}}Traceback \(most recent call last\)"
 )
+_FORMS: Final = {
+    **dict.fromkeys("0123456789E", (" validation error", _INVALID_ARGUMENTS, _HEAD)),
+    **dict.fromkeys("Uu", ("sage: ", _USAGE, _LONGEST_USAGE)),
+    **dict.fromkeys("\x1b-", ("Traceback", _NOTEBOOK, _HEAD)),
+    **dict.fromkeys("TYlCc", ("timed out", _KILLED, _HEAD)),
+}
+"""By the first character of a text: the form of failures that it can have, a sign of that, and how far that reaches."""
 
 
 def stated_code(text: str) -> int | None:
     """Return the exit code that a harness states before what a command gave, or in its last line; None without."""
-    found = _CODE_BEFORE.match(text[:_LONGEST_CODE]) or _code_behind(text)
+    found = _code_before(text) or _code_behind(text)
     return int(found.group(1)) if found else None
 
 
 def tells_failure(text: str) -> bool:
     """Whether a text has the form of a failure: a call that was not understood, one that was killed, a traceback."""
-    head = text[:_HEAD]
-    if _INVALID_ARGUMENTS.match(head):
-        return True
-    if head.startswith(("Usage: ", "usage: ")):
-        return _USAGE.match(text[:_LONGEST_USAGE]) is not None
-    if "Traceback" in head and _NOTEBOOK.match(head):
-        return True
-    return "timed out" in head and _KILLED.match(head) is not None
+    form = _FORMS.get(text[:1])
+    if form is None:
+        return False
+    sign, pattern, reach = form
+    head = text[:reach]
+    return sign in head and pattern.match(head) is not None
 
 
 def without_code(text: str) -> str:
@@ -57,8 +63,17 @@ def without_code(text: str) -> str:
     return text[: found.start()].rstrip() if found else text
 
 
+def _code_before(text: str) -> re.Match[str] | None:
+    first = text[:1]
+    return _CODE_BEFORE.match(text[:_LONGEST_CODE]) if first in _BEFORE_CODE or first.isspace() else None
+
+
 def _code_behind(text: str) -> re.Match[str] | None:
-    last = text[-_LONGEST_CODE:].rstrip()[-1:]
+    end = text[-_LONGEST_CODE:].rstrip()
+    last = end[-1:]
     if not last.isdecimal() and last not in _AFTER_CODE:
+        return None
+    end = end.lower()
+    if "code" not in end and "status" not in end:
         return None
     return _CODE_BEHIND.search(text, max(0, len(text) - _LONGEST_CODE))

@@ -8,29 +8,34 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from grader_daemon.analysis.tool_calls.failure_signs import FailureSigns
 from grader_daemon.analysis.tool_calls.plain_text import stated_code, tells_failure, without_code
-from grader_daemon.domain.analysis import CallStatus, Category, Subcategory
+from grader_daemon.domain.analysis import CallStatus, Category
 from grader_daemon.domain.phrases import Phrases
 from grader_daemon.domain.rules import FailureRules
 
 _WRAPPER = re.compile(r"<(?:untrusted_tool_result|persisted-output)\b[^>]{0,400}>\s*")
 _PARTS = re.compile(r'\[\s{0,9}\{\s{0,9}"type":\s{0,9}"text",')
-_BROKEN_EXIT_CODE = re.compile(r'"exit_code":\s{0,9}(-?\d{1,9})')
-_BROKEN_ERROR = re.compile(r'"error":\s{0,9}"([^"]{0,4000})')
+_BROKEN = (
+    ('"exit_code":', re.compile(r'"exit_code":\s{0,9}(-?\d{1,9})')),
+    ('"error":', re.compile(r'"error":\s{0,9}"([^"]{0,4000})')),
+    ('"success":', re.compile(r'"success":\s{0,9}(true|false)')),
+)
 _BROKEN_OUTPUT = re.compile(r'"(?:output|stdout|stderr)":\s{0,9}"')
-_BROKEN_SUCCESS = re.compile(r'"success":\s{0,9}(true|false)')
+_TEXT_BEHIND = "trailing characters"
+"""In what the decoder says of a whole object with something behind it."""
+
 _COUNTED = re.compile(r"errors?: \d{1,9}\s{0,9}(?:\n|\Z)", re.IGNORECASE)
 """A count of errors, as programs print it that look for some."""
 
 _DELEGATION_TOOL = "delegate_task"
 _TEXT_FIELDS = ("error", "message", "output", "stderr", "content", "detail", "errors", "result", "structuredContent")
 _HEAD = 400
-_MOST_KNOWN = 256
 _NO_ERRORS = frozenset({"none", "null", "no error", "false", "ok"})
 _HTTP_ERRORS = range(400, 600)
 _INNER_SIGNS = (b'"error"', b'"isError"', b'"success"', b'"ok"')
@@ -78,12 +83,24 @@ class _Delegation(msgspec.Struct, frozen=True):
 _FINE = (None, True)
 _REFUTED = (False, "false", "False")
 _SILENT = _Report()
-_WORKED = (CallStatus.SUCCESS, None)
 _PLAIN_ENDS = (
     ('", "exit_code": 0, "error": null}', '{"output": "'),
     ('"is_binary": false, "is_image": false}', '{"content": "'),
 )
 """How the two most common results end and begin when they worked: a terminal command, and a file that was read."""
+
+
+class Reading(NamedTuple):
+    """What a result says of its call; of a failure its category and, as `output_and_code` returns it, what it says."""
+
+    status: CallStatus
+    category: Category | None = None
+    output: str = ""
+    code: int | None = None
+
+
+_WORKED = Reading(CallStatus.SUCCESS)
+_REFUSED = Reading(CallStatus.REFUSED)
 
 
 class ResultReader:
@@ -93,60 +110,36 @@ class ResultReader:
         self._rules = rules
         self._decode = msgspec.json.Decoder(_Report).decode
         self._failing = Phrases((prefix, None) for prefix in rules.failing_prefixes)
-        signs = Phrases[CallStatus | Category](
-            [
-                *((phrase, CallStatus.REFUSED) for phrase in rules.refusal_phrases),
-                *((phrase, category) for category in Category for phrase in rules.categories.get(category, ())),
-            ]
-        )
-        finer = Phrases((phrase, finer) for finer in Subcategory for phrase in rules.subcategories.get(finer, ()))
-        # An agent that tries the same again is told the same again.
-        self._sign_in = lru_cache(maxsize=_MOST_KNOWN)(signs.first_in)
-        self._finer_in = lru_cache(maxsize=_MOST_KNOWN)(finer.first_in)
+        self.signs = FailureSigns(rules)
+        self._halting = (*rules.interrupted_prefixes, *rules.not_executed_prefixes, *rules.guarded_prefixes)
         self._harmless = tuple(meaning.lower() for meaning in rules.harmless_meanings)
 
-    def read(self, tool: str | None, text: str) -> tuple[CallStatus, Category | None]:
-        """Return the outcome of one call and, for a failure, its category.
+    def read(self, tool: str | None, text: str) -> Reading:
+        """Return the outcome of one call and, for a failure, its category and what it says.
 
         The most common results that worked are known by their two ends: a quote inside their text would be escaped, so
         nothing but structure can look like that.
         """
-        for end, beginning in _PLAIN_ENDS:
-            if text.endswith(end) and text.startswith(beginning):
-                return _WORKED
-        body = text if text.startswith("{") else _unwrapped(text.lstrip())
+        if text.startswith("{"):
+            for end, beginning in _PLAIN_ENDS:
+                if text.endswith(end) and text.startswith(beginning):
+                    return _WORKED
+            return self._read_report(tool, text)
+        body = _unwrapped(text.lstrip())
         return self._read_report(tool, body) if body.startswith("{") else self._read_plain(body)
 
-    def _read_report(self, tool: str | None, body: str) -> tuple[CallStatus, Category | None]:
+    def _read_report(self, tool: str | None, body: str) -> Reading:
         body, report = self._report_in(body)
         if _is_plain_success(report) and tool != _DELEGATION_TOOL:
             return _WORKED
         outcome = self._outcome(report, tool, body)
         if outcome is not CallStatus.FAILURE:
-            return outcome, None
-        category = self.classify(_failure_text(body), _exit_code(report))
+            return Reading(outcome)
+        words = _failure_text(body)
+        category = self.signs.category(words, _exit_code(report))
         if category is Category.UNKNOWN and _http_error(report):
             category = Category.API_ERROR
-        return (CallStatus.FAILURE, category) if category is not None else (CallStatus.REFUSED, None)
-
-    def classify(self, text: str, code: int | None) -> Category | None:
-        """Return the category of a failure by what it says, else by its exit code; None when a person refused."""
-        _, sign = self._sign_in(self._examined(text))
-        if sign is not None:
-            return sign if isinstance(sign, Category) else None
-        if code:
-            return self._rules.exit_codes.get(str(code), Category.COMMAND_FAILED)
-        return Category.UNKNOWN
-
-    def subcategory(self, text: str) -> Subcategory | None:
-        """Return the finer kind of a failure by what it says."""
-        return self._finer_in(self._examined(text))[1]
-
-    def _examined(self, text: str) -> str:
-        half = max(1, self._rules.examined_characters // 2)
-        if len(text) > 2 * half:
-            text = f"{text[:half]}\n{text[-half:]}"
-        return text.lower()
+        return Reading(outcome, category, *self._told(report, words)) if category is not None else _REFUSED
 
     def output_and_code(self, text: str) -> tuple[str, int | None]:
         """Return what a call says, out of its result: its message and its output, else its exit code; and that code.
@@ -159,8 +152,11 @@ class ResultReader:
         body, report = self._report_in(body)
         if report is _SILENT:
             return _broken_output(body), None
+        return self._told(report, _failure_text(body))
+
+    def _told(self, report: _Report, words: str) -> tuple[str, int | None]:
         code = _exit_code(report)
-        words = _failure_text(body) or (f"exit code {code}" if code else "")
+        words = words or (f"exit code {code}" if code else "")
         if self._tells_error(report) or self._outcome_of_status(report.status) is CallStatus.FAILURE:
             code = None
         return words, code
@@ -168,8 +164,14 @@ class ResultReader:
     def _report_in(self, body: str) -> tuple[str, _Report]:
         try:
             return body, self._decode(body)
-        except (msgspec.MsgspecError, RecursionError):
-            return self._salvage(body)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            if _TEXT_BEHIND not in str(error):
+                return body, _salvaged(body)
+        try:
+            _, end = json.JSONDecoder().raw_decode(body)
+            return body[:end], self._decode(body[:end])
+        except (ValueError, RecursionError):
+            return body, _salvaged(body)
 
     def _outcome(self, report: _Report, tool: str | None, body: str) -> CallStatus:
         if report.guardrail or self._is_guarded(report.error):
@@ -222,23 +224,28 @@ class ResultReader:
                 return CallStatus.PENDING
         return CallStatus.SUCCESS
 
-    def _read_plain(self, text: str) -> tuple[CallStatus, Category | None]:
-        if _PARTS.match(text):
-            text = _text_of_parts(text) or text
+    def _read_plain(self, body: str) -> Reading:
+        text = (_text_of_parts(body) or body) if _PARTS.match(body) else body
         head = text[:_HEAD]
-        if head.startswith(self._rules.interrupted_prefixes):
-            return CallStatus.INTERRUPTED, None
-        if head.startswith(self._rules.not_executed_prefixes):
-            return (CallStatus.INTERRUPTED if "user interrupt" in head else CallStatus.NOT_EXECUTED), None
-        if self._is_guarded(head):
-            return CallStatus.GUARDED, None
+        if head.startswith(self._halting):
+            return self._halted(head)
         code = stated_code(text)
         if code in self._rules.interrupted_exit_codes:
-            return CallStatus.INTERRUPTED, None
-        if code or (code is None and (self._begins_failing(head) or tells_failure(text))):
-            category = self.classify(text, code)
-            return (CallStatus.FAILURE, category) if category is not None else (CallStatus.REFUSED, None)
-        return _WORKED
+            return Reading(CallStatus.INTERRUPTED)
+        if not (code or (code is None and (self._begins_failing(head) or tells_failure(text)))):
+            return _WORKED
+        category = self.signs.category(text, code)
+        if category is None:
+            return _REFUSED
+        return Reading(CallStatus.FAILURE, category, without_code(body), stated_code(body))
+
+    def _halted(self, head: str) -> Reading:
+        """Read what stands in place of a result whose call did not run to its end."""
+        if head.startswith(self._rules.interrupted_prefixes):
+            return Reading(CallStatus.INTERRUPTED)
+        if head.startswith(self._rules.not_executed_prefixes):
+            return Reading(CallStatus.INTERRUPTED if "user interrupt" in head else CallStatus.NOT_EXECUTED)
+        return Reading(CallStatus.GUARDED)
 
     def _begins_failing(self, head: str) -> bool:
         return self._failing.begin(head.lower()) and not _COUNTED.match(head)
@@ -255,22 +262,17 @@ class ResultReader:
             isinstance(child.status, str) and child.status.lower() in self._rules.failing_statuses for child in children
         )
 
-    def _salvage(self, body: str) -> tuple[str, _Report]:
-        """Read a result with text after its JSON object, or one whose JSON a redaction or a cut has broken."""
-        try:
-            _, end = json.JSONDecoder().raw_decode(body)
-            return body[:end], self._decode(body[:end])
-        except (ValueError, RecursionError):
-            code = _BROKEN_EXIT_CODE.search(body)
-            error = _BROKEN_ERROR.search(body)
-            success = _BROKEN_SUCCESS.search(body)
-            if not (code or error or success):
-                return body, _SILENT
-            return body, _Report(
-                exit_code=int(code.group(1)) if code else None,
-                error=error.group(1) if error else None,
-                success=success.group(1) == "true" if success else None,
-            )
+
+def _salvaged(body: str) -> _Report:
+    """Read what a redaction or a cut has left of a JSON object."""
+    code, error, success = [pattern.search(body) if name in body else None for name, pattern in _BROKEN]
+    if not (code or error or success):
+        return _SILENT
+    return _Report(
+        exit_code=int(code.group(1)) if code else None,
+        error=error.group(1) if error else None,
+        success=success.group(1) == "true" if success else None,
+    )
 
 
 def _unwrapped(body: str) -> str:

@@ -72,11 +72,11 @@ def sign_of(reader: ResultReader, failure: Labelled) -> ErrorSign:
     else:
         fields = {"output": failure.text, "exit_code": failure.exit_code, "error": None}
     content = msgspec.json.encode(fields).decode()
-    outcome, category = reader.read(failure.tool, content)
+    outcome, category, output, _ = reader.read(failure.tool, content)
     assert outcome is CallStatus.FAILURE
     assert category is not None
     family = family_in({"command": failure.command} if failure.command else None)
-    return sign(failure.tool, family, category, reader.output_and_code(content)[0])
+    return sign(failure.tool, family, category, output)
 
 
 def adjusted_rand_index(one: Sequence[str], other: Sequence[str]) -> float:

@@ -133,7 +133,7 @@ def terminal(output: str, code: int) -> str:
     ],
 )
 def test_successful_results_are_no_failures(reader: ResultReader, tool: str, content: str) -> None:
-    assert reader.read(tool, content) == (WORKED, None)
+    assert reader.read(tool, content)[:2] == (WORKED, None)
 
 
 @pytest.mark.parametrize(
@@ -273,12 +273,15 @@ def test_successful_results_are_no_failures(reader: ResultReader, tool: str, con
             "x", '{"output": "KEY=*** "success": false}', Category.UNKNOWN, id="success-in-json-broken-by-redaction"
         ),
         pytest.param("x", '{"value": NaN, "exit_code": 1}', Category.COMMAND_FAILED, id="json-of-python-with-nan"),
+        pytest.param(
+            "x", f'{{"value": 1{"0" * 5_000}, "exit_code": 1}} x', Category.COMMAND_FAILED, id="a-number-of-any-length"
+        ),
     ],
 )
 def test_failed_results_are_failures_of_a_category(
     reader: ResultReader, tool: str, content: str, category: Category
 ) -> None:
-    assert reader.read(tool, content) == (FAILED, category)
+    assert reader.read(tool, content)[:2] == (FAILED, category)
 
 
 @pytest.mark.parametrize(
@@ -335,7 +338,7 @@ def test_failed_results_are_failures_of_a_category(
 def test_what_is_no_failure_of_the_agent_has_an_outcome_of_its_own(
     reader: ResultReader, content: str, outcome: CallStatus
 ) -> None:
-    assert reader.read("terminal", content) == (outcome, None)
+    assert reader.read("terminal", content)[:2] == (outcome, None)
 
 
 @pytest.mark.parametrize(
@@ -343,7 +346,7 @@ def test_what_is_no_failure_of_the_agent_has_an_outcome_of_its_own(
     [pytest.param(first, second, id=f"{first}-before-{second}") for first, second in combinations(SAYS, 2)],
 )
 def test_the_first_category_that_matches_wins(reader: ResultReader, earlier: Category, later: Category) -> None:
-    assert reader.read("x", terminal(f"{SAYS[later]}; {SAYS[earlier]}", 1)) == (FAILED, earlier)
+    assert reader.read("x", terminal(f"{SAYS[later]}; {SAYS[earlier]}", 1))[:2] == (FAILED, earlier)
 
 
 def test_categories_stand_in_the_order_of_the_contract() -> None:
@@ -362,11 +365,14 @@ def test_categories_stand_in_the_order_of_the_contract() -> None:
     ],
 )
 def test_exit_code_speaks_where_the_text_says_nothing(reader: ResultReader, code: int, category: Category) -> None:
-    assert reader.read("terminal", terminal("oops", code)) == (FAILED, category)
+    assert reader.read("terminal", terminal("oops", code))[:2] == (FAILED, category)
 
 
 def test_text_speaks_before_the_exit_code(reader: ResultReader) -> None:
-    assert reader.read("terminal", terminal("mkdir: Permission denied", 124)) == (FAILED, Category.PERMISSION_DENIED)
+    assert reader.read("terminal", terminal("mkdir: Permission denied", 124))[:2] == (
+        FAILED,
+        Category.PERMISSION_DENIED,
+    )
 
 
 @pytest.mark.parametrize(
@@ -378,7 +384,7 @@ def test_text_speaks_before_the_exit_code(reader: ResultReader) -> None:
     ],
 )
 def test_category_words_are_whole_words(reader: ResultReader, said: str) -> None:
-    assert reader.read("terminal", terminal(said, 1)) == (FAILED, Category.COMMAND_FAILED)
+    assert reader.read("terminal", terminal(said, 1))[:2] == (FAILED, Category.COMMAND_FAILED)
 
 
 @pytest.mark.parametrize(
@@ -390,7 +396,7 @@ def test_category_words_are_whole_words(reader: ResultReader, said: str) -> None
     ],
 )
 def test_only_the_ends_of_a_long_output_are_searched(reader: ResultReader, output: str, category: Category) -> None:
-    assert reader.read("terminal", terminal(output, 1)) == (FAILED, category)
+    assert reader.read("terminal", terminal(output, 1))[:2] == (FAILED, category)
 
 
 def test_rules_of_a_user_decide_what_fails(rules: Rules) -> None:
@@ -400,8 +406,9 @@ def test_rules_of_a_user_decide_what_fails(rules: Rules) -> None:
 
 @given(content=tool_results)
 def test_any_result_has_an_outcome_and_only_failures_a_category(reader: ResultReader, content: str) -> None:
-    outcome, category = reader.read("terminal", content)
+    outcome, category, output, code = reader.read("terminal", content)
     assert (category is not None) == (outcome is FAILED)
+    assert (output, code) == (reader.output_and_code(content) if outcome is FAILED else ("", None))
 
 
 @given(suffix=texts)
@@ -433,12 +440,12 @@ def test_hostile_results_take_bounded_time(reader: ResultReader, content: str) -
     ],
 )
 def test_plain_text_can_tell_an_interrupt(reader: ResultReader, content: str) -> None:
-    assert reader.read("terminal", content) == (CallStatus.INTERRUPTED, None)
+    assert reader.read("terminal", content)[:2] == (CallStatus.INTERRUPTED, None)
 
 
 @pytest.mark.parametrize("results", ['"none"', "[1]", "{}"])
 def test_a_delegation_whose_report_has_another_shape_is_taken_as_success(reader: ResultReader, results: str) -> None:
-    assert reader.read("delegate_task", f'{{"results": {results}}}') == (CallStatus.SUCCESS, None)
+    assert reader.read("delegate_task", f'{{"results": {results}}}')[:2] == (CallStatus.SUCCESS, None)
 
 
 @pytest.mark.parametrize(
