@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, CallView, Purpose
 from grader_daemon.domain.analysis import CallStatus
+from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.session import Message
 
 MOST_RUNS = 1_000
@@ -52,28 +52,63 @@ Note = tuple[int, CallView, CallStatus]
 """One tool result as the analysis saw it: its place, its call, how it went."""
 
 
-@dataclass(frozen=True, slots=True)
 class ToolRun:
-    """One call with its result. `worked` is None when that is not known.
+    """One call with its result. Most claims are about few calls, so what is asked of one is found out then, once."""
 
-    `purpose` is what the tool is for and `words` those of its name. `command` is what a shell or interpreter was given
-    (`is_code`: an interpreter), `paths` the files that an editor was given. `arguments` is what the call says, as it
-    stands in the file.
-    """
+    def __init__(self, note: Note, result: Message, *, is_reported: bool) -> None:
+        """`is_reported`: the agent itself notes how it went."""
+        self.index, self._call, self._status = note
+        self._result = result
+        self._is_reported = is_reported
 
-    index: int
-    words: frozenset[str]
-    purpose: Purpose
-    worked: bool | None
-    command: str
-    is_code: bool
-    paths: tuple[str, ...]
-    arguments: str
+    @property
+    def words(self) -> frozenset[str]:
+        """Those of its tool's name."""
+        return self._call.words
+
+    @property
+    def arguments(self) -> str:
+        """What the call says, as it stands in the file."""
+        return self._call.text
+
+    @cached_property
+    def purpose(self) -> Purpose:
+        """What its tool is for."""
+        return self._call.purpose
 
     @property
     def changes_nothing(self) -> bool:
         """Is its tool there for looking only?"""
         return self.purpose in HARMLESS
+
+    @cached_property
+    def worked(self) -> bool | None:
+        """Did it do what it is there for? None when that is not known."""
+        worked = _WORKED.get(self._status)
+        if worked and self.purpose in CHANGING and not self._is_reported:
+            head = self._result.text[:_REFUSAL_REACH].lower()
+            return None if not head.startswith("{") and holds_any(head, _REFUSED) else True
+        return worked
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """The files that an editor was given."""
+        return () if self.changes_nothing else self._call.paths
+
+    @cached_property
+    def command(self) -> str:
+        """What a shell or interpreter was given."""
+        is_for_editor = self.changes_nothing or (self.purpose is Purpose.WRITE and self.paths)
+        return "" if is_for_editor else self._call.command[:_EXAMINED_COMMAND]
+
+    @property
+    def is_code(self) -> bool:
+        """Was it an interpreter?"""
+        return bool(self.command) and self._call.is_code
+
+    def ending(self, characters: int) -> str:
+        """Return the end of what it answered, with the line breaks that JSON escapes."""
+        return self._result.text[-characters:].replace("\\n", "\n")
 
 
 class ClaimEvidence:
@@ -94,18 +129,13 @@ class ClaimEvidence:
     @cached_property
     def runs(self) -> list[ToolRun]:
         """The calls, in their order."""
-        return [self._run(note) for note in self._notes[-MOST_RUNS:]]
-
-    @cached_property
-    def writes(self) -> list[ToolRun]:
-        """The calls that an editor was given a file by."""
-        return [each for each in self.runs if each.purpose is Purpose.WRITE and each.paths]
+        messages, reported = self._messages, self._reported
+        return [ToolRun(note, messages[note[0]], is_reported=note[0] in reported) for note in self._notes[-MOST_RUNS:]]
 
     @cached_property
     def has_shell(self) -> bool:
         """Was a shell or an interpreter given a command?"""
-        notes = self._notes[-MOST_RUNS:]
-        return any(call.command for _, call, _ in notes if call.purpose is Purpose.RUN)
+        return any(each.command for each in self.runs if each.purpose is Purpose.RUN)
 
     @cached_property
     def could_act(self) -> bool:
@@ -134,37 +164,6 @@ class ClaimEvidence:
         return not self.is_whole or any(
             name in call.text or name in self._messages[index].text for index, call, _ in self._notes
         )
-
-    def ending(self, run: ToolRun, characters: int) -> str:
-        """Return the end of what a call answered, with the line breaks that JSON escapes."""
-        return self._messages[run.index].text[-characters:].replace("\\n", "\n")
-
-    def _run(self, note: Note) -> ToolRun:
-        index, call, status = note
-        purpose = call.purpose
-        paths: tuple[str, ...] = ()
-        command = ""
-        if purpose not in HARMLESS:
-            paths = call.paths
-            command = "" if paths and purpose is Purpose.WRITE else call.command
-        return ToolRun(
-            index=index,
-            words=call.words,
-            purpose=purpose,
-            worked=self._worked(index, status, purpose),
-            command=command[:_EXAMINED_COMMAND],
-            is_code=bool(command) and call.is_code,
-            paths=paths,
-            arguments=call.text,
-        )
-
-    def _worked(self, index: int, status: CallStatus, purpose: Purpose) -> bool | None:
-        worked = _WORKED.get(status)
-        if worked and purpose in CHANGING and index not in self._reported:
-            head = self._messages[index].text[:_REFUSAL_REACH].lower()
-            is_refused = not head.startswith("{") and any(word in head for word in _REFUSED)
-            return None if is_refused else True
-        return worked
 
 
 def may_have_written(run: ToolRun) -> bool:

@@ -133,7 +133,7 @@ def _claims_at(text: str, low: str, position: int, *, word: str) -> Iterator[Sta
         return
     is_named = names_agent(before)
     for claim in _of_kind(KINDS[word], text[start:end], position - start, by_agent=by_agent):
-        yield claim if is_named else replace(claim, by_agent=False)
+        yield claim if is_named or not claim.by_agent else replace(claim, by_agent=False)
 
 
 def _of_kind(kind: ClaimKind, clause: str, position: int, *, by_agent: bool) -> Iterator[StatedClaim]:
@@ -205,7 +205,7 @@ def _listed(text: str, _: str) -> Iterator[tuple[int, StatedClaim]]:
             left = left - 1 if file else 0
             if file:
                 yield position, StatedClaim(ClaimKind.FILE_WRITTEN, file)
-        elif _LIST_OF_FILES.fullmatch(line[:REACH].lower()):
+        elif "file" in (heading := line[:REACH].lower()) and _LIST_OF_FILES.fullmatch(heading):
             left = _LISTED_LINES
         position += len(line) + 1
 

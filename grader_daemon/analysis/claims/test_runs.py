@@ -10,7 +10,8 @@ from enum import Enum
 from itertools import islice
 from typing import Final
 
-from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun
+from grader_daemon.analysis.claims.evidence import ToolRun
+from grader_daemon.domain.phrases import holds_any
 
 _READ_CHARACTERS = 2_000
 _MOST_RUNS = 20
@@ -47,15 +48,17 @@ _RED = re.compile(
     r"\b[1-9]\d{0,5} (?:tests? )?(?:failed|failing|failures?)\b|\bfailed \(|\btest result: failed"
     r"|(?:^|: \")fail\b|--- fail:"
     r"|\b[1-9]\d{0,5} errors? in \d|^not ok \d|: \*\*\* \[(?:test|check)\S{0,40}\] error"
-    r"|\bfail(?:ures|ed): {1,9}[1-9]|\bfailures: \d{1,6}, errors: [1-9]",
-    re.MULTILINE,
+    r"|\bfail(?:ures|ed): {1,9}[1-9]|\bfailures: \d{1,6}, errors: [1-9]"
 )
+_RED_SIGNS: Final = ("fail", "error", "not ok")
+"""One of these stands in every line that `_RED` finds, as in those that `_GREEN` finds one of the others."""
+
 _GREEN = re.compile(
     r"\b[1-9]\d{0,5} (?:tests? )?pass(?:ed|ing)\b|(?:^|: \")ok\b|test result: ok\. [1-9]"
     r"|\ball tests? (?:\w{1,20} )?pass(?:ed)?\b"
-    r"|(?:^|: \")pass\b|^ok \(\d|\b[1-9]\d{0,5} (?:examples|tests), 0 failures\b|\bpassed: {1,9}[1-9]",
-    re.MULTILINE,
+    r"|(?:^|: \")pass\b|^ok \(\d|\b[1-9]\d{0,5} (?:examples|tests), 0 failures\b|\bpassed: {1,9}[1-9]"
 )
+_GREEN_SIGNS: Final = ("pass", "ok", "0 failures")
 _NOT_RUN: Final = (
     *("command not found", "no tests ran", "collected 0 items", "no module named", "usage: ", "ran 0 tests"),
     *("file or directory not found", "can't open file", "no such file or directory", "missing script"),
@@ -84,7 +87,7 @@ def is_test_run(run: ToolRun) -> bool:
         return "tests" in run.words or {"run", "test"} <= run.words
     if run.is_code:
         return "assert" in run.command
-    if not any(hint in run.command for hint in _HINTS) or _LOOKING.match(run.command):
+    if not holds_any(run.command, _HINTS) or _LOOKING.match(run.command):
         return False
     command = _HERE_DOCUMENT.sub("", run.command) if "<<" in run.command else run.command
     runs = islice(_TEST_RUN.finditer(command), _MOST_RUNS)
@@ -102,19 +105,20 @@ def _runs_elsewhere(command: str) -> bool:
     )
 
 
-def passed(run: ToolRun, evidence: ClaimEvidence) -> TestsResult | None:
+def passed(run: ToolRun) -> TestsResult | None:
     """Return how the tests of a run went; None when they were not run to their end, or nothing says so.
 
     That a runner failed does not say that tests did: it may have crashed. So it takes its own words, or an assertion,
     which without the runner's count (output that was cut) does not say that no other test passed.
     """
-    low = evidence.ending(run, _READ_CHARACTERS).lower()
-    if any(words in low for words in _NOT_RUN):
+    low = run.ending(_READ_CHARACTERS).lower()
+    if holds_any(low, _NOT_RUN):
         return None
-    some_passed = _GREEN.search(low) is not None
-    is_red = _RED.search(low) is not None
+    lines = low.split("\n")
+    some_passed = any(_GREEN.search(line) for line in lines if holds_any(line, _GREEN_SIGNS))
+    is_red = any(_RED.search(line) for line in lines if holds_any(line, _RED_SIGNS))
     if is_red or (run.worked is False and "assertionerror" in low):
         return TestsResult.NONE_PASSED if (is_red or run.is_code) and not some_passed else TestsResult.SOME_FAILED
-    if run.worked is False or (not some_passed and any(words in low for words in _NONE_RUN)):
+    if run.worked is False or (not some_passed and holds_any(low, _NONE_RUN)):
         return None
     return TestsResult.PASSED if some_passed or (run.worked and not _MASKED.search(run.command)) else None

@@ -144,7 +144,7 @@ class ClaimVerifier:
 
     def _test_runs_backwards(self) -> Iterator[tuple[int, TestsResult]]:
         for each in reversed(self._evidence.runs):
-            result = passed(each, self._evidence) if is_test_run(each) else None
+            result = passed(each) if is_test_run(each) else None
             if result is not None:
                 yield each.index, result
 
@@ -152,12 +152,12 @@ class ClaimVerifier:
         name = basename(claim.subject or "")
         pattern = re.compile(rf"(?<![\w.-]){re.escape(name)}(?!\w)")
         about = [each for each in self._evidence.runs if name in each.arguments]
-        writes = [each for each in about if _writes(each, name, pattern)]
-        done = [each for each in writes if each.worked]
-        if done:
-            return Support.VERIFIED, _places(done)
+        done = (each for each in reversed(about) if each.worked and _writes(each, name, pattern))
+        last = [*islice(done, _MOST_EVIDENCE)][::-1]
+        if last:
+            return Support.VERIFIED, _places(last)
         if about:
-            return self._left_unwritten(about, writes, pattern)
+            return self._left_unwritten(about, [each for each in about if _writes(each, name, pattern)], pattern)
         return _CONTRADICTED if claim.by_agent and self._never_written(name) else _UNSUPPORTED
 
     def _left_unwritten(self, about: list[ToolRun], writes: list[ToolRun], name: re.Pattern[str]) -> Verification:
@@ -182,7 +182,7 @@ class ClaimVerifier:
 
     def _is_absent(self, look: ToolRun, name: re.Pattern[str]) -> bool:
         """Does a call say of this very file that there is none?"""
-        said = self._evidence.ending(look, _ABSENT_CHARACTERS)
+        said = look.ending(_ABSENT_CHARACTERS)
         return any(
             _ABSENT_AFTER.match(said, found.end()) or _ABSENT_BEFORE.search(said[: found.start()][-_PART_CHARACTERS:])
             for found in islice(name.finditer(said), _MOST_MENTIONS)
@@ -251,8 +251,8 @@ class ClaimVerifier:
     @cached_property
     def _last_edit(self) -> int:
         """Place of the last change to a file that is no prose; -1 without one."""
-        edits = [each.index for each in self._evidence.writes if each.worked and not _is_prose(each)]
-        return edits[-1] if edits else -1
+        runs = reversed(self._evidence.runs)
+        return next((each.index for each in runs if _edits_code(each) and each.worked), -1)
 
     def _by_command(self, claim: StatedClaim) -> Verification:
         """Verify what is done by a program of its own, or a tool that bears its name."""
@@ -320,7 +320,7 @@ class ClaimVerifier:
 
     def _is_refused(self, each: ToolRun) -> bool:
         """Does a command say that it did nothing? Its exit code is that of the last program in its pipe."""
-        said = self._evidence.ending(each, _ABSENT_CHARACTERS) if each.command else ""
+        said = each.ending(_ABSENT_CHARACTERS) if each.command else ""
         return _NOTHING_DONE.search(said) is not None and not _SOMETHING_DONE.search(said)
 
 
@@ -340,8 +340,9 @@ def _writes(each: ToolRun, name: str, pattern: re.Pattern[str]) -> bool:
     return not each.changes_nothing
 
 
-def _is_prose(each: ToolRun) -> bool:
-    return all(path.endswith(_PROSE) for path in each.paths)
+def _edits_code(each: ToolRun) -> bool:
+    """Is it an editor at work on a file that is no prose?"""
+    return each.purpose is Purpose.WRITE and not all(path.endswith(_PROSE) for path in each.paths)
 
 
 def _is_target(command: str, start: int, end: int) -> bool:
