@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import starmap
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log, share
-from grader_daemon.analysis.features.session_window import SessionWindow, Step, as_words, ends
+from grader_daemon.analysis.features.session_window import (
+    FRAME,
+    LATE_RESULT_REACH,
+    LATE_RESULTS,
+    SessionWindow,
+    Step,
+    as_words,
+    ends,
+)
 from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.phrases import holds_any
 
@@ -31,38 +40,61 @@ _OUT_OF_TIME = ("timed out", "still running", "TimeoutError", "TimeoutExpired", 
 _LED_INTO = re.compile(r">{1,2}\s?[\"'\\]{0,2}([\w./~$-]{1,200})")
 _MOST_WRITES = 6
 _LATE = 8
-_RESULT_REACH = 400
 _CALL_REACH = 300
 _LAST_WORDS = 200
 _UNKNOWN = 0.5
+_NOT_RUN = (_UNKNOWN, _UNKNOWN)
+_NOT_WRITTEN = (0.0, 0.0, 0.0)
 
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
     """Return the features of this group, in order."""
-    steps = window.steps
-    effects = [step.call.effect for step in steps]
+    steps, effects = window.steps, window.step_effects
     writes = [place for place, effect in enumerate(effects) if effect is Purpose.WRITE]
-    after = steps[writes[-1] + 1 :] if writes else []
-    runs = [step for step, effect in zip(steps, effects, strict=True) if effect is Purpose.RUN]
-    said = [as_words(ends(step.result, _RESULT_REACH)) for step in runs[-2:]]
-    passed = not all(_PASSED.isdisjoint(text.split()) for text in said)
-    failed = not all(_FAILED.isdisjoint(text.replace(_NONE_FAILED, b"").split()) for text in said)
-    names = [_file_of(steps[place]) for place in writes[-_MOST_WRITES:]]
+    runs = [place for place, effect in enumerate(effects) if effect is Purpose.RUN]
+    trial, verdict = _of_runs(window, runs, written=writes[-1] if writes else len(steps)) if runs else _NOT_RUN
     return (
-        _trial(after, said[-1]) if runs else _UNKNOWN,
-        _UNKNOWN if passed is failed else float(passed),
-        float(bool(writes and runs) and not runs[-1].failed and any(step.failed for step in runs)),
-        float(bool(writes) and steps[writes[-1]].failed),
-        float(bool(names) and _is_named(names[-1], after)),
-        log(max(Counter(filter(None, names)).values(), default=0)),
+        trial,
+        verdict,
+        float(bool(writes and runs) and not steps[runs[-1]].failed and any(steps[place].failed for place in runs)),
+        *(_of_writes(steps, writes) if writes else _NOT_WRITTEN),
         _timeouts([step.result[-_LAST_WORDS:] for step in steps[-_LATE:]]),
     )
 
 
-def _trial(after: list[Step], said: bytes) -> float:
-    """Return how the last run went, of which these are the words, if it is one of these steps."""
-    last = next((step for step in reversed(after) if step.effect is Purpose.RUN), None)
-    return _UNKNOWN if last is None else float(not (last.failed or holds_any(said, _ERROR)))
+def _of_runs(window: SessionWindow, runs: list[int], *, written: int) -> tuple[float, float]:
+    """Return how the last run went, if it came after the last written file, and what the last two say."""
+    said = [_said(window, place) for place in runs[-2:]]
+    passed = not all(_PASSED.isdisjoint(words) for _, words in said)
+    failed = any(starmap(_tells_failed, said))
+    last = runs[-1]
+    fails = last > written and (window.steps[last].failed or holds_any(said[-1][0], _ERROR))
+    return float(not fails) if last > written else _UNKNOWN, _UNKNOWN if passed is failed else float(passed)
+
+
+def _said(window: SessionWindow, place: int) -> tuple[bytes, set[bytes]]:
+    """Return the words of a step's result, as text and as a set: the window has read most of them."""
+    text, back = window.steps[place].result, place - len(window.steps)
+    if back >= -LATE_RESULTS and not text.startswith(FRAME):
+        result = window.results[back]
+        return result.plain, result.words
+    plain = as_words(ends(text, LATE_RESULT_REACH))
+    return plain, set(plain.split())
+
+
+def _tells_failed(said: bytes, words: set[bytes]) -> bool:
+    return not (_FAILED.isdisjoint(words) or _FAILED.isdisjoint(said.replace(_NONE_FAILED, b"").split()))
+
+
+def _of_writes(steps: list[Step], writes: list[int]) -> tuple[float, float, float]:
+    """Return whether the last one failed, whether its file was read back, and how often a file was written."""
+    last = writes[-1]
+    names = [_file_of(steps[place]) for place in writes[-_MOST_WRITES:]]
+    return (
+        float(steps[last].failed),
+        float(_is_named(names[-1], steps[last + 1 :])),
+        log(max(Counter(filter(None, names)).values(), default=0)),
+    )
 
 
 def _timeouts(said: list[str]) -> float:

@@ -10,9 +10,9 @@ from typing import Final
 
 from grader_daemon.analysis.features.conversation import is_content
 from grader_daemon.analysis.features.feature import Feature
-from grader_daemon.analysis.features.session_window import RecentCall, SessionWindow
+from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.analysis.session_state import LastWord
-from grader_daemon.analysis.tool_calls import CHANGING, Purpose
+from grader_daemon.analysis.tool_calls import CHANGING, CallView, Purpose
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.phrases import holds_any
 
@@ -56,8 +56,8 @@ _TO_HUMANS = ("transfer_to_human", "escalate", "human_agent", "hand_over", "hand
 def measure(window: SessionWindow) -> tuple[float, ...]:
     """Return the features of this group, in order."""
     end = window.end
-    tail = window.answer_plain[-_LAST_SENTENCES:].split()
-    closed = any(map(_hands_in, window.calls[-3:]))
+    tail = _tail(window)
+    closed = any(map(_hands_in, window.calls[-3:], window.effects[-3:]))
     unmade = holds_any(window.answer, _UNMADE)
     at_limit = not _LIMIT_WORDS.isdisjoint(window.answer_words) and holds_any(window.answer_plain, _LIMITS)
     in_work = end in (LastWord.CALL, LastWord.RESULT)
@@ -71,7 +71,7 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
         float(nothing),
         float(cut),
         float(end is LastWord.CALL),
-        float(in_work and bool(window.calls) and window.calls[-1].effect in CHANGING),
+        float(in_work and bool(window.effects) and window.effects[-1] in CHANGING),
         float(failed),
         float(closed),
         float(not _NEXT.isdisjoint(tail)),
@@ -82,15 +82,22 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
     )
 
 
-def _hands_in(call: RecentCall) -> bool:
-    if call.effect is Purpose.HAND_IN:
+def _tail(window: SessionWindow) -> list[bytes]:
+    """Return the words of the last sentences of the answer."""
+    if len(window.answer_plain) <= _LAST_SENTENCES:
+        return window.answer_tokens
+    return window.answer_plain[-_LAST_SENTENCES:].split()
+
+
+def _hands_in(call: CallView, effect: Purpose) -> bool:
+    if effect is Purpose.HAND_IN:
         return True
-    return call.effect is Purpose.RUN and call.length < _SHORT_CALL and holds_any(call.arguments, _SUBMITS)
+    return effect is Purpose.RUN and len(call.text) < _SHORT_CALL and holds_any(call.text, _SUBMITS)
 
 
 def _is_handed_over(window: SessionWindow, tail: list[bytes]) -> bool:
     """Do the last words speak of handing over to people, or does the last call do so?"""
-    if window.calls and holds_any(window.calls[-1].tool.lower(), _TO_HUMANS):
+    if window.tools and holds_any(window.tools[-1].lower(), _TO_HUMANS):
         return True
-    said = window.people_words[-1] if window.end is LastWord.PERSON and window.people_words else set(tail)
+    said = window.people_words[-1] if window.end is LastWord.PERSON and window.people_words else tail
     return not _HUMANS.isdisjoint(said) and not _HANDING.isdisjoint(said)

@@ -8,7 +8,7 @@ from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log, share
 from grader_daemon.analysis.features.kind_of_work import KindOfWork, kind_of
-from grader_daemon.analysis.features.session_window import SessionWindow, as_words, numbers
+from grader_daemon.analysis.features.session_window import SessionWindow, as_words, not_in, numbers
 from grader_daemon.analysis.session_state import LastWord
 from grader_daemon.domain.phrases import holds_any
 
@@ -183,16 +183,20 @@ def _standing(window: SessionWindow, tokens: list[bytes], asked: Asked) -> tuple
     results = window.results
     if not results or asked is Asked.YES_OR_NO or (len(tokens) == 1 and len(tokens[0]) == 1 and tokens[0].isalpha()):
         return (0.5, 0.5, 0.0, 0.0, 0.0)
-    seen = set().union(*[result.words for result in results])
-    new = set(tokens) - STOP_WORDS - window.request_words
+    given = set(tokens)
+    new = given - STOP_WORDS - window.request_words
     phrase = b" %b " % b" ".join(tokens)
-    held = [phrase in b" %b " % b" ".join([w for w in result.tokens if w not in _ARTICLES]) for result in results]
-    sought = window.request_words - STOP_WORDS - set(tokens)
+    held = [given <= result.words and phrase in _without_articles(result.tokens) for result in results]
+    sought = window.request_words - STOP_WORDS - given
     backing = [len(sought & result.words) for result, holds in zip(results, held, strict=True) if holds]
     return (
         float(True in held),
-        share(len(new & seen), len(new)) if new else 0.5,
+        share(len(new) - len(not_in(new, results)), len(new)) if new else 0.5,
         share(max(backing, default=0), len(sought)),
         log(sum(held)),
         float(held[-1] and len(results[-1].tokens) <= len(tokens) + 2),
     )
+
+
+def _without_articles(tokens: list[bytes]) -> bytes:
+    return b" %b " % b" ".join([word for word in tokens if word not in _ARTICLES])

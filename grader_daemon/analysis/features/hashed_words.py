@@ -65,5 +65,5 @@ def measure(window: SessionWindow) -> bytes:
     """Return the features of this group, in order: of each text its first words."""
     results = [word for result in window.results[-2:] for word in result.tokens[:_OF_RESULT]]
     called = [word for tokens in window.called for word in tokens[:_OF_CALL]]
-    called += {call.tool.encode("utf-8", "replace") for call in window.calls[-6:]}
+    called += {tool.encode("utf-8", "replace") for tool in window.tools[-6:]}
     return b"".join(map(_BUCKET_OF.marks, (window.answer_tokens[:_OF_ANSWER], results, called)))

@@ -23,7 +23,7 @@ class KindOfWork(StrEnum):
 
 def kind_of(window: SessionWindow) -> KindOfWork:
     """Return the kind of work: a service changes something or goes on with a person, talk is without calls."""
-    effects = [call.effect for call in window.calls]
+    effects = window.effects
     if window.about_files:
         return KindOfWork.FILES
     if effects.count(Purpose.RUN) * 2 > len(effects):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
+from itertools import chain, filterfalse
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log, share
 from grader_daemon.analysis.features.final_answer import STOP_WORDS
-from grader_daemon.analysis.features.session_window import RecentResult, SessionWindow, as_words
+from grader_daemon.analysis.features.session_window import RecentResult, SessionWindow, as_words, not_in
 from grader_daemon.analysis.tool_calls import CHANGING, Purpose
 from grader_daemon.domain.phrases import holds_any
 
@@ -65,41 +65,50 @@ _SEVERAL = frozenset(b"all each every list names different distinct".split())
 _ORDERS = frozenset(
     b"order book cancel record send schedule add remove delete create update change set move pay return post".split()
 )
+_ACTING: Final = CHANGING | {Purpose.RUN}
 
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
     """Return the features of this group, in order."""
     missed = list(map(_found_nothing, window.results))
-    names = _names(window.request)
     query, since = _last_query(window)
-    before = set().union(*[result.words for result in window.results[:-since]])
-    seen = before.union(*[result.words for result in window.results[-since:]])
     last = set(query)
     new = last - window.request_words - STOP_WORDS
+    unseen = not_in(new, window.results[:-since])
     return (
         share(sum(missed), len(missed)),
         float(bool(missed) and missed[-1]),
-        share(len(names & seen), len(names)),
-        share(len(names.intersection(chain.from_iterable(window.called))), len(names)),
-        share(len(names & window.answer_words), len(names)),
-        float(not new.isdisjoint(before)),
-        share(len(new - before), len(last)),
+        *_of_names(window, _names(window.request)),
+        float(len(unseen) < len(new)),
+        share(len(unseen), len(last)),
         float(any(map(_tells_gap, window.said[-2:], window.said_words[-2:]))),
         *_of_query(window, query, last),
         float(_is_undone(window)),
     )
 
 
+def _of_names(window: SessionWindow, names: set[bytes]) -> tuple[float, float, float]:
+    """Return the shares of these names that results, calls and the answer have."""
+    count = len(names)
+    if not count:
+        return 0.0, 0.0, 0.0
+    return (
+        share(count - len(not_in(names, window.results)), count),
+        share(len(names.intersection(chain.from_iterable(window.called))), count),
+        share(len(names & window.answer_words), count),
+    )
+
+
 def _last_query(window: SessionWindow) -> tuple[list[bytes], int]:
     """Return the words of the last call that does not hand in, and which call from the end it is, 1 for the last."""
     for place, words in enumerate(reversed(window.called), 1):
-        if window.calls[-place].effect is not Purpose.HAND_IN:
+        if window.effects[-place] is not Purpose.HAND_IN:
             return words, place
     return [], 1
 
 
 def _found_nothing(result: RecentResult) -> bool:
-    if not result.words or (len(result.tokens) == 1 and result.tokens[0] in _NOTHING):
+    if len(result.tokens) <= 1 and _NOTHING.issuperset(result.tokens):
         return True
     if not _NEGATIONS.isdisjoint(result.words) and holds_any(result.plain, _NONE_FOUND):
         return True
@@ -112,12 +121,12 @@ def _tells_gap(said: bytes, found: set[bytes]) -> bool:
 
 def _names(request: str) -> set[bytes]:
     """Return the words of a request that have capitals or digits."""
-    return set(as_words(" ".join([word for word in request.split() if not word.islower()])).split()) - STOP_WORDS
+    return set(as_words(" ".join(filterfalse(str.islower, request.split()))).split()) - STOP_WORDS
 
 
 def _of_query(window: SessionWindow, query: list[bytes], given: set[bytes]) -> tuple[float, ...]:
     """Does the last call that runs something fit the request, and does what it gave?"""
-    if all(call.effect is not Purpose.RUN for call in window.calls[-2:]):
+    if Purpose.RUN not in window.effects[-2:]:
         return (0.0, 0.5, 0.5, 0.0)
     asked = window.request_words
     needed = [not done.isdisjoint(given) for sign, done in _NEEDS if not sign.isdisjoint(asked)]
@@ -147,4 +156,4 @@ def _has_many_columns(window: SessionWindow) -> bool:
 def _is_undone(window: SessionWindow) -> bool:
     if _ORDERS.isdisjoint(window.request_words) or window.about_files:
         return False
-    return not any(call.effect in CHANGING or call.effect is Purpose.RUN for call in window.calls)
+    return _ACTING.isdisjoint(window.effects)

@@ -6,7 +6,7 @@ from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log, share
 from grader_daemon.analysis.features.kind_of_work import KindOfWork, kind_of
-from grader_daemon.analysis.features.session_window import SessionWindow
+from grader_daemon.analysis.features.session_window import SessionWindow, Step
 from grader_daemon.analysis.tool_calls import Purpose
 
 FEATURES: Final = (
@@ -48,14 +48,19 @@ _UNKNOWN = 0.5
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
     """Return the features of this group, in order."""
-    made = [step for step in window.steps if step.effect is Purpose.CHANGE and not step.failed]
-    done = frozenset[str]().union(*[step.call.words for step in made])
+    effects = zip(window.steps, window.step_effects, strict=True)
+    made = [step for step, effect in effects if effect is Purpose.CHANGE and not step.failed]
     asked = set[bytes]()
     if kind_of(window) is KindOfWork.SERVICE:
         asked = window.request_words.union(*window.people_words) & _ASKED.keys()
     return (
         log(len(made)),
         float(bool(made) and made[-1] is window.steps[-1]),
-        share(sum([not done.isdisjoint(_ASKED[word]) for word in asked]), len(asked)) if asked else _UNKNOWN,
+        _asked_made(asked, made) if asked else _UNKNOWN,
         float(not all(map(_AGREES.isdisjoint, window.people_words[1:]))),
     )
+
+
+def _asked_made(asked: set[bytes], made: list[Step]) -> float:
+    done = frozenset[str]().union(*[step.call.words for step in made])
+    return share(sum([not done.isdisjoint(_ASKED[word]) for word in asked]), len(asked))

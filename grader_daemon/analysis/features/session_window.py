@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -30,8 +30,10 @@ _MOST_PEOPLE = 4
 _ANSWER_REACH = 600
 _REQUEST_REACH = 500
 _RESULT_REACH = 120
-_LATE_RESULT_REACH = 400
-_LATE_RESULTS = 3
+LATE_RESULT_REACH: Final = 400
+LATE_RESULTS: Final = 3
+"""So many characters are read from each end of so many results; less of those before."""
+
 _ARGUMENTS_REACH = 400
 _SAID_REACH = 200
 _CALL_REACH = 200
@@ -53,23 +55,21 @@ _PLAIN_APART: Final = b"\0" + _PLAIN[1:]
 _FIRST_LETTER = b":"
 """Greater than every digit, less than every letter."""
 
-_OUTPUT = '{"output": "'
+FRAME: Final = '{"output": "'
+"""How a result begins that is JSON around the output of a command."""
+
 _OUTPUT_END = '", "'
 _TASK_REACH = 1_500
 _PATH = re.compile(r"(?:^|[\s`'\"(])[.~]?/\w")
 
 
 class Step(NamedTuple):
-    """A tool call and its result, whole. A look at what may not be there counts as failed, too."""
+    """A tool call and its result, whole. `forgiven`: a look at what may not be there; it counts as failed, too."""
 
     call: CallView
     result: str
     status: CallStatus
-
-    @property
-    def effect(self) -> Purpose:
-        """What the call does."""
-        return self.call.effect
+    forgiven: bool = False
 
     @property
     def failed(self) -> bool:
@@ -83,7 +83,6 @@ class RecentMessages:
 
     answers: deque[Message] = field(default_factory=lambda: deque(maxlen=_MOST_ANSWERS))
     calls: deque[CallView] = field(default_factory=lambda: deque(maxlen=_MOST_CALLS))
-    results: deque[tuple[Message, CallStatus]] = field(default_factory=lambda: deque(maxlen=_MOST_RESULTS))
     people: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_PEOPLE))
     steps: deque[Step] = field(default_factory=lambda: deque(maxlen=_MOST_STEPS))
     count_answers: int = 0
@@ -99,7 +98,6 @@ class RecentMessages:
 
     def note_result(self, message: Message, status: CallStatus, call: CallView) -> None:
         """Note a tool result, and the call that it answers."""
-        self.results.append((message, status))
         self.steps.append(Step(call, message.text, status))
 
     def note_person(self, said: str, index: int = -1) -> None:
@@ -109,13 +107,15 @@ class RecentMessages:
         self.people.append(said)
 
     def forgive(self) -> None:
-        """Replace the last result by one that worked: it was a look at what may not be there."""
-        message, _ = self.results.pop()
-        self.results.append((message, CallStatus.SUCCESS))
+        """Note that the last result was of a look at what may not be there."""
+        self.steps[-1] = self.steps[-1]._replace(forgiven=True)
 
 
 class RecentResult(msgspec.Struct, frozen=True, gc=False):
-    """A tool result: its ends, its words in lower case (as one text, in order, as a set), its length, its outcome."""
+    """A tool result: its ends, its words in lower case (as one text, in order, as a set), its length, its outcome.
+
+    A look at what may not be there has worked.
+    """
 
     body: str
     plain: bytes
@@ -125,22 +125,14 @@ class RecentResult(msgspec.Struct, frozen=True, gc=False):
     status: CallStatus
 
 
-class RecentCall(msgspec.Struct, frozen=True, gc=False):
-    """A tool call: its tool, the ends of its arguments as JSON, their length and what the call does."""
-
-    tool: str
-    arguments: str
-    length: int
-    effect: Purpose
-
-
 class SessionWindow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What is looked at of a session.
 
     The lists are in order, the latest last; `answer` is the last text of the agent, `last_said` that of a person, at
-    the place `said_at`. `called` holds the words of the last calls' arguments: how they begin, of the last call how
-    they end, too. `about_files`: the request speaks of files, folders or machines, or files were written. `task` is
-    the beginning of the request, `steps` are the last calls that have a result.
+    the place `said_at`. Of `calls` are `tools` ("" where the file does not say), the ends of the `arguments` as JSON,
+    and `effects`, what they do. `called` holds the words of the last calls' arguments: how they begin, of the last call
+    how they end, too. `about_files`: the request speaks of files, folders or machines, or files were written. `task` is
+    the beginning of the request, `steps` are the last calls that have a result, `step_effects` what these do.
     """
 
     end: LastWord
@@ -154,9 +146,13 @@ class SessionWindow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     said: list[bytes]
     said_words: list[set[bytes]]
     results: list[RecentResult]
-    calls: list[RecentCall]
+    calls: list[CallView]
+    tools: list[str]
+    arguments: list[str]
+    effects: list[Purpose]
     called: list[list[bytes]]
     steps: list[Step]
+    step_effects: list[Purpose]
     people: list[bytes]
     people_words: list[set[bytes]]
     last_said: str
@@ -182,25 +178,22 @@ def window_of(
 
     `end` is what it ends in, `request` the first message of a person; the others are what the analysis found.
     """
-    spoken = [text for text in [message.text for message in recent.answers] if text and not text.isspace()]
+    calls, steps = list(recent.calls), list(recent.steps)
+    spoken = [text for message in recent.answers if (text := message.text) and not text.isspace()]
     answer = spoken[-1].strip() if spoken else ""
     shown = ends(answer, _ANSWER_REACH).replace("’", "'")
     asked = ends(request or "", _REQUEST_REACH)
-    bodies = _bodies(list(recent.results))
-    arguments = [call.text for call in recent.calls]
-    answer_plain, request_plain, *others = each_as_words(
-        [
-            *(shown, asked),
-            *[ends(text, _SAID_REACH) for text in (*spoken, *recent.people)],
-            *bodies,
-            *_beginnings(arguments),
-        ]
-    )
+    bodies = _bodies([step.result for step in steps[-_MOST_RESULTS:]])
+    arguments = [ends(call.text, _ARGUMENTS_REACH) for call in calls]
+    effects = [call.effect for call in calls]
+    heard = [ends(text, _SAID_REACH) for text in (*spoken, *recent.people)]
+    texts = (shown, asked, *heard, *bodies, *_beginnings(calls), *arguments[-1:])
+    answer_plain, request_plain, *others = each_as_words(texts)
     said, people, results, called = _parted(others, (len(spoken), len(recent.people), len(bodies)))
     answer_tokens = answer_plain.split()
     answer_words = set(answer_tokens)
     request_words = set(request_plain.split())
-    calls = list(map(_call, recent.calls, arguments))
+    known = {answer_plain: answer_words, request_plain: request_words}
     return SessionWindow(
         end=end,
         request=asked,
@@ -211,19 +204,23 @@ def window_of(
         answer_tokens=answer_tokens,
         answer_words=answer_words,
         said=said,
-        said_words=[set(text.split()) for text in said],
-        results=list(map(_result, recent.results, bodies, results)),
+        said_words=[known.get(text) or set(text.split()) for text in said],
+        results=list(map(_result, steps[-_MOST_RESULTS:], bodies, results)),
         calls=calls,
+        tools=[call.tool or "" for call in calls],
+        arguments=arguments,
+        effects=effects,
         called=[text.split() for text in called],
-        steps=list(recent.steps),
+        steps=steps,
+        step_effects=[step.call.effect for step in steps],
         people=people,
-        people_words=[set(text.split()) for text in people],
-        last_said=ends(recent.people[-1], _SAID_REACH) if recent.people else "",
+        people_words=[known.get(text) or set(text.split()) for text in people],
+        last_said=heard[-1] if recent.people else "",
         said_at=recent.person_index,
         failures=failures,
         claims=claims,
         signals=signals,
-        about_files=_is_about_files(asked, request_words, calls),
+        about_files=_is_about_files(asked, request_words, effects),
         turns=recent.count_answers,
         count_people=recent.count_people,
     )
@@ -238,38 +235,30 @@ def _parted(texts: list[bytes], counts: tuple[int, ...]) -> Iterator[list[bytes]
     yield texts[start:]
 
 
-def _is_about_files(request: str, asked: set[bytes], calls: list[RecentCall]) -> bool:
+def _is_about_files(request: str, asked: set[bytes], effects: list[Purpose]) -> bool:
     """Is this work on files and machines, as opposed to a question or a conversation?"""
-    if not _FILE_WORDS.isdisjoint(asked) or any(call.effect is Purpose.WRITE for call in calls):
+    if not _FILE_WORDS.isdisjoint(asked) or Purpose.WRITE in effects:
         return True
     return "/" in request and _PATH.search(request) is not None
 
 
-def _bodies(noted: list[tuple[Message, CallStatus]]) -> list[str]:
+def _bodies(results: list[str]) -> list[str]:
     """Return what is read of results: of the last few more than of those before."""
-    late = len(noted) - _LATE_RESULTS
     return [
-        output(message.text, _RESULT_REACH if place < late else _LATE_RESULT_REACH)
-        for place, (message, _) in enumerate(noted)
+        *[output(text, _RESULT_REACH) for text in results[:-LATE_RESULTS]],
+        *[output(text, LATE_RESULT_REACH) for text in results[-LATE_RESULTS:]],
     ]
 
 
-def _result(noted: tuple[Message, CallStatus], body: str, lowered: bytes) -> RecentResult:
-    message, status = noted
+def _beginnings(calls: list[CallView]) -> list[str]:
+    """Return what is read of the arguments of calls before the last one."""
+    return [call.text[:_CALL_REACH] for call in calls[-_READ_CALLS:-1]]
+
+
+def _result(step: Step, body: str, lowered: bytes) -> RecentResult:
     tokens = lowered.split()
-    return RecentResult(body, lowered, tokens, set(tokens), len(message.text), status)
-
-
-def _beginnings(arguments: list[str]) -> list[str]:
-    """Return what is read of the arguments of calls: of the last one both ends."""
-    return [
-        *[text[:_CALL_REACH] for text in arguments[-_READ_CALLS:-1]],
-        *[ends(text, _ARGUMENTS_REACH) for text in arguments[-1:]],
-    ]
-
-
-def _call(call: CallView, arguments: str) -> RecentCall:
-    return RecentCall(call.tool or "", ends(arguments, _ARGUMENTS_REACH), len(arguments), call.effect)
+    status = CallStatus.SUCCESS if step.forgiven else step.status
+    return RecentResult(body, lowered, tokens, set(tokens), len(step.result), status)
 
 
 def ends(text: str, reach: int) -> str:
@@ -280,9 +269,9 @@ def ends(text: str, reach: int) -> str:
 def output(text: str, reach: int) -> str:
     """Return the ends of a tool result; of one that is JSON around the output of a command, those of the output."""
     shown = ends(text, reach)
-    if not shown.startswith(_OUTPUT):
+    if not shown.startswith(FRAME):
         return shown
-    shown = shown[len(_OUTPUT) :]
+    shown = shown[len(FRAME) :]
     return shown.rpartition(_OUTPUT_END)[0] or shown
 
 
@@ -300,3 +289,10 @@ def each_as_words(texts: Sequence[str]) -> list[bytes]:
 def numbers(found: set[bytes]) -> set[bytes]:
     """Return those of the words that begin with a digit."""
     return {word for word in found if word < _FIRST_LETTER}
+
+
+def not_in(words: set[bytes], results: Iterable[RecentResult]) -> set[bytes]:
+    """Return those of the words that none of some results has."""
+    for result in results:
+        words = words - result.words
+    return words

@@ -27,11 +27,12 @@ def test_only_the_last_messages_are_kept() -> None:
     for number in range(100):
         recent.note_answer(answer(f"say {number}"), [call_of("t", str(number))])
         recent.note_person(f"do {number}")
-        recent.results.append((result(f"got {number}"), CallStatus.SUCCESS))
+        recent.note_result(result(f"got {number}"), CallStatus.SUCCESS, call_of("t"))
     window = _window(recent, "do 0")
     assert window.turns == window.count_people == 100
     assert max(len(window.said), len(window.calls), len(window.results), len(window.people)) <= 12
-    assert (window.answer, window.calls[-1].arguments, window.results[-1].body) == ("say 99", "99", "got 99")
+    assert len(window.steps) <= 24
+    assert (window.answer, window.arguments[-1], window.results[-1].body) == ("say 99", "99", "got 99")
 
 
 def test_the_answer_is_the_last_text_even_when_calls_follow() -> None:
