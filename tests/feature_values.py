@@ -22,7 +22,7 @@ def calling(tool: str, arguments: str | dict[str, object] | None = None, text: s
 
 def values_of(*messages: Message) -> dict[str, float]:
     """The features of a session, by name."""
-    return dict(zip(FEATURES, _ANALYZER.analyze(session(*messages)).features, strict=True))
+    return dict(zip(FEATURES, _ANALYZER.analyze(session(*messages), idle=True).features, strict=True))
 
 
 def value_of(name: str, *messages: Message) -> float:

@@ -67,14 +67,12 @@ class Analyzer:
         claims = verify_claims(session, walk.notes, final_index=final_index, redactor=self._redactor)
         signals = _with_undone(self._signals.read(users), session)
         failures = tuple(walk.trail.failures)
-        window = window_of(
-            walk.recent,
-            last_word(session.messages, rules.tail, last_status=walk.last_status, ending=session.ending),
-            request=walk.request,
-            failures=failures,
-            claims=claims,
-            signals=signals,
-        )
+        features: tuple[float, ...] = ()
+        if state is not SessionState.OPEN:
+            word = last_word(session.messages, rules.tail, last_status=walk.last_status, ending=session.ending)
+            features = features_of(
+                window_of(walk.recent, word, request=walk.request, failures=failures, claims=claims, signals=signals)
+            )
         return Analysis(
             state=state,
             state_reason=state_reason,
@@ -103,7 +101,7 @@ class Analyzer:
             claims=claims,
             signals_from_people=signals,
             request=self._request(session, users[0] if users else None),
-            features=features_of(window),
+            features=features,
         )
 
     def _request(self, session: Session, first: UserMessage | None) -> int | None:

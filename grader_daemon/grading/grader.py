@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from grader_daemon.domain.analysis import Analysis
+from grader_daemon.domain.analysis import Analysis, SessionState
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.feedback import automatic, keep_override
 from grader_daemon.domain.grade import BY_AGENT, Grade, Reason
@@ -20,6 +20,7 @@ from grader_daemon.grading.completion import RuleClassifier
 from grader_daemon.grading.scores import grade_efficiency, grade_quality, grade_recovery
 
 _BY_MODEL = Reason("task_completed", "completion.model", None)
+_OPEN: Final = SessionState.OPEN
 _JUDGED: Final = frozenset({"errors_recovered", "features"})
 """What an analysis and a grade both have, and grading decides."""
 
@@ -83,7 +84,7 @@ class Grader:
             rules_completed=by_rules,
             features=features,
             scored=scored,
-            unsure=scored and decision.unsure,
+            unsure=scored and analysis.state is not _OPEN and decision.unsure,
             cost_by=None if session.cost_usd is None else BY_AGENT,
             undone=len(session.taken_back),
         )
@@ -101,7 +102,7 @@ class Grader:
             verdict_by=decision.by,
             reasons=tuple(_with_model(rules_said, decision)),
             rules_version=redecided_version(grade.rules_version, self._policy),
-            unsure=bare.scored and decision.unsure,
+            unsure=bare.scored and bare.state is not _OPEN and decision.unsure,
         )
         return keep_override(judged, grade)
 

@@ -2,17 +2,18 @@
 
 Grading reads all of a session, so one that is graded at the end of each of 500 turns would cost 250 times what grading
 it once does. What was parsed is not kept: it would take more memory than the file. Instead a large session waits in
-proportion to its size, which is what it costs: until it has grown by a quarter, or was quiet for a second for each MB.
-Growing by quarters adds up to five times the last grading.
+proportion to its size, which is what it costs: until it has grown by half, or was quiet for four seconds for each MB.
+Growing by halves adds up to three times the last grading; a MB takes some milliseconds, so one that is graded after
+each rest takes a few thousandths of a processor at most.
 """
 
 from __future__ import annotations
 
 from grader_daemon.domain.unit import Unit
 
-GROWTH = 1.25
-QUIET_SECONDS_PER_BYTE = 1e-6
-LONGEST_QUIET_TIMES = 60.0
+GROWTH = 1.5
+QUIET_SECONDS_PER_BYTE = 4e-6
+LONGEST_QUIET_TIMES = 30.0
 """A session that neither grows by much nor rests is graded again after so many times the quiet that it lacks."""
 
 _MOST_UNITS = 10_000

@@ -20,7 +20,7 @@ from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import StoreBusyError
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.pace import Pace
+from grader_daemon.pipeline.pace import QUIET_SECONDS_PER_BYTE, Pace
 from grader_daemon.sources.reading import stamp_of
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock, SessionWriter
@@ -100,7 +100,7 @@ def test_what_was_in_hand_when_the_database_was_busy_is_graded_as_soon_as_it_is_
 def test_a_large_session_that_goes_on_waits_and_is_not_forgotten(
     world: World, store: SqliteStore, ingest: Ingest, clock: Clock, write_session: SessionWriter
 ) -> None:
-    """It was written a moment ago by the clock, and has grown by less than a quarter."""
+    """It was written a moment ago by the clock, and has grown by less than half."""
     world.watch.busy = False
     path = write_session([json_user(), json_answer()])
     ingest._pace = Pace(quiet_seconds=1e-6)
@@ -113,5 +113,5 @@ def test_a_large_session_that_goes_on_waits_and_is_not_forgotten(
     wait_until(lambda: store.file_counts() == {"graded": 2}, "the other session")
     [(early, seconds)] = world.early
     assert early == unit(path)
-    assert 0 < seconds <= 1e-6 * Path(path).stat().st_size
+    assert 0 < seconds <= QUIET_SECONDS_PER_BYTE * Path(path).stat().st_size
     assert store.unit_stamp(early) != stamp_of(os.stat(path))

@@ -131,6 +131,14 @@ def test_the_model_abstains_where_nothing_was_done_and_nothing_said() -> None:
     assert graded.outcome is Outcome.NO_ANSWER
 
 
+def test_the_model_has_no_word_on_a_session_that_goes_on() -> None:
+    policy = CompletionPolicy(by=VerdictBy.MODEL, model=any_model(intercept=3.0))
+    graded = Bench(policy).grade(session(REQUEST, *rounds(WORKED)))
+    assert (graded.state, graded.features, graded.p_completed) == (SessionState.OPEN, (), None)
+    assert (graded.verdict_by, graded.task_completed, graded.unsure) == (VerdictBy.RULES, False, False)
+    assert Grader(load_rules(), policy, zone=UTC).redecide(graded) == graded
+
+
 def test_the_model_is_not_overruled_where_a_session_was_cut_short() -> None:
     cut = session(REQUEST, *rounds(WORKED), answer("(empty)"))
     graded = Bench(CompletionPolicy(by=VerdictBy.MODEL, model=any_model(intercept=3.0))).grade(cut)
