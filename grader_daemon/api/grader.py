@@ -132,11 +132,14 @@ class SelfGrader:
 
         return overview(self, days=days)
 
-    def doctor(self) -> list[Check]:
-        """Check the machine and the set-up; each check that is not ok says what to do. Changes nothing."""
+    def doctor(self, *, full: bool = False) -> list[Check]:
+        """Check the machine and the set-up; each check that is not ok says what to do. Changes nothing.
+
+        Of a database above 100 MB a sample is checked, unless `full`.
+        """
         from grader_daemon.api.doctor import examine
 
-        return examine(lambda: self.settings, clock=self.context.now)
+        return examine(lambda: self.settings, clock=self.context.now, full=full)
 
     def migrate(self) -> None:
         """Bring a database of an older version up to this one, as all that writes does by itself; there may be none."""

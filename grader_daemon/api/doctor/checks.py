@@ -49,9 +49,12 @@ CHECKS: Mapping[str, Callable[[DoctorContext], Finding]] = MappingProxyType(
 """What is checked, by name; names are part of the JSON document."""
 
 
-def examine(read_settings: Callable[[], Settings], *, clock: bootstrap.Clock) -> list[Check]:
-    """Make all checks of the set-up that these settings describe. Changes nothing and raises nothing of ours."""
-    with DoctorContext(read_settings, now=clock()) as context:
+def examine(read_settings: Callable[[], Settings], *, clock: bootstrap.Clock, full: bool = True) -> list[Check]:
+    """Make all checks of the set-up that these settings describe. Changes nothing and raises nothing of ours.
+
+    Unless `full`, of a large database a sample is checked.
+    """
+    with DoctorContext(read_settings, now=clock(), full=full) as context:
         return [_named(name, _made(check, context)) for name, check in CHECKS.items()]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +26,9 @@ from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import DaemonStatus
 
 _Opened = TypeVar("_Opened", Inspection, Store)
+_SAMPLED_BYTES = 100_000_000
+"""Some 30,000 sessions, all of which are checked in a second."""
+
 _DATABASES = ("/state.db", "/opencode.db")
 
 
@@ -51,8 +54,10 @@ def _is_database(path: str) -> bool:
 class DoctorContext:
     """One look at one set-up. A context manager; nothing is changed."""
 
-    def __init__(self, read_settings: Callable[[], Settings], *, now: datetime) -> None:
+    def __init__(self, read_settings: Callable[[], Settings], *, now: datetime, full: bool = True) -> None:
+        """Unless `full`, what takes long in a large database is looked at in a sample."""
         self.now = now
+        self._full = full
         self._read_settings = read_settings
         self._opened: list[Inspection | Store] = []
 
@@ -97,6 +102,16 @@ class DoctorContext:
             StoreError: it cannot be opened or read.
         """
         return _given(self._inspection)
+
+    @cached_property
+    def sampled_day(self) -> date | None:
+        """The one day of which a large database is checked, another one each time; None where all of it is.
+
+        Raises:
+            GraderError: as `inspection`.
+        """
+        is_sampled = not self._full and self.database.stat().st_size > _SAMPLED_BYTES
+        return self.inspection.any_day() if is_sampled else None
 
     @property
     def store(self) -> Store:

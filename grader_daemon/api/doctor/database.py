@@ -18,6 +18,7 @@ from grader_daemon.storage.maintenance.atomic_swap import kept_copies, leftovers
 from grader_daemon.storage.sqlite.schema import newest_version
 
 _REPAIR = "grader-daemon doctor --repair"
+_FULL = "grader-daemon doctor --full"
 _STOPPED = f"stop the daemon, then: {_REPAIR}"
 _MOVE_AWAY = "move it away, or name another file in the setting db_path"
 _AS_ITS_OWNER = "run this as the user whose database it is, or set db_path"
@@ -59,13 +60,16 @@ def integrity(context: DoctorContext) -> Finding:
         return ok(_NONE_YET)
     began = monotonic()
     try:
-        damage = context.inspection.damage()
+        day = context.sampled_day
+        damage = context.inspection.damage(day)
         pages = context.inspection.pages() if not damage else 0
     except StoreDamagedError as error:
-        damage = [reason(error, context.database)]
+        day, damage = None, [reason(error, context.database)]
     if damage:
         fix = f"{_STOPPED}; or bring back a backup: grader-daemon restore FILE"
         return problem(f"{count(len(damage), 'fault')}: {some(damage)}", fix)
+    if day is not None:
+        return ok(f"nothing wrong in what is small of {count(pages, 'page')}; all of them: {_FULL}")
     return ok(f"nothing wrong in {count(pages, 'page')}, looked through in {monotonic() - began:.1f} s")
 
 
@@ -114,10 +118,13 @@ def sums(context: DoctorContext) -> Finding:
     """Do the sums by day and month, of which reports are made, agree with the grades?"""
     if not context.has_database:
         return ok(_NONE_YET)
-    wrong = context.inspection.miscounted()
+    day = context.sampled_day
+    wrong = context.inspection.miscounted(day)
     if wrong:
         said = ", ".join(f"{number:,} {name}" for name, number in wrong.items())
         return problem(f"they differ from the grades: {said}", _REPAIR)
+    if day is not None:
+        return ok(f"of {day}, taken at random, day, month, error issues and list agree with the grades; all: {_FULL}")
     return ok(f"days, months, error issues and the list agree with {count(context.inspection.grades(), 'grade')}")
 
 
@@ -125,13 +132,16 @@ def ledger(context: DoctorContext) -> Finding:
     """Has every file that is called graded its grade?"""
     if not context.has_database:
         return ok(_NONE_YET)
-    half = context.inspection.half_graded()
+    day = context.sampled_day
+    half = context.inspection.half_graded(day)
     there = [path for path in half if os.path.lexists(path)]
     if there:
         found = f"{count(len(there), 'file')} noted as graded without a whole grade: {some(there)}"
         return problem(found, f"{_REPAIR} has them graded again")
     gone = f"; {count(len(half), 'grade')} not whole, of files that are gone" if half else ""
     graded = context.store.file_counts().get("graded", 0)
+    if day is not None:
+        return ok(f"{count(graded, 'graded file')}, those of {day} with their grades; all: {_FULL}{gone}")
     return ok(f"{count(graded, 'graded file')} with {'its grade' if graded == 1 else 'their grades'}{gone}")
 
 
@@ -139,7 +149,7 @@ def other_programs(context: DoctorContext) -> Finding:
     """Do others keep something in the database?"""
     if not context.has_database:
         return ok(_NONE_YET)
-    tables, rows = context.inspection.foreign_tables(), context.inspection.foreign_grades()
+    tables, rows = context.inspection.foreign_tables(), context.inspection.foreign_grades(context.sampled_day)
     said = [
         *([f"{count(rows, 'grade')} that another program wrote (kept as they are)"] if rows else []),
         *([f"{count(len(tables), 'table')} of others: {some(tables)}"] if tables else []),

@@ -57,7 +57,7 @@ def clock(context: DoctorContext) -> Finding:
     said = f"{context.now:%Y-%m-%d %H:%M} UTC"
     seen = None
     with suppress(GraderError, OSError):  # of a database that cannot be read, the check database tells
-        seen = to_moment(context.inspection.last_seen_at())
+        seen = to_moment(context.inspection.last_seen_at(context.sampled_day))
     if seen is not None and seen > context.now + _AHEAD:
         return warning(f"{said}, but a file was seen at {seen:%Y-%m-%d %H:%M}: the clock was set back", fix)
     return ok(said)

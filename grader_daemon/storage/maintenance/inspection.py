@@ -6,9 +6,10 @@ Opening a `Database` makes and migrates it; a doctor must not. Nothing here writ
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from datetime import date, timedelta
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 import apsw
@@ -19,6 +20,9 @@ from grader_daemon.storage.sqlite.listing import LIST_AS_GRADED, LIST_AS_KEPT
 from grader_daemon.storage.sqlite.rows import PERSONS_TASK
 from grader_daemon.storage.sqlite.schema import applied_version, has_table, own_tables, strange_entries
 
+_NO_VALUES: Mapping[str, str] = MappingProxyType({})
+_GROWING = ("session_", "grade_changes")
+"""How the names of tables begin that get rows with every session."""
 _WAL_RESET_FIXED = (3, 51, 3)
 _PATIENCE_MILLISECONDS = 5000
 _LINES = 20
@@ -30,8 +34,11 @@ _COMPARED = (
 _CLOSED = "(coalesce(d.state, 'complete') <> 'open')"
 _FINISHED = f"({_CLOSED} AND {PERSONS_TASK})"
 _ANSWERED = f"({_FINISHED} AND coalesce(d.scored, g.total_api_calls > 0))"
+_DAY = "coalesce(d.ended_on, date(d.ended_at), date(g.graded_at), '1970-01-01')"
+_AROUND = "ended_at >= :since AND ended_at < :until"
+_SAMPLED = f"g.id IN (SELECT id FROM session_list WHERE {_AROUND})"
 _SUMS_OF_ROWS = (
-    "SELECT coalesce(d.ended_on, date(d.ended_at), date(g.graded_at), '1970-01-01') AS day,"
+    f"SELECT {_DAY} AS day,"
     f" sum({_ANSWERED}) AS sessions,"
     f" sum(NOT {_CLOSED}) AS open_sessions,"
     f" sum({_FINISHED} AND NOT {_ANSWERED}) AS unanswered,"
@@ -43,27 +50,41 @@ _SUMS_OF_ROWS = (
     f" sum({_CLOSED} AND NOT {PERSONS_TASK}) AS side,"
     f" sum({_CLOSED} * coalesce(d.input_tokens, 0)) AS input_tokens,"
     f" sum({_CLOSED} * coalesce(d.output_tokens, 0)) AS output_tokens"
-    " FROM session_grades AS g LEFT JOIN session_details AS d ON d.session_id = g.session_id GROUP BY day"
+    " FROM session_grades AS g LEFT JOIN session_details AS d ON d.session_id = g.session_id"
 )
 _SUMS_OF_DAYS = f"SELECT day, {', '.join(_COMPARED)} FROM daily_rollups WHERE dimension = 'overall'"
 _DAYS_BY_MONTH = (
     f"SELECT dimension, substr(day, 1, 7) AS month, name, {', '.join(f'sum({name})' for name in SUM_NAMES)}"
-    " FROM daily_rollups GROUP BY dimension, month, name"
+    " FROM daily_rollups"
 )
+_BY_MONTH = "GROUP BY dimension, month, name"
 _MONTHS = f"SELECT dimension, month, name, {', '.join(SUM_NAMES)} FROM monthly_rollups"
 _FAILURES_OF_ROWS = (
     "SELECT f.fingerprint, count(*) FROM session_failures AS f"
     " JOIN session_grades AS g ON g.session_id = f.session_id AND g.total_errors > 0"
-    " WHERE f.fingerprint IS NOT NULL AND f.ended_at IS NOT NULL GROUP BY f.fingerprint"
+    " LEFT JOIN session_details AS d ON d.session_id = g.session_id"
+    " WHERE f.fingerprint IS NOT NULL AND f.ended_at IS NOT NULL"
 )
-_FAILURES_OF_DAYS = "SELECT fingerprint, sum(failures) FROM issue_days GROUP BY fingerprint"
+_FAILURES_OF_DAYS = "SELECT fingerprint, sum(failures) FROM issue_days"
+_BY_ISSUE = "GROUP BY fingerprint"
 _TWICE = (
-    ("days", _SUMS_OF_ROWS, _SUMS_OF_DAYS),
-    ("months", _DAYS_BY_MONTH, _MONTHS),
-    ("error issues", _FAILURES_OF_ROWS, _FAILURES_OF_DAYS),
+    ("days", f"{_SUMS_OF_ROWS} GROUP BY day", _SUMS_OF_DAYS),
+    ("months", f"{_DAYS_BY_MONTH} {_BY_MONTH}", _MONTHS),
+    ("error issues", f"{_FAILURES_OF_ROWS} {_BY_ISSUE}", f"{_FAILURES_OF_DAYS} {_BY_ISSUE}"),
     ("listed sessions", LIST_AS_GRADED, LIST_AS_KEPT),
 )
 """What is counted in two ways: its name, and the two queries that must give the same rows."""
+_TWICE_ON_A_DAY = (
+    ("days", f"{_SUMS_OF_ROWS} WHERE {_SAMPLED} GROUP BY day HAVING day = :day", f"{_SUMS_OF_DAYS} AND day = :day"),
+    ("months", f"{_DAYS_BY_MONTH} WHERE substr(day, 1, 7) = :month {_BY_MONTH}", f"{_MONTHS} WHERE month = :month"),
+    (
+        "error issues",
+        f"{_FAILURES_OF_ROWS} AND {_SAMPLED} AND {_DAY} = :day {_BY_ISSUE}",
+        f"{_FAILURES_OF_DAYS} WHERE day = :day {_BY_ISSUE}",
+    ),
+    ("listed sessions", f"{LIST_AS_GRADED} WHERE {_SAMPLED}", f"{LIST_AS_KEPT} WHERE {_AROUND}"),
+)
+"""The same of the sessions of one day, wherever on earth it is."""
 
 HALF_GRADED = (
     "SELECT f.rowid FROM session_files AS f"
@@ -75,8 +96,10 @@ HALF_GRADED = (
 """Rows of units that the ledger calls graded, and whose grade, details or failures are missing."""
 
 
-_HALF_GRADED_FILES = (
-    f"SELECT path FROM session_files WHERE rowid IN ({HALF_GRADED}) AND retry_at IS NULL LIMIT {_PATHS}"
+_HALF_GRADED_FILES = "SELECT path FROM session_files WHERE rowid IN ({}) AND retry_at IS NULL LIMIT {}"
+_OF_OTHERS = (
+    "SELECT count(*) FROM session_grades AS g"
+    " WHERE NOT EXISTS (SELECT 1 FROM session_details AS d WHERE d.session_id = g.session_id)"
 )
 
 
@@ -140,10 +163,20 @@ class Inspection:
         """Count the grades."""
         return int(self._rows("SELECT count(*) FROM session_grades")[0][0])
 
-    def damage(self) -> list[str]:
-        """Return what SQLite finds wrong with the structure of the file: at most 20 lines, none if it is whole."""
+    def any_day(self) -> date | None:
+        """Return a day with sessions, another one with each call; None where there are none."""
+        days = "dimension = 'overall' AND day > '1970-01-01'"  # which stands for an unknown one
+        rows = self._rows(f"SELECT day FROM daily_rollups WHERE {days} ORDER BY random() LIMIT 1")
+        return date.fromisoformat(rows[0][0]) if rows else None
+
+    def damage(self, day: date | None = None) -> list[str]:
+        """Return what SQLite finds wrong with the structure of the file: at most 20 lines, none if it is whole.
+
+        With a `day`, only tables are looked through that do not grow with every session.
+        """
         try:
-            rows = self._connection.execute(f"PRAGMA quick_check({_LINES})").fetchall()
+            checked = [_LINES] if day is None else self._small_tables()
+            rows = [row for each in checked for row in self._connection.execute(f"PRAGMA quick_check({each})")]
         except (apsw.CorruptError, apsw.NotADBError) as error:
             return [str(error)]
         except apsw.Error:
@@ -166,22 +199,24 @@ class Inspection:
         """Return a number that is free for every program to use; we leave it 0."""
         return int(self._rows("PRAGMA user_version")[0][0])
 
-    def foreign_grades(self) -> int:
-        """Count the grades that another program wrote: they have no details."""
-        return int(
-            self._rows(
-                "SELECT count(*) FROM session_grades AS g"
-                " WHERE NOT EXISTS (SELECT 1 FROM session_details AS d WHERE d.session_id = g.session_id)"
-            )[0][0]
-        )
+    def foreign_grades(self, day: date | None = None) -> int:
+        """Count the grades that another program wrote: they have no details. With a `day`, those of it."""
+        sql = _OF_OTHERS if day is None else f"{_OF_OTHERS} AND {_SAMPLED}"
+        return int(self._rows(sql, _values_of(day))[0][0])
 
-    def miscounted(self) -> dict[str, int]:
-        """Return what of the roll-ups is not what the rows give, and how much of it."""
-        return {name: differing for name, rows, sums in _TWICE if (differing := self._differing(rows, sums))}
+    def miscounted(self, day: date | None = None) -> dict[str, int]:
+        """Return what of the roll-ups is not what the rows give, and how much of it. With a `day`, of that alone."""
+        twice, values = _TWICE if day is None else _TWICE_ON_A_DAY, _values_of(day)
+        return {name: differing for name, rows, sums in twice if (differing := self._differing(rows, sums, values))}
 
-    def half_graded(self) -> list[str]:
-        """Files that the ledger calls graded, whose grade is not whole and will not be made again; at most 10,000."""
-        return [row[0] for row in self._rows(_HALF_GRADED_FILES)]
+    def half_graded(self, day: date | None = None) -> list[str]:
+        """Files that the ledger calls graded, whose grade is not whole and will not be made again; at most 10,000.
+
+        With a `day`, of the sessions that the list has then.
+        """
+        around = f" AND f.session_id IN (SELECT session_id FROM session_list WHERE {_AROUND})"
+        half = HALF_GRADED if day is None else HALF_GRADED + around
+        return [row[0] for row in self._rows(_HALF_GRADED_FILES.format(half, _PATHS), _values_of(day))]
 
     def dead(self) -> list[str]:
         """Files that were given up, the one seen last first; at most 10,000."""
@@ -193,20 +228,39 @@ class Inspection:
             )
         ]
 
-    def last_seen_at(self) -> str | None:
-        """Return the newest time in the ledger."""
-        newest: str | None = self._rows("SELECT max(seen_at) FROM session_files")[0][0]
+    def last_seen_at(self, day: date | None = None) -> str | None:
+        """Return the newest time in the ledger; with a `day`, of the thousand files that came last."""
+        files = "" if day is None else " ORDER BY rowid DESC LIMIT 1000"
+        newest: str | None = self._rows(f"SELECT max(seen_at) FROM (SELECT seen_at FROM session_files{files})")[0][0]
         return newest
 
-    def _differing(self, one: str, other: str) -> int:
+    def _small_tables(self) -> list[str]:
+        names = {row[0] for row in self._rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return sorted(name for name in names & own_tables() if not name.startswith(_GROWING))
+
+    def _differing(self, one: str, other: str, values: Mapping[str, str]) -> int:
         """Count the rows that only one of two queries gives, by their first column's place in both."""
         return int(
             self._rows(
                 f"SELECT max((SELECT count(*) FROM ({one} EXCEPT {other})),"
-                f" (SELECT count(*) FROM ({other} EXCEPT {one})))"
+                f" (SELECT count(*) FROM ({other} EXCEPT {one})))",
+                values,
             )[0][0]
         )
 
-    def _rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
+    def _rows(self, sql: str, values: Mapping[str, str] = _NO_VALUES) -> list[Any]:
         with translated(self.path):
-            return self._connection.execute(sql, tuple(values)).fetchall()
+            return self._connection.execute(sql, values).fetchall()
+
+
+def _values_of(day: date | None) -> Mapping[str, str]:
+    """Return what is asked for of a day: it begins 14 hours before that in UTC at the earliest, and ends 12 later."""
+    if day is None:
+        return _NO_VALUES
+    before, after = day - timedelta(days=1), day + timedelta(days=1)
+    return {
+        "day": day.isoformat(),
+        "month": day.isoformat()[:7],
+        "since": f"{before.isoformat()}T10",
+        "until": f"{after.isoformat()}T12",
+    }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import closing
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -118,6 +119,7 @@ def _check_original(connection: apsw.Connection, name: str) -> None:
         )
 
 
+@cache
 def own_tables() -> frozenset[str]:
     """Name the tables that the migrations make."""
     return frozenset(entry.name for entry in _made_by(newest_version()) if entry.type == "table")

@@ -39,6 +39,25 @@ DATABASE = Path(".timmy/uniwizard/session_grades.db")
 NOW = datetime.now(UTC)  # noqa: TID251  the commands' is the real clock
 
 
+@pytest.mark.parametrize(("arguments", "is_sampled"), [((), True), (("--full",), False)], ids=["sample", "full"])
+def test_a_large_database_is_checked_in_a_sample_which_is_said(
+    *,
+    run: Run,
+    home: Path,
+    database: Path,
+    arguments: tuple[str, ...],
+    is_sampled: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(context, "_SAMPLED_BYTES", database.stat().st_size - 1)
+
+    found = checks(run, home, *arguments)
+
+    looked_at = [found[name] for name in ("integrity", "sums", "ledger")]
+    assert {each["state"] for each in looked_at} == {"ok"}
+    assert [each["found"].endswith(": grader-daemon doctor --full") for each in looked_at] == [is_sampled] * 3
+
+
 @pytest.fixture
 def root(home: Path) -> Path:
     """The default watched folder, empty."""
