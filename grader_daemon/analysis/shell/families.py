@@ -84,8 +84,11 @@ def _family_of_pipeline(stages: list[Simple], depth: int) -> tuple[str | None, b
 def family_of_words(words: list[str], depth: int = 0) -> str | None:
     """Name the program that words run, with its subcommand."""
     words = without_wrappers(words)
-    if not words:
-        return None
+    return family_of_program(words, depth) if words else None
+
+
+def family_of_program(words: list[str], depth: int = 0) -> str | None:
+    """Name the program that words begin with, none that only runs another one, with its subcommand."""
     name = program_name(words[0])
     if name in LOOP_HEADS:
         return None

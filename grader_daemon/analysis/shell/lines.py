@@ -20,9 +20,9 @@ from grader_daemon.analysis.shell.exit_codes import (
     PLAIN_SPOKEN,
     Meaning,
 )
-from grader_daemon.analysis.shell.families import DEEPEST_NESTING, family_of_words, line_of_shell
+from grader_daemon.analysis.shell.families import DEEPEST_NESTING, family_of_program, line_of_shell
 from grader_daemon.analysis.shell.programs import KEYWORDS, LOOP_HEADS, SHELLS, is_assignment, program_name, wrapped
-from grader_daemon.analysis.shell.tokens import Simple, tokens, unquoted
+from grader_daemon.analysis.shell.tokens import tokens, unquoted
 from grader_daemon.domain.analysis import Category
 
 LONGEST_LINE = 8_000
@@ -105,11 +105,11 @@ class Line:
 
 
 class _Pipeline(NamedTuple):
-    """A pipeline, what stands before it, and whether it runs in the background."""
+    """The words of each stage of a pipeline, what stands before it, and whether it runs in the background."""
 
     operator: str
-    stages: list[Simple]
-    is_left_alone: bool = False
+    stages: list[list[str]]
+    is_left_alone: bool
 
 
 def read_line(command: str, depth: int = 0) -> Line | None:
@@ -134,35 +134,37 @@ class _Pipelines:
 
     def __init__(self) -> None:
         self._pipelines: list[_Pipeline] = []
-        self._around: list[tuple[list[Simple], str]] = []
-        self._stages = [Simple()]
+        self._around: list[tuple[list[list[str]], str]] = []
+        self._stages: list[list[str]] = [[]]
         self._operator = ";"
-        self._is_target = False
-        self._is_inner = False
 
     def of(self, line: str) -> list[_Pipeline]:
         """Return the pipelines in their order."""
+        is_target = False
+        last = ""
         for kind, text in tokens(line):
             if kind == "word":
-                if not self._is_target:
-                    self._stages[-1].words.append(text)
-                self._is_target = False
-                self._is_inner = text.endswith("$")
+                if not is_target:
+                    self._stages[-1].append(text)
+                is_target = False
+                last = text
             elif kind == "redirect":
-                self._is_target = True
+                is_target = True
             elif kind == "pipe":
-                self._stages.append(Simple())
+                self._stages.append([])
             elif kind == "substitution":
-                self._is_inner = True
+                last = text
             else:
-                self._see_separator(text)
+                self._see_separator(text, is_inner=last.endswith("$"))
+                is_target = False
+                last = ""
         self._close(is_left_alone=False)
         return self._pipelines
 
-    def _see_separator(self, text: str) -> None:
-        if text == "(" and self._is_inner:
+    def _see_separator(self, text: str, *, is_inner: bool) -> None:
+        if text == "(" and is_inner:
             self._around.append((self._stages, self._operator))
-            self._stages = [Simple()]
+            self._stages = [[]]
         elif text == ")" and self._around:
             self._leave()
         elif text in "()":
@@ -170,21 +172,20 @@ class _Pipelines:
         else:
             self._close(is_left_alone=text == "&")
             self._operator = text
-        self._is_inner = self._is_target = False
 
     def _leave(self) -> None:
         stages, operator = self._around.pop()
-        if all(is_assignment(word) for word in stages[-1].words):
+        if all(is_assignment(word) for word in stages[-1]):
             self._operator = operator
             self._close(is_left_alone=False)
         self._stages, self._operator = stages, operator
 
     def _close(self, *, is_left_alone: bool) -> None:
         stages = self._stages
-        if len(stages) > 1 or stages[0].words:
+        if len(stages) > 1 or stages[0]:
             self._pipelines.append(_Pipeline(self._operator, stages, is_left_alone))
             self._operator = ";"
-        self._stages = [Simple()]
+        self._stages = [[]]
 
 
 class _Reader:
@@ -200,7 +201,7 @@ class _Reader:
     def see(self, pipeline: _Pipeline) -> None:
         """Add the next pipeline."""
         line = self.line
-        stages = [_Stage(stage.words, self._depth) for stage in pipeline.stages]
+        stages = [_Stage(words, self._depth) for words in pipeline.stages]
         runs = [run for stage in stages for run in stage.runs]
         if not runs:
             return
@@ -260,8 +261,8 @@ class _Stage:
                 self.negates = self.negates or words[0] == "!"
                 words = words[1:]
                 continue
-            inner = [] if _asks_for_command(words) else wrapped(program_name(words[0]), words[1:])
-            if not inner:
+            inner = wrapped(words)
+            if not inner or _asks_for_command(words):
                 break
             wrappers.append(program_name(words[0]))
             words = inner
@@ -269,7 +270,8 @@ class _Stage:
 
 
 def _program(name: str, words: list[str], wrappers: tuple[str, ...], *, depth: int) -> Program:
-    family = f"command {words[1]}" if _asks_for_command(words) else family_of_words(words, depth)
+    is_asked_for = name == "command" and _asks_for_command(words)
+    family = f"command {words[1]}" if is_asked_for else family_of_program(words, depth)
     return Program(name, family or name, words, wrappers)
 
 

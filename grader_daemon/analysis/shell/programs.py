@@ -88,7 +88,7 @@ def without_wrappers(words: list[str]) -> list[str]:
         if words[0] in KEYWORDS or is_assignment(words[0]):
             words = words[1:]
             continue
-        inner = wrapped(program_name(words[0]), words[1:])
+        inner = wrapped(words)
         if not inner:
             break
         words = inner
@@ -100,13 +100,14 @@ def is_assignment(word: str) -> bool:
     return "=" in word and _ASSIGNMENT.match(word) is not None
 
 
-def wrapped(name: str, arguments: list[str]) -> list[str]:
-    """Return the command that the program `name` is there to run, if it is one of these."""
+def wrapped(words: list[str]) -> list[str]:
+    """Return the command that the program of some words is there to run, if it is one of these."""
+    name = program_name(words[0])
     if name in WRAPPERS:
-        return after_options(arguments, WRAPPERS[name])[_OPERANDS.get(name, 0) :]
+        return after_options(words[1:], WRAPPERS[name])[_OPERANDS.get(name, 0) :]
     verb = _RUNNERS.get(name)
     if verb:
-        inner = after_options(arguments, SUBCOMMANDS.get(name, NO_VALUES))
+        inner = after_options(words[1:], SUBCOMMANDS.get(name, NO_VALUES))
         if inner and inner[0] == verb:
             return after_options(inner[1:], _RUNNER_VALUES)
     return []

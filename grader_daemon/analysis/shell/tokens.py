@@ -92,26 +92,27 @@ def tokens(line: str) -> tuple[tuple[str, str], ...]:
 
     A command is asked about several times in a row: for its exit code, its family, what it may have written.
     """
-    return tuple(_tokens(line))
-
-
-def _tokens(line: str) -> Iterator[tuple[str, str]]:
-    end_of_document = ""
+    found: list[tuple[str, str]] = []
     position = 0
     while position < len(line):
-        token = _TOKEN.match(line, position)
-        assert token is not None
-        position = token.end()
+        position = _add_tokens(found, line, position)
+    return tuple(found)
+
+
+def _add_tokens(found: list[tuple[str, str]], line: str, position: int) -> int:
+    """Add those from a place on, up to the next here-document, and return where to go on behind it."""
+    end_of_document = ""
+    for token in _TOKEN.finditer(line, position):
         kind = token.lastgroup or ""
         if kind == "heredoc":
             end_of_document = token["end"]
         elif kind not in _BETWEEN:
             text = token[kind]
-            yield kind, text
+            found.append((kind, text))
             if end_of_document and text == "\n":
-                found = line.find(f"\n{end_of_document}", position - 1)
-                position = found + 1 + len(end_of_document) if found >= 0 else len(line)
-                end_of_document = ""
+                end = line.find(f"\n{end_of_document}", token.start(kind))
+                return end + 1 + len(end_of_document) if end >= 0 else len(line)
+    return len(line)
 
 
 def unquoted(word: str) -> str:
