@@ -29,6 +29,9 @@ _MOST_NEEDLES = 16
 _NO_SECRET = re.compile(r"[a-z_]{1,16}\d?(?:[ .-][a-z_]{1,16}){0,3}")
 """Nearly all commands; to read the whole line of any other costs a hundred times as much."""
 
+_JOINT = re.compile(r"[;&|\n()]")
+"""One of these stands in every command line that runs more than one program."""
+
 
 class FailureTrail:
     """The failures so far, in the order of the messages."""
@@ -187,16 +190,19 @@ class OpenErrors:
 
     def _rewritten(self, call: CallView) -> list[Operation]:
         """Return the open edits of files that a shell command writes instead."""
+        if call.path is not None:
+            return []
         edits = [
             operation
             for operation in islice(self._open, _MOST_NEEDLES)
             if operation.actor == "edit" and operation.target and operation.target in call.text
         ]
-        return edits if edits and call.path is None and call.family is not None and call.writes_in_shell else []
+        return edits if edits and call.family is not None and call.writes_in_shell else []
 
     def _others(self, tool: str, call: CallView) -> list[Operation]:
         """Return what a command line does beside its main thing: in `git pull && git push`, the push."""
-        line = call.line if self._commands[tool] else None
+        is_more = call.path is not None or _JOINT.search(call.shell or "") is not None
+        line = call.line if is_more and self._commands[tool] else None
         if line is None:
             return []
         return [Operation(tool, run.family) for run in line.programs[:_MOST_NEEDLES] if run.family not in PLAIN_SPOKEN]

@@ -19,6 +19,11 @@ from grader_daemon.domain.session import TOOL, USER, Message
 MOST_LOOKS = 30
 """Looks at files of one session that are followed up; one that misses more often is lost, not looking around."""
 
+_FOLDER_PARTS = 3
+_MOST_FOLDERS = 16
+"""So many parts of a path are common to most of one project, as in ``/home/me``; so many folders are known at a time.
+"""
+
 _COMPLAINT = re.compile(r"(?:\S{0,60}/)?([\w.-]{1,40}): .{0,400}")
 _NOT_THERE = re.compile(
     r"\bnot? (?:found|such|match(?:es|ing)?|results?|hits?|files?)\b|\bdoes(?: not|n't) exist\b", re.IGNORECASE
@@ -63,6 +68,9 @@ class ProbeFinder:
         self._missed: set[str] = set()
         self._searched_to = 0
         self._spoken: list[str] = []
+        self._texts_by_folder: dict[str, tuple[list[str], int]] = {}
+        """Those of the texts before a place in `_spoken` that name a folder."""
+
         self._taken_in_to = 0
         self._has_edited = False
 
@@ -97,11 +105,17 @@ class ProbeFinder:
             return False
         self._missed.update(paths)
         self._take_in(index)
-        for path in paths:
-            for text in self._spoken:
-                if path in text:
-                    return False
-        return True
+        return not any(path in text for path in paths for text in self._texts_of(path))
+
+    def _texts_of(self, path: str) -> list[str]:
+        """Return the texts that name the folder of a path: each is searched once for a folder, not for all in it."""
+        folder = "/".join(path.split("/", _FOLDER_PARTS)[:_FOLDER_PARTS])
+        texts, searched = self._texts_by_folder.get(folder, ([], 0))
+        if len(self._texts_by_folder) == _MOST_FOLDERS:
+            self._texts_by_folder.clear()
+        texts += [text for text in self._spoken[searched:] if folder in text]
+        self._texts_by_folder[folder] = texts, len(self._spoken)
+        return texts
 
     def _take_in(self, index: int) -> None:
         """Read what was said before a message and has not been taken in yet."""

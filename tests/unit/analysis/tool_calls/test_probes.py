@@ -82,6 +82,36 @@ def test_an_agent_that_misses_too_often_is_lost(analyzer: Analyzer) -> None:
     assert kinds(found) == [PROBE] * MOST_LOOKS + [HARMFUL] * 5
 
 
+class _Searched(str):
+    """A text that counts how often it is searched for what stands below a folder."""
+
+    searches = 0
+
+    def __contains__(self, piece: object) -> bool:
+        assert isinstance(piece, str)
+        if piece.startswith("/srv/app"):
+            type(self).searches += 1
+        return super().__contains__(piece)
+
+
+def test_a_text_is_searched_once_for_all_files_of_a_folder(analyzer: Analyzer) -> None:
+    looks = [
+        ran(number, f"cat /srv/app/{number}.txt", missing(f"/srv/app/{number}.txt")) for number in range(MOST_LOOKS)
+    ]
+    found = analyzer.analyze(session(user(_Searched("Find it")), *[message for look in looks for message in look]))
+    assert kinds(found) == [PROBE] * MOST_LOOKS
+    assert _Searched.searches == 1
+
+
+def test_what_was_spoken_of_is_known_in_any_number_of_folders(analyzer: Analyzer) -> None:
+    paths = [f"/srv/{number}/a.txt" for number in range(MOST_LOOKS)]
+    looks = [ran(number, f"cat {path}", missing(path)) for number, path in enumerate(paths)]
+    found = analyzer.analyze(
+        session(user(f"Mend {paths[3]} and {paths[-1]}"), *[message for look in looks for message in look])
+    )
+    assert [place for place, kind in enumerate(kinds(found)) if kind is HARMFUL] == [3, MOST_LOOKS - 1]
+
+
 def test_probes_count_nowhere(analyzer: Analyzer) -> None:
     looks = [ran(number, f"cat /srv/{number}.txt", missing(f"/srv/{number}.txt")) for number in range(8)]
     found = analyzer.analyze(session(user("Look around"), *[part for look in looks for part in look], answer("No.")))
