@@ -7,6 +7,7 @@ or an ending that files have.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
@@ -33,6 +34,7 @@ _PLACED = re.compile(
     r"\b(?:to|in|into|at|as|under)\b(?: (?:the|a|your|new|file|folder|directory|named|called)){0,4}\W{1,4}$"
 )
 _MOST_FILES = 4
+_IN_NAMES: Final = frozenset("_.-")
 
 
 def files_after(clause: str) -> tuple[str, ...]:
@@ -94,6 +96,19 @@ def is_file(name: str) -> bool:
 def basename(path: str) -> str:
     """Return the last part of a path, without a slash at its end."""
     return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def mentions_of(name: str, text: str) -> Iterator[int]:
+    """Yield where a text names a file, not one whose name only begins or ends so.
+
+    An answer names files that no other does, so a pattern made for each would cost more than its search.
+    """
+    position = text.find(name)
+    while position >= 0:
+        before, after = text[position - 1 : position], text[position + len(name) : position + len(name) + 1]
+        if not (before.isalnum() or after.isalnum() or before in _IN_NAMES or after == "_"):
+            yield position
+        position = text.find(name, position + 1)
 
 
 def without_stop(name: str) -> str:

@@ -16,7 +16,7 @@ from typing import Final
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, Note, ToolRun, may_have_written, only_looks, same_file
 from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
-from grader_daemon.analysis.claims.subjects import basename
+from grader_daemon.analysis.claims.subjects import basename, mentions_of
 from grader_daemon.analysis.claims.test_runs import TestsResult, is_test_run, passed
 from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
@@ -150,17 +150,16 @@ class ClaimVerifier:
 
     def _file_written(self, claim: StatedClaim) -> Verification:
         name = basename(claim.subject or "")
-        pattern = re.compile(rf"(?<![\w.-]){re.escape(name)}(?!\w)")
         about = [each for each in self._evidence.runs if name in each.arguments]
-        done = (each for each in reversed(about) if each.worked and _writes(each, name, pattern))
+        done = (each for each in reversed(about) if each.worked and _writes(each, name))
         last = [*islice(done, _MOST_EVIDENCE)][::-1]
         if last:
             return Support.VERIFIED, _places(last)
         if about:
-            return self._left_unwritten(about, [each for each in about if _writes(each, name, pattern)], pattern)
+            return self._left_unwritten(about, [each for each in about if _writes(each, name)], name)
         return _CONTRADICTED if claim.by_agent and self._never_written(name) else _UNSUPPORTED
 
-    def _left_unwritten(self, about: list[ToolRun], writes: list[ToolRun], name: re.Pattern[str]) -> Verification:
+    def _left_unwritten(self, about: list[ToolRun], writes: list[ToolRun], name: str) -> Verification:
         """Verify a file that calls are about, and that none of them wrote as far as is known.
 
         A command of several parts may have written before one of them failed.
@@ -180,12 +179,12 @@ class ClaimVerifier:
         evidence = self._evidence
         return not evidence.could_write or (is_plain and not evidence.made_up and not evidence.mentions(stem))
 
-    def _is_absent(self, look: ToolRun, name: re.Pattern[str]) -> bool:
+    def _is_absent(self, look: ToolRun, name: str) -> bool:
         """Does a call say of this very file that there is none?"""
         said = look.ending(_ABSENT_CHARACTERS)
         return any(
-            _ABSENT_AFTER.match(said, found.end()) or _ABSENT_BEFORE.search(said[: found.start()][-_PART_CHARACTERS:])
-            for found in islice(name.finditer(said), _MOST_MENTIONS)
+            _ABSENT_AFTER.match(said, at + len(name)) or _ABSENT_BEFORE.search(said[:at][-_PART_CHARACTERS:])
+            for at in islice(mentions_of(name, said), _MOST_MENTIONS)
         )
 
     def _tests_passed(self, claim: StatedClaim) -> Verification:
@@ -330,11 +329,11 @@ def _is_of_another(each: ToolRun, failed: ToolRun) -> bool:
     return bool(both) and not any(same_file(path, tried) for path in each.paths for tried in failed.paths)
 
 
-def _writes(each: ToolRun, name: str, pattern: re.Pattern[str]) -> bool:
+def _writes(each: ToolRun, name: str) -> bool:
     """Is this call there to write the file of that name?"""
     if each.command:
-        mentions = islice(pattern.finditer(each.command), _MOST_MENTIONS)
-        return any(_is_target(each.command, found.start(), found.end()) for found in mentions)
+        mentions = islice(mentions_of(name, each.command), _MOST_MENTIONS)
+        return any(_is_target(each.command, at, at + len(name)) for at in mentions)
     if each.paths:
         return each.purpose is Purpose.WRITE and any(same_file(path, name) for path in each.paths)
     return not each.changes_nothing

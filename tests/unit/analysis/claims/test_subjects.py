@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.analysis.claims.subjects import basename, files_after, first_file, id_in, is_file, place_after
+from grader_daemon.analysis.claims.subjects import (
+    basename,
+    files_after,
+    first_file,
+    id_in,
+    is_file,
+    mentions_of,
+    place_after,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,3 +57,16 @@ def test_ids_are_capitals_with_digits_or_marked(clause: str, found: str | None) 
 
 def test_the_last_part_of_a_path() -> None:
     assert [basename(path) for path in ("a/b.py", "b.py", "a/b/", "C:\\a\\b.py")] == ["b.py", "b.py", "b", "b.py"]
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        pytest.param("a.py, src/a.py and 'a.py'", [0, 10, 20], id="alone-in-a-folder-quoted"),
+        pytest.param("data.py b.a.py _a.py -a.py éa.py", [], id="ending-of-another-name"),
+        pytest.param("a.pyc a.py_ a.pyé", [], id="beginning-of-another-name"),
+        pytest.param("a.py.bak a.py-", [0, 9], id="with-another-ending"),
+    ],
+)
+def test_a_name_is_mentioned_as_a_whole(text: str, places: list[int]) -> None:
+    assert list(mentions_of("a.py", text)) == places
