@@ -20,6 +20,11 @@ _SEPARATORS = bytes(code for code in range(128) if not _WORD.match(chr(code)))
 _ASCII_SEPARATORS = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS))
 """Of bytes: to translate a text through a table of characters takes six times as long."""
 
+_ALL_SEPARATORS = _SEPARATORS + bytes(range(128, 256))
+_SEPARATED = bytes.maketrans(_ALL_SEPARATORS, b" " * len(_ALL_SEPARATORS))
+_WHOLE_WORD = re.compile(r"(?<![\w*])\w+(?![\w*])", re.ASCII)
+"""A word of a phrase that stands as it is in each text in which the phrase occurs: no `*` is a part of it."""
+
 
 Label = TypeVar("Label")
 
@@ -29,6 +34,14 @@ def words_of(text: str) -> list[str]:
     if text.isascii():
         return text.encode().translate(_ASCII_SEPARATORS).decode().split()
     return _WORD.findall(text)
+
+
+def ascii_words_of(text: str) -> list[bytes]:
+    """Cut a text into words as `PhraseIndex` knows them: at all that is no ASCII letter, digit or underscore.
+
+    In a text of any language, at a fifth of what `words_of` costs there.
+    """
+    return text.encode(errors="replace").translate(_SEPARATED).split()
 
 
 def uncontracted(text: str) -> str:
@@ -77,31 +90,27 @@ class Phrases(Generic[Label]):
 class PhraseIndex(Generic[Label]):
     """Many phrases, each known by its words: what a search costs depends on the text, not on their number.
 
-    All texts must be in lower case. A phrase without a word (an emoji, or words with `*` alone) is always looked for.
+    All texts must be in lower case. A phrase without such a word (an emoji, or words with `*` alone) is always looked
+    for.
     """
 
     def __init__(self, phrases: Iterable[tuple[str, Label]]) -> None:
-        self._by_word: dict[str, list[tuple[int, frozenset[str], str, Label]]] = {"": []}
+        self._by_word: dict[bytes, list[tuple[int, frozenset[bytes], str, Label]]] = {}
         texts = [(phrase.strip().lower(), label) for phrase, label in phrases]
         for rank, (text, label) in enumerate((text, label) for text, label in texts if text):
-            words = [word for piece in text.split() if "*" not in piece for word in _WORD.findall(piece)]
+            words = [word.encode() for word in _WHOLE_WORD.findall(text)]
             entry = (rank, frozenset(words), text, label)
-            self._by_word.setdefault(max(words, key=len, default=""), []).append(entry)
-        self._words = frozenset(self._by_word)
+            self._by_word.setdefault(max(words, key=len, default=b""), []).append(entry)
+        self._words = frozenset(
+            word for entries in self._by_word.values() for _, words, _, _ in entries for word in words
+        )
 
-    def possible(self, words: set[str]) -> Iterator[tuple[re.Pattern[str], Label]]:
-        """Yield those that can occur in a text of such `words_of`, in their own order."""
-        by_word = self._by_word
-        found = [entry for word in (*(self._words & words), "") for entry in by_word[word] if entry[1] <= words]
+    def possible(self, words: Iterable[bytes]) -> Iterator[tuple[re.Pattern[str], Label]]:
+        """Yield those that can occur in a text of such `ascii_words_of`, in their own order."""
+        by_word, known = self._by_word, self._words.intersection(words)
+        found = [entry for word in (*known, b"") if word in by_word for entry in by_word[word] if entry[1] <= known]
         for _, _, phrase, label in sorted(found, key=_rank):
             yield _pattern(phrase), label
-
-    def first_in(self, text: str, words: set[str]) -> Label | None:
-        """Return the label of the first one, in their own order, that occurs in a text of such words; None without."""
-        for pattern, label in self.possible(words):
-            if pattern.search(text):
-                return label
-        return None
 
 
 def _rank(entry: tuple[int, object, object, object]) -> int:

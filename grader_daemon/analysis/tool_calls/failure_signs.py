@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from grader_daemon.domain.analysis import CallStatus, Category, Subcategory
-from grader_daemon.domain.phrases import PhraseIndex, words_of
+from grader_daemon.domain.phrases import PhraseIndex, ascii_words_of
 from grader_daemon.domain.rules import FailureRules
 
 _MOST_KNOWN = 256
@@ -17,14 +17,12 @@ class FailureSigns:
     def __init__(self, rules: FailureRules) -> None:
         self._exit_codes = rules.exit_codes
         self._half = max(1, rules.examined_characters // 2)
-        self._signs = PhraseIndex[CallStatus | Category](
+        self._phrases = PhraseIndex[CallStatus | Category | Subcategory](
             [
                 *((phrase, CallStatus.REFUSED) for phrase in rules.refusal_phrases),
                 *((phrase, category) for category in Category for phrase in rules.categories.get(category, ())),
+                *((phrase, finer) for finer in Subcategory for phrase in rules.subcategories.get(finer, ())),
             ]
-        )
-        self._finer = PhraseIndex(
-            [(phrase, finer) for finer in Subcategory for phrase in rules.subcategories.get(finer, ())]
         )
         # An agent that tries the same again is told the same again.
         self._in_ends = lru_cache(maxsize=_MOST_KNOWN)(self._find)
@@ -48,5 +46,11 @@ class FailureSigns:
 
     def _find(self, text: str) -> tuple[CallStatus | Category | None, Subcategory | None]:
         text = text.lower()
-        words = set(words_of(text))
-        return self._signs.first_in(text, words), self._finer.first_in(text, words)
+        sign: CallStatus | Category | None = None
+        for pattern, label in self._phrases.possible(ascii_words_of(text)):
+            if isinstance(label, Subcategory):
+                if pattern.search(text):
+                    return sign, label
+            elif sign is None and pattern.search(text):
+                sign = label
+        return sign, None

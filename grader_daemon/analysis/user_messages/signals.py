@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.people import ACCEPTING, MOST_SIGNALS, PersonSignal, SignalKind
-from grader_daemon.domain.phrases import PhraseIndex, Phrases, uncontracted, words_of
+from grader_daemon.domain.phrases import PhraseIndex, Phrases, ascii_words_of, uncontracted, words_of
 from grader_daemon.domain.rules import PeopleRules, SignalRules
 
 _ORDER: Final = (
@@ -109,7 +109,7 @@ class SignalReader:
 
     def _kinds_said(self, text: str, *, asked: bool) -> list[SignalKind]:
         """Return the first kind that a phrase tells, and the one that the first clause tells as a whole."""
-        words = set(words_of(text))
+        words = ascii_words_of(text)
         for pattern, _ in self._not_signals.possible(words):
             text = pattern.sub(" ", text)
         opening = _after(self._fillers, text)

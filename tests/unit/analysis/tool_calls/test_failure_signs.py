@@ -5,7 +5,7 @@ import pytest
 from grader_daemon.analysis.tool_calls import failure_signs
 from grader_daemon.analysis.tool_calls.failure_signs import FailureSigns
 from grader_daemon.domain.analysis import Category, Subcategory
-from grader_daemon.domain.phrases import words_of
+from grader_daemon.domain.phrases import ascii_words_of
 from grader_daemon.domain.rules import Rules
 
 
@@ -25,11 +25,11 @@ def test_a_failure_has_a_category(rules: Rules, text: str, code: int, category: 
 def test_a_text_is_cut_into_words_once_however_often_it_is_met(rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
     texts: list[str] = []
 
-    def spy(text: str) -> list[str]:
+    def spy(text: str) -> list[bytes]:
         texts.append(text)
-        return words_of(text)
+        return ascii_words_of(text)
 
-    monkeypatch.setattr(failure_signs, "words_of", spy)
+    monkeypatch.setattr(failure_signs, "ascii_words_of", spy)
     signs = FailureSigns(rules.failures)
 
     for _ in range(2):
