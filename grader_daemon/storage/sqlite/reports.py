@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 
-from grader_daemon.domain.calendar import Span, end_of, start_of
+from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.counting import NAME_CHARACTERS
 from grader_daemon.domain.insight import Concern, Coverage, Example, FromPeople
 from grader_daemon.domain.people import OBJECTING
@@ -18,14 +18,15 @@ _ZONES = timedelta(days=1)
 _LONGEST_AGAIN = timedelta(days=10)
 """A session that asks again began within two days of the other's end, and seldom lasts another week."""
 _OBJECTED = " OR ".join(f"people LIKE '%\"{kind}\"%'" for kind in sorted(OBJECTING))
-_OF_FAILURE = "EXISTS (SELECT 1 FROM session_failures AS f WHERE f.session_id = d.session_id AND f.kind <> 'probe' AND "
+_PERSONS_TASK_LISTED = PERSONS_TASK.replace("d.kind", "l.kind")
+_OF_FAILURE = "EXISTS (SELECT 1 FROM session_failures AS f WHERE f.session_id = l.session_id AND f.kind <> 'probe' AND "
 _SHOWN_BY = {
-    Concern.COMPLETION: "NOT g.task_completed",
-    Concern.EFFICIENCY: "g.tool_calls_efficient < 3",
-    Concern.RECOVERY: "g.total_errors > 0 AND NOT g.errors_recovered",
-    Concern.TASK_TYPE: f"substr(d.task_type, 1, {NAME_CHARACTERS}) = ?",
-    Concern.TOOL: f"{_OF_FAILURE} substr(coalesce(f.tool, 'unknown'), 1, {NAME_CHARACTERS}) = ?)",
-    Concern.ERROR: f"{_OF_FAILURE} f.category = ?)",
+    Concern.COMPLETION: "NOT l.completed",
+    Concern.EFFICIENCY: "l.efficiency < 3",
+    Concern.RECOVERY: "l.errors > 0 AND NOT g.errors_recovered",
+    Concern.TASK_TYPE: f"substr(l.task_type, 1, {NAME_CHARACTERS}) = ?7",
+    Concern.TOOL: f"{_OF_FAILURE} substr(coalesce(f.tool, 'unknown'), 1, {NAME_CHARACTERS}) = ?7)",
+    Concern.ERROR: f"{_OF_FAILURE} f.category = ?7)",
 }
 
 
@@ -101,35 +102,39 @@ class Reports:
 
     def unsure_completed(self, span: Span) -> int:
         found = self._database.rows(
-            "SELECT count(*) FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
-            " WHERE d.ended_at >= ? AND d.ended_at < ? AND d.ended_on BETWEEN ? AND ?"
-            f" AND d.state <> 'open' AND d.scored AND {PERSONS_TASK} AND d.unsure AND g.task_completed"
-            " AND coalesce(d.verdict_by, '') NOT IN ('person', 'reward')",
-            (
-                _moved(span.first, -_ZONES.days),
-                _moved(span.last, 1 + _ZONES.days),
-                span.first.isoformat(),
-                span.last.isoformat(),
-            ),
+            "SELECT count(*) FROM session_list AS l WHERE l.ended_at >= ?3 AND l.ended_at < ?6"
+            f" AND l.unsure AND l.completed AND l.state <> 'open' AND {_PERSONS_TASK_LISTED}"
+            " AND (l.ended_at >= ?4 AND l.ended_at < ?5 OR EXISTS (SELECT 1"
+            " FROM session_details AS d WHERE d.session_id = l.session_id AND d.ended_on BETWEEN ?1 AND ?2))",
+            _around(span),
         )
         return int(found[0][0])
 
     def examples(self, why: Example, span: Span) -> tuple[str, ...]:
-        around = (to_text(start_of(span.first, UTC) - _ZONES), to_text(end_of(span.last, UTC) + _ZONES))
         rows = self._database.rows(
-            "SELECT d.session_id FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
-            " WHERE d.ended_at >= ? AND d.ended_at < ? AND d.ended_on BETWEEN ? AND ?"
-            f" AND d.state <> 'open' AND d.scored AND {PERSONS_TASK} AND {_SHOWN_BY[why.of]}"
-            " ORDER BY g.total_errors DESC, d.ended_at DESC, d.session_id LIMIT ?",
-            (
-                *around,
-                span.first.isoformat(),
-                span.last.isoformat(),
-                *([] if why.name is None else [why.name]),
-                _EXAMPLES,
-            ),
+            "SELECT l.session_id FROM session_list AS l"
+            " JOIN session_grades AS g ON g.id = l.id JOIN session_details AS d ON d.session_id = l.session_id"
+            " WHERE l.ended_at >= ?3 AND l.ended_at < ?6 AND d.ended_on BETWEEN ?1 AND ?2"
+            f" AND l.state <> 'open' AND d.scored AND {_PERSONS_TASK_LISTED} AND {_SHOWN_BY[why.of]}"
+            " ORDER BY l.errors DESC, l.ended_at DESC, l.session_id LIMIT ?8",
+            (*_around(span), why.name, _EXAMPLES),
         )
         return tuple(row[0] for row in rows)
+
+
+def _around(span: Span) -> tuple[str, ...]:
+    """Return the days at both ends of a span, and in UTC: when it may begin, surely has, may end, surely has.
+
+    A day begins up to 14 hours before that in UTC, or up to 12 after it.
+    """
+    return (
+        span.first.isoformat(),
+        span.last.isoformat(),
+        f"{_moved(span.first, -1)}T10",
+        f"{_moved(span.first, 0)}T12",
+        f"{_moved(span.last, 0)}T10",
+        f"{_moved(span.last, 1)}T12",
+    )
 
 
 def _moved(day: date, days: int) -> str:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 import msgspec
 import pytest
@@ -261,7 +261,17 @@ def test_a_new_basis_leaves_the_report_as_it_was(store: SqliteStore) -> None:
         pytest.param({"verdict_by": VerdictBy.PERSON}, 0, id="by-a-persons-word"),
         pytest.param({"state": SessionState.OPEN}, 0, id="not-finished"),
         pytest.param({"scored": False}, 0, id="without-an-answer"),
-        pytest.param({"ended_on": (WEEK.last + timedelta(days=1)).isoformat()}, 0, id="in-the-week-after"),
+        pytest.param(
+            {
+                "ended_at": datetime.combine(WEEK.last, time(11), UTC),
+                "ended_on": (WEEK.last + timedelta(days=1)).isoformat(),
+            },
+            0,
+            id="in-the-week-after-farthest-east",
+        ),
+        pytest.param(
+            {"ended_at": datetime.combine(WEEK.last + timedelta(days=1), time(11), UTC)}, 1, id="farthest-west"
+        ),
     ],
 )
 def test_unsure_sessions_that_count_as_done_are_counted(
