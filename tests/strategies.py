@@ -25,7 +25,7 @@ from grader_daemon.domain.analysis import (
 )
 from grader_daemon.domain.calibration import Calibration, Evidence
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
-from grader_daemon.domain.completion_model import MARKS, CompletionModel
+from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.feedback import FeedbackSource, Label
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.identity import Identity
@@ -40,6 +40,7 @@ from grader_daemon.domain.session import (
     SessionKind,
     ToolCall,
 )
+from grader_daemon.domain.session_features import Features
 from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.storage.records import NewGrade
@@ -359,8 +360,9 @@ claims = st.builds(
 signals = st.builds(PersonSignal, st.sampled_from(SignalKind), st.integers(min_value=0, max_value=10_000))
 tokens = st.none() | st.integers(min_value=0, max_value=MOST_TOKENS)
 rates = st.floats(min_value=0, max_value=1)
+MARKS = 768
 features = st.builds(
-    lambda measures, marks: (*measures, *(int(digit) for digit in f"{marks:0{MARKS}b}")) if marks else measures,
+    lambda measures, marks: Features(measures, bytes(map(int, f"{marks:0{MARKS}b}")) if marks else b""),
     st.lists(finite, max_size=3).map(tuple),
     st.none() | st.integers(min_value=0, max_value=2**MARKS - 1),
 )

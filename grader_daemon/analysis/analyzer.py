@@ -26,6 +26,7 @@ from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.people import MOST_SIGNALS, PersonSignal, SignalKind
 from grader_daemon.domain.rules import PeopleRules, Rules
 from grader_daemon.domain.session import ASSISTANT, USER, Message, Session, SessionKind
+from grader_daemon.domain.session_features import NO_FEATURES
 from grader_daemon.redaction import public_id, redactor_of
 
 _NAMES: Final = ("model", "platform", "agent", "agent_version")
@@ -67,7 +68,7 @@ class Analyzer:
         claims = verify_claims(session, walk.notes, final_index=final_index, redactor=self._redactor)
         signals = _with_undone(self._signals.read(users), session)
         failures = tuple(walk.trail.failures)
-        features: tuple[float, ...] = ()
+        features = NO_FEATURES
         if state is not SessionState.OPEN:
             word = last_word(session.messages, rules.tail, last_status=walk.last_status, ending=session.ending)
             features = features_of(

@@ -78,7 +78,9 @@ def as_dict(result: msgspec.Struct) -> dict[str, Any]:
     if isinstance(result, StoredGrade):
         return {"id": result.id, **as_dict(result.grade)}
     fields: dict[str, Any] = msgspec.to_builtins(result, builtin_types=(date, datetime))
-    return {**fields, "score": result.score} if isinstance(result, Grade) else fields
+    if isinstance(result, Grade):
+        fields |= {"features": tuple(result.features), "score": result.score}
+    return fields
 
 
 def as_frame(results: Iterable[msgspec.Struct]) -> Any:

@@ -9,6 +9,7 @@ import msgspec
 
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal
+from grader_daemon.domain.session_features import NO_FEATURES, Features
 
 
 class SessionState(StrEnum):
@@ -175,7 +176,7 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     claims: tuple[Claim, ...] = ()
     signals_from_people: tuple[PersonSignal, ...] = ()
     request: int | None = None
-    features: tuple[float, ...] = ()
+    features: Features = NO_FEATURES
     errors: tuple[Failure, ...] = ()
     """The failures that count as errors, all but probes: picked out here, once for all who ask."""
 

@@ -9,8 +9,7 @@ from typing import Final
 
 import msgspec
 
-MARKS: Final = 768
-"""So many features at the end are marks, each 0 or 1; those before them are measures."""
+from grader_daemon.domain.session_features import Features
 
 AT_ITS_WORD: Final = (0.4, 0.6)
 """The probabilities at which two in five, and three in five, sessions are completed, if it is right."""
@@ -53,7 +52,7 @@ class CompletionModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         low, high = self.doubtful
         return min(low, self.threshold) <= likely < max(high, self.threshold)
 
-    def predict(self, features: tuple[float, ...]) -> float | None:
+    def predict(self, features: tuple[float, ...] | Features) -> float | None:
         """Return the probability of completion, 0 to 1; None for a session without features of this version."""
         if len(features) != len(self.weights):
             return None
@@ -65,7 +64,7 @@ class CompletionModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         count = next((index for index in range(len(self.weights), 0, -1) if self.weights[index - 1]), 0)
         return self.weights[:count]
 
-    def contributions(self, features: tuple[float, ...]) -> dict[str, float]:
+    def contributions(self, features: tuple[float, ...] | Features) -> dict[str, float]:
         """Return by how much each feature moves the log-odds away from those of an ordinary session."""
         named = zip(self.names, features, self.means, self.weights, strict=True)
         return {name: weight * (value - mean) for name, value, mean, weight in named}

@@ -11,6 +11,7 @@ from grader_daemon.domain.analysis import Failure, SessionState, ToolUse, errors
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session import PERSONS, SessionKind
+from grader_daemon.domain.session_features import NO_FEATURES, Features
 from grader_daemon.domain.unit import FIRST_SOURCE, Unit
 from grader_daemon.domain.verdict import Outcome, VerdictBy
 
@@ -147,7 +148,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     signals_from_people: tuple[PersonSignal, ...] = ()
     request: int | None = None
     asked_again: str | None = None
-    features: tuple[float, ...] = ()
+    features: Features = NO_FEATURES
     project: str | None = None
     scored: bool = True
     unsure: bool = False

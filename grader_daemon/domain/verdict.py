@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from grader_daemon.domain.completion_model import CompletionModel
+from grader_daemon.domain.session_features import Features
 
 _NO_MODEL = "none"
 
@@ -74,7 +75,7 @@ class CompletionPolicy(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         """Name the model and who decides: grades of equal versions were judged alike."""
         return f"{self.model.version if self.model is not None else _NO_MODEL}.{self.by}"
 
-    def decide(self, features: tuple[float, ...], *, by_rules: bool) -> Decision:
+    def decide(self, features: tuple[float, ...] | Features, *, by_rules: bool) -> Decision:
         """Return the verdict on a session of these features, where `by_rules` is what the rules say.
 
         Where the model has no idea, what the rules say is no more than filled in.

@@ -15,6 +15,7 @@ from grader_daemon.domain.feedback import automatic, keep_override
 from grader_daemon.domain.grade import BY_AGENT, Grade, Reason
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import TOKEN_NAMES, Session, total_usage
+from grader_daemon.domain.session_features import NO_FEATURES
 from grader_daemon.domain.verdict import CompletionPolicy, Decision, VerdictBy, redecided_version
 from grader_daemon.grading.completion import RuleClassifier
 from grader_daemon.grading.scores import grade_efficiency, grade_quality, grade_recovery
@@ -56,7 +57,7 @@ class Grader:
         """
         by_rules, completion_reasons = self._classifier.classify(analysis)
         scored = analysis.tool_calls > 0 or analysis.spoke
-        features = analysis.features if scored else ()
+        features = analysis.features if scored else NO_FEATURES
         decision = self._policy.decide(features, by_rules=by_rules)
         efficiency, efficiency_reason = grade_efficiency(analysis, self._rules.efficiency)
         quality, quality_reasons = grade_quality(analysis, self._rules.quality)

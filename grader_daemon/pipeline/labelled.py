@@ -43,7 +43,7 @@ class Sampler:
         """Join the analysis of a session and its label."""
         asked = session.session_id if analysis.request is None else str(analysis.request)
         return Sample(
-            features=analysis.features,
+            features=tuple(analysis.features),
             completed=label.completed,
             task=label.task or asked,
             source=label.source,

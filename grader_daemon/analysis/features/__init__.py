@@ -25,6 +25,7 @@ from grader_daemon.analysis.features import (
 )
 from grader_daemon.analysis.features.hashed_words import WORDS
 from grader_daemon.analysis.features.session_window import SessionWindow
+from grader_daemon.domain.session_features import Features
 
 __all__ = ["DIRECTIONS", "FEATURES", "FEATURES_VERSION", "HIGHEST_VALUES", "WORDS", "features_of"]
 
@@ -44,10 +45,9 @@ _GROUPS: Final = (
     claims_features,
     final_answer,
     lookups,
-    hashed_words,
 )
 _MEASURES: Final = tuple(group.measure for group in _GROUPS)
-_ALL: Final = tuple(feature for group in _GROUPS for feature in group.FEATURES)
+_ALL: Final = tuple(feature for group in (*_GROUPS, hashed_words) for feature in group.FEATURES)
 
 FEATURES: Final = {feature.name: feature.meaning for feature in _ALL}
 """What each feature says, in their order in `Analysis.features`."""
@@ -59,9 +59,9 @@ HIGHEST_VALUES: Final = {feature.name: feature.most for feature in _ALL}
 """The range of each feature: from 0 to this."""
 
 
-def features_of(window: SessionWindow) -> tuple[float, ...]:
+def features_of(window: SessionWindow) -> Features:
     """Return the features of a session, each a finite number of its range."""
     values: list[float] = []
     for measure in _MEASURES:
         values += measure(window)
-    return tuple(values)
+    return Features(tuple(values), hashed_words.measure(window))

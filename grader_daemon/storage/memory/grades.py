@@ -200,7 +200,7 @@ class FeedbackLog(Part):
                 rules_completed=bare.rules_completed,
                 p_completed=bare.p_completed,
                 request=bare.request,
-                features=bare.features,
+                features=tuple(bare.features),
             )
             for row in self._judged()
             for bare in (automatic(row.stored.grade),)

@@ -62,7 +62,7 @@ class Calibrations:
 
     def history(self, limit: int) -> list[tuple[float, ...]]:
         rows = self._database.rows(f"SELECT features {_FINISHED} ORDER BY ended_at DESC LIMIT ?", (limit,))
-        return [to_features(row[0]) for row in rows]
+        return [tuple(to_features(row[0])) for row in rows]
 
     def finished(self, limit: int) -> int:
         return int(self._database.rows(f"SELECT count(*) FROM (SELECT 1 {_FINISHED} LIMIT ?)", (limit,))[0][0])

@@ -5,42 +5,32 @@ Marks are most of the features and weigh nothing before there are labels, so a r
 
 from __future__ import annotations
 
-from struct import Struct
-from typing import Final, cast
+from typing import Final
 
 import msgspec
 
-from grader_daemon.domain.completion_model import MARKS
+from grader_daemon.domain.session_features import NO_FEATURES, Features
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(tuple[tuple[float, ...], bytes]).decode
-_FLAGS: Final = Struct(f"{MARKS}?")
 _TO_DIGITS: Final = bytes.maketrans(b"\0\1", b"01")
 _FROM_DIGITS: Final = bytes.maketrans(b"01", b"\0\1")
+_OF_A_BYTE: Final = 8
 
 
-def from_features(features: tuple[float, ...]) -> str:
-    """Return a JSON array of the measures, each a number, and of the marks in Base64; few features are all measures."""
-    if len(features) < MARKS:
-        return _encode((features, b"")).decode()
-    bits = int(_flags(features[-MARKS:]).translate(_TO_DIGITS), 2)
-    return _encode((features[:-MARKS], bits.to_bytes(MARKS // 8, "big"))).decode()
+def from_features(features: Features) -> str:
+    """Return a JSON array of the measures, each a number, and of the marks, eight to a byte, in Base64."""
+    marks = features.marks
+    bits = int(marks.translate(_TO_DIGITS), 2).to_bytes(len(marks) // _OF_A_BYTE, "big") if marks else b""
+    return _encode((features.measures, bits)).decode()
 
 
-def to_features(text: str | None) -> tuple[float, ...]:
+def to_features(text: str | None) -> Features:
     """The reverse of `from_features`; a row without features has none."""
     if not text:
-        return ()
+        return NO_FEATURES
     measures, bits = _decode(text)
     if not bits:
-        return measures
-    digits = f"{int.from_bytes(bits, 'big'):0{8 * len(bits)}b}"
-    return (*measures, *digits.encode().translate(_FROM_DIGITS))
-
-
-def _flags(marks: tuple[float, ...]) -> bytes | bytearray:
-    """Return a byte for each mark. Those that come straight from an analysis are whole numbers, which is faster."""
-    try:
-        return bytearray(cast("tuple[int, ...]", marks))
-    except TypeError:
-        return _FLAGS.pack(*marks)
+        return Features(measures)
+    digits = f"{int.from_bytes(bits, 'big'):0{_OF_A_BYTE * len(bits)}b}"
+    return Features(measures, digits.encode().translate(_FROM_DIGITS))

@@ -136,5 +136,5 @@ def _to_judged(row: Sequence[Any]) -> JudgedSession:
         rules_completed=to_flag(by_rules),
         p_completed=likely,
         request=request,
-        features=to_features(features),
+        features=tuple(to_features(features)),
     )

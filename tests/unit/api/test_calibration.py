@@ -95,11 +95,11 @@ def test_why_tells_what_moved_the_probability(tmp_path: Path, settings: Settings
 def test_why_tells_how_a_value_stands_among_ones_own_sessions(
     tmp_path: Path, settings: Settings, write_session: SessionWriter
 ) -> None:
-    prior = write_prior(tmp_path / "p.json", weights=tuple(2.0 * (name == "answer") for name in FEATURES))
+    prior = write_prior(tmp_path / "p.json", weights=tuple(2.0 * (name == "final_words") for name in FEATURES))
     with SelfGrader(settings=settings.model_copy(update={"calibration_prior": prior})) as grader:
         graded = [
             grader.grade_session_file(
-                write_session([*TURN[:-1], json_answer("word " * (20 + number))], session_id=f"s{number}")
+                write_session([*TURN[:-1], json_answer("word " * (10 + number))], session_id=f"s{number}")
             )
             for number in range(10)
         ]

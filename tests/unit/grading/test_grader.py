@@ -12,6 +12,7 @@ from grader_daemon.analysis import Analyzer
 from grader_daemon.domain.analysis import Analysis, Category, SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import Message, Session
+from grader_daemon.domain.session_features import NO_FEATURES
 from grader_daemon.domain.verdict import CompletionPolicy, Outcome, VerdictBy
 from grader_daemon.grading import Grader
 from grader_daemon.grading.grader import _OF_ANALYSIS, _OF_SESSION
@@ -134,7 +135,7 @@ def test_the_model_abstains_where_nothing_was_done_and_nothing_said() -> None:
 def test_the_model_has_no_word_on_a_session_that_goes_on() -> None:
     policy = CompletionPolicy(by=VerdictBy.MODEL, model=any_model(intercept=3.0))
     graded = Bench(policy).grade(session(REQUEST, *rounds(WORKED)))
-    assert (graded.state, graded.features, graded.p_completed) == (SessionState.OPEN, (), None)
+    assert (graded.state, graded.features, graded.p_completed) == (SessionState.OPEN, NO_FEATURES, None)
     assert (graded.verdict_by, graded.task_completed, graded.unsure) == (VerdictBy.RULES, False, False)
     assert Grader(load_rules(), policy, zone=UTC).redecide(graded) == graded
 

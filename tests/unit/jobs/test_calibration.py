@@ -8,6 +8,7 @@ from grader_daemon.calibration.training import TrainingContext
 from grader_daemon.domain.alert import Stream
 from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.rollup import Dimension, Metric
+from grader_daemon.domain.session_features import Features
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.jobs.calibration import CalibrationJob, Calibrator
 from grader_daemon.pipeline.labels import add_feedback
@@ -46,7 +47,7 @@ class World:
                         grade(
                             session_id=str(n),
                             session_file=f"/s/{n}.json",
-                            features=((1.0 if n % 3 == 0 else -1.0) + n / 1000,),
+                            features=Features(((1.0 if n % 3 == 0 else -1.0) + n / 1000,)),
                             rules_completed=True,
                         )
                     )

@@ -9,7 +9,6 @@ from hypothesis import given
 
 from grader_daemon.analysis import Analyzer
 from grader_daemon.analysis.features import DIRECTIONS, FEATURES, HIGHEST_VALUES
-from grader_daemon.domain.completion_model import MARKS
 from grader_daemon.domain.session import Message, Session
 from grader_daemon.rules import load_rules
 from tests.feature_values import calling, values_of
@@ -46,10 +45,10 @@ def test_only_the_ends_of_a_text_count(place: str) -> None:
 
 
 def test_the_last_features_are_marks() -> None:
-    values = ANALYZER.analyze(session(user("Who?"), answer("Me."))).features
-    assert set(values[-MARKS:]) == {0, 1}
-    assert all(name.startswith("hash:") for name in list(FEATURES)[-MARKS:])
-    assert not list(FEATURES)[-MARKS - 1].startswith("hash:")
+    found = ANALYZER.analyze(session(user("Who?"), answer("Me.")), idle=True).features
+    assert set(found.marks) == {0, 1}
+    assert len(found) == len(FEATURES)
+    assert [name.startswith("hash:") for name in FEATURES] == [False] * len(found.measures) + [True] * len(found.marks)
 
 
 def test_a_feature_knows_nothing_of_model_and_platform() -> None:

@@ -5,6 +5,7 @@ from datetime import timedelta
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Agreement, Calibration, LabelCounts, ReliabilityBin, WeightChange
 from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.session_features import Features
 from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy, VerdictSetting
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -87,7 +88,7 @@ def test_features_of_the_newest_finished_sessions_are_kept(store: SqliteStore) -
                         session_file=f"/s/{days}",
                         state=state,
                         ended_at=NOW - timedelta(days=days),
-                        features=(float(days),),
+                        features=Features((float(days),)),
                     )
                 )
                 for days, state in enumerate((SessionState.OPEN, *(SessionState.COMPLETE for _ in range(3))))

@@ -18,6 +18,7 @@ from grader_daemon.domain.feedback import NOTHING_SAID, FeedbackSource, Said, Sa
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.session_features import Features
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.labels import add_feedback, candidates, labels, reviewed_since, standing_of
@@ -280,7 +281,7 @@ def test_labels_hold_what_there_is_to_learn(store: SqliteStore) -> None:
             rules_completed=True,
             p_completed=0.7,
             verdict_by=VerdictBy.MODEL,
-            features=(1.0, 0.5),
+            features=Features((1.0, 0.5)),
             request=42,
             state=SessionState.INTERRUPTED,
         ),
@@ -370,7 +371,7 @@ def judged(tmp_path: Path) -> Path:
     path = tmp_path / "judged.db"
     with closing(SqliteStore(path)) as store:
         names = [f"s{number:03}" for number in range(200)]
-        save(store, *(grade(session_id=name, features=(1.0,) * 20) for name in names))
+        save(store, *(grade(session_id=name, features=Features((1.0,) * 20)) for name in names))
         give(store, *(said(name, note="n" * 50) for name in names))
         undo(store, "s007")
     return path

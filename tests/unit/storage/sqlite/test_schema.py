@@ -10,6 +10,7 @@ import pytest
 
 from grader_daemon.domain.calendar import ALWAYS
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.session_features import NO_FEATURES, Features
 from grader_daemon.errors import StoreError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import GradeFilter
@@ -119,11 +120,11 @@ def test_migrations_are_numbered_without_a_gap() -> None:
 def test_what_an_older_version_graded_without_an_answer_has_no_scores(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     with closing(SqliteStore(path)) as store, store.transaction():
-        dead = {"tool_calls": 0, "tools": (), "task_completed": False, "features": ()}
+        dead = {"tool_calls": 0, "tools": (), "task_completed": False, "features": NO_FEATURES}
         made = [
             grade(session_id="asked", total_api_calls=0, **dead),
             grade(session_id="empty", total_api_calls=1, **dead),
-            grade(session_id="worked", features=(1.0,)),
+            grade(session_id="worked", features=Features((1.0,))),
         ]
         save_grades(store, [new_grade(one) for one in made])
     [update] = re.findall(r"UPDATE session_details SET scored.*?;", _sql_of("verdicts"), re.DOTALL)
