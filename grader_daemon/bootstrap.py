@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from grader_daemon.jobs.calibration import Calibrator
     from grader_daemon.jobs.quality import Checker
     from grader_daemon.jobs.weekly import WeeklyReports
+    from grader_daemon.pipeline.crash_marks import CrashMarks
     from grader_daemon.pipeline.examine import Examiner
     from grader_daemon.pipeline.ingest import Ingest, OnUnknown
+    from grader_daemon.pipeline.pace import Pace
     from grader_daemon.sources.protocol import Source, Sources
     from grader_daemon.storage.protocol import SessionStore, Store
 
@@ -256,22 +258,20 @@ def make_ingest(
     *,
     policy: CompletionPolicy,
     clock: Clock = utc_now,
-    on_unit: Callable[[Unit | None], None] = lambda _: None,
     on_bug: Callable[[Unit, Exception], None] = lambda _, __: None,
     on_unknown: OnUnknown = lambda _, __: None,
-    may_wait: Callable[[], bool] | None = None,
+    processes: int = 0,
+    marks: CrashMarks | None = None,
+    again: bool = False,
+    pace: Pace | None = None,
 ) -> Ingest:
-    """Everything between a path and its row. For `on_unit`, `on_bug` and `on_unknown` see `Ingest`.
-
-    `may_wait` is for a `HelperProcess`; without it, large files are examined in this process, and do not wait.
+    """Everything between a path and its row; for the other arguments see `Ingest`.
 
     Raises:
         ConfigurationError: the rules file is wrong.
     """
     from grader_daemon.pipeline.commit import Commit
-    from grader_daemon.pipeline.helper_process import HelperProcess
     from grader_daemon.pipeline.ingest import Ingest
-    from grader_daemon.pipeline.pace import Pace
 
     examiner = make_examiner(settings, policy)
     return Ingest(
@@ -283,11 +283,12 @@ def make_ingest(
         ),
         store=store,
         clock=clock,
-        on_unit=on_unit,
         on_bug=on_bug,
         on_unknown=on_unknown,
-        helper=None if may_wait is None else HelperProcess(may_wait=may_wait),
-        pace=None if may_wait is None else Pace(quiet_seconds=settings.quiet_seconds),
+        processes=processes,
+        marks=marks,
+        again=again,
+        pace=pace,
     )
 
 

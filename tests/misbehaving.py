@@ -19,7 +19,7 @@ def hold_the_interpreter() -> None:
 
 
 class Misbehaving(Examiner):
-    """Does it whatever the file."""
+    """Does it whatever the file, unless that has `harmless` in its name."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """It stays what it is in another process."""
@@ -28,7 +28,8 @@ class Misbehaving(Examiner):
 
     def examine(self, unit: Unit, *, now: datetime, known: LedgerEntry | None = None) -> Examined:
         """See `Examiner.examine`."""
-        self.misbehave()
+        if "harmless" not in unit.locator:
+            self.misbehave()
         return super().examine(unit, now=now, known=known)
 
     def misbehave(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -25,7 +24,7 @@ from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import InputError, NoDatabaseError, StoreError, UngradableError
 from grader_daemon.grading.comparison import Comparison
 from grader_daemon.pipeline.absence import stamps
-from grader_daemon.pipeline.backfill import backfill, backfill_in_processes, regrade
+from grader_daemon.pipeline.backfill import backfill
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
 from grader_daemon.pipeline.examine import (
     BusyUnit,
@@ -186,39 +185,19 @@ class Grading:
     def regrade(self, paths: str | Iterable[str], *, jobs: int = 1) -> Iterator[list[IngestResult]]:
         """Grade files again, whatever made their grades; yields what came of each batch when it is saved.
 
-        For `jobs` above 1 see `backfill`. Nothing is done that is not asked for: go through what it yields.
+        For `jobs` see `backfill`. Nothing is done that is not asked for: go through what it yields.
         """
         again = self._units_of(paths_of(paths))
-        if jobs <= 1:
-            return regrade(again, self._ingest, batch=self._settings.batch_sessions, clock=self._context.now)
-        return backfill_in_processes(
-            again,
-            self._ingest,
-            jobs=jobs,
-            make_examiner=self._examiner_maker(),
-            clock=self._context.now,
-        )
+        return backfill(again, self._make_ingest(processes=jobs, again=True), batch=self._settings.batch_sessions)
 
     def backfill(self, files: Sequence[Found], *, jobs: int = 1) -> Iterator[list[IngestResult]]:
-        """Grade many files in `jobs` processes; yields what came of each batch when it is saved.
+        """Grade many files; yields what came of each batch when it is saved.
 
-        Further processes import the program that starts them: for `jobs` above 1 it must be guarded, as for
-        `multiprocessing`, by ``if __name__ == "__main__":``. Nothing is done that is not asked for: go through what it
-        yields.
-
-        Raises:
-            UngradableError: a process died.
+        `jobs` processes examine them if they are many; with 1, this one.
+        Nothing is done that is not asked for: go through what it yields.
         """
         units = [found.unit for found in files]
-        if jobs <= 1:
-            return backfill(units, self._ingest, batch=self._settings.batch_sessions)
-        return backfill_in_processes(
-            units,
-            self._ingest,
-            jobs=jobs,
-            make_examiner=self._examiner_maker(),
-            clock=self._context.now,
-        )
+        return backfill(units, self._make_ingest(processes=jobs), batch=self._settings.batch_sessions)
 
     @property
     def _ingest(self) -> Ingest:
@@ -232,12 +211,16 @@ class Grading:
                 self._calibrated = newest
             return self._made
 
-    def _examiner_maker(self) -> Callable[[], Examiner]:
-        """For helper processes: they get the policy as a value."""
-        return partial(
-            bootstrap.make_examiner,
+    def _make_ingest(self, *, processes: int, again: bool = False) -> Ingest:
+        """From path to row, where `processes` examine; a single one is this one."""
+        store = self._context.make_store()
+        return bootstrap.make_ingest(
             self._settings,
-            bootstrap.make_policy(self._settings, self._context.store),
+            store,
+            policy=bootstrap.make_policy(self._settings, store),
+            clock=self._context.now,
+            processes=0 if processes == 1 else processes,
+            again=again,
         )
 
     def _units_of(self, paths: Sequence[str]) -> list[Unit]:

@@ -18,7 +18,6 @@ import structlog
 
 from grader_daemon import bootstrap
 from grader_daemon.daemon.backlog import Backlog
-from grader_daemon.daemon.crash_marker import CrashMarker
 from grader_daemon.daemon.health import Health
 from grader_daemon.daemon.intake import TOO_MANY, Intake
 from grader_daemon.daemon.model_reload import ModelReload
@@ -32,8 +31,11 @@ from grader_daemon.daemon.watcher import OverflowListener, Watchers
 from grader_daemon.daemon.worker import Worker
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import StoreError
+from grader_daemon.integrations.machine import usable_cores
 from grader_daemon.jobs import Job
+from grader_daemon.pipeline.crash_marks import CrashMarks
 from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.pace import Pace
 from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.protocol import Store
@@ -41,6 +43,8 @@ from grader_daemon.storage.records import AWAITED, WATCHED, DaemonStatus
 
 _CHECK_SECONDS = 2.0
 _STOP_SECONDS = 4.5
+_MOST_HELPERS = 4
+"""One thread writes, and more would outrun it; each takes some 20 MB."""
 
 
 class Service:
@@ -62,7 +66,7 @@ class Service:
         self._log = structlog.get_logger()
         self._store = bootstrap.open_store(settings)
         self._store.check_if_doubted()
-        self._mark = CrashMarker(settings.db_path)
+        self._marks = CrashMarks(settings.db_path)
         ingest = self._make_ingest()
         self._rules_version = ingest.examiner.rules_version
         self._sources = ingest.examiner.sources
@@ -134,7 +138,7 @@ class Service:
             rules_version=self._rules_version,
         )
         began = monotonic()
-        self._worker.start(poison=self._mark.open())
+        self._worker.start(suspects=self._marks.open())
         try:
             with OverflowListener(self._notice_gap):
                 if once:
@@ -156,10 +160,11 @@ class Service:
             self._settings,
             self._store,
             policy=bootstrap.make_policy(self._settings, self._store),
-            on_unit=self._begin_unit,
             on_bug=self._tell_bug,
             on_unknown=UnknownTold().tell,
-            may_wait=self._may_wait,
+            processes=min(usable_cores(), _MOST_HELPERS),
+            marks=self._marks,
+            pace=Pace(quiet_seconds=self._settings.quiet_seconds),
         )
 
     def _make_intake(self) -> Intake:
@@ -213,16 +218,6 @@ class Service:
         )
 
     # -- what other threads call -----------------------------------------------------------------------------------
-
-    def _begin_unit(self, unit: Unit | None) -> None:
-        """The worker is about to read a unit, or none any more."""
-        self._worker_pulse.beat()
-        self._mark.set(unit)
-
-    def _may_wait(self) -> bool:
-        """The worker waits for a process that examines a large file: it lives, and may wait until the daemon ends."""
-        self._worker_pulse.beat()
-        return not self._queue.closed
 
     def _tell_bug(self, unit: Unit, error: Exception) -> None:
         self._log.error("worker.failed", path=str(unit), exc_info=error)
@@ -392,7 +387,7 @@ class Service:
         finished = self._worker.stop(max(0.1, _STOP_SECONDS - (monotonic() - began)))
         for scheduler in self._schedulers:
             scheduler.stop(max(0.1, _STOP_SECONDS - (monotonic() - began)))
-        self._mark.close()
+        self._marks.close()
         if finished:
             self._store.close()
         else:

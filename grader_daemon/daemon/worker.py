@@ -20,6 +20,9 @@ from grader_daemon.errors import StoreError, StoreReplacedError
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
 from grader_daemon.pipeline.ingest import Ingest
 
+_LOOK_SECONDS = 0.005
+"""While helpers examine, the queue is looked at as often: a session that ends then is graded at once."""
+
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 15.0
 _STEADY_SECONDS = 60.0
@@ -64,7 +67,8 @@ class Worker:
         self._batch_seconds = batch_seconds
         self._pulse = pulse
         self._model_reload = model_reload
-        self._poison: Unit | None = None
+        self._suspects: list[Unit] = []
+        self._found: list[Unit] = []
         self._on_busy = on_busy
         self._on_early = on_early
         self._on_batch = on_batch
@@ -81,9 +85,9 @@ class Worker:
         self.outcomes: Counter[str] = Counter()
         """What came of units so far, and of graded ones their outcomes; whole once the thread has ended."""
 
-    def start(self, *, poison: Unit | None) -> None:
-        """Begin to work; `poison` is the unit that was read when the daemon before died."""
-        self._poison = poison
+    def start(self, *, suspects: list[Unit]) -> None:
+        """Begin to work; `suspects` are the units that were read when the daemon before died."""
+        self._suspects = suspects
         self._thread.start()
 
     def stop(self, within_seconds: float) -> bool:
@@ -101,25 +105,64 @@ class Worker:
     def _run(self) -> None:
         while not self._queue.closed:
             self._pulse.beat()
-            units = self._queue.take(self._batch_sessions, wait=not self._backlog.busy)
+            units = self._take()
             try:
-                self._count_attempt_at_poison()
+                self._settle_suspects()
                 self._model_reload.look()
-                units = self._those_in_time(units or self._backlog.take(self._batch_sessions))
-                if not units:
-                    self._tell_resumed()
+                units = self._those_in_time(units)
+                self._share(units)
                 while units and not self._queue.closed:
                     units = units[self._work(units) :]
+                self._collect()
             except StoreError as error:
                 self._queue.put(units)  # the disk remembers what does not fit
                 self._wait_for_store(error)
             except Exception:  # noqa: BLE001  told with its traceback; the next scan finds what is left
                 self._log.exception("worker.failed", paths=len(units))
                 self._stopping.wait(_FIRST_PAUSE_SECONDS)
-            self._ingest.rest()
-            self._queue.finish()
+            if not self._is_sharing:
+                self._queue.finish()
             self._on_batch()
         self._ingest.close()
+
+    @property
+    def _is_sharing(self) -> bool:
+        """Is something found and not handed out, or with the helpers?"""
+        return bool(self._found) or self._ingest.busy
+
+    def _take(self) -> list[Unit]:
+        """Return units of which events told. More than a batch of them is a backlog, which waits for the helpers."""
+        is_burst = len(self._queue) >= self._batch_sessions and self._ingest.waiting >= self._batch_sessions
+        return self._queue.take(
+            0 if is_burst else self._batch_sessions,
+            wait=not (is_burst or self._backlog.busy or self._is_sharing),
+        )
+
+    def _share(self, units: list[Unit]) -> None:
+        """Hand a backlog to the helpers, or add to `units` what is found of a small one; what comes now goes first."""
+        if len(units) >= self._batch_sessions:
+            self._found += units
+            units.clear()
+        if units or self._ingest.waiting >= self._batch_sessions:
+            return
+        found = self._those_in_time(self._backlog.take(self._batch_sessions))
+        self._found += found
+        if len(self._found) >= self._batch_sessions or self._ingest.helpers:
+            self._ingest.hand_out(self._found)
+            self._found = []
+        elif not found:
+            units += self._found
+            self._found = []
+        if not (units or self._is_sharing):
+            self._tell_resumed()
+            self._ingest.rest()
+
+    def _collect(self) -> None:
+        """Save and tell what helpers have done."""
+        if self._ingest.busy:
+            for each in self._ingest.collect(within_seconds=_LOOK_SECONDS):
+                self._tell(each)
+            self._tell_resumed()
 
     def _those_in_time(self, units: list[Unit]) -> list[Unit]:
         """Return the units that are to be graded now; the others wait."""
@@ -141,10 +184,15 @@ class Worker:
             self._tell(each)
         return done
 
-    def _count_attempt_at_poison(self) -> None:
-        if self._poison is not None:
-            self._tell(self._ingest.count_crash(self._poison))
-            self._poison = None
+    def _settle_suspects(self) -> None:
+        """Count an attempt for the unit that was read when the daemon died; of several, examine each alone first."""
+        if len(self._suspects) == 1:
+            self._tell(self._ingest.count_crash(self._suspects.pop()))
+        while self._suspects and not self._queue.closed:
+            self._ingest.examine_alone(self._suspects.pop())
+            while self._ingest.busy and not self._queue.closed:
+                self._pulse.beat()
+                self._collect()
 
     def _wait_for_store(self, error: StoreError) -> None:
         """Accept nothing until the database can be written again.

@@ -62,6 +62,16 @@ class Holder(msgspec.Struct, frozen=True):
     program: str
 
 
+def usable_cores(proc: Path = PROC, groups: Path = Path("/sys/fs/cgroup")) -> int:
+    """Return how many processors this process may use: by its affinity, and the quota of its control group if any."""
+    cores = len(os.sched_getaffinity(0))
+    with suppress(OSError, ValueError, IndexError):
+        own = (proc / "self" / "cgroup").read_text().strip().rpartition("::/")[2]
+        quota, period = (groups / own / "cpu.max").read_text().split()
+        cores = min(cores, max(1, int(quota) // int(period)))  # "max": no number
+    return cores
+
+
 def mounts(proc: Path = PROC) -> list[Mount]:
     """Mounted file systems as this process sees them, in the order of mounting; none if the kernel does not tell."""
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from time import monotonic
 
@@ -11,8 +11,10 @@ from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import ReadError, StoreBusyError, StoreError
 from grader_daemon.pipeline.absence import still_settled
 from grader_daemon.pipeline.commit import Commit, IngestOutcome, IngestResult
+from grader_daemon.pipeline.crash_marks import CrashMarks
 from grader_daemon.pipeline.examine import Examined, Examiner, GradedUnit, SkippedUnit, TroubledUnit, inside_of
-from grader_daemon.pipeline.helper_process import HelperProcess
+from grader_daemon.pipeline.helper_process import Task
+from grader_daemon.pipeline.helpers import Gathered, Helpers
 from grader_daemon.pipeline.pace import Pace
 from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON, OnBug, bug_with, examine_any, trouble_with
 from grader_daemon.sources.protocol import UnknownKinds
@@ -24,9 +26,6 @@ _LOOKUP = 100
 
 OnUnknown = Callable[[UnknownKinds, GradedUnit | SkippedUnit], None]
 """Is told what a source passed over in a unit because nothing is known of it, and what came of the unit."""
-
-Gathered = tuple[Examined, LedgerEntry | None]
-"""What a unit is found to be, and its ledger row before."""
 
 
 class Ingest:
@@ -42,27 +41,33 @@ class Ingest:
         recorder: Commit,
         store: SessionStore,
         clock: Callable[[], datetime],
-        on_unit: Callable[[Unit | None], None] = lambda _: None,
         on_bug: OnBug = lambda _, __: None,
         on_unknown: OnUnknown = lambda _, __: None,
-        helper: HelperProcess | None = None,
+        processes: int = 0,
+        marks: CrashMarks | None = None,
+        again: bool = False,
         pace: Pace | None = None,
     ) -> None:
         """Set up.
 
-        `on_unit` is told each unit before it is examined, and None when none is any more; `on_bug` one that we fail on,
-        and how; `on_unknown` one of which something was passed over unread. `helper` examines units that could take
-        long; without one, they are examined here like all others. `pace` is told of each that is examined.
+        `on_bug` is told a unit that we fail on, and how; `on_unknown` one of which something was passed over unread.
+        Up to so many `processes` examine what is handed out, and units that could take long; without any, all is
+        examined here. What is being examined stands in `marks`. `again`: also what is graded as it is. `pace` is told
+        of each that is examined.
         """
         self.examiner = examiner
         self._recorder = recorder
         self._store = store
         self._clock = clock
-        self._on_unit = on_unit
         self._on_bug = on_bug
         self._on_unknown = on_unknown
-        self._helper = helper
+        self._again = again
         self._pace = pace
+        self._marks = marks or CrashMarks()
+        self._helpers = Helpers(most=processes, marks=self._marks, look_up=self._look_up, on_bug=on_bug)
+        self._unsaved: list[Gathered] = []
+        self._overtaken: set[Unit] = set()
+        """Units that were examined here while a helper had them: what it finds is older."""
 
     def ingest(self, units: Sequence[Unit], *, within_seconds: float) -> tuple[list[IngestResult], int]:
         """Ingest from the front of `units` for as long as `within_seconds` allows, then save in one transaction.
@@ -75,7 +80,7 @@ class Ingest:
         deadline = monotonic() + within_seconds
         while done < len(units) and (done == 0 or monotonic() < deadline):
             done += self._gather(units[done : done + _LOOKUP], gathered, deadline)
-        self._on_unit(None)
+        self._marks.set(None)
         return self.save(gathered), done
 
     def _gather(self, units: Sequence[Unit], gathered: list[Gathered], deadline: float) -> int:
@@ -85,34 +90,90 @@ class Ingest:
         in the same transaction.
         """
         for done, each in enumerate(self._examine_all(units), 1):
-            gathered += [each, *self._examine_all(inside_of(each[0]))]
+            if each is not None:
+                gathered += [each, *filter(None, self._examine_all(inside_of(each[0])))]
             if monotonic() >= deadline:
                 return done
         return len(units)
 
-    def _examine_all(self, units: Sequence[Unit]) -> Iterator[Gathered]:
-        if not units:
-            return
-        known = self._store.ledger_entries([unit.storable() for unit in units])
-        settled = still_settled(self._store, known, self.examiner.sources)
+    def _examine_all(self, units: Sequence[Unit]) -> Iterator[Gathered | None]:
+        """Examine units, but for those that a helper is to examine alone: for them comes None."""
         now = self._clock()
-        for unit in units:
-            self._on_unit(unit)
-            kept = unit.storable()
-            yield self._examine(unit, now, settled.get(kept)), known.get(kept)
+        for task in self._look_up(units):
+            if self._helpers.is_heavy(self.examiner, task):
+                self._helpers.add_heavy(task)
+                yield None
+                continue
+            self._marks.set(task.unit)
+            if self._helpers.has_in_hand(task.unit):
+                self._overtaken.add(task.unit)
+            examined = examine_any(self.examiner, task.unit, now=now, known=task.settled, on_bug=self._on_bug)
+            self._note(task.unit, examined)
+            yield examined, task.known
 
-    def _examine(self, unit: Unit, now: datetime, known: LedgerEntry | None) -> Examined:
-        examined = self._examine_anywhere(unit, now, known)
+    def _look_up(self, units: Sequence[Unit]) -> list[Task]:
+        """Return units with what the ledger says of them."""
+        if not units:
+            return []
+        known = self._store.ledger_entries([unit.storable() for unit in units])
+        settled = {} if self._again else still_settled(self._store, known, self.examiner.sources)
+        return [Task(unit, settled.get(unit.storable()), known.get(unit.storable())) for unit in units]
+
+    def _note(self, unit: Unit, examined: Examined) -> None:
         if self._pace is not None and isinstance(examined, GradedUnit):
             self._pace.note(unit, self.examiner.sources.size_of(unit), monotonic())
         if isinstance(examined, GradedUnit | SkippedUnit) and examined.unknown is not None:
             self._on_unknown(examined.unknown, examined)
-        return examined
 
-    def _examine_anywhere(self, unit: Unit, now: datetime, known: LedgerEntry | None) -> Examined:
-        if self._helper is not None and self._helper.is_for(self.examiner, unit, known):
-            return self._helper.examine(self.examiner, unit, now=now, known=known, on_bug=self._on_bug)
-        return examine_any(self.examiner, unit, now=now, known=known, on_bug=self._on_bug)
+    # -- in helper processes ---------------------------------------------------------------------------------------
+
+    def hand_out(self, units: Iterable[Unit]) -> None:
+        """Have units wait for the helpers; `collect` gives what comes of them."""
+        self._helpers.add(units)
+
+    @property
+    def waiting(self) -> int:
+        """Return how many units wait for a helper."""
+        return self._helpers.waiting
+
+    @property
+    def helpers(self) -> int:
+        """Return how many helpers there are at the moment."""
+        return self._helpers.running
+
+    @property
+    def processes(self) -> int:
+        """Return how many helpers there may be."""
+        return self._helpers.most
+
+    @property
+    def busy(self) -> bool:
+        """Is there something that `collect` will give?"""
+        return bool(self._unsaved) or self._helpers.busy
+
+    def collect(self, *, within_seconds: float) -> list[IngestResult]:
+        """Save what helpers have done, in one transaction; wait for it for at most `within_seconds`.
+
+        Helpers go on while it is saved. What cannot be saved is kept for the next call.
+
+        Raises:
+            StoreError: it cannot be saved.
+        """
+        if not self._unsaved:
+            self._helpers.hand_out(self.examiner, self._clock())
+            done = self._helpers.collect(within_seconds, self._clock())
+            self._unsaved = [each for each in done if each[0].unit not in self._overtaken]
+            self._overtaken.difference_update(examined.unit for examined, _ in done)
+            for examined, _ in self._unsaved:
+                self._note(examined.unit, examined)
+            self._helpers.hand_out(self.examiner, self._clock())
+        recorded = self.save(self._unsaved) if self._unsaved else []
+        self._unsaved = []
+        return recorded
+
+    def examine_alone(self, unit: Unit) -> None:
+        """Have a helper examine a unit, and nothing else with it; `collect` gives what comes of it."""
+        self._helpers.add_heavy(self._look_up([unit])[0])
 
     def wait_seconds(self, unit: Unit) -> float:
         """Return for how long a large session that goes on is to wait before it is graded again; see `Pace`."""
@@ -127,20 +188,19 @@ class Ingest:
         return self._pace.wait_seconds(unit, sources.size_of(unit), quiet_for=quiet_for, at=monotonic())
 
     def rest(self) -> None:
-        """Release what was taken for a large file, if none came for a while."""
-        if self._helper is not None:
-            self._helper.rest()
+        """End the helpers, if they were not needed for a while."""
+        self._helpers.rest()
 
     def close(self) -> None:
-        """Release it now."""
-        if self._helper is not None:
-            self._helper.end()
+        """End them now, and forget what they have in hand."""
+        self._helpers.end()
+        self._marks.close()
 
     def count_crash(self, unit: Unit) -> IngestResult:
         """Count a failed attempt for a unit: we died while we read it."""
         trouble = trouble_with(unit, ENDED_THE_DAEMON, self.examiner.sources, hope=True)
         recorded = self.save_examined([trouble])[0]
-        self._on_unit(None)
+        self._marks.set(None)
         return recorded
 
     def save_examined(self, examined: Sequence[Examined]) -> list[IngestResult]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.domain.text import storable
 from grader_daemon.domain.unit import NOWHERE, Found, Unit
 from grader_daemon.errors import ReadError
-from grader_daemon.pipeline.examine import Examined, Examiner, TroubledUnit, inside_of
+from grader_daemon.pipeline.examine import Examined, Examiner, TroubledUnit
 from grader_daemon.sources.protocol import Sources
 
 ENDED_THE_DAEMON = "the daemon ended while it read this file"
@@ -33,14 +33,6 @@ def examine_any(
     except Exception as error:  # noqa: BLE001  told with its traceback
         on_bug(unit, error)
         return bug_with(unit, error, examiner.sources)
-
-
-def examine_file(examiner: Examiner, unit: Unit, *, now: datetime) -> Iterator[Examined]:
-    """Examine a unit whatever happens, and then the others in its file that only reading it shows."""
-    examined = examine_any(examiner, unit, now=now)
-    yield examined
-    for each in inside_of(examined):
-        yield examine_any(examiner, each, now=now)
 
 
 def bug_with(unit: Unit, error: Exception, sources: Sources) -> TroubledUnit:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.pipeline.helper_process import LARGE_BYTES
+from grader_daemon.pipeline.helpers import LARGE_BYTES
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.session_files import content, path_of, replace, turns, write
 from tests.waiting import wait_until

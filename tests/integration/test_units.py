@@ -17,7 +17,7 @@ from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import VanishedFileError
 from grader_daemon.pipeline.absence import absences
-from grader_daemon.pipeline.backfill import regrade
+from grader_daemon.pipeline.backfill import backfill
 from grader_daemon.pipeline.commit import Commit, IngestOutcome
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
@@ -50,6 +50,13 @@ class World:
             store=store,
             clock=clock,
             on_unknown=lambda unknown, examined: self.unknown.append((unknown, examined.unit.key)),
+        )
+        self.again = Ingest(
+            examiner=examiner,
+            recorder=Commit(store, retry_pauses=PAUSES, asked_again_within=timedelta(0)),
+            store=store,
+            clock=clock,
+            again=True,
         )
         self.unknown: list[tuple[UnknownKinds, str]] = []
         self.backlog = Backlog(
@@ -211,7 +218,7 @@ def test_units_are_graded_again_one_by_one(world: World) -> None:
     world.write(A, B)
     world.scan()
 
-    [recorded] = regrade([world.unit("b")], world.ingest, batch=9, clock=world.clock)
+    [recorded] = backfill([world.unit("b")], world.again, batch=9)
 
     assert [(one.unit, one.path) for one in recorded] == [(world.unit("b"), f"{world.file}#b")]
 
@@ -259,9 +266,9 @@ def test_when_the_file_is_gone_so_are_their_rows_and_the_grades_stay(within: Wor
     assert list(within.graded()) == ["a"]
 
 
-def test_they_are_regraded_with_it(within: World, clock: Clock) -> None:
+def test_they_are_regraded_with_it(within: World) -> None:
     within.write(A, B)
-    batches = regrade([within.unit("a")], within.ingest, batch=5, clock=clock)
+    batches = backfill([within.unit("a")], within.again, batch=5)
 
     assert [(one.unit.key, one.outcome) for some in batches for one in some] == [("a", GRADED), ("b", GRADED)]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.pipeline.helper_process import LARGE_BYTES
+from grader_daemon.pipeline.helpers import LARGE_BYTES
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import DaemonProcess
 from tests.e2e.faults.bearing import borne

@@ -25,7 +25,7 @@ from grader_daemon.sources.reading import stamp_of
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock, SessionWriter
 from tests.strategies import json_answer, json_user
-from tests.units import hermes, unit
+from tests.units import hermes, unit, units
 from tests.waiting import wait_until
 
 
@@ -43,7 +43,8 @@ class World:
     """A worker of its own over a queue; nothing is found on disk, so only what is queued is graded."""
 
     def __init__(self, store: SqliteStore, ingest: Ingest, clock: Clock, root: Path) -> None:
-        self.queue = WorkQueue(9)
+        self.queue, self.ingest = WorkQueue(9), ingest
+        ingest._helpers.most = 2
         backlog = Backlog(
             store=store,
             sources=hermes([root]),
@@ -77,7 +78,7 @@ def world(
 ) -> Iterator[World]:
     monkeypatch.setattr(worker_module, "_FIRST_PAUSE_SECONDS", 0.01)
     made = World(store, ingest, clock, tmp_path)
-    made.worker.start(poison=None)
+    made.worker.start(suspects=[])
     yield made
     assert made.worker.stop(60)
 
@@ -115,3 +116,26 @@ def test_a_large_session_that_goes_on_waits_and_is_not_forgotten(
     assert early == unit(path)
     assert 0 < seconds <= QUIET_SECONDS_PER_BYTE * Path(path).stat().st_size
     assert store.unit_stamp(early) != stamp_of(os.stat(path))
+
+
+def test_a_backlog_is_graded_by_helpers(world: World, store: SqliteStore, write_session: SessionWriter) -> None:
+    world.watch.busy = False
+    paths = [write_session([json_user(), json_answer()], session_id=f"s{number}") for number in range(9)]
+
+    world.queue.put(units(paths))
+
+    wait_until(lambda: store.file_counts() == {"graded": 9}, "all of them")
+    assert world.ingest.helpers > 0
+
+
+def test_of_several_suspects_each_is_examined_alone(
+    world: World, store: SqliteStore, write_session: SessionWriter
+) -> None:
+    world.watch.busy = False
+    paths = [write_session([json_user(), json_answer()], session_id=f"s{number}") for number in range(2)]
+
+    world.worker._suspects = units(paths)
+    world.queue.wake()
+
+    wait_until(lambda: store.file_counts() == {"graded": 2}, "both of them")
+    assert world.ingest.helpers == 1

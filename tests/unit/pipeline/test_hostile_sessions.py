@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.errors import ParseError
-from grader_daemon.pipeline.helper_process import LARGE_BYTES
+from grader_daemon.pipeline.helpers import LARGE_BYTES
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.any_file import broken_files, session_files

@@ -12,7 +12,6 @@ import apsw
 
 from grader_daemon.pipeline.examine import Examined
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.trouble import examine_file
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.benchmarks.sessions import write_session
 from tests.conftest import SessionWriter
@@ -54,7 +53,7 @@ def counted(store: SqliteStore) -> Iterator[list[str]]:
 
 
 def examined(ingest: Ingest, paths: Sequence[str | Path]) -> list[Examined]:
-    return [each for path in paths for each in examine_file(ingest.examiner, unit(str(path)), now=NOW)]
+    return [ingest.examiner.examine(unit(str(path)), now=NOW) for path in paths]
 
 
 def test_a_batch_takes_as_many_statements_however_many_sessions_are_in_it(

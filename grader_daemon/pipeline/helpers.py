@@ -1,0 +1,242 @@
+"""Examines many units in several processes, and in one of its own each that may take long or end whoever reads it.
+
+Each process has at most one chunk in hand, so what is in flight is what its helper has in hand. A chunk that is done
+is returned whole: a session that ends a helper is in trouble, and the others of its chunk are handed out again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from multiprocessing.connection import wait
+from time import monotonic
+
+from grader_daemon.domain.ledger import LedgerEntry
+from grader_daemon.domain.unit import Unit
+from grader_daemon.pipeline.crash_marks import CrashMarks
+from grader_daemon.pipeline.examine import Examined, Examiner, inside_of
+from grader_daemon.pipeline.helper_process import ENDED_THE_HELPER, HelperProcess, Task
+from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON, OnBug, examine_any, trouble_with
+
+Gathered = tuple[Examined, LedgerEntry | None]
+"""What a unit is found to be, and its ledger row before."""
+
+LARGE_BYTES = 2_000_000
+"""Hardly any session is larger. Smaller files take seconds at most, so the daemon reads a few of them itself (measured:
+2.3 s/MB for the worst kind known, 0.01 s/MB for ordinary ones)."""
+
+CHUNK = 64
+"""Units that a helper is handed: some 20 ms of work, and as long to save, while a live session waits."""
+
+_TOO_LONG = (
+    "grading it takes more of a processor than max_cpu_seconds_per_100_mb = {:g} allows; raise that setting if the file"
+    " is a session of yours"
+)
+_IDLE_SECONDS = 10.0
+_MOST_DEATHS = 3
+"""So often in a row a helper may end before it reads a file."""
+
+
+def is_suspect(known: LedgerEntry | None) -> bool:
+    """Whether a unit with this ledger row has ended a process before."""
+    ends = (ENDED_THE_DAEMON, ENDED_THE_HELPER)
+    return known is not None and known.attempts > 0 and (known.reason or "").startswith(ends)
+
+
+class Helpers:
+    """Up to `most` processes, none until there is something for them. One thread uses them: they end with it."""
+
+    def __init__(
+        self,
+        *,
+        most: int,
+        marks: CrashMarks,
+        look_up: Callable[[Sequence[Unit]], list[Task]],
+        on_bug: OnBug,
+    ) -> None:
+        """Set up; nothing is started. `look_up` asks the ledger for units that are to be handed out."""
+        self.most = most
+        self._marks = marks
+        self._look_up = look_up
+        self._on_bug = on_bug
+        self._waiting: deque[Unit] = deque()
+        self._heavy: deque[Task] = deque()
+        self._helpers: dict[int, HelperProcess] = {}
+        self._parts: dict[int, list[Gathered]] = {}
+        """What a helper found of the chunk that it has in hand still, for there are more sessions in its files."""
+        self._done: list[Gathered] = []
+        self._deaths = 0
+        self._used_at = 0.0
+
+    @property
+    def waiting(self) -> int:
+        """Return how many units wait to be handed out."""
+        return len(self._waiting) + len(self._heavy)
+
+    @property
+    def running(self) -> int:
+        """Return how many processes there are."""
+        return len(self._helpers)
+
+    @property
+    def busy(self) -> bool:
+        """Does something wait, or is in hand, or done and not collected?"""
+        return bool(self._done or self.waiting or any(helper.in_hand for helper in self._helpers.values()))
+
+    def is_heavy(self, examiner: Examiner, task: Task) -> bool:
+        """Whether a unit is large, or ended a process before: a helper is to examine it alone."""
+        return self.most > 0 and (is_suspect(task.known) or examiner.sources.size_of(task.unit) > LARGE_BYTES)
+
+    def add(self, units: Iterable[Unit]) -> None:
+        """Have units wait to be handed out."""
+        self._waiting.extend(units)
+
+    def add_heavy(self, task: Task) -> None:
+        """Have a unit wait that is examined alone."""
+        self._heavy.append(task)
+
+    def has_in_hand(self, unit: Unit) -> bool:
+        """Whether a unit is being examined."""
+        return any(task.unit == unit for helper in self._helpers.values() for task in helper.in_hand)
+
+    def hand_out(self, examiner: Examiner, now: datetime) -> None:
+        """Hand each process that has nothing in hand something that waits; those that are missing are started."""
+        for slot in range(1, self.most + 1):
+            helper = self._helpers.get(slot)
+            if helper is not None and helper.in_hand:
+                continue
+            tasks = self._next_chunk(examiner)
+            if not tasks:
+                return
+            self._hand_over(slot, tasks, examiner, now)
+
+    def _next_chunk(self, examiner: Examiner) -> list[Task]:
+        """Return what one helper gets: a heavy unit if memory is sure to be enough for it, else some others."""
+        if self._heavy and self._is_room_for(self._heavy[0], examiner):
+            return [self._heavy.popleft()]
+        some = -(-len(self._waiting) // self.most)
+        while self._waiting:
+            tasks = self._look_up([self._waiting.popleft() for _ in range(min(some, CHUNK, len(self._waiting)))])
+            light = [task for task in tasks if not self.is_heavy(examiner, task)]
+            self._heavy.extend(task for task in tasks if task not in light)
+            if light:
+                return light
+        return [self._heavy.popleft()] if self._heavy and self._is_room_for(self._heavy[0], examiner) else []
+
+    def _is_room_for(self, task: Task, examiner: Examiner) -> bool:
+        """Whether large files in hand are together no larger than the largest that is read, for which memory is set."""
+        size_of = examiner.sources.size_of
+        held = [size_of(each.unit) for helper in self._helpers.values() for each in helper.in_hand]
+        large = [size for size in held if size > LARGE_BYTES]
+        return not large or sum(large) + size_of(task.unit) <= examiner.limits.bytes
+
+    def _hand_over(self, slot: int, tasks: Sequence[Task], examiner: Examiner, now: datetime) -> None:
+        """Hand tasks to a process; one that has ended since, or examines by another policy, is replaced."""
+        try:
+            helper = self._helpers.get(slot)
+            if helper is not None and helper.examiner is not examiner:
+                self._end(slot)
+                helper = None
+            if helper is None:
+                helper = self._helpers[slot] = HelperProcess(examiner, self._marks.of(slot))
+            helper.hand_over(tasks, now)
+        except OSError as error:
+            if slot in self._helpers:
+                self._lose(slot, now)
+            else:
+                self._do_without(tasks, examiner, now, str(error))
+        self._used_at = monotonic()
+
+    def _do_without(self, tasks: Sequence[Task], examiner: Examiner, now: datetime, error: str) -> None:
+        """Examine in this process what a helper should have: none can be started, or each ends at once."""
+        why = f"no process can be started to grade it: {error}"
+        for task in tasks:
+            if self.is_heavy(examiner, task):
+                examined: Examined = trouble_with(task.unit, why, examiner.sources, hope=True)
+            else:
+                examined = examine_any(examiner, task.unit, now=now, known=task.settled, on_bug=self._on_bug)
+            self._done.append((examined, task.known))
+
+    def collect(self, within_seconds: float, now: datetime) -> list[Gathered]:
+        """Return what is done, waiting for the first chunk for at most `within_seconds`."""
+        busy = {slot: helper for slot, helper in self._helpers.items() if helper.in_hand}
+        if busy and not self._done:
+            ready = wait([helper.connection for helper in busy.values()], within_seconds)
+            for slot, helper in busy.items():
+                if helper.connection in ready:
+                    self._receive(slot, helper, now)
+                else:
+                    self._check(slot, helper, now)
+        done, self._done = self._done, []
+        return done
+
+    def _receive(self, slot: int, helper: HelperProcess, now: datetime) -> None:
+        """Receive what a helper found. Files may show more sessions, of which nothing else tells: they come next.
+
+        They are returned together with it.
+        """
+        try:
+            answers = helper.receive()
+        except (EOFError, OSError):
+            self._lose(slot, now)
+            return
+        self._deaths, self._used_at = 0, monotonic()
+        for task, answer in answers:
+            if answer.bug is not None:
+                self._on_bug(task.unit, RuntimeError(answer.bug))
+        found = self._parts.pop(slot, [])
+        inside = [] if found else [unit for _, answer in answers for unit in inside_of(answer.examined)]
+        found += [(answer.examined, task.known) for task, answer in answers]
+        if inside:
+            self._parts[slot] = found
+            self._hand_over(slot, self._look_up(inside), helper.examiner, now)
+        else:
+            self._done += found
+
+    def _check(self, slot: int, helper: HelperProcess, now: datetime) -> None:
+        """End a helper whose unit takes too long."""
+        try:
+            is_over = helper.is_over_limit()
+        except OSError:
+            return  # it ended: the next look receives that
+        if is_over:
+            allowed = helper.examiner.limits.cpu_seconds_per_100_mb
+            self._put_aside(slot, helper, _TOO_LONG.format(allowed), now, hope=False)
+
+    def _lose(self, slot: int, now: datetime) -> None:
+        """A helper ended by itself."""
+        helper = self._helpers[slot]
+        self._put_aside(slot, helper, helper.why_ended(), now, hope=True)
+
+    def _put_aside(self, slot: int, helper: HelperProcess, why: str, now: datetime, *, hope: bool) -> None:
+        """End a helper: the unit that it read is in trouble, and the others that it had in hand wait again."""
+        reads = helper.reads()
+        self._deaths = self._deaths + 1 if reads is None else 0
+        others = [task for task in helper.in_hand if task.unit != reads]
+        for task in helper.in_hand:
+            if task.unit == reads:
+                self._done.append((trouble_with(task.unit, why, helper.examiner.sources, hope=hope), task.known))
+        if self._deaths >= _MOST_DEATHS:
+            self._do_without(others, helper.examiner, now, why)
+        else:
+            self._waiting.extendleft(task.unit for task in reversed(others))
+        self._done += self._parts.pop(slot, [])
+        self._end(slot)
+
+    def rest(self) -> None:
+        """End the processes if they were not needed for a while."""
+        if self._helpers and not self.busy and monotonic() - self._used_at > _IDLE_SECONDS:
+            self.end()
+
+    def end(self) -> None:
+        """End the processes, whatever they do, and forget what waits."""
+        for slot in list(self._helpers):
+            self._end(slot)
+        self._waiting.clear()
+        self._heavy.clear()
+        self._parts.clear()
+        self._done.clear()
+
+    def _end(self, slot: int) -> None:
+        self._helpers.pop(slot).end()
