@@ -237,7 +237,8 @@ class ResultReader:
         category = self.signs.category(text, code)
         if category is None:
             return _REFUSED
-        return Reading(CallStatus.FAILURE, category, without_code(body), stated_code(body))
+        said = without_code(body), code if text is body else stated_code(body)
+        return Reading(CallStatus.FAILURE, category, *said)
 
     def _halted(self, head: str) -> Reading:
         """Read what stands in place of a result whose call did not run to its end."""
