@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from itertools import pairwise
 from typing import Final
 
@@ -57,9 +56,6 @@ _DOUBT = frozenset(
     + b"confusion apologize apologies sorry retry instead".split()
 )
 _APOLOGY = frozenset(b"apologize apologies sorry mistake".split())
-_SIGNS = _NEGATIVE | _POSITIVE | _GOOD | _FORM_WORDS | _NOT_THERE_WORDS
-"""All of these but those of the agent: few results have any, so each is asked for them once."""
-
 _EMPTY = (b"", b"no output", b"none", b"null", b"nan", b"0")
 _SHORT = 40
 _BRACKETS = 2
@@ -70,17 +66,15 @@ _USUALLY_LEFT = 0.3
 def measure(window: SessionWindow) -> tuple[float, ...]:
     """Return the features of this group, in order."""
     results = window.results
-    signs = [_SIGNS & result.words for result in results]
-    errors = list(map(_speaks_of_error, results, signs))
+    errors = [_speaks_of_error(result) for result in results]
     failed = [result.status is CallStatus.FAILURE for result in results]
-    empty = list(map(_is_empty, results))
-    misread = [_is_misread(result.plain, found) for result, found in zip(results, signs, strict=True)]
+    empty = [_is_empty(result) for result in results]
+    misread = [_is_misread(result.plain, result.words) for result in results]
     misread += map(_is_misread, window.people, window.people_words)
-    doubts = [_DOUBT & said for said in window.said_words]
-    doubt = sum(map(len, doubts[-4:]))
-    sorry = len(doubts) - sum(map(_APOLOGY.isdisjoint, doubts))
-    steps = max(len(results), len(doubts))
-    latest = frozenset[bytes]().union(*signs[-2:])
+    doubt = sum([len(said & _DOUBT) for said in window.said_words[-4:]])
+    sorry = len(window.said_words) - sum(map(_APOLOGY.isdisjoint, window.said_words))
+    steps = max(len(results), len(window.said))
+    latest = set().union(*[result.words for result in results[-2:]])
     repeated = len(results) > 1 and results[-1].body == results[-2].body
     return (
         float(sum(errors[-1:] + empty[-1:] + misread[-1:]) + (doubt > 1) + repeated + _repeats_call(window)),
@@ -96,22 +90,22 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
         share(sum(empty), len(empty)),
         log(len(_NEGATIVE & latest)),
         log(len(_POSITIVE & latest)),
-        float(not all(map(_GOOD.isdisjoint, signs[-4:]))),
+        float(any(not _GOOD.isdisjoint(result.words) for result in results[-4:])),
     )
 
 
-def _speaks_of_error(result: RecentResult, signs: frozenset[bytes]) -> bool:
+def _speaks_of_error(result: RecentResult) -> bool:
     """Is this a failure, or does it hold the words of one?"""
-    if result.status is CallStatus.FAILURE or not _ERROR.isdisjoint(signs):
+    if result.status is CallStatus.FAILURE or not _ERROR.isdisjoint(result.words):
         return True
-    return not _NOT_THERE_WORDS.isdisjoint(signs) and holds_any(result.plain, _NOT_THERE)
+    return not _NOT_THERE_WORDS.isdisjoint(result.words) and holds_any(result.plain, _NOT_THERE)
 
 
 def _is_empty(result: RecentResult) -> bool:
     return result.length <= _BRACKETS or (len(result.plain) < _SHORT and result.plain.strip() in _EMPTY)
 
 
-def _is_misread(said: bytes, found: Set[bytes]) -> bool:
+def _is_misread(said: bytes, found: set[bytes]) -> bool:
     return not _FORM_WORDS.isdisjoint(found) and holds_any(said, _FORM)
 
 

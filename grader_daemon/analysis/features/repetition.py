@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Sequence
 from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, share
@@ -23,24 +23,23 @@ _PAIR = 2
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
     """Return the features of this group, in order."""
-    tools, arguments, results, said = window.tools, window.arguments, window.results, window.said
     lengths = [len(call.text) for call in window.calls]
-    calls_again = _again(lengths, zip(tools, arguments, lengths, strict=True))
-    results_again = _again([result.length for result in results], [(result.body, result.length) for result in results])
-    heads = {given[:_BEGINNING] for given in arguments}
+    calls = list(zip(window.tools, window.arguments, lengths, strict=True))
+    results = [(result.body, result.length) for result in window.results]
+    again = (_again(calls), _again(results), _again(window.said))
+    heads = {given[:_BEGINNING] for given in window.arguments}
     return (
-        share(calls_again + results_again + len(said) - len(set(said)), len(tools) + len(results) + len(said)),
-        share(calls_again, len(tools)),
-        share(results_again, len(results)),
-        share(len(heads), len(tools)),
+        share(sum(again), len(calls) + len(results) + len(window.said)),
+        share(again[0], len(calls)),
+        share(again[1], len(results)),
+        share(len(heads), len(calls)),
         _alike(window.said_words[-2:]),
         _alike([result.words for result in window.results[-2:]]),
     )
 
 
-def _again(lengths: list[int], seen: Iterable[Hashable]) -> int:
-    """Return how many had been seen before: those of different lengths differ, and are not looked at further."""
-    return 0 if len(set(lengths)) == len(lengths) else len(lengths) - len(set(seen))
+def _again(seen: Sequence[Hashable]) -> int:
+    return len(seen) - len(set(seen))
 
 
 def _alike(found: list[set[bytes]]) -> float:

@@ -193,7 +193,6 @@ def window_of(
     answer_tokens = answer_plain.split()
     answer_words = set(answer_tokens)
     request_words = set(request_plain.split())
-    known = {answer_plain: answer_words, request_plain: request_words}
     return SessionWindow(
         end=end,
         request=asked,
@@ -204,7 +203,7 @@ def window_of(
         answer_tokens=answer_tokens,
         answer_words=answer_words,
         said=said,
-        said_words=[known.get(text) or set(text.split()) for text in said],
+        said_words=[set(text.split()) for text in said],
         results=list(map(_result, steps[-_MOST_RESULTS:], bodies, results)),
         calls=calls,
         tools=[call.tool or "" for call in calls],
@@ -214,7 +213,7 @@ def window_of(
         steps=steps,
         step_effects=[step.call.effect for step in steps],
         people=people,
-        people_words=[known.get(text) or set(text.split()) for text in people],
+        people_words=[set(text.split()) for text in people],
         last_said=heard[-1] if recent.people else "",
         said_at=recent.person_index,
         failures=failures,
