@@ -125,8 +125,8 @@ def line_of_shell(shell: str, arguments: list[str]) -> str | None:
 
 def _family_in_python(arguments: list[str], depth: int) -> str | None:
     for index, argument in enumerate(arguments[:-1]):
-        if argument == "-m":
-            return family_of_words(arguments[index + 1 :], depth) if depth <= DEEPEST_NESTING else None
+        if argument == "-m" and depth <= DEEPEST_NESTING:
+            return family_of_words(arguments[index + 1 :], depth + 1)
         if not argument.startswith("-") or argument in ("-c", "-"):
             break
     return "python"
