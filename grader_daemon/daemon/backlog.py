@@ -17,7 +17,7 @@ from grader_daemon.sources.protocol import Sources
 from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import OutdatedUnit
 
-_SCAN_STEP_SECONDS = 0.02
+_SCAN_STEP_SECONDS = 0.005
 _LOOK_SECONDS = 2.0
 
 

@@ -37,6 +37,9 @@ _CPU_CLOCK = 2
 
 _PR_SET_PDEATHSIG = 1
 
+_NICE = 5
+"""So much a helper steps back behind the thread that saves and grades what ends now."""
+
 
 class Task(NamedTuple):
     """A unit to be examined; `settled` is its ledger row, if that still holds."""
@@ -159,6 +162,7 @@ def _serve(connection: Connection, mark: CrashMark) -> None:
     """Examine what is asked for until nobody asks any more. Ctrl-C is for the process that asks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_whoever_asks()
+    os.nice(_NICE)
     with suppress(EOFError, OSError):
         examiner: Examiner = connection.recv()
         while True:

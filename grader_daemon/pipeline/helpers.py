@@ -65,7 +65,7 @@ class Helpers:
         self._helpers: dict[int, HelperProcess] = {}
         self._parts: dict[int, list[Gathered]] = {}
         """What a helper found of the chunk that it has in hand still, for there are more sessions in its files."""
-        self._done: list[Gathered] = []
+        self._done: deque[list[Gathered]] = deque()
         self._deaths = 0
         self._used_at = 0.0
 
@@ -151,15 +151,17 @@ class Helpers:
     def _do_without(self, tasks: Sequence[Task], examiner: Examiner, now: datetime, error: str) -> None:
         """Examine in this process what a helper should have: none can be started, or each ends at once."""
         why = f"no process can be started to grade it: {error}"
+        found: list[Gathered] = []
         for task in tasks:
             if self.is_heavy(examiner, task):
                 examined: Examined = trouble_with(task.unit, why, examiner.sources, hope=True)
             else:
                 examined = examine_any(examiner, task.unit, now=now, known=task.settled, on_bug=self._on_bug)
-            self._done.append((examined, task.known))
+            found.append((examined, task.known))
+        self._done.append(found)
 
     def collect(self, within_seconds: float, now: datetime) -> list[Gathered]:
-        """Return what is done, waiting for the first chunk for at most `within_seconds`."""
+        """Return a chunk that is done, [] if none is within `within_seconds`."""
         busy = {slot: helper for slot, helper in self._helpers.items() if helper.in_hand}
         if busy and not self._done:
             ready = wait([helper.connection for helper in busy.values()], within_seconds)
@@ -168,8 +170,7 @@ class Helpers:
                     self._receive(slot, helper, now)
                 else:
                     self._check(slot, helper, now)
-        done, self._done = self._done, []
-        return done
+        return self._done.popleft() if self._done else []
 
     def _receive(self, slot: int, helper: HelperProcess, now: datetime) -> None:
         """Receive what a helper found. Files may show more sessions, of which nothing else tells: they come next.
@@ -192,7 +193,7 @@ class Helpers:
             self._parts[slot] = found
             self._hand_over(slot, self._look_up(inside), helper.examiner, now)
         else:
-            self._done += found
+            self._done.append(found)
 
     def _check(self, slot: int, helper: HelperProcess, now: datetime) -> None:
         """End a helper whose unit takes too long."""
@@ -214,14 +215,16 @@ class Helpers:
         reads = helper.reads()
         self._deaths = self._deaths + 1 if reads is None else 0
         others = [task for task in helper.in_hand if task.unit != reads]
+        found = self._parts.pop(slot, [])
         for task in helper.in_hand:
             if task.unit == reads:
-                self._done.append((trouble_with(task.unit, why, helper.examiner.sources, hope=hope), task.known))
+                found.append((trouble_with(task.unit, why, helper.examiner.sources, hope=hope), task.known))
+        if found:
+            self._done.append(found)
         if self._deaths >= _MOST_DEATHS:
             self._do_without(others, helper.examiner, now, why)
         else:
             self._waiting.extendleft(task.unit for task in reversed(others))
-        self._done += self._parts.pop(slot, [])
         self._end(slot)
 
     def rest(self) -> None:

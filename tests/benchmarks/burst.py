@@ -11,7 +11,8 @@ Run it as ``python -m tests.benchmarks.burst``; ``--count 10000`` for a quick lo
    that the first scan is finished, with the time that the same start takes over an empty folder beside it.
 3. first start: a new database, and all files are there already.
 
-CPU is that of the daemon alone, from ``/proc/PID/stat`` (10 ms); memory is VmHWM of ``/proc/PID/status``.
+CPU is that of the daemon and its helpers, from ``/proc/PID/stat`` (10 ms; of the restart, of the daemon alone). Memory
+is that of all of them together ten times a second, what they share counted once (Pss of ``/proc/PID/smaps_rollup``).
 """
 
 from __future__ import annotations
@@ -49,10 +50,11 @@ _QUIET_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """How rows arrived: how many, and when the last one did, on the monotonic clock."""
+    """How rows arrived: how many, when the last one did (monotonic clock), and the most memory meanwhile (bytes)."""
 
     rows: int
     last: float
+    memory: int
 
 
 def prepare(folder: Path, sandbox: Sandbox, *, count: int, size: int, folders: int) -> list[tuple[str, str]]:
@@ -78,11 +80,11 @@ def rename_all(moves: Sequence[tuple[str, str]]) -> float:
 def wait_for_rows(sandbox: Sandbox, daemon: Daemon, *, expected: int, patience: float) -> Arrival:
     """Wait until all rows are committed, or none has been added for `patience` seconds."""
     reader = sandbox.reader()
-    rows, last = 0, time.monotonic()
+    rows, last, memory = 0, time.monotonic(), 0
     try:
         while rows < expected and time.monotonic() - last < patience:
             time.sleep(_LOOK_SECONDS)
-            now_rows = count_grades(reader)
+            now_rows, memory = count_grades(reader), max(memory, daemon.memory_with_helpers())
             if now_rows > rows:
                 rows, last = now_rows, time.monotonic()
                 progress(f"{rows:,} of {expected:,} graded")
@@ -90,19 +92,18 @@ def wait_for_rows(sandbox: Sandbox, daemon: Daemon, *, expected: int, patience: 
     finally:
         reader.close()
         progress_done()
-    return Arrival(rows, last)
+    return Arrival(rows, last, memory)
 
 
 def burst(sandbox: Sandbox, moves: Sequence[tuple[str, str]], *, patience: float) -> list[Figure]:
     """Rename all into the folders of a running daemon."""
     with sandbox.daemon() as daemon:
         daemon.wait_for_event("reconcile.finished")
-        cpu = daemon.cpu_seconds_with_ended_threads()
+        cpu = daemon.cpu_seconds_with_helpers()
         began = time.monotonic()
         renaming = rename_all(moves)
         arrival = wait_for_rows(sandbox, daemon, expected=len(moves), patience=patience)
-        cpu = daemon.cpu_seconds_with_ended_threads() - cpu
-        peak, written = daemon.peak_bytes(), daemon.written_bytes()
+        cpu, written = daemon.cpu_seconds_with_helpers() - cpu, daemon.written_bytes()
         overflows = sum(event.get("event") == "watcher.gap_noticed" for event in daemon.events())
     lost = len(moves) - arrival.rows
     seconds = arrival.last - began
@@ -111,10 +112,10 @@ def burst(sandbox: Sandbox, moves: Sequence[tuple[str, str]], *, patience: float
         at_most("  first rename to last row", seconds, target=BURST_SECONDS, unit="s"),
         at_most("  lost", lost, target=LOST_SESSIONS, unit="sessions", digits=0),
         at_most("  gaps noticed (overflows)", overflows, target=None, unit="", digits=0),
-        at_most("  daemon's peak memory", peak / 1e6, target=BURST_PEAK_MEGABYTES, unit="MB"),
-        at_most("  daemon's CPU per session", cpu / len(moves) * 1e6, target=None, unit="us", digits=0),
+        at_most("  most memory, all processes", arrival.memory / 1e6, target=BURST_PEAK_MEGABYTES, unit="MB"),
+        at_most("  CPU per session, all processes", cpu / len(moves) * 1e6, target=None, unit="us", digits=0),
         at_most("  written to disk per session", written / len(moves) / 1000, target=None, unit="KB"),
-        at_most("  one processor's share used", 100 * cpu / seconds, target=None, unit="%", digits=0),
+        at_most("  processor used", 100 * cpu / seconds, target=None, unit="%", digits=0),
     ]
 
 
@@ -145,12 +146,12 @@ def first_start(sandbox: Sandbox, *, count: int, patience: float) -> list[Figure
         daemon.wait_until(sandbox.database.exists, "there is a database")
         daemon.wait_for_event("service.started")
         arrival = wait_for_rows(sandbox, daemon, expected=count, patience=patience)
-        cpu, peak = daemon.cpu_seconds_with_ended_threads(), daemon.peak_bytes()
+        cpu = daemon.cpu_seconds_with_helpers()
     return [
         at_most("first start: until the last row", arrival.last - began, target=FIRST_START_SECONDS, unit="s"),
         at_most("  lost", count - arrival.rows, target=LOST_SESSIONS, unit="sessions", digits=0),
-        at_most("  daemon's peak memory", peak / 1e6, target=BURST_PEAK_MEGABYTES, unit="MB"),
-        at_most("  daemon's CPU per session", cpu / count * 1e6, target=None, unit="us", digits=0),
+        at_most("  most memory, all processes", arrival.memory / 1e6, target=BURST_PEAK_MEGABYTES, unit="MB"),
+        at_most("  CPU per session, all processes", cpu / count * 1e6, target=None, unit="us", digits=0),
     ]
 
 

@@ -2,10 +2,10 @@
 
 Run it as ``python -m tests.benchmarks.live``. It starts ``grader-daemon run`` with a home, a watched folder and a
 database of its own, writes each session to a temporary file in the same folder, syncs it (``--no-fsync`` leaves that
-out) and renames it, as Hermes does. With ``--kept-in lines`` each is a rollout that stays open, as Codex keeps it, and
-with ``--kept-in database`` all are rows of one ``state.db`` whose log is written all the time. Measured is the time
-from just before the last write to the moment at which a second, read-only connection sees the committed row, less the
-quiet time.
+out) and renames it, as Hermes does. With ``--backlog 50000`` so many are there already and are graded meanwhile; with
+``--kept-in lines`` each is a rollout that stays open, as Codex keeps it, and with ``--kept-in database`` all are rows
+of one ``state.db`` whose log is written all the time. Measured is the time from just before the last write to the
+moment at which a second, read-only connection sees the committed row, less the quiet time.
 
 Resolution: the second connection asks ``PRAGMA data_version`` about every millisecond (``--poll-ms``), so a figure is
 late by up to that and the few hundred microseconds of the query behind it, and never early. `graded_at` of the row,
@@ -40,7 +40,7 @@ from tests.benchmarks.machine import (
     work_folder,
 )
 from tests.benchmarks.process import Daemon, Sandbox, make_sandbox
-from tests.benchmarks.sessions import SessionFile, make_session
+from tests.benchmarks.sessions import SessionFile, make_session, write_sessions
 from tests.benchmarks.targets import LIVE_MILLISECONDS, LOST_SESSIONS
 from tests.state_db import StateHome, inserted
 
@@ -159,10 +159,12 @@ def _spoken(role: str, kind: str, text: str) -> dict[str, Any]:
 KEEPERS = {"snapshots": snapshots, "lines": lines, "database": database}
 
 
-def watch_rows(reader: apsw.Connection, *, expected: int, until: float, poll_seconds: float) -> Iterator[Row]:
-    """Give every row soon after its commit, until all are there or the time is up."""
+def watch_rows(
+    reader: apsw.Connection, *, expected: frozenset[str], until: float, poll_seconds: float
+) -> Iterator[Row]:
+    """Give every row of the `expected` sessions soon after its commit, until all are there or the time is up."""
     version, last_id, found = -1, 0, 0
-    while found < expected and time.monotonic() < until:
+    while found < len(expected) and time.monotonic() < until:
         now_version = reader.execute("PRAGMA data_version").get
         if now_version == version:
             time.sleep(poll_seconds)
@@ -170,9 +172,10 @@ def watch_rows(reader: apsw.Connection, *, expected: int, until: float, poll_sec
         version = now_version
         rows: list[Any] = reader.execute(_NEW_ROWS, (last_id,)).fetchall()
         seen = time.monotonic()
-        found += len(rows)
         last_id = max([last_id, *(row[0] for row in rows)])
-        yield from (Row(session_id, graded_at, seen) for _, session_id, graded_at in rows)
+        awaited = [Row(session_id, graded_at, seen) for _, session_id, graded_at in rows if session_id in expected]
+        found += len(awaited)
+        yield from awaited
 
 
 def measure(
@@ -184,14 +187,15 @@ def measure(
     reader = sandbox.reader()
     renames = Renames()
     until = time.monotonic() + options.seconds + options.quiet + _GIVE_UP_SECONDS
-    cpu = daemon.cpu_seconds_with_ended_threads()
+    cpu = daemon.cpu_seconds_with_helpers()
     with kept as begin:
         writer = threading.Thread(target=write_steadily, args=(begin, sessions, renames), kwargs={"rate": options.rate})
         writer.start()
-        rows = list(watch_rows(reader, expected=len(sessions), until=until, poll_seconds=options.poll_ms / 1000))
+        expected = frozenset(session.session_id for session in sessions)
+        rows = list(watch_rows(reader, expected=expected, until=until, poll_seconds=options.poll_ms / 1000))
         writer.join()
     reader.close()
-    cpu = daemon.cpu_seconds_with_ended_threads() - cpu
+    cpu = daemon.cpu_seconds_with_helpers() - cpu
     return figures(rows, renames, sessions=len(sessions), quiet=options.quiet, cpu=cpu, kept_in=options.kept_in)
 
 
@@ -250,6 +254,7 @@ def main() -> None:
     parser.add_argument("--poll-ms", type=float, default=1.0, help="pause between two looks (default: %(default)s)")
     parser.add_argument("--no-fsync", dest="fsync", action="store_false", help="do not sync before the rename")
     parser.add_argument("--kept-in", choices=KEEPERS, default="snapshots", help="how (default: %(default)s)")
+    parser.add_argument("--backlog", type=int, default=0, help="sessions of 4 KB there before (default: none)")
     add_folder_option(parser)
     options = parser.parse_args()
     print_machine()
@@ -261,8 +266,12 @@ def main() -> None:
         if options.kept_in == "lines":
             sessions = named_as_threads(sessions)
             sandbox.settings.update({"GRADER_SOURCES": '["hermes", "codex"]', "GRADER_CODEX_ROOTS": str(kept)})
+        if options.backlog:
+            waiting = sandbox.root / "before" / "sessions"
+            waiting.mkdir(parents=True)
+            write_sessions([waiting] * options.backlog, size=4_000, first_seed=len(sessions))
         with sandbox.daemon() as daemon:
-            daemon.wait_for_event("reconcile.finished")
+            daemon.wait_for_event("session.graded" if options.backlog else "reconcile.finished")
             results = measure(sandbox, daemon, sessions, options)
     print(f"{len(sessions)} sessions, {options.rate:g} a second, quiet time {options.quiet:g} s")
     print_figures(results)

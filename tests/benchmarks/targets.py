@@ -22,11 +22,11 @@ LIVE_MILLISECONDS: dict[str, tuple[float | None, float]] = {
 LOST_SESSIONS: float | None = 0.0
 """The disk is the queue: whatever memory or the kernel drops, the next scan finds."""
 
-BURST_SECONDS: float | None = 10.0
+BURST_SECONDS: float | None = 45.0
 """From the first of 100,000 renames to the last row."""
 
-BURST_PEAK_MEGABYTES: float | None = 75.0
-"""Peak resident memory of the daemon during the burst."""
+BURST_PEAK_MEGABYTES: float | None = 150.0
+"""Memory of the daemon and its helpers during the burst."""
 
 RESTART_CPU_SECONDS: float | None = 2.0
 """CPU of a restart over 100,000 graded files, until the first scan is finished."""

@@ -8,6 +8,7 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from time import monotonic
@@ -142,6 +143,25 @@ def _troubles(log: Path) -> list[str]:
     """Give what the daemons said of errors of ours. A kill may cut a line off."""
     lines = log.read_text("utf-8", "replace").splitlines()
     return [line for line in lines if '"level":"error"' in line or "Traceback" in line]
+
+
+def test_helpers_that_are_killed_lose_nothing(start_daemon: StartDaemon, sessions: Path) -> None:
+    """Nor does the file that each of them read: it is tried again."""
+    versions = dict.fromkeys((path_of(sessions, session_id) for session_id in write_many(sessions, 4 * BACKLOG)), 1)
+    daemon = start_daemon(retry_seconds=[0.2] * 9)
+    killed = 0
+    while daemon.grade_count() < BACKLOG:
+        for helper in daemon.children():
+            with suppress(ProcessLookupError):
+                os.kill(helper, signal.SIGKILL)
+                killed += 1
+        _pause(0.3)
+
+    wait_until_caught_up(daemon, sessions)
+
+    assert killed > 0
+    assert_nothing_lost_or_twice(daemon.database, sessions, versions=versions)
+    assert {each["event"] for each in daemon.troubles()} <= {"session.retry_scheduled"}
 
 
 # -- asked to end ------------------------------------------------------------------------------------------------------
