@@ -2,7 +2,8 @@
 
 Run it as ``python -m tests.benchmarks.live``. It starts ``grader-daemon run`` with a home, a watched folder and a
 database of its own, writes each session to a temporary file in the same folder, syncs it (``--no-fsync`` leaves that
-out) and renames it, as Hermes does. With ``--backlog 50000`` so many are there already and are graded meanwhile; with
+out) and renames it, as Hermes does. With ``--backlog 50000`` so many are there already and are graded meanwhile, with
+``--regrade`` again, because other rules graded them before; with
 ``--kept-in lines`` each is a rollout that stays open, as Codex keeps it, and with ``--kept-in database`` all are rows
 of one ``state.db`` whose log is written all the time. Measured is the time from just before the last write to the
 moment at which a second, read-only connection sees the committed row, less the quiet time.
@@ -30,10 +31,13 @@ from typing import Any
 
 import apsw
 
+from grader_daemon import SelfGrader, bootstrap
+from grader_daemon.settings import load_settings
 from tests.benchmarks.machine import (
     Figure,
     add_folder_option,
     at_most,
+    forget_settings,
     percentile,
     print_figures,
     print_machine,
@@ -163,7 +167,8 @@ def watch_rows(
     reader: apsw.Connection, *, expected: frozenset[str], until: float, poll_seconds: float
 ) -> Iterator[Row]:
     """Give every row of the `expected` sessions soon after its commit, until all are there or the time is up."""
-    version, last_id, found = -1, 0, 0
+    version, found = -1, 0
+    last_id = reader.execute("SELECT coalesce(max(id), 0) FROM session_grades").get
     while found < len(expected) and time.monotonic() < until:
         now_version = reader.execute("PRAGMA data_version").get
         if now_version == version:
@@ -244,6 +249,16 @@ def named_as_threads(sessions: Sequence[SessionFile]) -> list[SessionFile]:
     return [replace(session, session_id=str(uuid.UUID(int=number))) for number, session in enumerate(sessions, 1)]
 
 
+def grade_by_other_rules(sandbox: Sandbox) -> None:
+    """Leave what is there in the database as graded, so that the daemon grades it again."""
+    settings = load_settings(db_path=str(sandbox.database), watch_roots=[str(sandbox.root)])
+    with SelfGrader(settings=settings) as grader:
+        for _ in grader.grading.backfill(grader.grading.ungraded_files()):
+            pass
+    with closing(bootstrap.open_database(settings)) as store:
+        store.connection.execute("UPDATE session_files SET rules_version = 'before'")
+
+
 def main() -> None:
     """Parse the arguments, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -255,6 +270,7 @@ def main() -> None:
     parser.add_argument("--no-fsync", dest="fsync", action="store_false", help="do not sync before the rename")
     parser.add_argument("--kept-in", choices=KEEPERS, default="snapshots", help="how (default: %(default)s)")
     parser.add_argument("--backlog", type=int, default=0, help="sessions of 4 KB there before (default: none)")
+    parser.add_argument("--regrade", action="store_true", help="those there before were graded, by other rules")
     add_folder_option(parser)
     options = parser.parse_args()
     print_machine()
@@ -270,6 +286,9 @@ def main() -> None:
             waiting = sandbox.root / "before" / "sessions"
             waiting.mkdir(parents=True)
             write_sessions([waiting] * options.backlog, size=4_000, first_seed=len(sessions))
+            if options.regrade:
+                forget_settings(folder)
+                grade_by_other_rules(sandbox)
         with sandbox.daemon() as daemon:
             daemon.wait_for_event("session.graded" if options.backlog else "reconcile.finished")
             results = measure(sandbox, daemon, sessions, options)

@@ -14,6 +14,7 @@ from typing import Any
 
 from grader_daemon import SelfGrader, bootstrap
 from grader_daemon.settings import Settings
+from grader_daemon.sources.reading import stamp_of
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.benchmarks.sessions import write_sessions
 
@@ -76,6 +77,36 @@ def make_database(settings: Settings, root: Path, *, sessions: int, graded: int)
         return int(store.rows("SELECT count(*) FROM session_grades")[0][0])
     finally:
         store.close()
+
+
+def lay_files(settings: Settings) -> None:
+    """Put a file where each session was graded: a link to one of the few that are there, with the stamp that it has."""
+    store = bootstrap.open_database(settings)
+    try:
+        paths = [path for (path,) in store.rows("SELECT path FROM session_files")]
+        for path in paths:
+            os.link(_first_of(path), path)
+        copies = {_first_of(path): path for path in paths}
+        for first in copies:
+            os.unlink(first)
+        statuses = {first: os.lstat(copy) for first, copy in copies.items()}  # with the times of these changes
+        execute = store.connection.execute
+        with store.transaction():
+            execute("CREATE TEMP TABLE first (path TEXT PRIMARY KEY, stamp BLOB, written_ns INTEGER)")
+            for first, status in statuses.items():
+                execute("INSERT INTO first VALUES (?, ?, ?)", (first, stamp_of(status), status.st_mtime_ns))
+            store.connection.create_scalar_function("first_of", lambda *path: _first_of(path[0]), 1)
+            execute(
+                "UPDATE session_files SET stamp = first.stamp, written_ns = first.written_ns"
+                " FROM first WHERE first.path = first_of(session_files.path)"
+            )
+    finally:
+        store.close()
+
+
+def _first_of(path: Any) -> str:
+    """Return the file that was graded, of the path of a copy."""
+    return f"{path.rpartition('-')[0]}.json"
 
 
 def _grade(settings: Settings, root: Path, count: int) -> None:
