@@ -293,11 +293,15 @@ def make_ingest(
 
 
 def make_jobs(
-    settings: Settings, *, is_settled: Callable[[], bool], on_news: Callable[[], None]
+    settings: Settings,
+    *,
+    is_settled: Callable[[], bool],
+    on_adopted: Callable[[], None],
+    on_news: Callable[[], None],
 ) -> Iterator[tuple[str, Store, list[Job]]]:
     """Return the periodic jobs, those that may wait for a receiver apart from the others: each list with its own store.
 
-    `on_news` is called when there is an alert to be sent.
+    `on_adopted` is called when another judge is in force, `on_news` when there is an alert to be sent.
 
     Raises:
         ConfigurationError: the rules file is wrong.
@@ -319,7 +323,7 @@ def make_jobs(
         is_settled=is_settled,
         on_news=on_news,
     )
-    calibration = CalibrationJob(make_calibrator(settings, store), is_settled=is_settled)
+    calibration = CalibrationJob(make_calibrator(settings, store), is_settled=is_settled, on_adopted=on_adopted)
     reports = ReportJob(make_reports(settings, store), is_settled=is_settled)
     yield "scheduler", store, [calibration, watch, reports]
     if receivers:

@@ -1,11 +1,11 @@
 """Changes to another model, or another verdict, while the daemon runs: whoever calibrates leaves a row in the database.
 
-Only the worker's thread calls it, so no file is examined while the examiner changes. Looking costs one row in ten
-seconds.
+Only the worker's thread looks, so no file is examined while the examiner changes. That costs one row in ten seconds.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from time import monotonic
 
@@ -38,28 +38,44 @@ class ModelReload:
         self._log = structlog.get_logger()
         self._seen = store.calibrations.newest_number()
         self._next_look = 0.0
+        self._asked = threading.Event()
 
-    def look(self) -> None:
+    @property
+    def asked(self) -> bool:
+        """Was another policy adopted that is not taken up yet?"""
+        return self._asked.is_set()
+
+    def ask(self) -> None:
+        """Have the next `look` be a real one; any thread may call it."""
+        self._asked.set()
+
+    def look(self) -> bool:
         """See whether anything was adopted since the last look, and take it up.
+
+        Returns:
+            whether everything is to be graded again.
 
         Raises:
             StoreError: the database cannot be read.
         """
-        if monotonic() < self._next_look:
-            return
+        if monotonic() < self._next_look and not self.asked:
+            return False
         self._next_look = monotonic() + _LOOK_SECONDS
         newest = self._store.calibrations.newest_number()
         adopted = self._store.calibrations.adopted() if newest != self._seen else None
-        if adopted is not None and adopted.number is not None and adopted.number > self._seen:
-            self._take_up(adopted)
+        is_other = adopted is not None and (adopted.number or 0) > self._seen and self._take_up(adopted)
         self._seen = newest
+        self._asked.clear()
+        return is_other
 
-    def _take_up(self, adopted: Calibration) -> None:
+    def _take_up(self, adopted: Calibration) -> bool:
         examiner = self._ingest.examiner.with_policy(self._make_policy())
-        if examiner.rules_version != self._ingest.examiner.rules_version:
+        is_other = examiner.rules_version != self._ingest.examiner.rules_version
+        if is_other:
             self._ingest.examiner = examiner
             self._backlog.begin_anew(examiner.rules_version)
         self._tell(adopted)
+        return is_other
 
     def _tell(self, adopted: Calibration) -> None:
         gain = adopted.evidence.gain.value

@@ -75,10 +75,13 @@ class Service:
         self._intake = self._make_intake()
         self._backlog = self._make_backlog()
         self._worker_pulse = self._health.add_pulse("worker")
+        self._model_reload = self._make_model_reload(ingest)
         self._worker = self._make_worker(ingest)
         self._schedulers = [
             self._make_scheduler(*parts)
-            for parts in bootstrap.make_jobs(settings, is_settled=self._is_settled, on_news=self._wake_jobs)
+            for parts in bootstrap.make_jobs(
+                settings, is_settled=self._is_settled, on_adopted=self._take_up_policy, on_news=self._wake_jobs
+            )
         ]
         self._watchers = Watchers(
             self._sources.watches,
@@ -142,10 +145,7 @@ class Service:
         try:
             with OverflowListener(self._notice_gap):
                 if once:
-                    self._loop(once=True)
-                    self._tell_left()
-                    for scheduler in self._schedulers:
-                        scheduler.run_once()
+                    self._run_once()
                 else:
                     for scheduler in self._schedulers:
                         scheduler.start()
@@ -154,6 +154,18 @@ class Service:
             self._shut_down()
             if once:
                 self._log.info("run.finished", seconds=round(monotonic() - began, 1), **self._worker.outcomes)
+
+    def _run_once(self) -> None:
+        """Grade what is there, and again where that taught another judge; the periodic jobs follow."""
+        self._work_off()
+        if not self._is_settled():
+            self._work_off()
+        self._tell_left()
+
+    def _work_off(self) -> None:
+        self._loop(once=True)
+        for scheduler in self._schedulers:
+            scheduler.run_once()
 
     def _make_ingest(self) -> Ingest:
         return bootstrap.make_ingest(
@@ -189,6 +201,14 @@ class Service:
             on_scanned=self._finish_scan,
         )
 
+    def _make_model_reload(self, ingest: Ingest) -> ModelReload:
+        return ModelReload(
+            store=self._store,
+            ingest=ingest,
+            backlog=self._backlog,
+            make_policy=bootstrap.policy_maker(self._settings, self._store),
+        )
+
     def _make_worker(self, ingest: Ingest) -> Worker:
         return Worker(
             queue=self._queue,
@@ -197,12 +217,7 @@ class Service:
             batch_sessions=self._settings.batch_sessions,
             batch_seconds=self._settings.batch_milliseconds / 1000,
             pulse=self._worker_pulse,
-            model_reload=ModelReload(
-                store=self._store,
-                ingest=ingest,
-                backlog=self._backlog,
-                make_policy=bootstrap.policy_maker(self._settings, self._store),
-            ),
+            model_reload=self._model_reload,
             on_busy=self._intake.notice_unit,
             on_early=self._intake.hold,
             on_batch=self._after_batch,
@@ -287,9 +302,15 @@ class Service:
         for scheduler in self._schedulers:
             scheduler.wake()
 
+    def _take_up_policy(self) -> None:
+        """Another policy was adopted: called by the job that did."""
+        self._model_reload.ask()
+        self._queue.wake()
+
     def _is_settled(self) -> bool:
         """Is all graded that was found on disk? Only then do numbers of the past stand; called by the schedulers."""
-        return self._scans > 0 and not self._backlog.busy and self._queue.idle
+        is_idle = not (self._model_reload.asked or self._backlog.busy) and self._queue.idle
+        return self._scans > 0 and is_idle
 
     def _plan_scan_after(self, gaps: set[str]) -> None:
         """Scan soon, when what is written now is quiet; each kind of gap is told once before the next scan ends."""
@@ -311,7 +332,7 @@ class Service:
         """Has a first scan ended, and everything that it found been worked off?"""
         with self._noticed:
             waiting = len(self._intake) > 0 or bool(self._gaps) or self._scan_plan.is_asked
-        return self._scans > 0 and not waiting and not self._backlog.busy and self._queue.idle
+        return not waiting and self._is_settled()
 
     def _tell_left(self) -> None:
         """Count the files in the watched folders that could not be graded, in this run or an earlier one."""

@@ -16,6 +16,7 @@ from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.unit import Unit
+from grader_daemon.domain.verdict import Outcome
 from grader_daemon.errors import StoreError, StoreReplacedError
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
 from grader_daemon.pipeline.ingest import Ingest
@@ -108,7 +109,8 @@ class Worker:
             units = self._take()
             try:
                 self._settle_suspects()
-                self._model_reload.look()
+                if self._model_reload.look():
+                    self._count_anew()
                 units = self._those_in_time(units)
                 self._share(units)
                 while units and not self._queue.closed:
@@ -193,6 +195,11 @@ class Worker:
             while self._ingest.busy and not self._queue.closed:
                 self._pulse.beat()
                 self._collect()
+
+    def _count_anew(self) -> None:
+        """Forget the verdicts so far: others follow."""
+        for name in (IngestOutcome.GRADED, SessionState.OPEN, *Outcome):
+            self.outcomes.pop(name, None)
 
     def _wait_for_store(self, error: StoreError) -> None:
         """Accept nothing until the database can be written again.

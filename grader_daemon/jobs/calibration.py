@@ -32,9 +32,13 @@ class CalibrationJob:
 
     name = "calibration"
 
-    def __init__(self, calibrator: Calibrator, *, is_settled: Callable[[], bool]) -> None:
+    def __init__(
+        self, calibrator: Calibrator, *, is_settled: Callable[[], bool], on_adopted: Callable[[], None] = lambda: None
+    ) -> None:
+        """`on_adopted` is called when another judge is in force."""
         self._calibrator = calibrator
         self._is_settled = is_settled
+        self._on_adopted = on_adopted
 
     def run(self, now: datetime) -> bool:
         """Record who decides, if that changed, and learn from new labels and sessions.
@@ -44,7 +48,8 @@ class CalibrationJob:
         """
         is_news = self._calibrator.note_policy(now) is not None
         if self._is_settled() and self._calibrator.is_due(now):
-            self._calibrator.calibrate(now)
+            if self._calibrator.calibrate(now).adopted:
+                self._on_adopted()
             return True
         return is_news
 

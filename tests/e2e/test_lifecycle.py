@@ -290,6 +290,19 @@ def test_a_restart_changes_nothing(start_daemon: StartDaemon, sessions: Path) ->
     assert again.events("session.graded") == []
 
 
+def test_once_ends_with_the_verdicts_of_the_judge_that_its_sessions_taught(
+    start_daemon: StartDaemon, sessions: Path
+) -> None:
+    write_many(sessions, 30)
+    daemon = start_daemon(arguments=["--once"])
+    assert daemon.wait_for_end() == 0
+
+    [taught], [finished] = daemon.events("calibration.updated"), daemon.events("run.finished")
+    rows = daemon.query("SELECT rules_version FROM session_details")
+    assert {row["rules_version"].partition("+")[2] for row in rows} == {taught["now"]}
+    assert finished["graded"] == 30  # though each was graded twice
+
+
 def test_once_grades_what_is_there_and_ends(start_daemon: StartDaemon, sessions: Path) -> None:
     write_many(sessions, 200)
     write(sessions, "just_written")
@@ -326,6 +339,7 @@ def test_changed_rules_grade_everything_again_at_the_next_start(
     daemon.wait_for_end()
     before = daemon.query("SELECT id, session_id, error_types FROM session_grades ORDER BY id")
     assert {row["error_types"] for row in before} == {'["command_failed"]'}
+    [(grades,)] = {tuple(row.values()) for row in daemon.query("SELECT grades FROM session_files")}
     rules = tmp_path / "rules.toml"
     rules.write_text('[failures.categories]\nnetwork_error = ["a peculiar complaint"]\n')
 
@@ -336,7 +350,7 @@ def test_changed_rules_grade_everything_again_at_the_next_start(
     )
     after = daemon.query("SELECT id, session_id FROM session_grades ORDER BY id")
     assert after == [{"id": row["id"], "session_id": row["session_id"]} for row in before]
-    assert {row["grades"] for row in daemon.query("SELECT grades FROM session_files")} == {2}
+    assert {row["grades"] for row in daemon.query("SELECT grades FROM session_files")} == {grades + 1}
 
 
 ORIGINAL_SCHEMA = f"{SESSION_GRADES};\n{WEEKLY_REPORTS};\n"

@@ -69,7 +69,7 @@ def test_the_first_look_tells_how_it_stands(home: Path, run: Run, command: list[
 
 def test_the_first_look_tells_how_many_that_count_as_done_are_unsure(home: Path, run: Run) -> None:
     with closing(apsw.Connection(str(home / DATABASE))) as connection:
-        connection.execute("UPDATE session_details SET unsure = 1, verdict_by = 'model'")
+        connection.execute("UPDATE session_list SET unsure = 1, verdict_by = 'model'")
 
     assert told(run(home).stdout)["verdicts"].endswith("; 4 of those that count as done are unsure")
 

@@ -105,3 +105,17 @@ def test_it_does_not_look_at_every_turn(world: World, monkeypatch: pytest.Monkey
     world.adopt(CompletionPolicy(model=model()))
     world.watch.look()
     assert world.made == 0
+
+
+def test_asked_it_looks_at_once_and_says_whether_all_is_to_be_graded_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_reload, "_LOOK_SECONDS", 3600.0)
+    world.watch.look()
+    looks = []
+    for policy in (CompletionPolicy(model=model()), CompletionPolicy(model=model())):
+        world.adopt(policy)
+        world.watch.ask()
+        asked = world.watch.asked
+        looks.append((asked, world.watch.look(), world.watch.asked))
+    assert looks == [(True, True, False), (True, False, False)]

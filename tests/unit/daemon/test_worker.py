@@ -34,9 +34,10 @@ class BusyOnce(ModelReload):
 
     busy = True
 
-    def look(self) -> None:
+    def look(self) -> bool:
         if self.busy:
             raise StoreBusyError("database: locked by another program")
+        return False
 
 
 class World:

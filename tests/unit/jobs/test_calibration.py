@@ -86,6 +86,14 @@ def test_what_was_learned_is_kept(world: World) -> None:
     assert world.store.calibrations.adopted() == made
 
 
+def test_a_judge_that_is_adopted_is_told_of(world: World) -> None:
+    told: list[bool] = []
+    job = CalibrationJob(world.calibrator, is_settled=lambda: True, on_adopted=lambda: told.append(True))
+    world.label(60)
+    assert (job.run(NOW), told) == (True, [True])
+    assert (job.run(NOW), told) == (False, [True])
+
+
 def test_a_try_writes_nothing(world: World) -> None:
     world.label(60)
     tried = world.calibrator.try_out(NOW)
