@@ -375,12 +375,8 @@ def _make_quality_job(settings: Settings, store: Store) -> Job:
 
     scorer = make_scorer(settings)
     assert scorer is not None
-    return QualityJob(
-        store,
-        make_checker(settings, store, scorer),
-        calls_per_day=settings.quality_checks_per_day,
-        zone=settings.zone,
-    )
+    checker = make_checker(settings, store, scorer)
+    return QualityJob(store, checker, calls_per_day=settings.quality_checks_per_day, zone=settings.zone)
 
 
 def make_receivers(settings: Settings) -> dict[str, Receiver]:

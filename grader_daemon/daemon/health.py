@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import monotonic
 
 import structlog
 
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.domain.ledger import BEHIND
+from grader_daemon.storage.records import AWAITED, WATCHED
 
 _PATIENCE_SECONDS = 180.0
 """A thread that has not moved for so long hangs, unless the service manager has less patience."""
@@ -34,15 +35,24 @@ class Health:
         self._pulses.append(Pulse(name, patience_seconds=self._patience_seconds, clock=monotonic))
         return self._pulses[-1]
 
-    def tell(self, status: str) -> None:
-        """Return how things stand in a line, and give a sign of life if there is one."""
+    def tell(self, watching: Mapping[str, str], *, waiting: int, paused: bool) -> None:
+        """Send the service manager a line on how things stand, and a sign of life if there is one.
+
+        Args:
+            watching: how each folder is watched, as in `DaemonStatus`.
+            waiting: how many sessions are to be graded.
+            paused: whether the database cannot be written.
+        """
         hanging = [pulse.name for pulse in self._pulses if not pulse.alive]
         if not hanging:
             self._notifier.alive()
         elif not self._hanging:
             self._log.error("service.stuck", threads=", ".join(hanging))
         self._hanging = hanging
-        self._notifier.status(status)
+        watched = sum(state == WATCHED for state in watching.values())
+        expected = sum(state != AWAITED for state in watching.values())
+        how = "paused, the database cannot be written" if paused else f"{waiting} waiting"
+        self._notifier.status(f"{watched} of {expected} folders watched, {how}")
         if not self._ready:
             self._ready = True
             self._notifier.ready()

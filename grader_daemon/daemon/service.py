@@ -39,7 +39,7 @@ from grader_daemon.pipeline.pace import Pace
 from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.protocol import Store
-from grader_daemon.storage.records import AWAITED, WATCHED, DaemonStatus
+from grader_daemon.storage.records import DaemonStatus
 
 _CHECK_SECONDS = 2.0
 _STOP_SECONDS = 4.5
@@ -75,12 +75,11 @@ class Service:
         self._intake = self._make_intake()
         self._backlog = self._make_backlog()
         self._worker_pulse = self._health.add_pulse("worker")
-        self._model_reload = self._make_model_reload(ingest)
         self._worker = self._make_worker(ingest)
         self._schedulers = [
             self._make_scheduler(*parts)
             for parts in bootstrap.make_jobs(
-                settings, is_settled=self._is_settled, on_adopted=self._take_up_policy, on_news=self._wake_jobs
+                settings, is_settled=self._is_settled, on_adopted=self._worker.take_up_policy, on_news=self._wake_jobs
             )
         ]
         self._watchers = Watchers(
@@ -201,14 +200,6 @@ class Service:
             on_scanned=self._finish_scan,
         )
 
-    def _make_model_reload(self, ingest: Ingest) -> ModelReload:
-        return ModelReload(
-            store=self._store,
-            ingest=ingest,
-            backlog=self._backlog,
-            make_policy=bootstrap.policy_maker(self._settings, self._store),
-        )
-
     def _make_worker(self, ingest: Ingest) -> Worker:
         return Worker(
             queue=self._queue,
@@ -217,7 +208,12 @@ class Service:
             batch_sessions=self._settings.batch_sessions,
             batch_seconds=self._settings.batch_milliseconds / 1000,
             pulse=self._worker_pulse,
-            model_reload=self._model_reload,
+            model_reload=ModelReload(
+                store=self._store,
+                ingest=ingest,
+                backlog=self._backlog,
+                make_policy=bootstrap.policy_maker(self._settings, self._store),
+            ),
             on_busy=self._intake.notice_unit,
             on_early=self._intake.hold,
             on_batch=self._after_batch,
@@ -302,15 +298,9 @@ class Service:
         for scheduler in self._schedulers:
             scheduler.wake()
 
-    def _take_up_policy(self) -> None:
-        """Another policy was adopted: called by the job that did."""
-        self._model_reload.ask()
-        self._queue.wake()
-
     def _is_settled(self) -> bool:
         """Is all graded that was found on disk? Only then do numbers of the past stand; called by the schedulers."""
-        is_idle = not (self._model_reload.asked or self._backlog.busy) and self._queue.idle
-        return self._scans > 0 and is_idle
+        return self._scans > 0 and self._worker.idle
 
     def _plan_scan_after(self, gaps: set[str]) -> None:
         """Scan soon, when what is written now is quiet; each kind of gap is told once before the next scan ends."""
@@ -331,8 +321,7 @@ class Service:
     def _is_all_done(self) -> bool:
         """Has a first scan ended, and everything that it found been worked off?"""
         with self._noticed:
-            waiting = len(self._intake) > 0 or bool(self._gaps) or self._scan_plan.is_asked
-        return not waiting and self._is_settled()
+            return self._is_settled() and not (len(self._intake) or self._gaps or self._scan_plan.is_asked)
 
     def _tell_left(self) -> None:
         """Count the files in the watched folders that could not be graded, in this run or an earlier one."""
@@ -378,7 +367,7 @@ class Service:
         if not self._worker.paused:  # why nothing is graded then, the worker tells
             self._health.note_waiting(len(self._queue), waited)
         news = (watching, backlog, self._scans)
-        self._tell_manager(watching, backlog)
+        self._health.tell(watching, waiting=backlog, paused=self._worker.paused)
         if news != self._published:
             self._published = news
             now = bootstrap.utc_now()
@@ -391,12 +380,6 @@ class Service:
                 waiting_since=now - timedelta(seconds=waited) if waited else None,
             )
         self._queue.wake()
-
-    def _tell_manager(self, watching: dict[str, str], backlog: int) -> None:
-        watched = sum(state == WATCHED for state in watching.values())
-        expected = sum(state != AWAITED for state in watching.values())
-        how = "paused, the database cannot be written" if self._worker.paused else f"{backlog} waiting"
-        self._health.tell(f"{watched} of {expected} folders watched, {how}")
 
     def _shut_down(self) -> None:
         began = monotonic()

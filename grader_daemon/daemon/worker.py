@@ -103,6 +103,16 @@ class Worker:
         """Does it wait for a database that cannot be written?"""
         return self._failed_since is not None
 
+    @property
+    def idle(self) -> bool:
+        """Is all graded that is known of, by the judge that is in force?"""
+        return not (self._model_reload.asked or self._backlog.busy) and self._queue.idle
+
+    def take_up_policy(self) -> None:
+        """Have the next turn look for a policy that was adopted; any thread may call it."""
+        self._model_reload.ask()
+        self._queue.wake()
+
     def _run(self) -> None:
         while not self._queue.closed:
             self._pulse.beat()
