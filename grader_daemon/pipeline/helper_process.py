@@ -162,7 +162,8 @@ def _serve(connection: Connection, mark: CrashMark) -> None:
     """Examine what is asked for until nobody asks any more. Ctrl-C is for the process that asks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_whoever_asks()
-    os.nice(_NICE)
+    with suppress(PermissionError):  # a unit of an older version does not allow it
+        os.nice(_NICE)
     with suppress(EOFError, OSError):
         examiner: Examiner = connection.recv()
         while True:

@@ -151,7 +151,7 @@ def graded_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with 120 graded sessions; each test puts its own database there."""
     home = tmp_path_factory.mktemp("graded")
     write_many(home / ".timmy" / "sessions", 120)
-    assert run_command(home, "backfill").returncode == 0
+    assert run_command(home, "run", "--once").returncode == 0
     shutil.copy(home / DATABASE, home / "whole.db")
     return home
 

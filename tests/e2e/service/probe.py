@@ -229,7 +229,6 @@ ATTEMPTS: dict[str, Callable[[], object]] = {
             "process_vm_readv": (os.getpid(), None, 0, None, 0, 0),
             "process_vm_writev": (os.getpid(), None, 0, None, 0, 0),
             "ptrace": (_PTRACE_TRACEME, 0, None, None),
-            "setpriority": (0, 0, 19),
             "setresuid": (os.getuid(), os.getuid(), os.getuid()),
             "shmget": (KEY + 1, 1, _IPC_CREATE),
             "timer_create": (0, None, ctypes.create_string_buffer(8)),
