@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -19,7 +20,7 @@ from grader_daemon.domain.difference import RegradeDiff
 from grader_daemon.domain.feedback import keep_override
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.ledger import LedgerEntry
-from grader_daemon.domain.unit import Found, Unit
+from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import InputError, NoDatabaseError, StoreError, UngradableError
 from grader_daemon.grading.comparison import Comparison
@@ -135,13 +136,12 @@ class Grading:
         if not any(map(os.path.isdir, roots)):
             raise InputError(f"{', '.join(roots) or source}: no such folder; nothing was looked for")
         earliest = since.timestamp() * 1e9 if since is not None else float("-inf")
-        seen = stamps(self._context.store, self._sources) if self._context.has_database else lambda _: None
-        found = [
-            each
-            for walk in self._sources.walks(source)
-            for each in walk
-            if each.written_ns >= earliest and seen(each.unit) != each.stamp
-        ]
+        seen = stamps(self._context.store, self._sources) if self._context.has_database else _none_is_seen
+        late = (each for walk in self._sources.walks(source) for each in walk if each.written_ns >= earliest)
+        found: list[Found] = []
+        while some := list(islice(late, _AT_ONCE)):
+            known = seen([each.unit for each in some])
+            found += [each for each, stamp in zip(some, known, strict=True) if stamp != each.stamp]
         return sorted(found, key=lambda each: each.written_ns, reverse=True)
 
     def missing_roots(self) -> list[Path]:
@@ -320,3 +320,7 @@ def _compare(comparison: Comparison, before: Grade, entry: LedgerEntry, examined
             comparison.pass_over("being written to")
         case _:
             comparison.pass_over("cannot be graded any more")
+
+
+def _none_is_seen(units: Sequence[Unit]) -> list[Stamp | None]:
+    return [None] * len(units)

@@ -50,7 +50,7 @@ class Backlog:
         """
         self._store = store
         self._sources = sources
-        self._scanner = Scanner(sources, store.unit_stamp, self._orphans)
+        self._scanner = Scanner(sources, store.unit_stamps, self._orphans)
         self._rules_version = rules_version
         self._quiet_seconds = quiet_seconds
         self._longest_pause = longest_pause

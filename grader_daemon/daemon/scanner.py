@@ -10,8 +10,8 @@ from time import monotonic, thread_time
 import msgspec
 import structlog
 
-from grader_daemon.daemon.reconcile import plan
-from grader_daemon.domain.unit import Found, Stamp, Unit
+from grader_daemon.daemon.reconcile import Remembered, plan
+from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.protocol import Sources
 
@@ -59,10 +59,10 @@ class Scanner:
     def __init__(
         self,
         sources: Sources,
-        remembered: Callable[[Unit], Stamp | None],
+        remembered: Remembered,
         orphans: Callable[[], Iterator[Iterable[Unit]]],
     ) -> None:
-        """`remembered` gives a unit's stamp in the ledger; `orphans`, bit by bit, units to give whatever that is."""
+        """`remembered` is as in `plan`; `orphans` gives, bit by bit, units to give whatever that is."""
         self._sources = sources
         self._remembered = remembered
         self._orphans = orphans

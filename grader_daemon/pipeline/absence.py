@@ -7,7 +7,7 @@ its sessions are graded from files that are gone tells that there is something t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from grader_daemon.domain.ledger import FileState, LedgerEntry
@@ -40,10 +40,12 @@ def absences(store: SessionStore, sources: Sources) -> Iterator[Absence]:
             units = store.ungraded_units(state, after=units[-1], limit=_PAGE)
 
 
-def stamps(store: SessionStore, sources: Sources) -> Callable[[Unit], Stamp | None]:
-    """Return what tells how the ledger knows a unit: not at all if it was passed over for one that is gone."""
+def stamps(store: SessionStore, sources: Sources) -> Callable[[Sequence[Unit]], list[Stamp | None]]:
+    """Return what tells how the ledger knows units: not at all those that were passed over for one that is gone."""
     again = {unit for absence in absences(store, sources) for unit in absence.again}
-    return lambda unit: None if unit in again else store.unit_stamp(unit)
+    return lambda units: [
+        None if unit in again else stamp for unit, stamp in zip(units, store.unit_stamps(units), strict=True)
+    ]
 
 
 def compare(units: Iterable[UngradedUnit], is_gone: Callable[[Unit], bool]) -> Absence:

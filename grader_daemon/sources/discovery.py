@@ -6,7 +6,6 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from operator import itemgetter
 from typing import NamedTuple
 
 from grader_daemon.domain.unit import Found
@@ -103,22 +102,28 @@ class Walk:
                 self.files += 1
                 yield from units
 
-    def _list(self, folder: str, pending: deque[str]) -> list[tuple[str, UnitsOf]]:
-        takers = self.takers
-        claimed = []
+    def _list(self, folder: str, pending: deque[str]) -> Iterator[tuple[str, UnitsOf]]:
+        """Return the files of a folder that are claimed: of a million, memory holds the names alone, and as bytes."""
+        takers = [(taker.claims, taker.enters, list[bytes]()) for taker in self.takers]
         with os.scandir(folder) as entries:
             for entry in entries:
                 path = entry.path
                 if entry.is_dir(follow_symlinks=False):
-                    if any(taker.enters(path) for taker in takers):
+                    if any(enters(path) for _, enters, _ in takers):
                         pending.append(path)
                     continue
-                for claims, units_of, _ in takers:
+                for claims, _, names in takers:
                     if claims(path):
-                        claimed.append((path, units_of))
+                        names.append(os.fsencode(entry.name))
                         break
-        claimed.sort(key=itemgetter(0))
-        return claimed
+        return self._paths(folder, [names for *_, names in takers])
+
+    def _paths(self, folder: str, names: Iterable[list[bytes]]) -> Iterator[tuple[str, UnitsOf]]:
+        above = os.path.join(folder, "")
+        for taker, claimed in zip(self.takers, names, strict=True):
+            claimed.sort()
+            for name in claimed:
+                yield above + os.fsdecode(name), taker.units_of
 
 
 def _free(claims: Claims, is_taken: Callable[[str], bool]) -> Claims:

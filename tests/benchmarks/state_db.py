@@ -125,7 +125,7 @@ def _start(folder: Path) -> int:
     """Print CPU seconds and megabytes of a start."""
     before = process_time()
     with closing(SqliteStore(folder / "grades.db", host="here")) as store:
-        scanner = Scanner(_sources(folder), store.unit_stamp, lambda: iter(()))
+        scanner = Scanner(_sources(folder), store.unit_stamps, lambda: iter(()))
         scanner.start()
         report = None
         while report is None:

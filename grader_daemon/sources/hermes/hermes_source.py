@@ -165,11 +165,11 @@ class Hermes(HermesSnapshots):
 
     def _row_of(self, path: str) -> Unit | None:
         """Return the unit whose snapshot a file is, if its home has a row of that session."""
+        home, _, name = path.rpartition("/sessions/")
         stem = snapshot.stem_of(path)
-        folder = os.path.dirname(path)
-        if stem is None or os.path.basename(folder) != "sessions":
+        if not home or "/" in name or stem is None:
             return None
-        database = os.path.join(os.path.dirname(folder), _DATABASE)
+        database = os.path.join(home, _DATABASE)
         if not os.path.lexists(database):
             return None
         try:

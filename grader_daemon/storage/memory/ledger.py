@@ -28,9 +28,9 @@ class Ledger(Part):
         known = self._tables.files
         return {unit: known[unit].entry for unit in units if unit in known}
 
-    def unit_stamp(self, unit: Unit) -> Stamp | None:
-        file = self._tables.files.get(unit.storable())
-        return None if file is None else file.entry.stamp
+    def unit_stamps(self, units: Sequence[Unit]) -> list[Stamp | None]:
+        files = [self._tables.files.get(unit.storable()) for unit in units]
+        return [None if file is None else file.entry.stamp for file in files]
 
     def due_units(self, now: datetime, *, longest_pause: timedelta, limit: int) -> list[Unit]:
         due = [

@@ -77,8 +77,8 @@ class Ledger(Protocol):
     def ledger_entries(self, units: Sequence[Unit]) -> dict[Unit, LedgerEntry]:
         """Return what became of those of `units` that were ever seen."""
 
-    def unit_stamp(self, unit: Unit) -> Stamp | None:
-        """Return what a unit was like when it was last looked at; the cheap half of `ledger_entry`."""
+    def unit_stamps(self, units: Sequence[Unit]) -> list[Stamp | None]:
+        """Return what each unit was like when it was last looked at; the cheap half of `ledger_entries`."""
 
     def due_units(self, now: datetime, *, longest_pause: timedelta, limit: int) -> list[Unit]:
         """Units that are to be looked at again though nothing changed, the longest due first.

@@ -11,7 +11,7 @@ from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.unit import FIRST_SOURCE, Found, Stamp, Unit
 from grader_daemon.storage.records import LastGrade, OutdatedUnit, UngradedUnit
-from grader_daemon.storage.sqlite.database import LISTED, Database, listed, translated
+from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text
 
 _UNIT = "source, path, key"
@@ -33,11 +33,11 @@ _COUNT_ADDED = (
     "INSERT INTO file_counts VALUES (?, ?, ?) ON CONFLICT (state, reason) DO UPDATE SET files = files + excluded.files"
 )
 _RECOUNT = "INSERT INTO file_counts SELECT state, coalesce(reason, ''), count(*) FROM session_files GROUP BY 1, 2"
-_ENTRIES = (
-    f"SELECT {', '.join(f'f.{name}' for name in _LEDGER.split(', '))}"
-    " FROM json_each(?) AS wanted CROSS JOIN session_files AS f"
+_WANTED = (
+    "json_each(?) AS wanted CROSS JOIN session_files AS f"
     " ON f.source = wanted.value ->> 0 AND f.path = wanted.value ->> 1 AND f.key = wanted.value ->> 2"
 )
+_ENTRIES = f"SELECT {', '.join(f'f.{name}' for name in _LEDGER.split(', '))} FROM {_WANTED}"
 _NOTE_LAST = "INSERT OR REPLACE INTO last_grades (live, session_id, graded_at, lag_seconds) VALUES (?, ?, ?, ?)"
 _OTHERS = f"SELECT coalesce(rules_version, ''), rowid, {_UNIT} FROM session_files WHERE state = 'graded'"
 _FROM_THERE = "(coalesce(rules_version, ''), rowid) > (?1, ?2)"
@@ -45,7 +45,7 @@ _OUTDATED = (
     f"{_OTHERS} AND {_FROM_THERE} AND coalesce(rules_version, '') < ?3"
     f" UNION ALL {_OTHERS} AND {_FROM_THERE} AND coalesce(rules_version, '') > ?3 ORDER BY 1, 2 LIMIT ?4"
 )
-_STAMP = f"SELECT stamp FROM session_files WHERE {_IS_UNIT}"
+_STAMPS = f"SELECT wanted.key, f.stamp FROM {_WANTED}"
 _BEFORE_ALL = -(1 << 63)
 _GRADED_FROM = "d.format, g.session_file, d.unit_key"
 _UNGRADED = (
@@ -72,11 +72,12 @@ class Ledger(Database):
         entries = map(_to_entry, rows)
         return {entry.unit: entry for entry in entries}
 
-    def unit_stamp(self, unit: Unit) -> Stamp | None:
-        kept = unit.storable()
-        with self.lock, translated(self.path):
-            row = self.connection.execute(_STAMP, (kept.source, kept.locator, kept.key)).fetchone()
-        return None if row is None else row[0]
+    def unit_stamps(self, units: Sequence[Unit]) -> list[Stamp | None]:
+        kept = [unit.storable() for unit in units]
+        stamps: list[Stamp | None] = [None] * len(kept)
+        for place, stamp in self.rows(_STAMPS, (listed([(unit.source, unit.locator, unit.key) for unit in kept]),)):
+            stamps[place] = stamp
+        return stamps
 
     def due_units(self, now: datetime, *, longest_pause: timedelta, limit: int) -> list[Unit]:
         rows = self.rows(

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from grader_daemon.daemon.scanner import Scanner, ScanReport
-from grader_daemon.domain.unit import Unit
+from grader_daemon.domain.unit import Stamp, Unit
 from grader_daemon.sources.reading import stamp_of
 from tests.units import hermes, unit, units
 
@@ -17,6 +17,14 @@ def root(tmp_path: Path) -> Path:
         (tmp_path / f"session_{number}.json").touch()
     (tmp_path / "notes.json").touch()
     return tmp_path
+
+
+def _nothing_known(units: Sequence[Unit]) -> list[Stamp | None]:
+    return [None] * len(units)
+
+
+def _as_they_are(units: Sequence[Unit]) -> list[Stamp | None]:
+    return [stamp_of(Path(one.locator).lstat()) for one in units]
 
 
 def _no_orphans() -> Iterator[list[Unit]]:
@@ -36,7 +44,7 @@ def _scan(scanner: Scanner, limit: int) -> tuple[list[str], ScanReport]:
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
 def test_steps_of_any_length_find_the_same(root: Path, limit: int) -> None:
-    names, report = _scan(Scanner(hermes([root]), lambda _: None, _no_orphans), limit)
+    names, report = _scan(Scanner(hermes([root]), _nothing_known, _no_orphans), limit)
 
     assert names == [f"session_{number}.json" for number in range(5)]
     assert (report.told["folders"], report.files, report.missing, report.unreadable) == (1, 5, 5, ())
@@ -46,19 +54,19 @@ def test_a_root_that_cannot_be_read_is_told_and_one_that_is_not_there_is_not(tmp
     (tmp_path / "file").touch()
     roots = hermes([tmp_path / "nowhere", tmp_path / "file"])
 
-    _, report = _scan(Scanner(roots, lambda _: None, _no_orphans), 10)
+    _, report = _scan(Scanner(roots, _nothing_known, _no_orphans), 10)
 
     assert report.unreadable == (str(tmp_path / "file"),)
 
 
 def test_without_a_start_there_is_nothing(root: Path) -> None:
-    assert Scanner(hermes([root]), lambda _: None, _no_orphans).step(10, within_seconds=1) == ([], None)
+    assert Scanner(hermes([root]), _nothing_known, _no_orphans).step(10, within_seconds=1) == ([], None)
 
 
 @pytest.mark.parametrize("seconds", [0, 10])
 def test_orphans_are_given_though_they_are_as_the_ledger_knows_them(root: Path, seconds: float) -> None:
     orphans = [[], [unit(root / "session_1.json")], units([root / "session_3.json", root / "gone.json"])]
-    scanner = Scanner(hermes([root]), lambda one: stamp_of(Path(one.locator).lstat()), lambda: iter(orphans))
+    scanner = Scanner(hermes([root]), _as_they_are, lambda: iter(orphans))
     scanner.start()
 
     steps = [scanner.step(10, within_seconds=seconds) for _ in range(3)]

@@ -92,11 +92,11 @@ def test_what_was_in_hand_when_the_database_was_busy_is_graded_as_soon_as_it_is_
     world.queue.put([unit(path)])
     for _ in range(3):
         world.batches.acquire()
-    assert store.unit_stamp(unit(path)) is None
+    assert store.unit_stamps([unit(path)])[0] is None
 
     world.watch.busy = False
 
-    wait_until(lambda: store.unit_stamp(unit(path)), "the grade")
+    wait_until(lambda: store.unit_stamps([unit(path)])[0], "the grade")
 
 
 def test_a_large_session_that_goes_on_waits_and_is_not_forgotten(
@@ -116,7 +116,7 @@ def test_a_large_session_that_goes_on_waits_and_is_not_forgotten(
     [(early, seconds)] = world.early
     assert early == unit(path)
     assert 0 < seconds <= QUIET_SECONDS_PER_BYTE * Path(path).stat().st_size
-    assert store.unit_stamp(early) != stamp_of(os.stat(path))
+    assert store.unit_stamps([early])[0] != stamp_of(os.stat(path))
 
 
 def test_a_backlog_is_graded_by_helpers(world: World, store: SqliteStore, write_session: SessionWriter) -> None:

@@ -167,7 +167,7 @@ def test_a_touched_file_is_not_graded_again(ingest: Ingest, store: SqliteStore, 
     take(ingest, path)
     os.utime(path, (NOW.timestamp() + 9, NOW.timestamp() + 9))
     assert take(ingest, path).outcome is IngestOutcome.UNCHANGED
-    stamp = store.unit_stamp(unit(path))
+    stamp = store.unit_stamps([unit(path)])[0]
     assert stamp == stamp_of(os.stat(path))
 
 

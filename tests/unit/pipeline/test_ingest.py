@@ -118,7 +118,7 @@ def test_any_file_has_its_row(
     entry = store.ledger_entry(unit(path).storable())
     assert entry is not None
     assert (bugs, entry.stamp) == ([], stamp_of(found))
-    assert store.unit_stamp(unit(path)) == stamp_of(found)
+    assert store.unit_stamps([unit(path)])[0] == stamp_of(found)
     if entry.state is FileState.GRADED:
         assert isinstance(examined, GradedUnit)
         assert store.grades.stored([examined.grade.session_id])
@@ -217,7 +217,7 @@ def test_a_file_that_cannot_be_examined_is_put_aside(
     )
     [recorded], _ = ingest.ingest([unit(path)], within_seconds=60)
     assert (recorded.outcome, recorded.reason) == (QUARANTINED, f"internal error: ZeroDivisionError: {BUG}")
-    assert store.unit_stamp(unit(path)) == stamp_of(os.lstat(path))
+    assert store.unit_stamps([unit(path)])[0] == stamp_of(os.lstat(path))
 
 
 def test_tries_are_counted_on_where_others_examine(ingest: Ingest, clock: Clock, write_session: SessionWriter) -> None:

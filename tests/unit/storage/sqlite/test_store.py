@@ -327,11 +327,11 @@ def test_a_ledger_row_survives_the_database(store: SqliteStore, entry: LedgerEnt
     with store.transaction():
         store.save_entries([entry], now=NOW)
     assert store.ledger_entry(entry.unit) == entry
-    assert store.unit_stamp(entry.unit) == entry.stamp
+    assert store.unit_stamps([A, entry.unit, entry.unit]) == [None, entry.stamp, entry.stamp]
 
 
 def test_an_unknown_file_has_no_row(store: SqliteStore) -> None:
-    assert (store.ledger_entry(A), store.unit_stamp(A)) == (None, None)
+    assert (store.ledger_entry(A), store.unit_stamps([A])) == (None, [None])
 
 
 def test_due_files_come_longest_due_first(store: SqliteStore) -> None:
