@@ -197,7 +197,8 @@ class Grading:
         Nothing is done that is not asked for: go through what it yields.
         """
         units = [found.unit for found in files]
-        return backfill(units, self._make_ingest(processes=jobs), batch=self._settings.batch_sessions)
+        ingest = self._ingest if jobs == 1 else self._make_ingest(processes=jobs)
+        return backfill(units, ingest, batch=self._settings.batch_sessions)
 
     @property
     def _ingest(self) -> Ingest:
