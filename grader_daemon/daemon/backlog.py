@@ -84,7 +84,7 @@ class Backlog:
             if due:
                 self._next_look = 0.0 if len(due) == limit else self._next_look
                 return due
-        return self._outdated(limit) or self._scan(limit)
+        return self._scan(limit) or self._outdated(limit)
 
     def _outdated(self, limit: int) -> list[Unit]:
         """Graded units whose rules are not ours, until the end of the ledger is reached once."""

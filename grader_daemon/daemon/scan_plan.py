@@ -13,7 +13,8 @@ _BLIND_CPU_SHARE = 0.02
 class ScanPlan:
     """Decides when a scan begins: at once, then after pauses that keep its cost small, or when one is asked for.
 
-    A pause begins where a scan ends. Not thread-safe: its owner guards it.
+    A regular pause begins where a scan ends; before one that is asked for it begins where the scan before it began, and
+    beside a backlog that was long ago. Not thread-safe: its owner guards it.
     """
 
     def __init__(self, *, scan_seconds: float, cpu_share: float) -> None:
@@ -23,6 +24,7 @@ class ScanPlan:
         self._regular_at = -inf
         self._asked_at = inf
         self._soonest = -inf
+        self._began_at = -inf
         self._running = False
 
     def ask(self, at: float) -> None:
@@ -45,7 +47,7 @@ class ScanPlan:
         """Whether a scan is due; then it is under way until `end`."""
         if now < self.next_due():
             return False
-        self._running, self._asked_at = True, inf
+        self._running, self._asked_at, self._began_at = True, inf, now
         return True
 
     def end(self, now: float, *, cpu_seconds: float, is_blind: bool) -> None:
@@ -54,5 +56,5 @@ class ScanPlan:
         if is_blind:
             least, share = min(BLIND_PAUSE_SECONDS, least), _BLIND_CPU_SHARE
         self._running = False
-        self._soonest = now + min(cpu_seconds / _BLIND_CPU_SHARE, _LONGEST_PAUSE_SECONDS)
+        self._soonest = self._began_at + min(cpu_seconds / _BLIND_CPU_SHARE, _LONGEST_PAUSE_SECONDS)
         self._regular_at = now + min(max(least, cpu_seconds / share), _LONGEST_PAUSE_SECONDS)

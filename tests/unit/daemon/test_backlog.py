@@ -10,6 +10,7 @@ from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.unit import Unit
+from grader_daemon.sources.reading import stamp_of
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock
 from tests.units import hermes, unit, units
@@ -80,6 +81,15 @@ def test_a_scan_asked_for_during_a_scan_follows_it(world: World) -> None:
     world.take_all()
 
     assert len(world.reports) == 2
+
+
+def test_what_is_new_comes_before_grades_that_are_made_again(world: World) -> None:
+    graded = world.file("session_graded.json", age=60)
+    world.know(graded, rules_version="old", stamp=stamp_of(Path(graded.locator).lstat()))
+    new = world.file("session_new.json", age=60)
+    world.backlog.request_scan()
+
+    assert world.take_all() == [new, graded]
 
 
 def test_grades_under_other_rules_are_made_again_once(world: World) -> None:

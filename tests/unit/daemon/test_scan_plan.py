@@ -52,7 +52,17 @@ def test_scans_that_are_asked_for_all_the_time_keep_no_processor_busy() -> None:
     plan.end(1.0, cpu_seconds=0.5, is_blind=False)
     plan.ask(1.0)
 
-    assert plan.next_due() == pytest.approx(1 + 25)
+    assert plan.next_due() == pytest.approx(25)
+
+
+def test_after_a_scan_that_took_long_beside_a_backlog_the_one_that_was_asked_for_follows_at_once() -> None:
+    """What its first folders got meanwhile, when events were lost, is found by it."""
+    plan = _plan()
+    plan.begin(0.0)
+    plan.ask(1.0)
+    plan.end(74.0, cpu_seconds=1.3, is_blind=False)
+
+    assert plan.begin(74.0)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +91,7 @@ class PlanAgainstItsPromises(RuleBasedStateMachine):
         self.plan = _plan()
         self.now = 0.0
         self.running = False
+        self.began = 0.0
         self.earliest = 0.0  # when a scan may come that nobody asked for
         self.soonest = 0.0  # when one may come that somebody asked for
         self.wanted: list[float] = []  # the times by which scans were asked for since the last one began
@@ -99,7 +110,7 @@ class PlanAgainstItsPromises(RuleBasedStateMachine):
         is_due = not self.running and self.now >= self._due_at()
         assert self.plan.begin(self.now) is is_due
         if is_due:
-            self.running, self.wanted = True, []
+            self.running, self.began, self.wanted = True, self.now, []
 
     @precondition(lambda self: self.running)
     @rule(cost=COSTS, is_blind=st.booleans())
@@ -107,7 +118,7 @@ class PlanAgainstItsPromises(RuleBasedStateMachine):
         self.plan.end(self.now, cpu_seconds=cost, is_blind=is_blind)
         pause = max(2.0, 50 * cost) if is_blind else max(SCAN, 1000 * cost)
         self.running, self.earliest = False, self.now + min(pause, LONGEST)
-        self.soonest = self.now + 50 * cost
+        self.soonest = self.began + 50 * cost
 
     @invariant()
     def it_is_known_when_to_wake(self) -> None:
