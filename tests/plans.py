@@ -21,9 +21,11 @@ GROWING = frozenset(
 ALLOWED = {
     "SessionList._newest": "stops at its limit",
     "SessionList._within": "the list is made to be looked through: a million rows in some 70 ms",
+    "SessionList._by_cost": "goes on behind the sessions whose cost is known, which an index has in order",
     "SessionList.rebuild": "makes everything anew",
     "Store.recount": "makes everything anew",
     "Ledger.recount_files": "makes everything anew",
+    "Changes.months": "`export` by month, asked by hand, compares all months",
     "Ledger.graded_paths": "`regrade` asks for every file",
     "Calibrations.finished": "stops at its limit",
     "Calibrations.history": "stops at its limit",

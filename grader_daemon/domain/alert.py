@@ -10,6 +10,7 @@ import msgspec
 from grader_daemon.domain.analysis import ToolUse
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.rollup import Dimension, Metric
+from grader_daemon.domain.setup_changes import SetupChange
 
 
 class Stream(msgspec.Struct, frozen=True, order=True):
@@ -99,7 +100,8 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True):
     """One cause, told once. `drops` holds the streams that it shows in, the one that raised it first.
 
     `sessions` are ids of those that weigh most, `rule` names the threshold of an alert of that kind. `number` is None
-    until it is stored, `told` says that people were told of it.
+    until it is stored, `told` says that people were told of it. `setup_change` is what changed in how agents are set
+    up next to its beginning, within a week; None where nothing did.
     """
 
     number: int | None = None
@@ -116,3 +118,4 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True):
     acknowledged_at: datetime | None = None
     note: str | None = None
     told: bool = False
+    setup_change: SetupChange | None = None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from grader_daemon.domain.claims import Claim
+from grader_daemon.domain.installed import SkillUse
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session_features import NO_FEATURES, Features
 
@@ -132,6 +133,13 @@ class ErrorSign(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     subcategory: Subcategory | None = None
 
 
+class Called(NamedTuple):
+    """What was called: a tool, and of a shell the family of the command ("git push")."""
+
+    tool: str
+    command: str | None
+
+
 class ToolUse(msgspec.Struct, frozen=True, gc=False):
     """How often a session called a tool, and how many of these calls failed."""
 
@@ -147,8 +155,9 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     indexes point into `Session.messages`. `loop_index` is the message at which the loop risk first showed. `signs` are
     those of the failures, each once; `tools` come in the order of their first call. `answered` says that there is a
     final answer of the agent's own, not of its machinery, `spoke` that one of its last texts is such an answer.
-    `request` is a digest of what was asked for, None when nothing was or it says too little; `features` are what a
-    `CompletionModel` reads.
+    `request` is a digest of what was asked for, None when nothing was or it says too little; `wording` is how it was
+    worded (see `domain.wording`), what timers ask for, too; `features` are what a `CompletionModel` reads; `skills` are
+    those that it used, None where sessions of its source do not tell.
     """
 
     state: SessionState
@@ -176,7 +185,9 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     claims: tuple[Claim, ...] = ()
     signals_from_people: tuple[PersonSignal, ...] = ()
     request: int | None = None
+    wording: bytes | None = None
     features: Features = NO_FEATURES
+    skills: tuple[SkillUse, ...] | None = None
     errors: tuple[Failure, ...] = ()
     """The failures that count as errors, all but probes: picked out here, once for all who ask."""
 

@@ -15,6 +15,7 @@ from grader_daemon.domain.session import PERSONS, SessionKind
 _Key = TypeVar("_Key")
 _Periodic = TypeVar("_Periodic", "GroupKey", "ToolStepKey")
 NAME_CHARACTERS: Final = 120
+_BY: Final = " × "
 """Of a name that comes from a session; the roll-ups know no more."""
 UNKNOWN: Final = "unknown"
 """Model, platform, project … of sessions that do not say theirs, so that the groups of a dimension add up to all."""
@@ -104,7 +105,13 @@ class _Work(NamedTuple):
 
 def task_model(task_type: str, model: str) -> str:
     """Return the name of a group of `Dimension.TASK_MODEL`."""
-    return f"{task_type} × {model}"
+    return f"{task_type}{_BY}{model}"
+
+
+def task_and_model(name: str) -> tuple[str, str]:
+    """Return the two parts of such a name; task types are words of ours, without the sign between."""
+    task_type, _, model = name.partition(_BY)
+    return task_type, model
 
 
 class Changes:

@@ -2,13 +2,14 @@
 
 Sessions are the independent units, not tool calls: one bad session can fail twenty calls. Sources: Wilson, JASA 22
 (1927), for proportions; Korn and Graubard, Survey Methodology 24 (1998), for the effective sample size of clustered
-ones; Zou and Donner, Statistics in Medicine 27 (2008), for differences; Hill, CACM 13 (1970), for quantiles of
-Student's t.
+ones; Yan and Su, Statistics in Biopharmaceutical Research 2 (2010), for those of strata; Zou and Donner, Statistics in
+Medicine 27 (2008), for differences; Hill, CACM 13 (1970), for quantiles of Student's t.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import msgspec
 
@@ -99,6 +100,32 @@ def rate_per_call(
     return Estimate(value=rate, low=low, high=high, sample=sessions)
 
 
+def standardised(strata: Sequence[tuple[float, float, int]]) -> Estimate:
+    """Estimate the rate over strata with given weights; `sample` counts the sessions of all.
+
+    `strata` are weights, which sum to 1, each with the sum of the probabilities of its sessions, 0 to 1, and their
+    number, above 0. What they stand for happens or not, so a session varies as a coin does, however little its
+    probability says of it. The interval is Wilson's at the effective number of sessions, adjusted by Student's t with
+    Satterthwaite's degrees of freedom. Each stratum varies as if it had one more session that is like all: a few equal
+    ones are no certainty.
+    """
+    sample = sum(number for _, _, number in strata)
+    of_all = math.fsum(total for _, total, _ in strata) / sample
+    rate = min(1.0, math.fsum(weight * total / number for weight, total, number in strata))
+    parts = [
+        (weight**2 * (_coin(total / number) + _coin(of_all) / number) / number, number)
+        for weight, total, number in strata
+    ]
+    variance = math.fsum(part for part, _ in parts)
+    effective = float(sample)
+    if variance > 0 and 0 < rate < 1:
+        freedom = variance**2 / math.fsum(part**2 / number for part, number in parts)
+        few = _Z / _t_quantile(max(1, round(freedom)))
+        effective = rate * (1 - rate) / variance * few * few
+    low, high = _wilson(rate, effective)
+    return Estimate(value=rate, low=low, high=high, sample=sample)
+
+
 def figure(now: Estimate, before: Estimate) -> Figure:
     """Compare a number with the one before it."""
     sample = min(now.sample, before.sample)
@@ -126,6 +153,10 @@ def _wilson(rate: float, sample: float) -> tuple[float, float]:
     middle = (rate + square / (2 * sample)) / (1 + square / sample)
     margin = _Z / (1 + square / sample) * math.sqrt(rate * (1 - rate) / sample + square / (4 * sample * sample))
     return max(0.0, min(rate, middle - margin)), min(1.0, max(rate, middle + margin))
+
+
+def _coin(rate: float) -> float:
+    return rate * (1 - rate)
 
 
 def _t_quantile(freedom: int) -> float:

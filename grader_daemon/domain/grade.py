@@ -9,6 +9,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import Failure, SessionState, ToolUse, errors_of
 from grader_daemon.domain.claims import Claim
+from grader_daemon.domain.installed import SkillUse
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session import PERSONS, SessionKind
 from grader_daemon.domain.session_features import NO_FEATURES, Features
@@ -85,6 +86,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         claims: what the final answer claims, each held against the record.
         signals_from_people: what people said of the work.
         request: a hash of the first request, the same for the same words.
+        wording: how that is worded: bytes that near requests share, see `domain.wording`.
         asked_again: the id of the session in which the same was asked for again.
         features: what the model read, in its order; no numbers for people.
         project: the folder in which the agent worked, where its file says so.
@@ -103,6 +105,9 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         cost_usd: its price in US dollars, 0 and more.
         cost_by: where the price comes from: `agent`, or the list of prices with its version.
         undone: how often a person took back what had been done.
+        system_prompt_digest: the same while the system prompt is, but for what changes by itself, as dates do.
+        tools_digest: the same for the same list of tools that the model was offered.
+        skills: each skill that it used, with how: view, command or manage; None where its source does not tell.
     """
 
     session_id: str
@@ -147,6 +152,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     claims: tuple[Claim, ...] = ()
     signals_from_people: tuple[PersonSignal, ...] = ()
     request: int | None = None
+    wording: bytes | None = None
     asked_again: str | None = None
     features: Features = NO_FEATURES
     project: str | None = None
@@ -165,6 +171,9 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     cost_usd: float | None = None
     cost_by: str | None = None
     undone: int = 0
+    system_prompt_digest: str | None = None
+    tools_digest: str | None = None
+    skills: tuple[SkillUse, ...] | None = None
 
     @property
     def unit(self) -> Unit:

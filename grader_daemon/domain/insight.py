@@ -13,6 +13,7 @@ from grader_daemon.domain.analysis import Category, ErrorSign, Subcategory
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.setup_changes import SetupChange, SetupEffect
 
 REPORT_VERSION: Final = 2
 """Version of the shape of `WeeklyReport`; raised when a field changes its meaning or goes."""
@@ -46,6 +47,23 @@ class DaySpending(msgspec.Struct, frozen=True):
 
     day: date
     spending: Spending
+
+
+class DayFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """The sessions that finished on a day: rates 0 to 1, scores 1 to 5, no value where there are too few.
+
+    `cost_usd` is what the priced ones cost, of every kind, None where there are none; `completed` counts the tasks
+    among them that were completed.
+    """
+
+    day: date
+    sessions: int
+    completion: Estimate
+    efficiency: Estimate
+    quality: Estimate
+    failure_rate: Estimate
+    cost_usd: float | None
+    completed: int
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +108,11 @@ class StepCount(msgspec.Struct, frozen=True, kw_only=True):
     completed: int
     completion: Estimate
 
+    @property
+    def odds(self) -> tuple[float, int]:
+        """What steps are ordered by, the surest highest: the lower end of the rate, 0 for few tries; then the tries."""
+        return self.rate.low or 0.0, self.tries
+
 
 class StepRow(msgspec.Struct, frozen=True):
     """What was tried next after failures of an issue; `command` is None where there is none."""
@@ -131,7 +154,7 @@ class IssueRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Alternative(msgspec.Struct, frozen=True, kw_only=True):
-    """What worked in place of a tool that had failed: the steps after its failures, best first."""
+    """What worked in place of a tool that had failed: the steps after its failures, the surest first."""
 
     tool: str
     failures: int
@@ -211,7 +234,7 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TrendPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """One week of the trend; `week` as in 2026-W47."""
+    """One week of the trend; `week` as in 2026-W47, `changes` what changed in it in how agents are set up."""
 
     week: str
     sessions: int
@@ -220,6 +243,7 @@ class TrendPoint(msgspec.Struct, frozen=True, kw_only=True):
     avg_tool_efficiency: Estimate
     avg_response_quality: Estimate
     failure_rate: Estimate
+    changes: tuple[SetupChange, ...] = ()
 
 
 class Concern(StrEnum):
@@ -273,6 +297,8 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     could be trusted when the report was made. `unsure_completed` is how many of those that count as completed do so by
     an unsure verdict; None in reports of versions that did not count them. `agents` are the sessions by agent, and
     `spending` is what all of them cost, of every kind; both are missing in reports of versions that knew neither.
+    `changes` is what changed in the week in how agents are set up, and how work went before and since, as it stood at
+    its end; None in reports of versions that did not look.
     """
 
     report_version: int = REPORT_VERSION
@@ -306,3 +332,4 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     agents: tuple[Group, ...] = ()
     spending: Spending | None = None
     spending_before: Spending | None = None
+    changes: tuple[SetupEffect, ...] | None = None

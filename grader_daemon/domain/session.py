@@ -201,7 +201,7 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     usage: what its calls of models used, one for each model; empty where nothing is known.
     cost_usd: its price in US dollars as the agent itself wrote it down, 0 and more; None where it is not known.
     reward: what a verifier outside of the session gave it, 1 for a task that was done and 0 for one that was not.
-    system_prompt_digest: the same for the same system prompt, byte for byte.
+    system_prompt_digest: the same while the system prompt is, but for what its source knows to change by itself.
     tools_digest: the same for the same list of tools that the model was offered.
     started_at: when it began.
     updated_at: when it was written to last, as it says itself.

@@ -15,6 +15,8 @@ def escaped(json: str) -> str:
 
 def clean(text: str) -> str:
     """Return text that a terminal can be given: control characters and line breaks become a mark."""
+    if text.isprintable():
+        return text
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 

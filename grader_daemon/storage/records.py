@@ -122,6 +122,13 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
 
 
+class MonthMark(msgspec.Struct, frozen=True):
+    """How many `sessions` ended in a month, and the number of the last change of them: another one, if any changed."""
+
+    sessions: int
+    seq: int
+
+
 WATCHED: Final = "watched"
 AWAITED: Final = "not there yet"
 """Of a folder that need not be there: the agent makes it when it runs for the first time."""

@@ -17,9 +17,12 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import FileState
 from grader_daemon.domain.repeats import Asked, Place, Stretch
+from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.domain.text import storable
-from grader_daemon.errors import InputError
+from grader_daemon.domain.wording import bands_of
+from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.storage.memory.tables import Part, Row
 from grader_daemon.storage.records import (
     GradeFilter,
@@ -79,7 +82,7 @@ class Grades(Part):
         wanted, known = storable(prefix), self._tables.grades
         found = [wanted] if wanted in known else sorted(one for one in known if one.startswith(wanted))
         if not found:
-            raise InputError(f"no graded session has an id that begins with {prefix!r}")
+            raise NotFoundError(f"no graded session has an id that begins with {prefix!r}")
         if len(found) > 1:
             raise InputError(f"several session ids begin with {prefix!r} ({', '.join(found[:3])}, …); give more of it")
         return known[found[0]].stored
@@ -95,6 +98,25 @@ class Grades(Part):
     def last_ended_at(self) -> datetime | None:
         ends = (row.stored.grade.ended_at for row in self._tables.grades.values())
         return max((end for end in ends if end is not None), default=None)
+
+    def finished_tasks(self, *, since: datetime, until: datetime | None = None, limit: int) -> list[FinishedSession]:
+        every = self._tables.grades.values()
+        rows = [row for row in every if row.ended_at >= since and (until is None or row.ended_at < until)]
+        rows.sort(key=lambda row: (row.ended_at, row.stored.grade.session_id), reverse=True)
+        return [task for row in rows if (task := _task(row)) is not None][:limit]
+
+    def asked_alike(self, request: int | None, wording: bytes | None, *, limit: int) -> list[AskedAlike]:
+        newest = sorted(self._tables.grades.values(), key=lambda row: (row.ended_at, row.stored.id), reverse=True)
+        same = [row for row in newest if request is not None and row.stored.grade.request == request][:limit]
+        bands = () if wording is None else bands_of(wording)
+        newest.sort(key=lambda row: row.stored.id, reverse=True)
+        near = [
+            row
+            for number, band in enumerate(bands)
+            for row in [row for row in newest if _has_band(row.stored.grade.wording, number, band)][:limit]
+        ]
+        found = {row.stored.id: row for row in (*same, *near) if row.stored.grade.state is not SessionState.OPEN}
+        return [_asked(row) for row in found.values()]
 
     def _meets(self, row: Row, which: GradeFilter, words: Sequence[str]) -> bool:
         grade = row.stored.grade
@@ -187,7 +209,7 @@ class FeedbackLog(Part):
         reviewed = {one.session_id for one in said if one.source is FeedbackSource.REVIEW and one.given_at >= since}
         return self.said(list(reviewed))
 
-    def judged(self) -> list[JudgedSession]:
+    def judged(self, session_ids: Sequence[str] | None = None) -> list[JudgedSession]:
         return [
             JudgedSession(
                 session_id=bare.session_id,
@@ -204,6 +226,7 @@ class FeedbackLog(Part):
             )
             for row in self._judged()
             for bare in (automatic(row.stored.grade),)
+            if session_ids is None or bare.session_id in session_ids
         ]
 
     def finished(self, *, since: datetime | None, limit: int) -> list[Candidate]:
@@ -239,6 +262,47 @@ def issues_of(grade: Grade) -> set[str]:
     if grade.state is SessionState.OPEN or grade.ended_at is None:
         return set()
     return {failure.fingerprint for failure in grade.failures if failure.fingerprint}
+
+
+def _has_band(wording: bytes | None, number: int, band: bytes) -> bool:
+    return wording is not None and bands_of(wording)[number] == band
+
+
+def _asked(row: Row) -> AskedAlike:
+    grade = row.stored.grade
+    return AskedAlike(
+        session_id=grade.session_id,
+        ended_at=row.ended_at,
+        model=grade.model,
+        completed=grade.completed,
+        request=grade.request,
+        wording=grade.wording,
+    )
+
+
+def _task(row: Row) -> FinishedSession | None:
+    grade = row.stored.grade
+    if grade.state is SessionState.OPEN or not grade.is_persons or grade.completed is None or grade.model is None:
+        return None
+    return FinishedSession(
+        session_id=grade.session_id,
+        ended_at=row.ended_at,
+        task_type=grade.task_type,
+        model=grade.model,
+        completed=grade.completed,
+        p_completed=grade.p_completed,
+        judged=not grade.verdict_by.is_automatic,
+        unsure=grade.unsure and grade.verdict_by.is_automatic,
+        request=grade.request,
+        cost_usd=grade.cost_usd,
+        agent=grade.agent,
+        platform=grade.platform,
+        project=grade.project,
+        agent_version=grade.agent_version,
+        system_prompt_digest=grade.system_prompt_digest,
+        tools_digest=grade.tools_digest,
+        skills=grade.skills,
+    )
 
 
 def _place(row: Row, which: GradeFilter) -> PageKey:

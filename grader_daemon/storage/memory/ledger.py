@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from grader_daemon.domain.ledger import FileState, LedgerEntry
+from grader_daemon.domain.ledger import FileState, LagSpan, LedgerEntry, lag_span
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.storage.memory.tables import File, Part
@@ -89,6 +89,7 @@ class Ledger(Part):
         for entry, last in zip(graded, lasts, strict=True):
             if self._is_live(entry, last, now):
                 self._tables.last_grades.put("live", last)
+                self._count_lag(last)
         for entry in entries:
             known = self._tables.files.get(entry.unit)
             number = self._tables.number("files") if known is None else known.number
@@ -132,6 +133,9 @@ class Ledger(Part):
     def last_grade(self, *, live: bool) -> LastGrade | None:
         return self._tables.last_grades.get("live" if live else "any")
 
+    def live_lags(self) -> list[LagSpan]:
+        return [self._tables.live_lags[longer_than] for longer_than in sorted(self._tables.live_lags)]
+
     def troubled_entries(self, *, limit: int | None = None) -> list[LedgerEntry]:
         files = [file for file in self._tables.files.values() if file.entry.state in (FileState.DEAD, FileState.RETRY)]
         return [file.entry for file in sorted(files, key=lambda file: file.seen_at, reverse=True)[:limit]]
@@ -161,6 +165,19 @@ class Ledger(Part):
         is_new = known is None or known.entry.state is not FileState.GRADED or known.entry.digest != entry.digest
         since = self.live_since
         return since is not None and is_new and 0 <= last.lag_seconds <= (now - since).total_seconds()
+
+    def _count_lag(self, last: LastGrade) -> None:
+        longer_than = lag_span(last.lag_seconds)
+        known = self._tables.live_lags.get(longer_than)
+        counted = LagSpan(
+            longer_than=longer_than,
+            grades=1 + (known.grades if known else 0),
+            seconds=last.lag_seconds + (known.seconds if known else 0.0),
+            session_id=last.session_id,
+            lag_seconds=last.lag_seconds,
+            graded_at=last.graded_at,
+        )
+        self._tables.live_lags.put(longer_than, counted)
 
 
 def _counted(names: Iterable[str]) -> dict[str, int]:

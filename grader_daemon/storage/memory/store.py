@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
-from datetime import date
+from datetime import UTC, date, datetime
 
 import msgspec
 
@@ -12,11 +12,12 @@ from grader_daemon.domain.analysis import ErrorSign
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.counting import Changes
 from grader_daemon.domain.insight import ToolStep
+from grader_daemon.domain.installed import ObservedVersion
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
 from grader_daemon.storage.memory.grades import FeedbackLog, Grades, Repeats, Rivals
 from grader_daemon.storage.memory.ledger import Ledger
 from grader_daemon.storage.memory.tables import Part, Tables
-from grader_daemon.storage.records import Change, ChangeKind
+from grader_daemon.storage.records import Change, ChangeKind, MonthMark
 
 
 class MemoryStore(Ledger):
@@ -33,6 +34,7 @@ class MemoryStore(Ledger):
         self.rollups = Rollups(tables)
         self.issues = Signs(tables)
         self.changes = ChangeFeed(tables)
+        self.observed = ObservedVersions(tables)
 
     def transaction(self) -> AbstractContextManager[None]:
         return self._tables.transaction()
@@ -59,10 +61,10 @@ class Rollups(Part):
     def group(self, dimension: Dimension, name: str, span: Span) -> Sums:
         return self.groups(span, {dimension}).get((dimension, name), Sums())
 
-    def days(self, span: Span) -> dict[date, Sums]:
+    def days(self, span: Span, dimension: Dimension = Dimension.OVERALL, name: str = "") -> dict[date, Sums]:
         groups = sorted(self._tables.groups.items(), key=lambda each: each[0].day)
-        overall = {group.day: _to_sums(sums) for group, sums in groups if group.dimension == Dimension.OVERALL}
-        return {date.fromisoformat(day): sums for day, sums in overall.items() if _lies_in(day, span) and sums.finished}
+        of_one = {key.day: _to_sums(sums) for key, sums in groups if (key.dimension, key.name) == (dimension, name)}
+        return {date.fromisoformat(day): sums for day, sums in of_one.items() if _lies_in(day, span) and sums.finished}
 
     def names(self, dimension: Dimension) -> list[str]:
         sums = self.groups(Span(date.min, date.max), {dimension})
@@ -95,9 +97,48 @@ class ChangeFeed(Part):
         for subject in subjects:
             self._tables.changes.put((kind, subject), self._tables.number("changes"))
 
+    def newest(self) -> int:
+        return max((at for _, at in self._tables.changes.items()), default=0)
+
     def after(self, seq: int, limit: int) -> list[Change]:
         changes = [Change(seq=at, kind=kind, subject=subject) for (kind, subject), at in self._tables.changes.items()]
         return sorted((each for each in changes if each.seq > seq), key=lambda each: each.seq)[:limit]
+
+    def months(self) -> dict[str, MonthMark]:
+        found: dict[str, list[str]] = {}
+        for session_id, row in self._tables.grades.items():
+            found.setdefault(f"{row.ended_at.astimezone(UTC):%Y-%m}", []).append(session_id)
+        return {month: MonthMark(len(found[month]), self._last_change(found[month])) for month in sorted(found)}
+
+    def _last_change(self, session_ids: Sequence[str]) -> int:
+        kinds = (ChangeKind.GRADE, ChangeKind.LABEL)
+        numbers = (self._tables.changes.get((kind, each)) for kind in kinds for each in session_ids)
+        return max((number for number in numbers if number is not None), default=0)
+
+    def position(self, follower: str) -> int:
+        return self._tables.positions.get(follower, 0)
+
+    def advance(self, follower: str, seq: int) -> None:
+        self._tables.positions.put(follower, max(seq, self.position(follower)))
+
+
+class ObservedVersions(Part):
+    """Versions of skills and configuration files, by their path and when they were first seen."""
+
+    def save(self, versions: Iterable[ObservedVersion]) -> None:
+        for version in versions:
+            key = (version.path, version.first_seen)
+            known = self._tables.observed.get(key)
+            kept = version if known is None else msgspec.structs.replace(known, last_seen=version.last_seen)
+            self._tables.observed.put(key, kept)
+
+    def versions(self, since: datetime | None = None) -> list[ObservedVersion]:
+        kept = [each for each in self._tables.observed.values() if since is None or each.last_seen >= since]
+        return sorted(kept, key=lambda each: (each.first_seen, each.path))
+
+    def forget(self, path: str, *, keep: int) -> None:
+        for key in sorted(key for key in self._tables.observed if key[0] == path)[:-keep]:
+            self._tables.observed.drop(key)
 
 
 class Signs(Part):

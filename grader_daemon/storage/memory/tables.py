@@ -12,7 +12,8 @@ from grader_daemon.domain.analysis import ErrorSign
 from grader_daemon.domain.counting import GroupKey, ToolStepKey
 from grader_daemon.domain.feedback import Feedback
 from grader_daemon.domain.identity import Identity, rival_keys
-from grader_daemon.domain.ledger import LedgerEntry
+from grader_daemon.domain.installed import ObservedVersion
+from grader_daemon.domain.ledger import LagSpan, LedgerEntry
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import StoreError
 from grader_daemon.storage.records import ChangeKind, LastGrade, StoredGrade
@@ -118,12 +119,15 @@ class Tables:
         self.grades = GradeTable(journal)
         self.files: Table[Unit, File] = Table(journal)
         self.last_grades: Table[str, LastGrade] = Table(journal)
+        self.live_lags: Table[float, LagSpan] = Table(journal)
         self.groups: Table[GroupKey, tuple[int, ...]] = Table(journal)
         self.tool_steps: Table[ToolStepKey, tuple[int, ...]] = Table(journal)
         self.revisions: Table[date, int] = Table(journal)
         self.signs: Table[str, ErrorSign] = Table(journal)
         self.changes: Table[tuple[ChangeKind, str], int] = Table(journal)
+        self.positions: Table[str, int] = Table(journal)
         self.feedback: Table[int, Feedback] = Table(journal)
+        self.observed: Table[tuple[str, datetime], ObservedVersion] = Table(journal)
 
     def number(self, table: str) -> int:
         """Return the next number of a table; none is given twice."""

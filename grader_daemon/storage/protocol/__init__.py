@@ -10,9 +10,18 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from grader_daemon.storage.protocol.grades import ChangeFeed, FeedbackLog, Grades, Ledger, Repeats, Rivals
+from grader_daemon.storage.protocol.grades import (
+    ChangeFeed,
+    FeedbackLog,
+    Grades,
+    Ledger,
+    ObservedVersions,
+    Repeats,
+    Rivals,
+)
 from grader_daemon.storage.protocol.insight import (
     Alerts,
+    ArchiveProgress,
     Calibrations,
     Issues,
     Outbox,
@@ -67,6 +76,8 @@ class SessionStore(Ledger, Protocol):
     def changes(self) -> ChangeFeed: ...
     @property
     def feedback(self) -> FeedbackLog: ...
+    @property
+    def observed(self) -> ObservedVersions: ...
 
     def transaction(self) -> AbstractContextManager[None]:
         """Everything inside happens, or nothing of it.
@@ -95,6 +106,8 @@ class Store(SessionStore, Protocol):
     @property
     def outbox(self) -> Outbox: ...
     @property
+    def archives(self) -> ArchiveProgress: ...
+    @property
     def job_runs(self) -> JobRuns: ...
     @property
     def daemon(self) -> DaemonState: ...
@@ -108,6 +121,14 @@ class Store(SessionStore, Protocol):
         Raises:
             StoreDamagedError: it is not.
         """
+
+    @property
+    def data_version(self) -> int:
+        """A number that is another one after somebody else has written; asked for, it costs microseconds."""
+
+    @property
+    def identity(self) -> str:
+        """Which one was opened: one that is put in its place, as by `restore`, has another."""
 
     @property
     def in_place(self) -> bool:

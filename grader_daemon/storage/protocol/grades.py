@@ -9,15 +9,19 @@ from typing import Protocol
 from grader_daemon.domain.feedback import Candidate, Feedback, JudgedSession
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
-from grader_daemon.domain.ledger import FileState, LedgerEntry
+from grader_daemon.domain.installed import ObservedVersion
+from grader_daemon.domain.ledger import FileState, LagSpan, LedgerEntry
 from grader_daemon.domain.repeats import Place, Stretch
+from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.storage.records import (
     Change,
     ChangeKind,
     GradeFilter,
     LastGrade,
+    MonthMark,
     NewGrade,
     OutdatedUnit,
     Page,
@@ -66,6 +70,18 @@ class Grades(Protocol):
 
     def last_ended_at(self) -> datetime | None:
         """Return the end of the newest session; None without any."""
+
+    def finished_tasks(self, *, since: datetime, until: datetime | None = None, limit: int) -> list[FinishedSession]:
+        """Return the newest finished tasks of persons that ended from `since` to before `until`.
+
+        Those whose model and verdict are known.
+        """
+
+    def asked_alike(self, request: int | None, wording: bytes | None, *, limit: int) -> list[AskedAlike]:
+        """Return finished sessions of this request, and those whose wording shares a band with this one, in any order.
+
+        Of each kind, and of each band, at most `limit`: those that ended last, and those that were graded last.
+        """
 
 
 class Ledger(Protocol):
@@ -131,6 +147,9 @@ class Ledger(Protocol):
     def last_grade(self, *, live: bool) -> LastGrade | None:
         """Return the grade made last; `live`: that of a file written, and then graded for the first time, as it ran."""
 
+    def live_lags(self) -> list[LagSpan]:
+        """Return how long after their last write files were graded that were written while it ran, shortest first."""
+
     def troubled_entries(self, *, limit: int | None = None) -> list[LedgerEntry]:
         """Files that could not be graded, newest first."""
 
@@ -173,6 +192,31 @@ class ChangeFeed(Protocol):
     def after(self, seq: int, limit: int) -> list[Change]:
         """Return what changed behind a place in the order, the first changes first."""
 
+    def newest(self) -> int:
+        """Number the newest change; 0 before anything changed."""
+
+    def months(self) -> dict[str, MonthMark]:
+        """Return a mark for each month (UTC, as in 2026-11) in which graded sessions ended, the first month first."""
+
+    def position(self, follower: str) -> int:
+        """Return how far a follower has read that keeps its place here; 0 before it read anything."""
+
+    def advance(self, follower: str, seq: int) -> None:
+        """Keep the place of a follower, which never goes back; call it inside a transaction."""
+
+
+class ObservedVersions(Protocol):
+    """Versions of skills and configuration files as they were seen on disk."""
+
+    def save(self, versions: Iterable[ObservedVersion]) -> None:
+        """Keep versions; of one that is kept, by its path and when it was first seen, when it was seen last."""
+
+    def versions(self, since: datetime | None = None) -> list[ObservedVersion]:
+        """Return the versions that were seen since a moment, by default all, in the order in which they came."""
+
+    def forget(self, path: str, *, keep: int) -> None:
+        """Forget the versions of one path but for the newest `keep`, at least one."""
+
 
 class FeedbackLog(Protocol):
     """What people said of sessions: added, never changed."""
@@ -189,8 +233,8 @@ class FeedbackLog(Protocol):
     def said_of_reviewed(self, since: datetime) -> list[Feedback]:
         """Return all that was ever said of sessions that were judged in a review since then, in order."""
 
-    def judged(self) -> list[JudgedSession]:
-        """Return the sessions that have a grade and of which anything was ever said."""
+    def judged(self, session_ids: Sequence[str] | None = None) -> list[JudgedSession]:
+        """Return the sessions, of some or of all, that have a grade and of which anything was ever said."""
 
     def finished(self, *, since: datetime | None, limit: int) -> list[Candidate]:
         """Return the newest finished sessions with scores that ended since then, or ever."""

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import Protocol
 
 from grader_daemon.domain.alert import Alert, Observation, Stream
-from grader_daemon.domain.analysis import ErrorSign
+from grader_daemon.domain.analysis import Category, ErrorSign
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.completion_model import CompletionModel
@@ -34,8 +34,8 @@ class Rollups(Protocol):
     def group(self, dimension: Dimension, name: str, span: Span) -> Sums:
         """Sum one group over the days of a span."""
 
-    def days(self, span: Span) -> dict[date, Sums]:
-        """Sum all sessions of each day of a span, in order; days on which none ended are left out."""
+    def days(self, span: Span, dimension: Dimension = Dimension.OVERALL, name: str = "") -> dict[date, Sums]:
+        """Sum one group on each day of a span, in order, by default all sessions; days without any are left out."""
 
     def names(self, dimension: Dimension) -> list[str]:
         """Name the groups of a dimension that have finished sessions, those with most sessions first."""
@@ -77,6 +77,15 @@ class Issues(Signs, Protocol):
         before `until` whatever zone they were graded in.
         """
 
+    def tool_steps(self, span: Span, *, tool: str, category: Category, command: str | None) -> list[ToolStep]:
+        """Sum what was tried next after failures of a tool for a cause, over the days of a span.
+
+        `command` leaves out the failures of other commands, without it all count; those that belong to no issue do not.
+        """
+
+    def daily(self, fingerprints: Collection[str], span: Span) -> dict[str, dict[date, int]]:
+        """Count the failures of issues on the days of a span; days and issues without any are left out."""
+
     def mark(self, fingerprint: str, *, resolved_at: datetime | None, ignored_at: datetime | None) -> None:
         """Note what a person said of an issue; None takes it back."""
 
@@ -89,6 +98,9 @@ class Reports(Protocol):
 
     def report(self, monday: date) -> StoredReport | None:
         """Return the report of the week that begins on `monday`; None when there is none that we made."""
+
+    def kept(self, before: date, limit: int) -> list[str]:
+        """Return the newest reports of weeks that began before a day, the newest first."""
 
     def bases(self) -> dict[date, int]:
         """Return what each report was made of, by the Monday of its week."""
@@ -243,6 +255,16 @@ class Calibrations(Protocol):
 
     def model(self, version: str) -> CompletionModel | None:
         """Return the model of this version, if one of the calibrations made or used it."""
+
+
+class ArchiveProgress(Protocol):
+    """Which objects of archives were graded, by 64-bit digests of their names and versions."""
+
+    def those_done(self, digests: Sequence[int]) -> set[int]:
+        """Return those of them that were."""
+
+    def note(self, digests: Sequence[int]) -> None:
+        """Note that they are done; it is a transaction of its own."""
 
 
 class QualityChecks(Protocol):

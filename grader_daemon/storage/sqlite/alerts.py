@@ -19,14 +19,15 @@ from grader_daemon.domain.alert import (
     StreamDrop,
 )
 from grader_daemon.domain.rollup import Dimension, Metric
-from grader_daemon.errors import InputError
+from grader_daemon.domain.setup_changes import SetupChange
+from grader_daemon.errors import NotFoundError
 from grader_daemon.storage.records import Position
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import PERSONS_TASK, known_moment, to_moment, to_text, to_tools
 
 _ALERT_COLUMNS = (
     *("kind", "level", "rule", "drops", "sessions", "changes", "decomposition", "opened_at", "began_at"),
-    *("resolved_at", "acknowledged_at", "note", "told"),
+    *("resolved_at", "acknowledged_at", "note", "told", "setup_change"),
 )
 _INSERT_ALERT = f"INSERT INTO alerts ({', '.join(_ALERT_COLUMNS)}) VALUES ({', '.join('?' * len(_ALERT_COLUMNS))})"
 _UPDATE_ALERT = f"UPDATE alerts SET {', '.join(f'{column} = ?' for column in _ALERT_COLUMNS)} WHERE id = ?"
@@ -80,7 +81,7 @@ class Alerts:
     def find(self, number: int) -> Alert:
         found = self._alerts("WHERE id = ?", number) if 0 < number <= _LARGEST_NUMBER else []
         if not found:
-            raise InputError(f"there is no alert {number}")
+            raise NotFoundError(f"there is no alert {number}")
         return found[0]
 
     # -- the watch -------------------------------------------------------------------------------------------------
@@ -196,6 +197,7 @@ def _alert_row(alert: Alert) -> tuple[Any, ...]:
         to_text(alert.acknowledged_at),
         alert.note,
         alert.told,
+        None if alert.setup_change is None else _encode(alert.setup_change).decode(),
     )
 
 
@@ -216,6 +218,7 @@ def _to_alert(row: Sequence[Any]) -> Alert:
         acknowledged_at=to_moment(row[11]),
         note=row[12],
         told=bool(row[13]),
+        setup_change=None if row[14] is None else msgspec.json.decode(row[14], type=SetupChange),
     )
 
 

@@ -113,6 +113,17 @@ class Database:
                     file.unlink()
 
     @property
+    def data_version(self) -> int:
+        """See `storage.protocol.Store`; commits of this connection do not count."""
+        return int(self.rows("PRAGMA data_version")[0][0])
+
+    @property
+    def identity(self) -> str:
+        """See `storage.protocol.Store`."""
+        device, inode = self._identity or (0, 0)
+        return f"{device:x}.{inode:x}"
+
+    @property
     def in_place(self) -> bool:
         """Are the file that was opened, and its log, still those at their paths? Else what is written may be lost."""
         known = {self.path: self._identity, **self._log_files}

@@ -67,8 +67,11 @@ class Feedbacks:
             to_text(since),
         )
 
-    def judged(self) -> list[JudgedSession]:
-        return [_to_judged(row) for row in self._database.rows(_JUDGED)]
+    def judged(self, session_ids: Sequence[str] | None = None) -> list[JudgedSession]:
+        if session_ids is None:
+            return [_to_judged(row) for row in self._database.rows(_JUDGED)]
+        rows = self._database.rows(f"{_JUDGED} AND d.session_id IN {LISTED}", (listed(session_ids),))
+        return [_to_judged(row) for row in rows]
 
     def finished(self, *, since: datetime | None, limit: int) -> list[Candidate]:
         rows = self._database.rows(

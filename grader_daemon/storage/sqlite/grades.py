@@ -10,8 +10,10 @@ import msgspec
 
 from grader_daemon.domain.analysis import Failure
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.routing import FinishedSession
+from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.domain.text import storable
-from grader_daemon.errors import InputError
+from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.storage.records import GradeFilter, NewGrade, Page, StoredGrade
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.listing import SessionList
@@ -28,6 +30,8 @@ from grader_daemon.storage.sqlite.rows import (
     to_moment,
     verdict_row,
 )
+from grader_daemon.storage.sqlite.similar import asked_alike
+from grader_daemon.storage.sqlite.tasks import finished_tasks
 
 _PAGE = 1000
 _UPSERT_GRADE = (
@@ -114,7 +118,7 @@ class Grades:
             (wanted,),
         )
         if not rows:
-            raise InputError(f"no graded session has an id that begins with {prefix!r}")
+            raise NotFoundError(f"no graded session has an id that begins with {prefix!r}")
         if len(rows) > 1:
             some = ", ".join(row[1] for row in rows[:3])
             raise InputError(f"several session ids begin with {prefix!r} ({some}, …); give more of it")
@@ -134,6 +138,12 @@ class Grades:
 
     def last_ended_at(self) -> datetime | None:
         return to_moment(self._database.rows("SELECT max(ended_at) FROM session_details")[0][0])
+
+    def finished_tasks(self, *, since: datetime, until: datetime | None = None, limit: int) -> list[FinishedSession]:
+        return finished_tasks(self._database, since, until, limit)
+
+    def asked_alike(self, request: int | None, wording: bytes | None, *, limit: int) -> list[AskedAlike]:
+        return asked_alike(self._database, request, wording, limit)
 
     def batches(self) -> Iterator[list[Grade]]:
         """Go through all grades, some at a time."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime
+
+import msgspec
 
 from grader_daemon.domain.analysis import Category, ErrorSign, Subcategory
 from grader_daemon.domain.calendar import Span
-from grader_daemon.domain.insight import IssueRow, StepRow
+from grader_daemon.domain.insight import IssueRow, StepRow, ToolStep
 from grader_daemon.domain.text import storable
-from grader_daemon.errors import InputError
+from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text
 
@@ -50,7 +52,7 @@ class Issues:
             (len(wanted), wanted),
         )
         if not rows or not prefix:
-            raise InputError(f"no error issue has an id that begins with {prefix!r}")
+            raise NotFoundError(f"no error issue has an id that begins with {prefix!r}")
         if len(rows) > 1:
             some = ", ".join(row[0] for row in rows[:3])
             raise InputError(f"several error issues begin with {prefix!r} ({some}, …); give more of the id")
@@ -97,6 +99,34 @@ class Issues:
             latest=tuple(session_id for _, session_id in latest),
             steps=self._steps(fingerprint, span),
         )
+
+    def tool_steps(self, span: Span, *, tool: str, category: Category, command: str | None) -> list[ToolStep]:
+        rows = self._database.rows(
+            "SELECT i.tool, s.tool, s.command, s.tool = i.tool AND s.command = ifnull(i.command, '') AS is_retry,"
+            " sum(s.tries), sum(s.worked), sum(s.completed)"
+            " FROM error_issues AS i JOIN issue_steps AS s ON s.fingerprint = i.fingerprint"
+            " WHERE i.tool = ?1 AND i.category = ?2 AND (?3 IS NULL OR i.command = ?3) AND s.day BETWEEN ?4 AND ?5"
+            " GROUP BY s.tool, s.command, is_retry",
+            (
+                storable(tool),
+                category,
+                None if command is None else storable(command),
+                span.first.isoformat(),
+                span.last.isoformat(),
+            ),
+        )
+        return [ToolStep(row[0], row[1], row[2] or None, bool(row[3]), *row[4:]) for row in rows]
+
+    def daily(self, fingerprints: Collection[str], span: Span) -> dict[str, dict[date, int]]:
+        found: dict[str, dict[date, int]] = {}
+        rows = self._database.rows(
+            "SELECT fingerprint, day, failures FROM issue_days"
+            " WHERE fingerprint IN (SELECT value FROM json_each(?)) AND day BETWEEN ? AND ?",
+            (msgspec.json.encode(sorted(fingerprints)).decode(), span.first.isoformat(), span.last.isoformat()),
+        )
+        for fingerprint, day, failures in rows:
+            found.setdefault(fingerprint, {})[date.fromisoformat(day)] = failures
+        return found
 
     def mark(self, fingerprint: str, *, resolved_at: datetime | None, ignored_at: datetime | None) -> None:
         self._database.connection.execute(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from grader_daemon.domain.ledger import FileState, LedgerEntry
+from grader_daemon.domain.ledger import FileState, LagSpan, LedgerEntry, lag_span
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.unit import FIRST_SOURCE, Found, Stamp, Unit
 from grader_daemon.storage.records import LastGrade, OutdatedUnit, UngradedUnit
@@ -39,6 +39,12 @@ _WANTED = (
 )
 _ENTRIES = f"SELECT {', '.join(f'f.{name}' for name in _LEDGER.split(', '))} FROM {_WANTED}"
 _NOTE_LAST = "INSERT OR REPLACE INTO last_grades (live, session_id, graded_at, lag_seconds) VALUES (?, ?, ?, ?)"
+_COUNT_LAG = (
+    "INSERT INTO live_lags (longer_than, grades, seconds, session_id, graded_at, lag_seconds)"
+    " VALUES (?1, 1, ?4, ?2, ?3, ?4)"
+    " ON CONFLICT (longer_than) DO UPDATE SET grades = grades + 1, seconds = seconds + excluded.seconds,"
+    " session_id = excluded.session_id, lag_seconds = excluded.lag_seconds, graded_at = excluded.graded_at"
+)
 _OTHERS = f"SELECT coalesce(rules_version, ''), rowid, {_UNIT} FROM session_files WHERE state = 'graded'"
 _FROM_THERE = "(coalesce(rules_version, ''), rowid) > (?1, ?2)"
 _OUTDATED = (
@@ -180,6 +186,23 @@ class Ledger(Database):
         rows = self.rows("SELECT session_id, graded_at, lag_seconds FROM last_grades WHERE live = ?", (live,))
         return LastGrade(rows[0][0], known_moment(rows[0][1]), rows[0][2]) if rows else None
 
+    def live_lags(self) -> list[LagSpan]:
+        rows = self.rows(
+            "SELECT longer_than, grades, seconds, session_id, lag_seconds, graded_at FROM live_lags"
+            " ORDER BY longer_than"
+        )
+        return [
+            LagSpan(
+                longer_than=row[0],
+                grades=row[1],
+                seconds=row[2],
+                session_id=row[3],
+                lag_seconds=row[4],
+                graded_at=known_moment(row[5]),
+            )
+            for row in rows
+        ]
+
     def troubled_entries(self, *, limit: int | None = None) -> list[LedgerEntry]:
         rows = self.rows(
             f"SELECT {_LEDGER} FROM session_files WHERE state IN ('dead', 'retry') ORDER BY seen_at DESC LIMIT ?",
@@ -197,17 +220,24 @@ class Ledger(Database):
     def _note_last(
         self, graded: Sequence[LedgerEntry], known: Mapping[tuple[str, ...], tuple[int, str | None]], now: datetime
     ) -> None:
-        """Note what was graded last, and the last of it that was so for the first time while the daemon ran."""
+        """Note what was graded last, and what of it was so for the first time while the daemon ran, with its lag."""
         for entry in graded[-1:]:
             self.connection.execute(_NOTE_LAST, (0, *_last_grade(entry, now)))
+        live = list(self._live(graded, known, now))
+        for last in live[-1:]:
+            self.connection.execute(_NOTE_LAST, (1, *last))
+        self.connection.executemany(_COUNT_LAG, [(lag_span(last[-1]), *last) for last in live])
+
+    def _live(
+        self, graded: Sequence[LedgerEntry], known: Mapping[tuple[str, ...], tuple[int, str | None]], now: datetime
+    ) -> Iterator[tuple[str | None, str | None, float]]:
         if self.live_since is None:
             return
         longest = (now - self.live_since).total_seconds()
-        for entry in reversed(graded):
+        for entry in graded:
             last = _last_grade(entry, now)
             if 0 <= last[-1] <= longest and known.get(_key(entry.unit)) != (True, entry.digest):
-                self.connection.execute(_NOTE_LAST, (1, *last))
-                return
+                yield last
 
 
 def _key(unit: Unit) -> tuple[str, str, str]:

@@ -11,12 +11,16 @@ from typing import Any, Final, NamedTuple
 
 import apsw
 
+from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.counting import NAME_CHARACTERS
+from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
 from grader_daemon.storage.records import GradeFilter, PageKey, SortKey
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
+from grader_daemon.storage.sqlite.facets import FACETS
 from grader_daemon.storage.sqlite.rows import to_text
+from grader_daemon.storage.sqlite.words import index_words
 
 LISTING: Final = ("session_list", "session_facets", "session_words")
 """Tables that hold nothing but what the rows of grades say."""
@@ -55,20 +59,13 @@ _VALUES = {
     "unsure": f"coalesce(d.unsure, 0) AND NOT {_BY_LABEL}",
     "agent": "d.agent",
     "kind": "coalesce(d.kind, 'main')",
+    "request": "d.request",
+    **{name: f"d.{name}" for name in ("agent_version", "system_prompt_digest", "tools_digest", "skills")},
     **{support.value: _claims(support) for support in Support},
 }
 """Each column of `session_list`, by what it is made of."""
 LIST_AS_KEPT = f"SELECT {', '.join(_VALUES)} FROM session_list"
 LIST_AS_GRADED = f"SELECT {', '.join(_VALUES.values())} FROM {_OF}"
-_TOOLS = (
-    f"SELECT 'tool', substr(used.value ->> 0, 1, {NAME_CHARACTERS}), g.id FROM session_grades AS g"
-    " JOIN session_details AS d ON d.session_id = g.session_id"
-    " JOIN json_each(d.tools) AS used WHERE used.value ->> 0 IS NOT NULL"
-)
-_ERRORS = (
-    "SELECT 'error', f.category, g.id FROM session_grades AS g"
-    " JOIN session_failures AS f ON f.session_id = g.session_id WHERE f.kind <> 'probe'"
-)
 _WORDS = "SELECT g.id, g.task_summary FROM session_grades AS g WHERE g.task_summary IS NOT NULL"
 _THESE = f"g.session_id IN {LISTED}"
 
@@ -86,7 +83,13 @@ _EQUAL: Final = (
     *("state", "task_type", "agent", "model", "platform", "project", "kind", "host"),
     *("completed", "unsure", "verdict_by"),
 )
+_INDEXED: Final = {
+    ("state", SessionState.OPEN): "l.state = 'open'",
+    ("verdict_by", VerdictBy.PERSON): "l.verdict_by = 'person'",
+}
+"""Conditions in the words of an index that holds such sessions alone: SQLite uses it for no value that is given."""
 _BELOW_ALL, _ABOVE_ALL = "-1", "9e99"
+_BEGINS: Final = "has_words_that_begin_so"
 _FACET = "SELECT id FROM session_facets WHERE facet = '{}' AND value = ?"
 _ISSUE = "l.session_id IN (SELECT session_id FROM session_failures WHERE fingerprint = ? AND ended_at IS NOT NULL)"
 _TEXT = "SELECT rowid FROM session_words WHERE session_words MATCH ?"
@@ -94,17 +97,25 @@ _FEW = 1000
 """So many sessions are looked up one by one within 8 ms; a look through a list of a million takes some 60."""
 _NEWEST = 20_000
 """So many sessions are looked through in 4 ms: often enough of them are what is asked for."""
+_LATEST = 1_000
+"""Of so many the tasks are read in 5 ms; the index of words gathers all words that begin so first, which takes 100 ms
+for those of a million tasks."""
+_SAID = f"EXISTS (SELECT 1 FROM session_grades AS g WHERE g.id = l.id AND {_BEGINS}(g.task_summary, ?))"
 _HIGHEST: Final = {SortKey.EFFICIENCY: 5, SortKey.QUALITY: 5}
 """The values above which there is none."""
 _LOOKED_UP = f"(l.ended_at, l.session_id) IN (SELECT {_ENDED_AT}, g.session_id FROM {_OF} WHERE g.id IN {LISTED})"
 
 
 class _Stretch(NamedTuple):
-    """A part of the list: sessions that ended from then on, none with a lower id; `highest` are sorted above others."""
+    """A part of the list: sessions that ended from then on, none with a lower id; `highest` are sorted above others.
+
+    `is_short` says that their tasks are read, in place of the index of words.
+    """
 
     ended_at: str = ""
     lowest_id: int = 0
     highest: tuple[str, int] | None = None
+    is_short: bool = False
 
 
 _ALL = _Stretch()
@@ -121,6 +132,8 @@ class _Having(NamedTuple):
         """Return the condition that a session of this part is one of them."""
         if self.looked_up is not None:
             return _LOOKED_UP, (self.looked_up,)
+        if self.ids == _TEXT and stretch.is_short:
+            return _SAID, (self.value,)
         number = "rowid" if self.ids == _TEXT else "id"
         return f"l.id IN ({self.ids} AND {number} >= ?)", (self.value, stretch.lowest_id)
 
@@ -130,6 +143,7 @@ class SessionList:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        database.connection.create_scalar_function(_BEGINS, self._begins, 2, deterministic=True)
 
     def forget(self, session_ids: Sequence[str]) -> None:
         """Remove sessions from the list; call it before their grades change, in the same transaction."""
@@ -139,7 +153,7 @@ class SessionList:
             f" (SELECT {_ENDED_AT}, g.session_id FROM {_OF} WHERE {_THESE})",
             (these,),
         )
-        for facets in (_TOOLS, _ERRORS):
+        for facets in FACETS:
             execute(f"DELETE FROM session_facets WHERE (facet, value, id) IN ({facets} AND {_THESE})", (these,))
         execute(
             f"DELETE FROM session_words WHERE rowid IN (SELECT g.id FROM session_grades AS g WHERE {_THESE})", (these,)
@@ -149,7 +163,7 @@ class SessionList:
         """Add sessions to the list as their grades are now."""
         execute, these = self._database.connection.execute, listed(session_ids)
         self.update_verdicts(session_ids)
-        for facets in (_TOOLS, _ERRORS):
+        for facets in FACETS:
             execute(f"INSERT OR IGNORE INTO session_facets {facets} AND {_THESE}", (these,))
         execute(f"INSERT INTO session_words (rowid, task_summary) {_WORDS} AND {_THESE}", (these,))
 
@@ -166,7 +180,7 @@ class SessionList:
         for table in LISTING:
             execute(f"DELETE FROM {table}")
         execute(f"INSERT INTO session_list ({', '.join(_VALUES)}) {LIST_AS_GRADED}")
-        for facets in (_TOOLS, _ERRORS):
+        for facets in FACETS:
             execute(f"INSERT OR IGNORE INTO session_facets {facets}")
         execute(f"INSERT INTO session_words (rowid, task_summary) {_WORDS}")
 
@@ -176,22 +190,67 @@ class SessionList:
         Raises:
             InputError: there is no word to look for in the text.
         """
-        several = [self._having(ids, values) for ids, values in self._several(which)]
-        if _may_end_soon(which, any(each.looked_up is None for each in several)):
-            found = self._within(self._newest(which), which, several)
+        if _is_by_cost_alone(which):
+            return self._by_cost(which)
+        asked = list(self._several(which))
+        for stretch in self._to_read(which, asked):
+            found = self._within(stretch, which, [_Having(ids, values[-1], None) for ids, values in asked])
+            if len(found) == which.limit:
+                return found
+        several = [self._having(ids, values) for ids, values in asked]
+        if _may_end_soon(which, of_many=any(each.looked_up is None for each in several)):
+            found = self._within(self._newest(which, _NEWEST), which, several)
             if len(found) == which.limit:
                 return found
         return self._within(_ALL, which, several)
 
-    def _newest(self, which: GradeFilter) -> _Stretch:
-        """Return the newest part of the list, or the next one behind a page."""
+    def _by_cost(self, which: GradeFilter) -> list[tuple[int, PageKey]]:
+        """Find the dearest, or cheapest, sessions of all; those whose cost nobody knows stand behind the others."""
+        side, way = (">", "ASC") if which.lowest_first else ("<", "DESC")
+        unknown = float(_ABOVE_ALL if which.lowest_first else _BELOW_ALL)
+        before: tuple[Any, ...] = which.before or ()
+        limit = -1 if which.limit is None else which.limit
+        order = f"l.ended_at {way}, l.session_id {way} LIMIT ?"
+        known: list[Any] = []
+        if before[:1] != (unknown,):
+            behind = f"AND (l.cost_usd, l.ended_at, l.session_id) {side} (?, ?, ?)" if before else ""
+            known = self._database.rows(
+                "SELECT l.id, l.cost_usd, l.ended_at, l.session_id FROM session_list AS l"
+                f" WHERE l.cost_usd IS NOT NULL {behind} ORDER BY l.cost_usd {way}, {order}",
+                (*before, limit),
+            )
+            before = ()
+        behind = f"AND (l.ended_at, l.session_id) {side} (?, ?)" if before else ""
+        others = self._database.rows(
+            "SELECT l.id, ?, l.ended_at, l.session_id FROM session_list AS l"
+            f" WHERE l.cost_usd IS NULL {behind} ORDER BY {order}",
+            (unknown, *before[1:], limit if limit < 0 else limit - len(known)),
+        )
+        return [(row[0], row[1:]) for row in (*known, *others)]
+
+    def _to_read(self, which: GradeFilter, asked: Sequence[tuple[str, Sequence[str]]]) -> Iterator[_Stretch]:
+        """Yield parts of the list that may hold a page of a text, and whose tasks are read sooner than words gathered.
+
+        The second ends where whole words alone would fill the page.
+        """
+        if which.text is None or not _may_end_soon(which, of_many=True):
+            return
+        yield self._newest(which, _LATEST)._replace(is_short=True)
+        if which.sort is SortKey.ENDED:
+            newest = self._newest(which, _NEWEST)
+            whole = self._within(newest, which, [_Having(ids, values[0], None) for ids, values in asked])
+            if len(whole) == which.limit:
+                yield newest._replace(ended_at=str(whole[-1][1][0]), is_short=True)
+
+    def _newest(self, which: GradeFilter, count: int) -> _Stretch:
+        """Return the newest part of the list, of so many sessions, or the next one behind a page."""
         behind = "" if which.before is None else f"WHERE ({', '.join(_PLACE)}) < (?, ?)"
         newest = (
             f"SELECT l.ended_at, l.id FROM session_list AS l {behind} ORDER BY {' DESC, '.join(_PLACE)} DESC LIMIT ?"
         )
         [(ended_at, lowest_id)] = self._database.rows(
             f"SELECT coalesce(min(ended_at), ''), coalesce(min(id), 0) FROM ({newest})",
-            (*(which.before or ()), _NEWEST),
+            (*(which.before or ()), count),
         )
         best = _HIGHEST.get(which.sort)
         return _Stretch(ended_at, lowest_id, None if best is None else (_SORTED_BY[which.sort], best))
@@ -241,13 +300,16 @@ class SessionList:
         Raises:
             InputError: there is none.
         """
-        tokenizer = self._database.connection.fts5_tokenizer("unicode61", [])
-        spoken = text.encode("utf-8", "replace")
-        words = tokenizer(spoken, apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False)
+        words = index_words(self._database.connection, text)
         if not words:
             raise InputError(f"{text!r} has no word to search for")
         whole = [f'"{word}"' for word in words]
         return " ".join(whole), " ".join(f"{word} *" for word in whole)
+
+    def _begins(self, *values: apsw.SQLiteValue) -> bool:
+        """Whether a task, the first value, has words that begin as all of those do that `_words` asks for."""
+        said = index_words(self._database.connection, str(values[0] or ""))
+        return all(any(word.startswith(one) for word in said) for one in str(values[1]).split('"')[1::2])
 
 
 def _conditions(which: GradeFilter) -> list[tuple[str, Sequence[Any]]]:
@@ -255,10 +317,15 @@ def _conditions(which: GradeFilter) -> list[tuple[str, Sequence[Any]]]:
     single = (
         ("l.ended_at >= ?", to_text(which.since)),
         ("l.ended_at < ?", to_text(which.until)),
-        *((f"l.{column} = ?", getattr(which, column)) for column in _EQUAL),
+        *(
+            (f"l.{column} = ?", getattr(which, column))
+            for column in _EQUAL
+            if (column, getattr(which, column)) not in _INDEXED
+        ),
         (_ISSUE, which.issue),
     )
     conditions: list[tuple[str, Sequence[Any]]] = [(sql, (value,)) for sql, value in single if value is not None]
+    conditions += [(sql, ()) for (column, value), sql in _INDEXED.items() if getattr(which, column) == value]
     if which.claim is not None:
         conditions.append((f"l.{which.claim} > 0", ()))
     if which.before is not None:
@@ -268,7 +335,14 @@ def _conditions(which: GradeFilter) -> list[tuple[str, Sequence[Any]]]:
     return conditions
 
 
-def _may_end_soon(which: GradeFilter, of_many: bool) -> bool:  # noqa: FBT001  a fact, not a choice
+def _is_by_cost_alone(which: GradeFilter) -> bool:
+    """Whether nothing else is asked for: then an index has them in order."""
+    return which.sort is SortKey.COST and which == GradeFilter(
+        sort=SortKey.COST, lowest_first=which.lowest_first, before=which.before, limit=which.limit
+    )
+
+
+def _may_end_soon(which: GradeFilter, *, of_many: bool) -> bool:
     """Whether the newest sessions may be all that is asked for, where to ask of all takes long."""
     if which.limit is None or which.lowest_first:
         return False

@@ -53,6 +53,14 @@ class Reports:
         )
         return StoredReport(content=rows[0][0], basis=rows[0][1]) if rows else None
 
+    def kept(self, before: date, limit: int) -> list[str]:
+        rows = self._database.rows(
+            "SELECT r.report_json FROM weekly_reports AS r JOIN report_bases AS b ON b.week_start = r.week_start"
+            " WHERE r.week_start < ? ORDER BY r.week_start DESC LIMIT ?",
+            (before.isoformat(), limit),
+        )
+        return [row[0] for row in rows]
+
     def bases(self) -> dict[date, int]:
         rows = self._database.rows("SELECT week_start, basis FROM report_bases")
         return {date.fromisoformat(monday): basis for monday, basis in rows}

@@ -82,11 +82,11 @@ class Rollups:
         row = self._database.rows(f"SELECT {_TOTALS} FROM {where} WHERE name = ?", (*values, name))[0]
         return Sums() if row[0] is None else _to_sums(row)
 
-    def days(self, span: Span) -> dict[date, Sums]:
+    def days(self, span: Span, dimension: Dimension = Dimension.OVERALL, name: str = "") -> dict[date, Sums]:
         rows = self._database.rows(
             f"SELECT day, {', '.join(SUM_NAMES)} FROM daily_rollups"
-            " WHERE dimension = 'overall' AND day BETWEEN ? AND ? ORDER BY day",
-            (span.first.isoformat(), span.last.isoformat()),
+            f" WHERE dimension = '{dimension}' AND name = ? AND day BETWEEN ? AND ? ORDER BY day",
+            (name, span.first.isoformat(), span.last.isoformat()),
         )
         return {date.fromisoformat(row[0]): sums for row in rows if (sums := _to_sums(row[1:])).finished}
 

@@ -14,6 +14,7 @@ from grader_daemon.domain.analysis import Category, Failure, FailureKind, Sessio
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.grade import UNKNOWN_FORMAT, Grade, Reason
 from grader_daemon.domain.identity import Identity
+from grader_daemon.domain.installed import SkillUse
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.unit import Unit
@@ -26,6 +27,7 @@ PERSONS_TASK: Final = f"coalesce(d.kind, '{SessionKind.MAIN}') = '{SessionKind.M
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _encode = msgspec.json.Encoder().encode
 _decode_tools = msgspec.json.Decoder(tuple[tuple[str, int, int], ...]).decode
+_decode_skills = msgspec.json.Decoder(tuple[SkillUse, ...]).decode
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
@@ -104,6 +106,11 @@ def to_flag(value: int | None) -> bool | None:
 def to_tools(text: str | None) -> tuple[ToolUse, ...]:
     """Read the column `tools`; a row of an older version has none."""
     return tuple(ToolUse(*use) for use in _decode_tools(text or "[]"))
+
+
+def to_skills(text: str | None) -> tuple[SkillUse, ...] | None:
+    """Read the column `skills`; what an older version wrote, or nobody knows, is None."""
+    return None if text is None else _decode_skills(text)
 
 
 def _to_names(text: str | None) -> tuple[str, ...]:
@@ -198,6 +205,10 @@ _DETAILS: Final = _Columns(
     Column("cost_usd"),
     Column("cost_by"),
     Column("undone", None, _or(0)),
+    Column("system_prompt_digest"),
+    Column("tools_digest"),
+    Column("wording"),
+    Column("skills", lambda skills: None if skills is None else _json(skills), to_skills),
 )
 """What `session_details` holds of a grade."""
 

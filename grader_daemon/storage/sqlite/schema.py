@@ -9,15 +9,14 @@ import re
 from collections.abc import Mapping
 from contextlib import closing
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 import apsw
 
 from grader_daemon.errors import StoreError
-from grader_daemon.storage.sqlite.rows import GRADE_COLUMNS
 
-_ORIGINAL_COLUMNS = frozenset(GRADE_COLUMNS)
+_MIGRATIONS = Path(__file__).parent / "migrations"
 _ADOPTED = frozenset({"session_grades", "weekly_reports"})
 """Tables that may be as another program made them."""
 _INTERNAL = re.compile(r"sqlite_(?:sequence|stat[14]|autoindex_\w+)")
@@ -26,7 +25,7 @@ _INTERNAL = re.compile(r"sqlite_(?:sequence|stat[14]|autoindex_\w+)")
 def migrations() -> list[tuple[int, str, str]]:
     """Return number, name and SQL of every migration, in order."""
     found = []
-    for entry in files(__package__).joinpath("migrations").iterdir():
+    for entry in _MIGRATIONS.iterdir():
         numbered = re.fullmatch(r"(\d{4})_(\w+)\.sql", entry.name)
         if numbered:
             found.append((int(numbered.group(1)), numbered.group(2), entry.read_text("utf-8")))
@@ -110,8 +109,10 @@ def _apply(connection: apsw.Connection, number: int, title: str, sql: str) -> No
 def _check_original(connection: apsw.Connection, name: str) -> None:
     if not has_table(connection, "session_grades"):
         return
+    from grader_daemon.storage.sqlite.rows import GRADE_COLUMNS  # who only reads need not wait for it
+
     columns = {row[1] for row in connection.execute("PRAGMA table_info(session_grades)")}
-    missing = sorted(_ORIGINAL_COLUMNS - columns)
+    missing = sorted(frozenset(GRADE_COLUMNS) - columns)
     if missing:
         raise StoreError(
             f"database {name}: its table session_grades lacks {', '.join(missing)}; it was not made by a self-grader."

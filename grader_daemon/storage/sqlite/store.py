@@ -6,6 +6,7 @@ from pathlib import Path
 
 from grader_daemon.domain.counting import Changes
 from grader_daemon.storage.sqlite.alerts import Alerts
+from grader_daemon.storage.sqlite.archives import ArchiveProgress
 from grader_daemon.storage.sqlite.calibrations import Calibrations
 from grader_daemon.storage.sqlite.changes import Changes as ChangeFeed
 from grader_daemon.storage.sqlite.daemon import DaemonState
@@ -21,6 +22,7 @@ from grader_daemon.storage.sqlite.repeats import Repeats
 from grader_daemon.storage.sqlite.reports import Reports
 from grader_daemon.storage.sqlite.rivals import Rivals
 from grader_daemon.storage.sqlite.rollups import Rollups
+from grader_daemon.storage.sqlite.versions import ObservedVersions
 
 
 class SqliteStore(Ledger):
@@ -44,6 +46,8 @@ class SqliteStore(Ledger):
         self.rivals = Rivals(self)
         self.daemon = DaemonState(self)
         self.changes = ChangeFeed(self)
+        self.archives = ArchiveProgress(self)
+        self.observed = ObservedVersions(self)
         if not read_only and self._lacks_rollups():
             with self.transaction():
                 if self._lacks_rollups():

@@ -6,7 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, Step, ToolUse
-from grader_daemon.domain.counting import Changes, GroupKey, IssueKey, StepKey, TaskKey, ToolStepKey, by_month
+from grader_daemon.domain.counting import (
+    Changes,
+    GroupKey,
+    IssueKey,
+    StepKey,
+    TaskKey,
+    ToolStepKey,
+    by_month,
+    task_and_model,
+    task_model,
+)
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
 from grader_daemon.domain.session import SessionKind
@@ -358,3 +368,7 @@ def test_steps_of_a_month_are_sums_of_its_days() -> None:
     assert by_month(changes_of(*made).tool_steps) == {
         ToolStepKey("2026-11", "terminal", "browser", "", is_retry=False): [2, 2, 2]
     }
+
+
+def test_name_of_type_and_model_is_taken_apart_again() -> None:
+    assert task_and_model(task_model("debugging", "a × b")) == ("debugging", "a × b")

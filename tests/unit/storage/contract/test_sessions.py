@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -20,9 +20,13 @@ from grader_daemon.domain.claims import Support
 from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import decide
+from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.session import SessionKind, SkipReason
+from grader_daemon.domain.similar import AskedAlike
+from grader_daemon.domain.wording import wording_of
 from grader_daemon.errors import InputError, StoreError
 from grader_daemon.pipeline.labels import add_feedback, candidates, labels, reviewed_since, standing_of
 from grader_daemon.pipeline.saving import retract, save_grades
@@ -67,6 +71,10 @@ def entry(path: str, state: FileState = FileState.GRADED, **changes: object) -> 
     return msgspec.structs.replace(made, **changes)
 
 
+def alike(store: SessionStore, request: int | None, wording: bytes | None, limit: int = 9) -> list[str]:
+    return sorted(each.session_id for each in store.grades.asked_alike(request, wording, limit=limit))
+
+
 def seen(store: SessionStore) -> object:
     """All that a store says when it is asked for everything."""
     pages = [
@@ -77,12 +85,14 @@ def seen(store: SessionStore) -> object:
     return (
         pages,
         store.grades.last_ended_at(),
+        store.grades.finished_tasks(since=NOW - 9 * HOUR, limit=99),
         {(of, name): sums for (of, name), sums in store.rollups.groups(EVER, tuple(Dimension)).items()},
         [store.rollups.names(dimension) for dimension in Dimension],
         sorted(store.rollups.tool_steps(EVER), key=repr),
         store.rollups.days_with_sessions(),
         store.rollups.revisions(),
         labels(store),
+        labels(store, known[::2]),
         standing_of(store, known),
         store.feedback.judged_requests(),
         sorted(candidates(store, since=None), key=lambda one: one.session_id),
@@ -91,7 +101,9 @@ def seen(store: SessionStore) -> object:
         store.skip_counts(),
         store.graded_paths(),
         [store.last_grade(live=live) for live in (False, True)],
+        store.live_lags(),
         [(change.kind, change.subject) for change in store.changes.after(0, 99)],
+        store.observed.versions(),
     )
 
 
@@ -155,6 +167,7 @@ def test_pages_hold_every_session_once_in_one_order(store: SessionStore, sort: S
                 p_completed=None if number % 4 == 0 else number % 3 / 2,
                 tool_calls_efficient=1 + number % 2,
                 tool_calls=number % 5,
+                cost_usd=None if number % 4 == 0 else number % 3 / 2,
             )
             for number in range(17)
         ),
@@ -171,7 +184,7 @@ def test_pages_hold_every_session_once_in_one_order(store: SessionStore, sort: S
 
     assert found == ids(store, which)
     assert sorted(found) == [f"s{number:02}" for number in range(17)]
-    if sort is SortKey.PROBABILITY:
+    if sort in (SortKey.PROBABILITY, SortKey.COST):
         assert {found.index(f"s{number:02}") >= 12 for number in range(0, 17, 4)} == {True}
 
 
@@ -237,6 +250,50 @@ def test_an_id_may_be_shortened_while_it_names_one(store: SessionStore) -> None:
             store.grades.find(wrong)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"state": SessionState.OPEN}, id="that-goes-on"),
+        pytest.param({"kind": SessionKind.SUB_AGENT}, id="of-a-sub-agent"),
+        pytest.param({"scored": False}, id="without-a-verdict"),
+        pytest.param({"model": None}, id="of-no-known-model"),
+        pytest.param({"ended_at": NOW - 3 * HOUR}, id="of-another-time"),
+    ],
+)
+def test_no_session_is_a_finished_task_of_a_model(store: SessionStore, changes: dict[str, object]) -> None:
+    save(store, grade(session_id="s", **{"ended_at": NOW, "model": "m"} | changes))
+
+    assert store.grades.finished_tasks(since=NOW - 2 * HOUR, limit=9) == []
+
+
+def test_the_newest_finished_tasks_come_first_with_what_routing_asks_of_them(store: SessionStore) -> None:
+    facts = {"model": "m", "request": -5, "p_completed": 0.6, "cost_usd": 0.25, "task_type": "debugging"}
+    setup = {"agent": "hermes", "platform": "cli", "project": "/w", "agent_version": "0.19.0"}
+    facts |= setup | {"system_prompt_digest": "5f", "tools_digest": "4e"}
+    known = ("hermes", "cli", "/w", "0.19.0", "5f", "4e")
+    for hours in range(4):
+        save(store, grade(session_id=f"s{hours}", ended_at=NOW - hours * HOUR, task_completed=True, **facts))
+    with store.transaction():
+        said = Said(session_id="s1", by="me", source=FeedbackSource.LABEL, completed=False)
+        add_feedback(store, [said], now=NOW)
+
+    found = store.grades.finished_tasks(since=NOW - 9 * HOUR, limit=2)
+
+    assert found == [
+        FinishedSession("s0", NOW, "debugging", "m", True, 0.6, False, False, -5, 0.25, *known),
+        FinishedSession("s1", NOW - HOUR, "debugging", "m", False, 0.6, True, False, -5, 0.25, *known),
+    ]
+
+
+def test_finished_tasks_up_to_a_moment_are_those_that_ended_before_it(store: SessionStore) -> None:
+    for hours in range(4):
+        save(store, grade(session_id=f"s{hours}", ended_at=NOW - hours * HOUR, model="m"))
+
+    found = store.grades.finished_tasks(since=NOW - 2 * HOUR, until=NOW, limit=9)
+
+    assert [task.session_id for task in found] == ["s1", "s2"]
+
+
 # -- the feed of changes ---------------------------------------------------------------------------------------------
 
 
@@ -272,6 +329,27 @@ def test_a_session_that_is_asked_for_again_changes_too(store: SessionStore) -> N
     seq = store.changes.after(0, 9)[-1].seq
     save(store, grade(session_id="b", request=7, session_start=NOW + HOUR, ended_at=NOW + 2 * HOUR))
     assert [each.subject for each in store.changes.after(seq, 9)] == ["b", "a"]
+
+
+def test_a_month_has_another_mark_when_a_session_of_it_changes_comes_or_goes(store: SessionStore) -> None:
+    october, november = datetime(2026, 10, 31, 23, tzinfo=UTC), datetime(2026, 11, 1, tzinfo=UTC)
+    save(store, grade(session_id="a", ended_at=october), grade(session_id="b", ended_at=november))
+    seen = [store.changes.months()]
+    with store.transaction():
+        add_feedback(store, [Said(session_id="b", quality=1, by="me", source=FeedbackSource.LABEL)], now=NOW)
+    seen.append(store.changes.months())
+    save(store, grade(session_id="c", ended_at=november))
+    seen.append(store.changes.months())
+    with store.transaction():
+        retract(store, "c", SkipReason.COPY)
+    seen.append(store.changes.months())
+    save(store, grade(session_id="b", ended_at=october))
+    seen.append(store.changes.months())
+
+    assert [each["2026-10"] == seen[0]["2026-10"] for each in seen] == [True, True, True, True, False]
+    assert [each["2026-11"].sessions for each in seen[:4]] == [1, 1, 2, 1]
+    assert seen[1]["2026-11"] != seen[0]["2026-11"]
+    assert list(seen[4]) == ["2026-10"]
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -315,6 +393,27 @@ def test_a_grade_made_as_its_file_was_written_is_live(store: SessionStore) -> No
     last = store.last_grade(live=True)
     assert last is not None
     assert last.lag_seconds == pytest.approx(3, abs=0.01)
+
+
+def test_lags_of_live_grades_are_counted_by_how_long_they_were(store: SessionStore) -> None:
+    store.live_since = NOW - HOUR
+    seconds = {"/old": 7200.0, "/short": 0.5, "/long": 4.0, "/longer": 3.0}
+    entries = [
+        entry(path, session_id=path, written_ns=int((NOW - timedelta(seconds=lag)).timestamp() * 1e9))
+        for path, lag in seconds.items()
+    ]
+    with store.transaction():
+        store.save_entries(entries, now=NOW)
+        store.save_entries(entries, now=NOW)
+    counted = [(span.longer_than, span.grades, round(span.seconds, 3), span.session_id) for span in store.live_lags()]
+    assert counted == [(0.0, 1, 0.5, "/short"), (2.5, 2, 7.0, "/longer")]
+
+
+def test_each_follower_of_the_feed_keeps_a_place_of_its_own(store: SessionStore) -> None:
+    with store.transaction():
+        store.changes.advance("one", 3)
+        store.changes.advance("one", 7)
+    assert [store.changes.position(name) for name in ("one", "other")] == [7, 0]
 
 
 # -- all stores say the same -------------------------------------------------------------------------------------------
@@ -427,3 +526,107 @@ def test_children_are_found_by_their_parent(store: SessionStore) -> None:
     assert [one.grade.session_id for one in store.grades.children("parent", 9)] == ["a", "b"]
     assert len(store.grades.children("parent", 1)) == 1
     assert store.grades.children("a", 9) == []
+
+
+# -- versions of skills and configuration files ------------------------------------------------------------------------
+
+
+def version(path: str = "/skills/a", digest: str = "d", *, at: datetime = NOW) -> ObservedVersion:
+    return ObservedVersion(
+        kind=InstalledKind.SKILL,
+        name="a",
+        agent=None,
+        path=path,
+        digest=digest,
+        bytes=3,
+        written_at=NOW - HOUR,
+        first_seen=at,
+        last_seen=at,
+    )
+
+
+def keep(store: SessionStore, *versions: ObservedVersion) -> None:
+    with store.transaction():
+        store.observed.save(versions)
+
+
+def test_versions_come_back_in_the_order_in_which_they_came(store: SessionStore) -> None:
+    made = [version("/b", at=NOW + HOUR), version("/c"), version("/a")]
+    keep(store, *made)
+    assert store.observed.versions() == [made[2], made[1], made[0]]
+
+
+def test_a_version_that_is_kept_is_only_seen_again(store: SessionStore) -> None:
+    keep(store, version(digest="first"))
+    keep(store, replace(version(digest="other"), last_seen=NOW + HOUR))
+    assert store.observed.versions() == [replace(version(digest="first"), last_seen=NOW + HOUR)]
+
+
+def test_versions_since_a_moment_are_those_that_were_there_then(store: SessionStore) -> None:
+    over, there = version("/over"), replace(version("/there"), last_seen=NOW + HOUR)
+    keep(store, over, there)
+    assert store.observed.versions(NOW + HOUR) == [there]
+
+
+def test_of_one_path_the_newest_versions_stay(store: SessionStore) -> None:
+    keep(store, *[version("/a", at=NOW + hours * HOUR) for hours in range(3)], version("/b"))
+    with store.transaction():
+        store.observed.forget("/a", keep=2)
+        store.observed.forget("/b", keep=2)
+    assert [(each.path, each.first_seen) for each in store.observed.versions()] == [
+        ("/b", NOW),
+        ("/a", NOW + HOUR),
+        ("/a", NOW + 2 * HOUR),
+    ]
+
+
+def test_versions_of_a_unit_of_work_that_fails_are_not_kept(store: SessionStore) -> None:
+    def fail() -> None:
+        with store.transaction():
+            store.observed.save([version()])
+            raise StoreError("no")
+
+    with pytest.raises(StoreError):
+        fail()
+    assert store.observed.versions() == []
+
+
+# -- the same request in other sessions ------------------------------------------------------------------------------
+
+
+def test_sessions_of_a_request_and_of_a_near_one_are_found(store: SessionStore) -> None:
+    ours = wording_of("deploy the release to production")
+    assert ours is not None
+    third_band = b"x" * 8 + ours[8:12] + b"x" * 20
+    shifted = b"x" * 16 + ours[:16]
+    first = {"request": 7, "wording": ours, "model": "m", "task_completed": False}
+    save(
+        store,
+        grade(session_id="a", **first),
+        grade(session_id="same", request=7),
+        grade(session_id="near", wording=third_band),
+        grade(session_id="far", wording=shifted, request=8),
+        grade(session_id="open", request=7, wording=ours, state=SessionState.OPEN),
+    )
+
+    assert alike(store, 7, ours) == ["a", "near", "same"]
+    assert alike(store, 7, None) == ["a", "same"]
+    assert alike(store, None, ours) == ["a", "near"]
+    assert alike(store, None, None) == []
+    found = next(each for each in store.grades.asked_alike(7, None, limit=9) if each.session_id == "a")
+    assert found == AskedAlike("a", NOW, "m", False, 7, ours)
+
+
+def test_of_a_request_that_very_many_have_the_newest_are_found(store: SessionStore) -> None:
+    save(store, *(grade(session_id=f"s{n}", request=7, ended_at=NOW - n * HOUR) for n in range(4)))
+    save(store, *(grade(session_id=f"w{n}", wording=b"w" * 32, ended_at=NOW - n * HOUR) for n in range(4)))
+    assert alike(store, 7, b"w" * 32, limit=2) == ["s0", "s1", "w2", "w3"]  # graded last are those that ended first
+
+
+def test_a_session_that_is_graded_again_is_found_as_it_is_now(store: SessionStore) -> None:
+    save(store, grade(session_id="a", wording=b"w" * 32))
+    save(store, grade(session_id="a", wording=b"v" * 32))
+    assert (alike(store, None, b"w" * 32), alike(store, None, b"v" * 32)) == ([], ["a"])
+    with store.transaction():
+        retract(store, "a", SkipReason.SUPERSEDED, asked_again_within=48 * HOUR)
+    assert alike(store, None, b"v" * 32) == []

@@ -66,7 +66,7 @@ def everything(path: Path) -> dict[str, list[object]]:
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
         tables = [row[0] for row in connection.execute("SELECT name FROM pragma_table_list WHERE type = 'table'")]
         return {
-            str(table): list(connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2"))
+            str(table): sorted(connection.execute(f"SELECT * FROM {table}"), key=repr)
             for table in tables
             if table not in ("rollup_days", "sqlite_schema", "sqlite_temp_schema", "sqlite_stat1", "sqlite_stat4")
         }

@@ -249,6 +249,15 @@ def test_the_word_outlives_a_grade_that_is_taken_back(store: SqliteStore, reason
     assert completed(store) == 0
 
 
+def test_labels_are_asked_for_some_sessions_or_for_all(store: SqliteStore) -> None:
+    names = ("a", "b", "c")
+    save(store, *(grade(session_id=name, session_file=f"/{name}") for name in names))
+    give(store, said("b"), said("c"), said("a"))
+    assert [label.session_id for label in labels(store)] == ["b", "c", "a"]
+    assert labels(store, ["a", "b", "other"]) == [label for label in labels(store) if label.session_id != "c"]
+    assert labels(store, []) == []
+
+
 def test_a_word_on_a_session_that_went_on_stands_and_teaches_nothing(store: SqliteStore) -> None:
     save(store, grade())
     give(store, said())
@@ -340,6 +349,14 @@ def test_candidates_are_finished_sessions_that_nobody_judged(store: SqliteStore)
         7,
     )
     assert len(candidates(store, since=None)) == 4
+
+
+def test_of_many_candidates_the_newest_are_told(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader_daemon.pipeline.labels._MOST_CANDIDATES", 2)
+    save(store, *(grade(session_id=f"s{hours}", ended_at=NOW - hours * HOUR) for hours in range(5)))
+    give(store, said("s1"))
+
+    assert [each.session_id for each in candidates(store, since=None)] == ["s0", "s2"]
 
 
 def test_requests_of_judged_sessions_are_known(store: SqliteStore) -> None:

@@ -225,6 +225,61 @@ def test_steps_of_a_span_come_most_tried_first(store: SqliteStore) -> None:
     )
 
 
+def _push_and_others(store: SqliteStore) -> None:
+    """Failures of two issues of one cause, of the same cause of another command, and of another cause."""
+    pull, again, look = (
+        Step("terminal", "git pull", True),
+        Step("terminal", "git push", False),
+        Step("read_file", None, True),
+    )
+    with store.transaction():
+        store.issues.save_signs([sign("1-curl", command="curl"), sign("1-slow", category=Category.TIMEOUT)])
+    failed(store, "a", *["1-aaa"] * 3, steps=(pull, again, look), task_completed=True)
+    failed(store, "b", *["1-bbb"] * 2, steps=(pull, look), task_completed=False)
+    failed(store, "c", "1-old", steps=(pull,), at=NOW - 40 * DAY)
+    failed(store, "d", "1-curl", steps=(again,))
+    failed(store, "e", "1-slow", steps=(pull,))
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        pytest.param(
+            {"command": "git push"},
+            {("git pull", False): (3, 3), ("git push", True): (1, 0), (None, False): (2, 2)},
+            id="of-a-command",
+        ),
+        pytest.param(
+            {"command": None},
+            {
+                ("git pull", False): (3, 3),
+                ("git push", True): (1, 0),
+                ("git push", False): (1, 0),
+                (None, False): (2, 2),
+            },
+            id="of-the-tool",
+        ),
+        pytest.param({"command": "wget"}, {}, id="of-a-command-that-did-not-fail"),
+        pytest.param({"tool": "bash"}, {}, id="of-a-tool-that-did-not-fail"),
+        pytest.param({"category": Category.TIMEOUT}, {("git pull", False): (1, 1)}, id="of-another-cause"),
+        pytest.param(
+            {"command": "git push", "span": last_days(7, NOW.date())},
+            {("git pull", False): (2, 2), ("git push", True): (1, 0), (None, False): (2, 2)},
+            id="of-some-days",
+        ),
+    ],
+)
+def test_what_was_tried_is_summed_over_the_issues_of_a_cause(
+    store: SqliteStore, asked: dict[str, object], expected: dict[tuple[str | None, bool], tuple[int, int]]
+) -> None:
+    _push_and_others(store)
+    wanted = {"span": ALWAYS, "tool": "terminal", "category": Category.PERMISSION_DENIED, "command": None} | asked
+
+    found = store.issues.tool_steps(**wanted)  # type: ignore[arg-type]
+
+    assert {(step.next_command, step.is_retry): (step.tries, step.worked) for step in found} == expected
+
+
 # -- what people say -----------------------------------------------------------------------------------------------
 
 
@@ -246,3 +301,13 @@ def test_marks_outlive_new_failures(store: SqliteStore) -> None:
         store.issues.mark("1-aaa", resolved_at=NOW, ignored_at=None)
     failed(store, "b", "1-aaa")
     assert issue(store).resolved_at == NOW
+
+
+def test_failures_are_counted_by_day_within_a_span(store: SqliteStore) -> None:
+    failed(store, "s1", "1-aaa", "1-aaa", at=NOW)
+    failed(store, "s2", "1-aaa", "1-bbb", at=NOW - DAY)
+    failed(store, "s3", "1-aaa", at=NOW - 9 * DAY)
+    today = NOW.date()
+
+    assert store.issues.daily(["1-aaa", "1-none"], last_days(2, today)) == {"1-aaa": {today - DAY: 1, today: 2}}
+    assert store.issues.daily([], last_days(2, today)) == {}

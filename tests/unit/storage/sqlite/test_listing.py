@@ -205,12 +205,14 @@ def four(store: SqliteStore) -> SqliteStore:
     ],
 )
 @pytest.mark.parametrize(
-    ("few", "newest", "limit"),
+    ("few", "latest", "newest", "limit"),
     [
-        pytest.param(1000, 20_000, None, id="few"),
-        pytest.param(0, 20_000, None, id="many"),
-        pytest.param(0, 20_000, 1, id="one-among-the-newest"),
-        pytest.param(0, 1, 1, id="one-or-more-elsewhere"),
+        pytest.param(1000, 1000, 20_000, None, id="few"),
+        pytest.param(0, 1000, 20_000, None, id="many"),
+        pytest.param(0, 1000, 20_000, 1, id="one-among-the-latest"),
+        pytest.param(0, 1, 20_000, 1, id="one-among-the-newest"),
+        pytest.param(0, 1, 3, 1, id="one-among-three"),
+        pytest.param(0, 1, 1, 1, id="one-or-more-elsewhere"),
     ],
 )
 def test_grades_are_filtered(
@@ -219,12 +221,14 @@ def test_grades_are_filtered(
     which: GradeFilter,
     expected: str,
     few: int,
+    latest: int,
     newest: int,
     limit: int | None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """However many there are of them, and wherever."""
     monkeypatch.setattr(listing, "_FEW", few)
+    monkeypatch.setattr(listing, "_LATEST", latest)
     monkeypatch.setattr(listing, "_NEWEST", newest)
     asked = which if which.limit is not None else msgspec.structs.replace(which, limit=limit)
 
@@ -236,6 +240,7 @@ def test_grades_are_filtered(
     [
         pytest.param(GradeFilter(tool="terminal", limit=20), id="tool"),
         pytest.param(GradeFilter(text="fix", limit=20), id="word"),
+        pytest.param(GradeFilter(text="fi i", limit=20), id="beginnings-of-words"),
         pytest.param(GradeFilter(sort=SortKey.QUALITY, limit=20), id="quality"),
         pytest.param(GradeFilter(sort=SortKey.EFFICIENCY, tool="terminal", limit=20), id="both"),
     ],
@@ -267,6 +272,46 @@ def test_what_many_newest_sessions_have_is_found_among_them(
 
 
 @pytest.mark.parametrize(
+    ("text", "latest", "expected"),
+    [
+        pytest.param("fix", 50, "baba", id="whole-word-of-many"),
+        pytest.param("fi", 50, "baba", id="beginning-of-one"),
+        pytest.param("light fix", 50, "bbbb", id="both"),
+        pytest.param("fix", 1, "baba", id="behind-the-latest"),
+        pytest.param("fix lighthouse", 1, "bbbb", id="both-behind-the-latest"),
+    ],
+)
+def test_words_that_begin_so_are_not_gathered_for_a_page_of_many(
+    *, store: SqliteStore, text: str, latest: int, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gathering them takes the longer the more sessions there are."""
+    monkeypatch.setattr(listing, "_LATEST", latest)
+    tasks = {"a": "Fix it", "b": "Fixes of the lighthouse: fix it", "c": "Look"}
+    save(
+        store,
+        *(
+            grade(
+                session_id=f"{number:03}{name}", ended_at=NOW + timedelta(minutes=3 * number + place), task_summary=task
+            )
+            for number in range(30)
+            for place, (name, task) in enumerate(tasks.items())
+        ),
+    )
+    gathered: list[str] = []
+
+    def note(_: object, sql: str, values: Any) -> bool:
+        gathered.extend(str(value) for value in values or () if "MATCH" in sql and "*" in str(value))
+        return True
+
+    store.connection.exec_trace = note
+    found = ids(store, GradeFilter(text=text, limit=4))
+    store.connection.exec_trace = None
+
+    assert "".join(each[-1] for each in found) == expected
+    assert gathered == []
+
+
+@pytest.mark.parametrize(
     "which",
     [
         pytest.param(GradeFilter(tool="browser", limit=20), id="tool"),
@@ -288,11 +333,39 @@ def test_few_sessions_are_found_without_a_look_through_the_list(four: SqliteStor
     four.connection.exec_trace = None
 
     plans = [
-        str(row[3]) for sql, values in asked for row in four.connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)
+        str(row[3])
+        for sql, values in asked
+        if "min(ended_at)" not in sql  # where the newest begin: it stops at its limit
+        for row in four.connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)
     ]
 
     assert [plan for plan in plans if plan.startswith("SCAN l")] == []
     assert "SEARCH l USING PRIMARY KEY (ended_at=? AND session_id=?)" in plans
+
+
+@pytest.mark.parametrize(
+    ("which", "index"),
+    [
+        pytest.param(GradeFilter(state=SessionState.OPEN, limit=20), "session_list_open", id="open"),
+        pytest.param(GradeFilter(state="open", model="m", limit=20), "session_list_open", id="open-of-a-model"),
+        pytest.param(GradeFilter(verdict_by=VerdictBy.PERSON, limit=20), "session_list_judged", id="judged"),
+        pytest.param(GradeFilter(claim=Support.CONTRADICTED), "session_list_contradicted", id="contradicted"),
+        pytest.param(GradeFilter(sort=SortKey.COST, limit=20), "session_list_cost", id="dearest"),
+    ],
+)
+def test_what_few_sessions_are_an_index_holds_alone(four: SqliteStore, which: GradeFilter, index: str) -> None:
+    asked: list[tuple[str, Any]] = []
+
+    def note(_: object, sql: str, values: Any) -> bool:
+        asked.append((sql, values))
+        return True
+
+    four.connection.exec_trace = note
+    four.list.find(which)
+    four.connection.exec_trace = None
+
+    plan = [str(row[3]) for row in four.connection.execute(f"EXPLAIN QUERY PLAN {asked[0][0]}", asked[0][1])]
+    assert [index in step for step in plan] == [True]
 
 
 @pytest.mark.parametrize("text", ["", "-", '"*"', "\ud800"])
@@ -323,6 +396,7 @@ def test_pages_give_each_session_once_in_order(store: SqliteStore, sort: SortKey
                 response_quality=1 + number % 3,
                 total_errors=number % 2,
                 tool_calls=number % 6,
+                cost_usd=None if number % 3 == 0 else number % 4 / 100,
             )
             for number in range(11)
         ),
@@ -344,13 +418,16 @@ def test_pages_give_each_session_once_in_order(store: SqliteStore, sort: SortKey
         pytest.param(GradeFilter(sort=SortKey.PROBABILITY), "bac", id="what-is-not-known-is-last"),
         pytest.param(GradeFilter(sort=SortKey.PROBABILITY, lowest_first=True), "abc", id="there-too"),
         pytest.param(GradeFilter(sort=SortKey.ERRORS), "cba", id="equals-by-their-end"),
+        pytest.param(GradeFilter(sort=SortKey.COST), "abc", id="dearest"),
+        pytest.param(GradeFilter(sort=SortKey.COST, lowest_first=True), "bac", id="cheapest"),
+        pytest.param(GradeFilter(sort=SortKey.COST, task_type="general"), "abc", id="dearest-of-some"),
     ],
 )
 def test_sorting(store: SqliteStore, which: GradeFilter, expected: str) -> None:
     save(
         store,
-        grade(session_id="a", p_completed=0.0, total_errors=0, ended_at=NOW),
-        grade(session_id="b", p_completed=1.0, total_errors=0, ended_at=AFTER_ONE_HOUR),
+        grade(session_id="a", p_completed=0.0, total_errors=0, ended_at=NOW, cost_usd=0.3),
+        grade(session_id="b", p_completed=1.0, total_errors=0, ended_at=AFTER_ONE_HOUR, cost_usd=0.0),
         grade(session_id="c", p_completed=None, total_errors=0, ended_at=AFTER_TWO_HOURS),
     )
     assert "".join(ids(store, which)) == expected

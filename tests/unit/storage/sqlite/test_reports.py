@@ -80,6 +80,16 @@ def coverage(store: SqliteStore, *, graded: int = 0, open_sessions: int = 0) -> 
     return store.reports.coverage(graded=graded, open_sessions=open_sessions, since=SINCE, until=UNTIL)
 
 
+def test_reports_that_are_kept_come_newest_first(store: SqliteStore) -> None:
+    weeks = [WEEK, WEEK.before(), WEEK.before().before()]
+    with store.transaction():
+        for number, week in enumerate(weeks):
+            store.reports.save(week, str(number), basis=1, now=NOW)
+
+    assert store.reports.kept(date.max, 2) == ["0", "1"]
+    assert store.reports.kept(WEEK.first, 9) == ["1", "2"]
+
+
 def test_files_without_a_grade_are_counted_by_why(store: SqliteStore) -> None:
     file(store, "/s/a", FileState.SKIPPED, reason="copy")
     file(store, "/s/b", FileState.SKIPPED, reason="copy")

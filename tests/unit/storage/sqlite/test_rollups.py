@@ -187,6 +187,16 @@ def test_days_are_those_on_which_sessions_of_any_kind_ended(store: SqliteStore) 
     assert {day.isoformat(): sums.cost_millionths for day, sums in found.items()} == {FIRST: 500_000}
 
 
+def test_days_of_a_group_are_those_of_its_sessions(store: SqliteStore) -> None:
+    save(
+        store,
+        grade(session_id="a", ended_on=FIRST, task_type="debugging"),
+        grade(session_id="b", ended_on=SECOND, task_type="general"),
+    )
+    found = store.rollups.days(BOTH, Dimension.TASK_TYPE, "general")
+    assert {day.isoformat(): sums.sessions for day, sums in found.items()} == {SECOND: 1}
+
+
 def test_a_session_twice_in_one_batch_counts_as_it_was_last(store: SqliteStore) -> None:
     save(store, grade(task_completed=False, ended_on=FIRST), grade(ended_on=FIRST))
     found = store.rollups.groups(BOTH, ALL)[OVERALL]

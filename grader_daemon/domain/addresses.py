@@ -1,0 +1,13 @@
+"""Names and addresses of machines."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether the host of a URL is the machine that this program runs on."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

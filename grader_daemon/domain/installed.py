@@ -1,0 +1,75 @@
+"""What agents have installed and are set up with: skills and configuration files, and the versions seen of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+
+class InstalledKind(StrEnum):
+    """What lies there: a folder with a ``SKILL.md``, or a file that sets an agent up."""
+
+    SKILL = "skill"
+    CONFIGURATION = "configuration"
+
+
+class SkillHow(StrEnum):
+    """How a session used a skill: it loaded it, a person had it loaded by a command, or it wrote it."""
+
+    VIEW = "view"
+    COMMAND = "command"
+    MANAGE = "manage"
+
+
+class SkillUse(NamedTuple):
+    """A skill that a session used, and one of the ways in which it did."""
+
+    name: str
+    how: SkillHow
+
+
+class ObservedVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """A version of a skill or of a configuration file, as long as it lay there; one that returns is another row.
+
+    kind: what it is.
+    name: of a skill, what agents call it; of a configuration file, that of the file.
+    agent: whose it is, by the name of its source; None when anybody may use it.
+    path: the folder of the skill, or the file.
+    digest: of all that is in it: 32 hex digits of XXH3. Nothing of the content itself is kept.
+    bytes: how large it is.
+    written_at: when it was last written to by the file system's word, which `cp -p` and `git checkout` bend.
+    first_seen: when it was noticed; the edit itself was up to a minute earlier, or while no daemon ran.
+    last_seen: when it was last known to lie there, to within an hour.
+    """
+
+    kind: InstalledKind
+    name: str
+    agent: str | None
+    path: str
+    digest: str
+    bytes: int
+    written_at: datetime
+    first_seen: datetime
+    last_seen: datetime
+
+
+class InstalledSkill(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill that lies on disk now.
+
+    name: what agents call it: as its ``SKILL.md`` says, else as its folder is called.
+    description: what it says of itself; None when that cannot be read.
+    agent: whose it is, by the name of its source; None when anybody may use it.
+    path: its folder.
+    bundled: whether it came with the agent, which may replace it.
+    problem: why agents may not see it, in one line; None when it is sound.
+    """
+
+    name: str
+    description: str | None
+    agent: str | None
+    path: str
+    bundled: bool
+    problem: str | None

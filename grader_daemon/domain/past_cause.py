@@ -1,0 +1,25 @@
+"""Why calls failed in earlier sessions, and what surely worked next; apart from what most questions are about."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from grader_daemon.domain.insight import StepCount
+from grader_daemon.domain.recollection import CauseWords
+
+
+class PastCause(msgspec.Struct, frozen=True, kw_only=True):
+    """Failures of one cause over all time, and the step that surely works next, if one does.
+
+    `tries` counts what was tried next, `worked` how much of it worked.
+    """
+
+    words: CauseWords
+    failures: int
+    sessions: int
+    last_seen: datetime
+    tries: int
+    worked: int
+    sure_step: StepCount | None

@@ -1,0 +1,87 @@
+"""What an agent may be told of earlier sessions: facts of their records, and apart from them how they were graded."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from grader_daemon.domain.analysis import SessionState
+
+
+class PastFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """The failures of one kind in a session; `category` is the finest that is known.
+
+    `next_tool` and `next_command` name what worked right after one of them; both are None where nothing did.
+    """
+
+    tool: str | None
+    command: str | None
+    category: str
+    times: int
+    next_tool: str | None
+    next_command: str | None
+
+    @property
+    def helped_by_retry(self) -> bool:
+        """Whether what worked was the same again."""
+        return (self.next_tool, self.next_command) == (self.tool, self.command)
+
+
+class PastGrade(msgspec.Struct, frozen=True, kw_only=True):
+    """How a session was graded; see `Grade`."""
+
+    completed: bool | None
+    unsure: bool
+    verdict_by: str
+    p_completed: float | None
+    efficiency: int | None
+    quality: int | None
+
+
+class PastSession(msgspec.Struct, frozen=True, kw_only=True):
+    """One earlier session. `task` is what was asked for, as it is kept: one redacted line.
+
+    `errors` counts failed calls without probes; `recovered` says that a call worked after the last of them, and that
+    the session ended in an answer. `asked_again` is the session in which the same was asked for again.
+    """
+
+    session_id: str
+    ended_at: datetime | None
+    state: SessionState
+    kind: str
+    agent: str | None
+    model: str | None
+    project: str | None
+    task_type: str
+    task: str | None
+    calls: int
+    errors: int
+    recovered: bool
+    refused: bool
+    interrupted: bool
+    asked_again: str | None
+    failures: tuple[PastFailure, ...]
+    grade: PastGrade
+
+
+class Likeness(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that was asked for something alike: the words that it shares with what is asked about.
+
+    `more` counts sessions with the same request that were found beside it.
+    """
+
+    session: PastSession
+    shared: tuple[str, ...]
+    more: int
+
+
+class CauseWords(msgspec.Struct, frozen=True, kw_only=True):
+    """What an error issue is known by."""
+
+    fingerprint: str
+    tool: str | None
+    command: str | None
+    category: str
+    subcategory: str | None
+    signal: str

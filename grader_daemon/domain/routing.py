@@ -1,0 +1,151 @@
+"""Which model completes which type of task: what a router is told."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+import msgspec
+
+from grader_daemon.domain.installed import SkillUse
+
+WINDOW_DAYS: Final = 90
+"""Sessions that ended earlier say nothing of today's models."""
+
+HALF_LIFE_DAYS: Final = 30
+"""A session counts half after so long."""
+
+MOST_SESSIONS: Final = 20_000
+"""So many of the newest are looked at: with more, no figure here would change by a point."""
+
+
+class FinishedSession(NamedTuple):
+    """A task of a person that is finished and has a verdict; `judged` says that it is a person's, or a reward.
+
+    From `agent` on, it is how the agent was set up: see the fields of a grade of these names.
+    """
+
+    session_id: str
+    ended_at: datetime
+    task_type: str
+    model: str
+    completed: bool
+    p_completed: float | None
+    judged: bool
+    unsure: bool
+    request: int | None
+    cost_usd: float | None
+    agent: str | None = None
+    platform: str | None = None
+    project: str | None = None
+    agent_version: str | None = None
+    system_prompt_digest: str | None = None
+    tools_digest: str | None = None
+    skills: tuple[SkillUse, ...] | None = None
+
+
+class RouteReason(StrEnum):
+    """Why nothing is recommended.
+
+    There are too few sessions to tell, or the model does not do better; its last session is too long ago; nearly all
+    verdicts are unsure and want labels; there is nothing to choose from.
+    """
+
+    TOO_FEW = "too_few"
+    NOT_BETTER = "not_better"
+    STALE = "stale"
+    UNCALIBRATED = "uncalibrated"
+    ONE_MODEL = "one_model"
+
+
+class ModelDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """How much more probable completion is than with another model, -1 to 1, with its 95 % interval."""
+
+    difference: float
+    low: float
+    high: float
+
+
+class ModelScore(msgspec.Struct, frozen=True, kw_only=True):
+    """How likely a model completes a type of task, 0 to 1.
+
+    `score` is drawn towards what the model does at other tasks, and other models at this one, with its 95 % interval
+    `low` to `high`; `raw` is the plain rate of its verdicts. `overall` is its score over the types of tasks that all
+    models had together. `differs` says that it surely does better at this type than the best model overall. `n`
+    sessions were of this type, worth `n_effective` of today; `labels` of them were judged by a person or a reward.
+    `age_days` are since its last session, of any type. `versus_default` compares it with the default, None where that
+    is not known. `known` says whether it is to be preferred to the default, `reason` why not. `cost_usd` is the mean
+    price of its sessions of this type, `usd_per_completed` what one completed task costs so, both None where no price
+    is known; `efficient` says that no other one is both cheaper for that and better.
+    """
+
+    model: str
+    score: float
+    low: float
+    high: float
+    overall: float
+    differs: bool
+    n: int
+    n_effective: float
+    raw: float | None
+    last_session: datetime
+    age_days: float
+    labels: int
+    versus_default: ModelDifference | None
+    known: bool
+    reason: RouteReason | None
+    cost_usd: float | None
+    usd_per_completed: float | None
+    efficient: bool
+
+
+class TaskRoute(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the models at one type of task, the best first.
+
+    `recommended` is the model to prefer to the default if that is `known`; else None, with the reason.
+    """
+
+    known: bool
+    reason: RouteReason | None
+    recommended: str | None
+    default: str | None
+    models: tuple[ModelScore, ...]
+
+
+class RouteCoverage(msgspec.Struct, frozen=True, kw_only=True):
+    """How many sessions a route is made of, how many files were ever graded, and how many wait to be."""
+
+    sessions: int
+    graded: int
+    waiting: int
+
+
+class TaskWords(msgspec.Struct, frozen=True, kw_only=True):
+    """By which words of the first request a task type is known: phrases, each as its words, in every inflection.
+
+    Of the request, so many characters are looked at, in lower case. Within `reach` words behind the first of a phrase
+    must its others stand, next to each other but for words of `ignored`. Most hits win, then the order here.
+    """
+
+    examined_characters: int
+    reach: int
+    ignored: tuple[str, ...]
+    phrases: dict[str, tuple[tuple[str, ...], ...]]
+
+
+class Route(msgspec.Struct, frozen=True, kw_only=True):
+    """Which model for which type of task, from the finished sessions of `prior_days`; `others` is for other types.
+
+    `words` are those by which a type is known, `aliases` other names of models, each with the name in sessions.
+    """
+
+    made_at: datetime
+    prior_days: int
+    half_life_days: int
+    rules_version: str
+    coverage: RouteCoverage
+    task_types: dict[str, TaskRoute]
+    others: TaskRoute
+    words: TaskWords
+    aliases: dict[str, str]

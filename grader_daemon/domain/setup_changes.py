@@ -1,0 +1,93 @@
+"""What changed in how agents are set up, and how their work went before and since."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from grader_daemon.domain.estimate import Figure
+
+WINDOW: Final = timedelta(days=28)
+"""Sessions that ended longer before a change, or after it, are not compared."""
+
+FEWEST_SESSIONS: Final = 30
+"""So many are needed before a change and after it, at work that was done on both sides."""
+
+APART_SESSIONS: Final = 20
+"""Changes with fewer sessions between them cannot be told apart."""
+
+
+class SetupKind(StrEnum):
+    """What of an agent changed."""
+
+    MODEL = "model"
+    AGENT_VERSION = "agent_version"
+    SYSTEM_PROMPT = "system_prompt"
+    TOOLS = "tools"
+    SKILL = "skill"
+    CONFIGURATION = "configuration"
+
+
+class SetupChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of how an agent is set up.
+
+    at: the end of the first session that shows it; of a file, when it was first seen so.
+    agent: whose; None where it is not known, or of all.
+    name: of the skill or file; None for other kinds.
+    before, after: the values: names of models, versions, digests. `before` is None for what is new.
+    """
+
+    at: datetime
+    kind: SetupKind
+    agent: str | None = None
+    name: str | None = None
+    before: str | None = None
+    after: str
+
+
+class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
+    """How work went before and since changes that cannot be told apart; mostly one.
+
+    changes: the first one first.
+    meanwhile: other changes in the time that is looked at.
+    sessions_before, sessions_after: how many are compared, those at work that was done on both sides.
+    missing_before, missing_after: so many more are needed to tell.
+    completion: rates, 0 to 1, each at the mix of work since; without values where too few.
+    is_sure: the difference is told: it is none that chance alone makes, as many changes as are looked at.
+    """
+
+    changes: tuple[SetupChange, ...]
+    meanwhile: tuple[SetupChange, ...] = ()
+    sessions_before: int
+    sessions_after: int
+    missing_before: int
+    missing_after: int
+    completion: Figure
+    is_sure: bool = False
+
+
+class Unsteady(msgspec.Struct, frozen=True, kw_only=True):
+    """What differs in most sessions of an agent, so that no change of it is told."""
+
+    agent: str | None
+    kind: SetupKind
+    values: int
+    sessions: int
+
+
+class SetupChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """All changes since a day, the newest first, and what they rest on.
+
+    since: changes before are not listed.
+    sessions: finished tasks of persons that were looked at, those of `WINDOW` before, too.
+    known: of how many of them each kind is known; files are looked at by themselves.
+    """
+
+    since: datetime
+    sessions: int
+    known: dict[SetupKind, int]
+    effects: tuple[SetupEffect, ...]
+    unsteady: tuple[Unsteady, ...]

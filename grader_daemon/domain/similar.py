@@ -1,0 +1,77 @@
+"""The same request in other sessions: how often it was completed, by which model, and where failed sessions went."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final, NamedTuple
+
+import msgspec
+
+from grader_daemon.domain.estimate import Estimate
+
+FEWEST_PAIRS: Final = 5
+"""Of a failed and a completed session: from fewer no parting call is told."""
+
+
+class AskedAlike(NamedTuple):
+    """A finished session that may have been asked for the same; see the fields of a grade of these names."""
+
+    session_id: str
+    ended_at: datetime
+    model: str | None
+    completed: bool | None
+    request: int | None
+    wording: bytes | None
+
+
+class SimilarSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that was asked for the same, or nearly: `likeness` is the share of words that both requests have."""
+
+    session_id: str
+    ended_at: datetime
+    model: str | None
+    completed: bool | None
+    likeness: float
+
+
+class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """How often sessions of one model completed it; `completion` has no value for fewer than 5 with a verdict."""
+
+    model: str | None
+    sessions: int
+    completion: Estimate
+
+
+class PartingCall(msgspec.Struct, frozen=True, kw_only=True):
+    """The call at which sessions that completed a request and those that failed part.
+
+    In `pairs` of a failed and a completed session one made this call where their calls differ first; `times` of them it
+    was the one that completed (`by_completed`), or else the one that failed. `share` is the part of the pairs.
+    """
+
+    tool: str
+    command: str | None
+    by_completed: bool
+    times: int
+    pairs: int
+    share: Estimate
+
+
+class Similar(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a request in other finished sessions.
+
+    `same` were asked for the same words, `near` share at least 80 % of them; `more` says that only the newest were
+    looked at. `completion` is over those with a verdict. `pairs` of a failed and a completed session were compared for
+    the parting call, which is None where they are fewer than 5 or no call tells them apart beyond doubt. `sessions` are
+    the newest, `models` those with most sessions first.
+    """
+
+    session_id: str | None
+    same: int
+    near: int
+    more: bool
+    completion: Estimate
+    models: tuple[ModelRecord, ...]
+    pairs: int
+    parting: PartingCall | None
+    sessions: tuple[SimilarSession, ...]

@@ -1,0 +1,79 @@
+"""Connections to PostgreSQL by libpq's own means, and its exceptions as ours.
+
+No text of ours holds the URL, which may have a password in it; what libpq says of a connection never does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import Conninfo
+
+from grader_daemon.domain.addresses import is_this_machine
+from grader_daemon.errors import CallError, ConfigurationError, DeliveryError
+
+_DEFAULTS: Final = {
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,  # ms; a cut network is noticed so soon
+}
+_LEFT_TO_LIBPQ: Final = "prefer"
+"""The `sslmode` of libpq where nobody says another: it takes no TLS, or that of anybody, without a word."""
+
+
+def connect(url: str, *, program: str) -> psycopg.Connection:
+    """Connect; certificates of other hosts are verified unless the URL or PGSSLMODE says otherwise.
+
+    `program` is how the server names the connection. Each statement is a transaction of its own but in `transaction()`.
+
+    Raises:
+        ConfigurationError: the URL cannot be understood.
+        DeliveryError: nobody answers, or does not let us in.
+    """
+    try:
+        given = conninfo_to_dict(url)
+        said = {option.keyword.decode(): option.val for option in Conninfo.get_defaults()}
+    except psycopg.Error:
+        raise ConfigurationError("fleet_url is no URL of PostgreSQL: postgresql://user@host/database") from None
+    hosts = str(given.get("host") or (said.get("host") or b"").decode()).split(",")
+    is_left_open = "sslmode" not in given and "service" not in given and said["sslmode"] == _LEFT_TO_LIBPQ.encode()
+    if is_left_open and not all(_is_here(host) for host in hosts):
+        given["sslmode"] = "verify-full"
+    with translated():
+        return psycopg.connect(
+            make_conninfo("", **{**_DEFAULTS, "client_encoding": "utf8", **given, "application_name": program}),
+            autocommit=True,
+            prepare_threshold=None,  # poolers may hand each transaction another session
+        )
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Translate the exceptions of psycopg.
+
+    Raises:
+        DeliveryError: the server is away, has no room, or ends; it may take it later.
+        CallError: it refuses what it was asked.
+    """
+    try:
+        yield
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        raise DeliveryError(f"PostgreSQL: {_line(error)}") from error
+    except psycopg.Error as error:
+        raise CallError(f"PostgreSQL refused: {_line(error)}") from error
+
+
+def _is_here(host: str) -> bool:
+    """Whether a host is this machine; nothing, or a folder, is a Unix socket."""
+    return not host or host.startswith(("/", "@")) or is_this_machine(host)
+
+
+def _line(error: psycopg.Error) -> str:
+    said = error.diag.message_primary or str(error)
+    return " ".join(said.split()) or type(error).__name__

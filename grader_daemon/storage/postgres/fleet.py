@@ -1,0 +1,172 @@
+"""What an administrator does with a fleet's database: make it, let hosts in and out, see how they are."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime
+from typing import Final
+
+import msgspec
+import psycopg
+from psycopg import sql
+from psycopg.rows import class_row
+
+from grader_daemon.errors import DeliveryError, InputError
+from grader_daemon.storage.postgres.connection import connect, translated
+from grader_daemon.storage.postgres.schema import HOST_GROUP, READER_GROUP, check_version, migrate, newest_version
+
+_ROLE: Final = f"{HOST_GROUP}_"
+_CONNECTIONS: Final = 4
+"""A host needs one, and a second while a first that was cut off is not yet given up."""
+_GONE_WITHIN_MS: Final = 10_000
+
+
+class FleetMade(msgspec.Struct, frozen=True, kw_only=True):
+    """What `FleetDatabase.make` did: the schema was of version `before`, 0: none, and is of `version`."""
+
+    before: int
+    version: int
+
+
+class HostLogin(msgspec.Struct, frozen=True, kw_only=True):
+    """How a new host gets in; the password is kept nowhere."""
+
+    host: str
+    role: str
+    password: str
+    server: str
+    port: int
+    database: str
+
+
+class FleetHost(msgspec.Struct, frozen=True, kw_only=True):
+    """How a host was when it was seen last.
+
+    Attributes:
+        host: its name.
+        version: of its grader-daemon; None: it never pushed.
+        last_seen: when it said anything last, by the server's clock.
+        behind: so many numbers of its change feed were not sent then; several may be of one session.
+        other_machine_at: when a second machine tried to push as this host; None: none since the host was set right.
+        added_at: when it was let in.
+    """
+
+    host: str
+    version: str | None
+    last_seen: datetime | None
+    behind: int
+    other_machine_at: datetime | None
+    added_at: datetime
+
+
+class FleetDatabase:
+    """A fleet's database in the hands of its administrator; use it as a context manager."""
+
+    def __init__(self, url: str) -> None:
+        """Connect.
+
+        Raises:
+            ConfigurationError: the URL cannot be understood.
+            DeliveryError: nobody answers, or does not let us in.
+        """
+        self._connection = connect(url, program="grader-daemon fleet")
+
+    def __enter__(self) -> FleetDatabase:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def make(self) -> FleetMade:
+        """Make the schema and its groups of roles, or bring them to this version.
+
+        Raises:
+            StoreError: it is of a newer version.
+            CallError: the role may not do that.
+        """
+        with translated(), self._connection.transaction():
+            before = migrate(self._connection)
+            grant = sql.SQL("GRANT CONNECT, TEMPORARY ON DATABASE {} TO {}, {}")
+            names = (self._connection.info.dbname, HOST_GROUP, READER_GROUP)
+            self._connection.execute(grant.format(*map(sql.Identifier, names)))
+        return FleetMade(before=before, version=newest_version())
+
+    def add(self, host: str) -> HostLogin:
+        """Admit a host by a login role of its own.
+
+        Raises:
+            InputError: there is one of this name.
+            StoreError: the schema is not of this version.
+            CallError: the role may not do that.
+        """
+        role, password = _ROLE + host, secrets.token_urlsafe(24)
+        with translated(), self._connection.transaction():
+            check_version(self._connection)
+            if self._connection.execute("SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = %s", (role,)).fetchone():
+                raise InputError(f"there is a host {host} already, in this fleet or another one of this server")
+            # The server is given the verifier alone: what it logs of statements holds no password.
+            verifier = self._connection.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256")
+            make = sql.SQL("CREATE ROLE {} LOGIN CONNECTION LIMIT {} PASSWORD {} IN ROLE {}")
+            self._connection.execute(
+                make.format(
+                    sql.Identifier(role), _CONNECTIONS, sql.Literal(verifier.decode()), sql.Identifier(HOST_GROUP)
+                )
+            )
+            self._connection.execute("INSERT INTO grader.hosts (host) VALUES (%s)", (host,))
+        info = self._connection.info
+        return HostLogin(
+            host=host, role=role, password=password, server=info.host, port=info.port, database=info.dbname
+        )
+
+    def remove(self, host: str) -> int:
+        """Remove a host with its grades, its role and its connections; returns how many grades there were.
+
+        Raises:
+            InputError: there is none of this name.
+            StoreError: the schema is not of this version.
+            CallError: the role may not do that.
+            DeliveryError: a connection of the host does not end; nothing but its login was removed.
+        """
+        role = sql.Identifier(_ROLE + host)
+        with translated():
+            check_version(self._connection)
+            if self._connection.execute("SELECT 1 FROM grader.hosts WHERE host = %s", (host,)).fetchone() is None:
+                raise InputError(f"there is no host {host}; see: grader-daemon fleet status")
+            # Before its connections end, so that it makes no new ones.
+            self._connection.execute(sql.SQL("ALTER ROLE {} NOLOGIN").format(role))
+            self._end_connections(host)
+        with translated(), self._connection.transaction():
+            removed = self._connection.execute("DELETE FROM grader.grades WHERE host = %s", (host,)).rowcount
+            self._connection.execute("DELETE FROM grader.hosts WHERE host = %s", (host,))
+            # A crash of the server leaves temporary tables of the role.
+            self._connection.execute(sql.SQL("DROP OWNED BY {}").format(role))
+            self._connection.execute(sql.SQL("DROP ROLE {}").format(role))
+        return removed
+
+    def hosts(self) -> list[FleetHost]:
+        """Return the hosts by name; a host is told of itself alone.
+
+        Raises:
+            StoreError: the schema is not of this version.
+        """
+        with translated():
+            check_version(self._connection)
+            return self._hosts(self._connection.cursor(row_factory=class_row(FleetHost)))
+
+    @staticmethod
+    def _hosts(cursor: psycopg.Cursor[FleetHost]) -> list[FleetHost]:
+        return cursor.execute(
+            "SELECT host, version, last_seen, newest_seq - last_seq AS behind, other_machine_at, added_at"
+            " FROM grader.hosts ORDER BY host"
+        ).fetchall()
+
+    def _end_connections(self, host: str) -> None:
+        """End what the host has open, and wait for it, which takes to be a member of its role."""
+        role = sql.Identifier(_ROLE + host)
+        self._connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(role))
+        ended = self._connection.execute(
+            "SELECT pg_terminate_backend(pid, %s) FROM pg_catalog.pg_stat_activity WHERE usename = %s",
+            (_GONE_WITHIN_MS, _ROLE + host),
+        ).fetchall()
+        if not all(is_gone for (is_gone,) in ended):
+            raise DeliveryError(f"a connection of host {host} does not end; run this again")

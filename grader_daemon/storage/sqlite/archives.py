@@ -1,0 +1,24 @@
+"""What of archives is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader_daemon.storage.sqlite.database import LISTED, Database, listed
+
+
+class ArchiveProgress:
+    """The table `archive_objects`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def those_done(self, digests: Sequence[int]) -> set[int]:
+        rows = self._database.rows(f"SELECT digest FROM archive_objects WHERE digest IN {LISTED}", (listed(digests),))
+        return {int(row[0]) for row in rows}
+
+    def note(self, digests: Sequence[int]) -> None:
+        with self._database.transaction():
+            self._database.connection.execute(
+                f"INSERT OR IGNORE INTO archive_objects (digest) SELECT value FROM {LISTED}", (listed(digests),)
+            )

@@ -1,0 +1,205 @@
+"""Earlier sessions for an agent that asks: found by words of what was asked for, in a database that is only read.
+
+Apart from `Store`, which takes as long to import as an agent is to wait for its first answer.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby, islice, starmap
+from typing import Any, Final
+
+from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.recollection import CauseWords, Likeness, PastFailure, PastGrade, PastSession
+from grader_daemon.storage.sqlite.database import LISTED, Database, listed
+from grader_daemon.storage.sqlite.words import index_words
+
+_MOST_WORDS = 12
+"""The rarest words of a question that are looked for: the others tell little."""
+_MOST_ROWS = 2000
+"""Of the sessions that have a word, so many of the newest are looked at: 1 ms."""
+_LOOKED_THROUGH = 5
+"""So many times as many sessions are looked at as are to be told of: some are open."""
+_FEWEST_SHARED = 2
+_LEAST_SHARE = 0.25
+"""Of the weight of all words that are looked for; below it, sessions share words that many have."""
+_COMMON: Final = frozenset(
+    re.findall(
+        r"\w+",
+        """a an and are as at be but by can do does for from has have how i if in into is it its me my no not of on or
+        our please so some that the their then there these this those to up us was we what when where which will with
+        you your""",
+    )
+)
+"""Words that say nothing of a task."""
+
+_SESSION = (
+    "SELECT g.session_id, d.ended_at, d.state, coalesce(d.kind, 'main'), d.agent, g.model, d.project, d.task_type,"
+    " g.task_summary, d.tool_calls, g.total_errors, g.errors_recovered, d.had_user_refusal, d.had_user_interruption,"
+    " d.asked_again, l.completed, l.unsure, l.verdict_by, l.p_completed, l.efficiency, l.quality, g.id"
+    " FROM session_grades AS g JOIN session_details AS d ON d.session_id = g.session_id"
+    " JOIN session_list AS l ON l.ended_at = coalesce(d.ended_at, g.graded_at) AND l.session_id = g.session_id"
+)
+"""The id of the grade stands last. Sessions that another program graded have no details, so that they are left out:
+nothing is known of how their texts were kept."""
+_REQUESTS = (
+    "SELECT coalesce(d.ended_at, g.graded_at), g.session_id, g.id, coalesce(d.request, g.task_summary)"
+    " FROM session_grades AS g"
+    " JOIN session_details AS d ON d.session_id = g.session_id"
+    f" WHERE g.id IN {LISTED} AND d.state <> '{SessionState.OPEN}'"
+)
+"""What a timer asks for has no digest: there the task is compared as it is kept."""
+_FINISHED = f"d.state <> '{SessionState.OPEN}'"
+_FAILURES = (
+    "SELECT session_id, tool, command, coalesce(subcategory, category), next_tool, next_command, next_worked"
+    f" FROM session_failures WHERE kind <> 'probe' AND session_id IN {LISTED} ORDER BY session_id, message_index"
+)
+_NEWEST = "SELECT session_id FROM session_list ORDER BY ended_at DESC, session_id DESC LIMIT ?"
+_WITH_WORD = "SELECT rowid FROM session_words WHERE session_words MATCH ? ORDER BY rowid DESC LIMIT ?"
+
+
+class Recall:
+    """What is known of earlier sessions. Open ones are left out: the one that asks may be among them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def like(self, task: str, limit: int) -> list[Likeness]:
+        """Return the sessions that were asked for something alike, the most alike first; of one request the newest."""
+        said = dict.fromkeys(index_words(self._database.connection, task))
+        asked = [word for word in said if word not in _COMMON]
+        weights = self._weights(asked)
+        shared = self._shared(weights, fewest=min(_FEWEST_SHARED, len(asked)))
+        others = self._newest_of_each(_alike(shared, weights), limit)
+        rows = {row[-1]: row for row in self._rows(f"g.id IN {LISTED}", listed(list(others)))}
+        several = [rows[number] for number in others if number in rows]
+        return [
+            Likeness(session=session, shared=tuple(shared[row[-1]]), more=others[row[-1]])
+            for session, row in zip(self._sessions(several), several, strict=True)
+        ]
+
+    def find(self, session_id: str) -> PastSession | None:
+        """Return one session, which may be open."""
+        found = self._sessions(self._rows("g.session_id = ?", session_id))
+        return found[0] if found else None
+
+    def latest(self, limit: int) -> list[PastSession]:
+        """Return the sessions that ended last, the newest first."""
+        newest = [row[0] for row in self._database.rows(_NEWEST, (_LOOKED_THROUGH * limit,))]
+        rows = {row[0]: row for row in self._rows(f"g.session_id IN {LISTED} AND {_FINISHED}", listed(newest))}
+        return self._sessions([rows[each] for each in newest if each in rows][:limit])
+
+    def causes(self) -> list[CauseWords]:
+        """Return all error issues that nobody ignores and that still occur, most failures first."""
+        rows = self._database.rows(
+            "SELECT i.fingerprint, i.tool, i.command, i.category, i.subcategory, i.signal FROM error_issues AS i"
+            " JOIN issue_days AS o ON o.fingerprint = i.fingerprint"
+            " WHERE i.ignored_at IS NULL GROUP BY i.fingerprint ORDER BY sum(o.failures) DESC, i.fingerprint"
+        )
+        names = CauseWords.__struct_fields__
+        return [CauseWords(**dict(zip(names, row, strict=True))) for row in rows]
+
+    def words(self, text: str) -> frozenset[str]:
+        """Return the different words of a text."""
+        return frozenset(index_words(self._database.connection, text))
+
+    def _weights(self, words: Sequence[str]) -> dict[str, float]:
+        """Weigh the words that any session has, the rarest first: what few have tells most."""
+        self._database.rows(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.word_counts USING fts5vocab (main, session_words, row)"
+        )
+        counts = dict(
+            self._database.rows(f"SELECT term, doc FROM temp.word_counts WHERE term IN {LISTED}", (listed(words),))
+        )
+        [(sessions,)] = self._database.rows("SELECT coalesce(max(id), 0) FROM session_grades")
+        rarest = sorted(counts, key=lambda word: (counts[word], word))[:_MOST_WORDS]
+        return {word: math.log1p(sessions / counts[word]) for word in rarest}
+
+    def _shared(self, weights: Mapping[str, float], *, fewest: int) -> dict[int, list[str]]:
+        """Return the words that sessions share with a question, by the ids of their grades."""
+        shared: dict[int, list[str]] = {}
+        for word in weights:
+            for (number,) in self._database.rows(_WITH_WORD, (f'"{word}"', _MOST_ROWS)):
+                shared.setdefault(number, []).append(word)
+        return {number: words for number, words in shared.items() if len(words) >= fewest}
+
+    def _newest_of_each(self, alike: Iterable[list[int]], limit: int) -> dict[int, int]:
+        """Return the newest finished session of each request, by the id of its grade, with how many others it has.
+
+        Sessions of one request share the same words, so that all of them are equally alike.
+        """
+        others: dict[int, int] = {}
+        for equally in alike:
+            of_request: dict[int | str | None, list[int]] = {}
+            for *_, number, request in sorted(self._database.rows(_REQUESTS, (listed(equally),)), reverse=True):
+                of_request.setdefault(request, []).append(number)
+            others |= {numbers[0]: len(numbers) - 1 for numbers in of_request.values()}
+            if len(others) >= limit:
+                break
+        return dict(islice(others.items(), limit))
+
+    def _rows(self, condition: str, value: str) -> list[Sequence[Any]]:
+        return self._database.rows(f"{_SESSION} WHERE {condition}", (value,))
+
+    def _sessions(self, rows: Sequence[Sequence[Any]]) -> list[PastSession]:
+        """Read rows of `_SESSION`, with the failures of all in one more query."""
+        failures: dict[str, dict[tuple[str | None, ...], list[Sequence[Any]]]] = {}
+        for row in self._database.rows(_FAILURES, (listed([row[0] for row in rows]),)):
+            failures.setdefault(row[0], {}).setdefault(row[1:4], []).append(row[4:])
+        return [_to_session(row, failures.get(row[0], {})) for row in rows]
+
+
+def _alike(shared: Mapping[int, Sequence[str]], weights: Mapping[str, float]) -> Iterator[list[int]]:
+    """Yield the sessions that are equally alike, the most alike first."""
+    weighed = {number: math.fsum(weights[word] for word in words) for number, words in shared.items()}
+    least = _LEAST_SHARE * math.fsum(weights.values())
+    best = sorted((number for number, weight in weighed.items() if weight >= least), key=lambda each: -weighed[each])
+    for _, equally in groupby(best, key=weighed.__getitem__):
+        yield list(equally)
+
+
+def _to_failure(what: tuple[str | None, ...], steps: Sequence[Sequence[Any]]) -> PastFailure:
+    """Join failures of one kind: what failed, and for each what was tried next and whether it worked."""
+    tool, command, category = what
+    next_tool, next_command = next(((to, by) for to, by, worked in steps if worked), (None, None))
+    return PastFailure(
+        tool=tool,
+        command=command,
+        category=str(category),
+        times=len(steps),
+        next_tool=next_tool,
+        next_command=next_command,
+    )
+
+
+def _to_session(row: Sequence[Any], failures: Mapping[tuple[str | None, ...], Sequence[Sequence[Any]]]) -> PastSession:
+    """Read a row of `_SESSION`; `failures` are by what failed, as `_to_failure` wants them."""
+    return PastSession(
+        session_id=row[0],
+        ended_at=None if row[1] is None else datetime.fromisoformat(row[1]),
+        state=SessionState(row[2]),
+        kind=row[3],
+        agent=row[4],
+        model=row[5],
+        project=row[6],
+        task_type=row[7],
+        task=row[8],
+        calls=row[9],
+        errors=row[10],
+        recovered=bool(row[11]),
+        refused=bool(row[12]),
+        interrupted=bool(row[13]),
+        asked_again=row[14],
+        failures=tuple(sorted(starmap(_to_failure, failures.items()), key=lambda failure: -failure.times)),
+        grade=PastGrade(
+            completed=None if row[15] is None else bool(row[15]),
+            unsure=bool(row[16]),
+            verdict_by=row[17],
+            p_completed=row[18],
+            efficiency=row[19],
+            quality=row[20],
+        ),
+    )

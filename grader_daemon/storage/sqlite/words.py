@@ -1,0 +1,15 @@
+"""The words of a text, as the index of what was asked for has them."""
+
+from __future__ import annotations
+
+import apsw
+
+TOKENIZER = "unicode61"
+
+
+def index_words(connection: apsw.Connection, text: str) -> list[str]:
+    """Return the words of a text in its order, each as often as it stands there: in small letters, without accents."""
+    tokenizer = connection.fts5_tokenizer(TOKENIZER, [])
+    spoken = text.encode("utf-8", "replace")
+    words = tokenizer(spoken, apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False)
+    return [str(word) for word in words]

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import psycopg
+import pytest
+
+from grader_daemon.errors import DeliveryError
+from grader_daemon.storage.postgres.fleet import FleetDatabase, HostLogin
+from grader_daemon.storage.postgres.host_rows import CHANNEL, HostRows
+from tests.postgres import Server, serving
+
+HOSTS = [f"host{number}" for number in range(8)]
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Server]:
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running: Server) -> Server:
+    """The server with a fleet that has no hosts."""
+    running.empty()
+    with FleetDatabase(running.url()) as fleet:
+        fleet.make()
+    return running
+
+
+def _let_in(server: Server, name: str) -> str:
+    with FleetDatabase(server.url()) as fleet:
+        login = fleet.add(name)
+    return _url(login)
+
+
+def _url(login: HostLogin) -> str:
+    return f"postgresql://{login.role}:{login.password}@{login.server}:{login.port}/{login.database}"
+
+
+def _rows(url: str, machine: str = "one") -> HostRows:
+    return HostRows(url, columns=("session_id",), machine=machine, version="1")
+
+
+def _batch(first: int, size: int) -> list[tuple[str, int]]:
+    return [(f"s{number}", number) for number in range(first, first + size)]
+
+
+def _counted(server: Server) -> dict[str, int]:
+    with server.admin() as connection:
+        return dict(connection.execute("SELECT host, count(*) FROM grader.grades GROUP BY host").fetchall())
+
+
+def test_eight_hosts_push_at_once_and_each_row_is_there_once(server: Server) -> None:
+    urls = {host: _let_in(server, host) for host in HOSTS}
+
+    def push(host: str) -> None:
+        with closing(_rows(urls[host])) as rows:
+            after = rows.taken()
+            for first in range(1, 2001, 500):
+                rows.save(_batch(first, 500), [], after=after, seq=first + 499, newest=2000)
+                after = first + 499
+
+    with ThreadPoolExecutor(len(HOSTS)) as pool:
+        list(pool.map(push, HOSTS))
+    assert _counted(server) == dict.fromkeys(HOSTS, 2000)
+
+
+def test_a_batch_in_which_the_server_dies_is_not_there_and_is_sent_once_more(server: Server) -> None:
+    class Deadly(list[tuple[str, int]]):
+        def __iter__(self) -> Iterator[tuple[str, int]]:
+            for place, row in enumerate(super().__iter__()):
+                if place == 250:
+                    server.kill()
+                yield row
+
+    with closing(_rows(_let_in(server, "laptop"))) as rows:
+        assert rows.taken() == 0
+        rows.save(_batch(1, 500), [], after=0, seq=500, newest=1000)
+        with pytest.raises(DeliveryError):
+            rows.save(Deadly(_batch(501, 500)), [], after=500, seq=1000, newest=1000)
+        with pytest.raises(DeliveryError):
+            rows.taken()
+        server.start()
+        assert (rows.taken(), _counted(server)) == (500, {"laptop": 500})
+        rows.save(_batch(501, 500), [], after=500, seq=1000, newest=1000)
+    assert _counted(server) == {"laptop": 1000}
+
+
+def test_a_batch_is_told_once_and_what_is_gone_is_removed(server: Server) -> None:
+    url = _let_in(server, "laptop")
+    with server.admin() as listening, closing(_rows(url)) as rows:
+        listening.execute(f"LISTEN {CHANNEL}".encode())
+        rows.taken()
+        rows.save(_batch(1, 3), [], after=0, seq=3, newest=3)
+        rows.save([], ["s2"], after=3, seq=4, newest=4)
+        told = [note.payload for note in listening.notifies(timeout=5, stop_after=2)]
+    assert (told, _counted(server)) == (["laptop", "laptop"], {"laptop": 2})
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        pytest.param(
+            "INSERT INTO grader.grades (host, session_id, changed_seq) VALUES ('victim', 'x', 1)", id="insert"
+        ),
+        pytest.param("UPDATE grader.grades SET host = 'victim'", id="move-own-rows"),
+        pytest.param("INSERT INTO grader.hosts (host) VALUES ('third')", id="a-host-of-its-own"),
+        pytest.param("UPDATE grader.hosts SET host = 'victim'", id="be-the-other"),
+        pytest.param("TRUNCATE grader.grades", id="truncate"),
+        pytest.param("SET ROLE grader_host_victim", id="set-role"),
+        pytest.param("SET SESSION AUTHORIZATION grader_host_victim", id="session-authorization"),
+        pytest.param("SET ROLE grader_reader", id="read-as-reader"),
+        pytest.param("ALTER TABLE grader.grades DISABLE ROW LEVEL SECURITY", id="disable-security"),
+        pytest.param("DROP POLICY own ON grader.grades", id="drop-policy"),
+        pytest.param("SET row_security = off; SELECT 1 FROM grader.grades", id="security-off"),
+        pytest.param("CREATE FUNCTION grader.substr(name, int) RETURNS text LANGUAGE sql RETURN 'victim'", id="shadow"),
+    ],
+)
+def test_what_a_host_tries_on_another_is_refused(server: Server, attack: str) -> None:
+    url = _two_hosts(server)
+    with psycopg.connect(url, autocommit=True) as evil, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        evil.execute(attack.encode())
+    assert _counted(server) == {"evil": 3, "victim": 3}
+
+
+@pytest.mark.parametrize("role", ["grader_host_evil", "grader_host"])
+def test_a_host_neither_sees_nor_changes_rows_of_another(server: Server, role: str) -> None:
+    url = _two_hosts(server)
+    own = 3 if role == "grader_host_evil" else 0
+    with psycopg.connect(url, autocommit=True) as evil:
+        evil.execute(f"SET ROLE {role}".encode())
+        evil.execute("CREATE FUNCTION pg_temp.substr(text, int) RETURNS text LANGUAGE sql RETURN 'victim'")
+        evil.execute("SET search_path = pg_temp, pg_catalog")
+        seen = evil.execute("SELECT host FROM grader.grades").fetchall()
+        hosts = evil.execute("SELECT host FROM grader.hosts").fetchall()
+        changed = evil.execute("UPDATE grader.grades SET model = 'evil' WHERE host = 'victim'").rowcount
+        removed = evil.execute("DELETE FROM grader.grades WHERE host = 'victim'").rowcount
+    assert (seen, hosts) == ([("evil",)] * own, [("evil",)] if own else [])
+    assert (changed, removed, _counted(server)) == (0, 0, {"evil": 3, "victim": 3})
+
+
+def _two_hosts(server: Server) -> str:
+    urls = [_let_in(server, name) for name in ("victim", "evil")]
+    for url in urls:
+        with closing(_rows(url)) as rows:
+            rows.taken()
+            rows.save(_batch(1, 3), [], after=0, seq=3, newest=3)
+    return urls[-1]
+
+
+def test_a_host_that_is_connected_is_removed_and_its_login_ends(server: Server) -> None:
+    url = _let_in(server, "laptop")
+    with closing(_rows(url)) as rows, FleetDatabase(server.url()) as fleet:
+        rows.taken()
+        rows.save(_batch(1, 3), [], after=0, seq=3, newest=3)
+        assert (fleet.remove("laptop"), fleet.hosts()) == (3, [])
+        with pytest.raises(DeliveryError):
+            rows.greet(newest=3)
+        with pytest.raises(DeliveryError, match="authentication failed"):
+            rows.taken()
+
+
+def test_a_host_is_removed_after_a_crash_left_its_temporary_table(server: Server) -> None:
+    with closing(_rows(_let_in(server, "laptop"))) as rows:
+        rows.taken()
+        server.kill()
+        server.start()
+        with FleetDatabase(server.url()) as fleet:
+            assert fleet.remove("laptop") == 0
