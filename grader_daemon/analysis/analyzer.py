@@ -10,6 +10,7 @@ from grader_daemon.analysis.claims import verify_claims
 from grader_daemon.analysis.features import features_of
 from grader_daemon.analysis.features.session_window import window_of
 from grader_daemon.analysis.session_state import is_answer, last_word, read_state
+from grader_daemon.analysis.skills import skills_used
 from grader_daemon.analysis.tool_calls import shared_name
 from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader
 from grader_daemon.analysis.user_messages import (
@@ -19,6 +20,7 @@ from grader_daemon.analysis.user_messages import (
     digest_of,
     is_sentinel,
     summarize,
+    wording_of_request,
 )
 from grader_daemon.analysis.walk import MessageWalk
 from grader_daemon.domain.analysis import Analysis, SessionState
@@ -46,7 +48,11 @@ class Analyzer:
         """Return the session with names that can be kept: of models, programs and folders, and the id of its parent."""
         redactor = self._redactor
         named = [(name, getattr(session, name)) for name in _NAMES]
-        kept = {name: redactor.redact_beginning(value, LONGEST_NAME) for name, value in named if value}
+        kept = {
+            name: redactor.redact_beginning(value, LONGEST_NAME) if value.strip() else None
+            for name, value in named
+            if value is not None
+        }
         if session.project:
             kept["project"] = redactor.redact_name(session.project)
         if session.parent:
@@ -102,7 +108,9 @@ class Analyzer:
             claims=claims,
             signals_from_people=signals,
             request=self._request(session, users[0] if users else None),
+            wording=None if walk.request is None else wording_of_request(walk.request, rules.people),
             features=features,
+            skills=skills_used(walk.notes, users, source=session.format, redactor=self._redactor),
         )
 
     def _request(self, session: Session, first: UserMessage | None) -> int | None:

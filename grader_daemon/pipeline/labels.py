@@ -26,7 +26,7 @@ from grader_daemon.pipeline.saving import save_verdicts
 from grader_daemon.storage.protocol import SessionStore
 from grader_daemon.storage.records import ChangeKind
 
-_MOST_CANDIDATES: Final = 20_000
+_MOST_CANDIDATES: Final = 5_000
 
 
 def add_feedback(store: SessionStore, said: Sequence[Said], *, now: datetime) -> list[Feedback]:
@@ -90,10 +90,10 @@ def standing_of(store: SessionStore, session_ids: Sequence[str]) -> dict[str, St
     return standing_by_session(store.feedback.said(session_ids))
 
 
-def labels(store: SessionStore) -> list[Label]:
-    """Return all labels that stand, of sessions that have a grade, in the order in which they were given."""
-    said = standing_by_session(store.feedback.said())
-    found = [(said[session.session_id].last, session) for session in store.feedback.judged()]
+def labels(store: SessionStore, session_ids: Sequence[str] | None = None) -> list[Label]:
+    """Return the labels that stand, of some sessions or of all, in the order in which they were given."""
+    said = standing_by_session(store.feedback.said(session_ids))
+    found = [(said[session.session_id].last, session) for session in store.feedback.judged(session_ids)]
     stand = sorted(((last, session) for last, session in found if last is not None), key=lambda each: each[0].id)
     return [to_label(said[session.session_id], last, session) for last, session in stand]
 
@@ -108,7 +108,7 @@ def reviewed_since(store: SessionStore, moment: datetime) -> int:
 def candidates(store: SessionStore, *, since: datetime | None) -> list[Candidate]:
     """Return the finished sessions with scores that ended since then, or ever, and of whose completion nobody speaks.
 
-    The newest 20,000 at most.
+    The newest 5,000 at most.
     """
     said = standing_by_session(store.feedback.said())
     judged = {session_id for session_id, stands in said.items() if stands.completed is not None}

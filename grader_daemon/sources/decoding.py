@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import msgspec
+import xxhash
 
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped
@@ -80,6 +81,13 @@ def check_values(pieces: Sequence[bytes], limits: Limits) -> None:
         values += found.lastindex is not None
         if values >= limits.values:
             raise ParseError(f"more than max_values = {limits.values:,} JSON values")
+
+
+def setup_digest(value: msgspec.Raw | bytes) -> str | None:
+    """Return 16 characters that tell apart what an agent was set up with, a value in JSON; None where that is none."""
+    content = memoryview(value)
+    is_null = len(content) <= len(b"null") and bytes(content) in (b"", b"null")
+    return None if is_null else xxhash.xxh3_64_hexdigest(content)
 
 
 def _why_undecodable(content: bytes, error: Exception) -> ParseError:

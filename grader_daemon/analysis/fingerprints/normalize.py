@@ -18,7 +18,7 @@ ERRNO = (
     r"|cannot execute(?:: required file not found| binary file)?|Input/output error|Device or resource busy"
     r"|Too many open files|File name too long|Cannot allocate memory|Disk quota exceeded|bad interpreter"
 )
-ERRNO_SIGNS = tuple(re.sub(r"\(\?:.*", "", words).lower() for words in re.split(r"\|(?![^(]*\))", ERRNO))
+ERRNO_SIGNS = tuple(re.sub(r"\(\?:[^()]*\)\?", "", ERRNO).lower().split("|"))
 """How each of these begins, in lower case."""
 
 _DOMAINS = (

@@ -54,7 +54,7 @@ class FailureTrail:
         if self._unanswered and tool:
             self._answered, self._unanswered = self._unanswered, []
             self._step_id = call_id
-            self._step = Step(tool, self._shown(call), None)
+            self._step = Step(tool, shown_command(call, self._redactor), None)
             self._note(self._step)
 
     def see_result(self, message: Message, status: CallStatus) -> None:
@@ -80,7 +80,7 @@ class FailureTrail:
         subcategory: Subcategory | None = None,
     ) -> None:
         """Add a failure that is no error; it has no cause to be found, and nothing follows from it."""
-        shown = self._shown(call)
+        shown = shown_command(call, self._redactor)
         self.failures.append(Failure(index, tool, category, shown, kind=FailureKind.PROBE, subcategory=subcategory))
 
     def add(
@@ -94,7 +94,7 @@ class FailureTrail:
         subcategory: Subcategory | None = None,
     ) -> None:
         """Add the error at message `index`; `output` is what its result says."""
-        command = self._shown(call)
+        command = shown_command(call, self._redactor)
         seen = sign(tool, command, category, output, shared_tool=shared_name(tool or ""), redactor=self._redactor)
         if subcategory is not seen.subcategory:
             seen = msgspec.structs.replace(seen, subcategory=subcategory)
@@ -107,20 +107,21 @@ class FailureTrail:
         fingerprint = seen.fingerprint if seen.fingerprint in self.signs else None
         self.failures.append(Failure(index, tool, category, command, fingerprint, subcategory=subcategory))
 
-    def _shown(self, call: CallView) -> str | None:
-        """Name the command without those of its words that are secrets, which may take the whole line to be known."""
-        family = call.family
-        if family is None or _NO_SECRET.fullmatch(family):
-            return family
-        line = (call.shell or "")[: 2 * EXAMINED_CHARACTERS]
-        kept = self._redactor.redact(line)
-        if kept == line:
-            return self._redactor.redact_name(family)
-        return " ".join([word if word in kept or word not in line else MARK for word in family.split()])
-
     def _note(self, step: Step) -> None:
         for position in self._answered:
             self.failures[position] = msgspec.structs.replace(self.failures[position], next_step=step)
+
+
+def shown_command(call: CallView, redactor: Redactor) -> str | None:
+    """Name the command without those of its words that are secrets, which may take the whole line to be known."""
+    family = call.family
+    if family is None or _NO_SECRET.fullmatch(family):
+        return family
+    line = (call.shell or "")[: 2 * EXAMINED_CHARACTERS]
+    kept = redactor.redact(line)
+    if kept == line:
+        return redactor.redact_name(family)
+    return " ".join([word if word in kept or word not in line else MARK for word in family.split()])
 
 
 def _may_answer(message: Message, step: Step, step_id: str | None) -> bool:

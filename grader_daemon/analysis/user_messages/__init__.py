@@ -1,7 +1,22 @@
 """What people wrote: who of those in the user's role is one, what they asked for, and what they said of the work."""
 
-from grader_daemon.analysis.user_messages.requests import digest_of, is_sentinel, summarize, written_by_person
+from grader_daemon.analysis.user_messages.requests import (
+    digest_of,
+    is_sentinel,
+    summarize,
+    wording_of_request,
+    written_by_person,
+)
 from grader_daemon.analysis.user_messages.signals import SignalReader, UserMessage
 from grader_daemon.analysis.user_messages.task_types import TaskTypes
 
-__all__ = ["SignalReader", "TaskTypes", "UserMessage", "digest_of", "is_sentinel", "summarize", "written_by_person"]
+__all__ = [
+    "SignalReader",
+    "TaskTypes",
+    "UserMessage",
+    "digest_of",
+    "is_sentinel",
+    "summarize",
+    "wording_of_request",
+    "written_by_person",
+]

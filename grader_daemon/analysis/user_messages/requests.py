@@ -7,11 +7,13 @@ a person's next words into one message; then only the words are the person's.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import xxhash
 
 from grader_daemon.domain.phrases import words_of
 from grader_daemon.domain.rules import PeopleRules
+from grader_daemon.domain.wording import wording_of
 from grader_daemon.redaction import Redactor
 
 
@@ -66,12 +68,24 @@ def summarize(request: str | None, rules: PeopleRules, redactor: Redactor) -> st
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
+@lru_cache(maxsize=1)
+def _normal(request: str) -> str:
+    """Return the words of a request; its digest and its wording ask for them, one after the other."""
+    return " ".join(words_of(request[:_NORMALISED].lower()))
+
+
 def digest_of(request: str, rules: PeopleRules) -> int | None:
     """Return 63 bits that requests share which differ only in case, white space, punctuation and Markdown.
 
     None for one that is too short to mean the same by being the same ("go on").
     """
-    normal = " ".join(words_of(request[:_NORMALISED].lower()))
+    normal = _normal(request)
     if len(normal) < rules.shortest_request_characters:
         return None
     return int(xxhash.xxh3_64_intdigest((normal + request[_NORMALISED:]).encode("utf-8", "replace"))) >> 1
+
+
+def wording_of_request(request: str, rules: PeopleRules) -> bytes | None:
+    """Return how a request is worded; None for one that is too short, as `digest_of`."""
+    normal = _normal(request)
+    return None if len(normal) < rules.shortest_request_characters else wording_of(normal)

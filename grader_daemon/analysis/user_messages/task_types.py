@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from grader_daemon.domain.phrases import words_of
+from grader_daemon.domain.routing import TaskWords
 from grader_daemon.domain.rules import TaskTypeRules
 
 GENERAL = "general"
@@ -28,6 +29,20 @@ class TaskTypes:
             for keyword in keywords:
                 for first, *rest in _phrase_forms(words_of(keyword.lower())):
                     self._openings.setdefault(first, []).append((tuple(rest), task_type))
+
+    @property
+    def words(self) -> TaskWords:
+        """The words that are looked for, for those who look for them elsewhere: the same request, the same type."""
+        phrases: dict[str, list[tuple[str, ...]]] = {task_type: [] for task_type in self._order}
+        for first, openings in self._openings.items():
+            for rest, task_type in openings:
+                phrases[task_type].append((first, *rest))
+        return TaskWords(
+            examined_characters=self._rules.examined_characters,
+            reach=_PHRASE_REACH,
+            ignored=tuple(sorted(self._rules.ignored_words)),
+            phrases={task_type: tuple(sorted(each)) for task_type, each in phrases.items()},
+        )
 
     def of(self, request: str | None) -> str:
         """Return the task type with most hits; of equals, the one that stands first in the rules."""

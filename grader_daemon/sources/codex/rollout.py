@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-import xxhash
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
@@ -33,7 +32,7 @@ from grader_daemon.sources.codex.call_results import exited, read_result
 from grader_daemon.sources.codex.origin import read_origin
 from grader_daemon.sources.codex.rollout_lines import Counts, Line
 from grader_daemon.sources.codex.token_counts import TokenSums
-from grader_daemon.sources.decoding import utc
+from grader_daemon.sources.decoding import setup_digest, utc
 
 NAME = "codex"
 """Of the source, and of the agent; the format of its sessions, too."""
@@ -164,7 +163,6 @@ class _Rollout:
         meta = self._meta or shapes.Meta()
         origin = read_origin(meta)
         self._settle()
-        prompt = meta.base_instructions
         return Session(
             session_id=meta.id or session_id,
             file=path,
@@ -182,7 +180,7 @@ class _Rollout:
             agent=NAME,
             agent_version=_name(meta.cli_version),
             usage=self._tokens.usage(),
-            system_prompt_digest=xxhash.xxh3_128_hexdigest(prompt) if bytes(prompt) else None,
+            system_prompt_digest=setup_digest(meta.base_instructions),
             started_at=utc(meta.timestamp),
             updated_at=self._newest,
             named_after_id=session_id == meta.id,

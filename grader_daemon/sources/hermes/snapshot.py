@@ -19,7 +19,7 @@ import xxhash
 from grader_daemon.domain.identity import is_random
 from grader_daemon.domain.limits import LONGEST_NAME, Limits, SessionId
 from grader_daemon.domain.session import TOOL, USER, Message, Session, SessionKind, Skipped, SkipReason
-from grader_daemon.sources.decoding import decode
+from grader_daemon.sources.decoding import decode, setup_digest
 from grader_daemon.sources.hermes import sharegpt
 
 NAME = "hermes"
@@ -46,6 +46,16 @@ _WORKING_FOLDER = re.compile(
 _WORKING_FOLDER_LINE = re.compile(
     rf"User home directory: [^\n]{{0,{LONGEST_NAME}}}\nCurrent working directory: ([^\n]{{1,{LONGEST_NAME}}})(?:\n|$)"
 )
+_CHANGES_BY_ITSELF = re.compile(
+    rb"\\n(?:"
+    rb"\\n(?:\xe2\x95\x90|\\u2550)+\\n(?:MEMORY|USER PROFILE) .*?"
+    rb'(?=\\n\\n(?:## Skills|# Project Context|Conversation started: )|"$)'
+    rb'|(?:User home directory|Conversation started): .*?(?=\\n\\n|"$)'
+    rb")",
+    re.DOTALL,
+)
+"""Parts of a prompt that no person edits: what the agent remembers, the folders, and the paragraph of date, session and
+model."""
 _SESSIONS_FOLDER = "sessions"
 _STEM_LIMIT = 96
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -129,8 +139,8 @@ def _read(content: bytes, path: str, zone: tzinfo | None) -> Session | Skipped:
         project=_project(file.system_prompt),
         kind=_KINDS.get(platform or ""),
         agent=NAME,
-        system_prompt_digest=_raw_digest(file.system_prompt),
-        tools_digest=_raw_digest(file.tools),
+        system_prompt_digest=prompt_digest(file.system_prompt),
+        tools_digest=setup_digest(file.tools),
         started_at=started_at,
         updated_at=_utc(file.last_updated, zone),
         lineage=_lineage(file.session_start, started_at) if messages else None,
@@ -197,15 +207,19 @@ def working_folder(system_prompt: str | None) -> str | None:
     return None if found is None else found.group(1)
 
 
+def prompt_digest(system_prompt: msgspec.Raw | bytes) -> str | None:
+    """Return the digest of a system prompt, in JSON, without digits and what `_CHANGES_BY_ITSELF`.
+
+    What is no text has no end that the pattern would look for, over and over.
+    """
+    prompt = bytes(system_prompt)
+    if prompt.startswith(b'"'):
+        prompt = _CHANGES_BY_ITSELF.sub(b"", prompt).translate(None, b"0123456789")
+    return setup_digest(prompt)
+
+
 def _text(value: object) -> str | None:
     return value[: 4 * LONGEST_NAME] if isinstance(value, str) and value else None
-
-
-def _raw_digest(value: msgspec.Raw) -> str | None:
-    """Of a value as it stands in the file; None where it is missing or null."""
-    content = memoryview(value)
-    is_null = len(content) <= len(b"null") and bytes(content) in (b"", b"null")
-    return None if is_null else xxhash.xxh3_128_hexdigest(content)
 
 
 def _project(system_prompt: msgspec.Raw) -> str | None:

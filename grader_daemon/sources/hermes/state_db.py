@@ -205,7 +205,7 @@ def surroundings_of(reader: Reader, schema: Schema, row: Row) -> Stored:
         parent=parent.session if parent else None,
         usage=tuple(usage),
         delegations=_results(reader, session.id) if row.delegations else (),
-        prompt=None if isinstance(session.cwd, str) and session.cwd else _prompt(reader, schema, session.id),
+        prompt=_prompt(reader, schema, session.id),
         marked="rewind_count" in schema.sessions,
         continued=row.continued,
         leased=row.leased,

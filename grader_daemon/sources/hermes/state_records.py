@@ -85,7 +85,7 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
 
     chain: the links before it, nearest first; `parent`, the row from which the first of them was begun.
     usage: of all links.
-    prompt: of a session whose row does not name its folder.
+    prompt: the system prompt.
     marked: does its schema say in `model_config` what a parent is to it?
     continued: it goes on in another session.
     leased: a turn of it runs.

@@ -94,6 +94,7 @@ def to_session(stored: Stored, path: str) -> Session:
         parent=name_of(first.parent_session_id),
         kind=_kind(first, stored.parent, marked=stored.marked),
         agent=snapshot.NAME,
+        system_prompt_digest=snapshot.prompt_digest(msgspec.json.encode(stored.prompt)),
         usage=usage_of(stored),
         cost_usd=cost_of(stored),
         started_at=started_at,

@@ -70,6 +70,12 @@ def test_names_are_cut_and_unknown_ones_stay_unknown(analyzer: Analyzer) -> None
     assert (kept.model, kept.agent) == ("m" * LONGEST_NAME, None)
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\t\n", "\N{NO-BREAK SPACE}"])
+def test_a_blank_name_is_unknown(analyzer: Analyzer, blank: str) -> None:
+    kept = analyzer.without_secrets(msgspec.structs.replace(session(REQUEST), model=blank, platform=blank))
+    assert (kept.model, kept.platform) == (None, None)
+
+
 def test_error_rate_without_calls_is_zero(analyzer: Analyzer) -> None:
     assert analyzer.analyze(session(REQUEST)).error_rate == 0
 

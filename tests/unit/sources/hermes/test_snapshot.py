@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 
 from grader_daemon.domain.session import Session, SessionKind, Skipped, SkipReason
 from grader_daemon.errors import ParseError
-from grader_daemon.sources.hermes.snapshot import UNKNOWN, file_stem, parse
+from grader_daemon.sources.hermes.snapshot import UNKNOWN, file_stem, parse, prompt_digest
 from tests.any_file import session_files
 from tests.strategies import SESSION_ID, document, json_answer, json_round, json_user
+from tests.timing import is_done_within
 
 PATH = f"/s/sessions/session_{SESSION_ID}.json"
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -334,9 +336,46 @@ def test_what_the_model_was_told_and_offered_is_known_by_a_digest() -> None:
     one, same = session_of(system_prompt="Be kind.", tools=[{"a": 1}]), session_of(system_prompt="Be kind.", model="n")
     other = session_of(system_prompt="Be brief.", tools=[{"a": 1}])
 
-    assert one.system_prompt_digest == xxhash.xxh3_128_hexdigest(b'"Be kind."')
+    assert one.system_prompt_digest == xxhash.xxh3_64_hexdigest(b'"Be kind."')
     assert one.system_prompt_digest == same.system_prompt_digest != other.system_prompt_digest
     assert one.tools_digest == other.tools_digest != same.tools_digest
+
+
+_RULE = "═" * 46
+_PROMPT = (
+    "Be kind.\n\nHost: Linux (6.18.44)\nUser home directory: /home/t\nCurrent working directory: /home/t/work\n\n"
+    "You are a CLI AI Agent.\n\nConversation started: Saturday, November 21, 2026 10:08 PM\nModel: m"
+)
+_MEMORY = f"{_RULE}\nMEMORY (your personal notes) [1% — 25/2,200 chars]\n{_RULE}\nLikes short answers.\n\nAnd tea."
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        pytest.param("Saturday, November 21", "Tuesday, December 1", id="date"),
+        pytest.param("10:08 PM", "9:15 AM", id="time"),
+        pytest.param("Model: m", "Session ID: 20261121_a\nModel: n\nProvider: custom", id="session-and-model"),
+        pytest.param("/home/t/work", "/srv/other", id="folder"),
+        pytest.param("6.18.44", "6.19.2", id="version-of-the-machine"),
+        pytest.param("Conversation started", f"{_MEMORY}\n\nConversation started", id="memory"),
+        pytest.param("You are a CLI", f"{_MEMORY}\n\n## Skills\n\nYou are a CLI", id="memory-before-skills"),
+    ],
+)
+def test_what_changes_by_itself_is_no_edit_of_the_prompt(was: str, becomes: str) -> None:
+    edited = _PROMPT.replace("You are a CLI", "## Skills\n\nYou are a CLI") if "## Skills" in becomes else _PROMPT
+    changed = _PROMPT.replace(was, becomes)
+
+    one, other = (session_of(system_prompt=prompt) for prompt in (changed, edited))
+
+    assert changed != edited
+    assert one.system_prompt_digest == other.system_prompt_digest
+
+
+@pytest.mark.parametrize(("was", "becomes"), [("kind", "brief"), ("CLI AI Agent.", "CLI AI Agent. Test it.")])
+def test_an_edit_of_the_prompt_is_seen(was: str, becomes: str) -> None:
+    edited = session_of(system_prompt=_PROMPT.replace(was, becomes))
+
+    assert edited.system_prompt_digest != session_of(system_prompt=_PROMPT).system_prompt_digest
 
 
 @pytest.mark.parametrize("given", [pytest.param(b"null", id="null"), pytest.param(None, id="missing")])
@@ -374,3 +413,9 @@ def test_what_no_snapshot_says_is_never_said(content: bytes) -> None:
     assert set(Session.__struct_fields__) >= UNKNOWN
     if isinstance(session, Session):
         assert {name: getattr(session, name) for name in UNKNOWN} == {name: getattr(empty, name) for name in UNKNOWN}
+
+
+def test_a_system_prompt_that_is_no_text_takes_no_longer() -> None:
+    hostile = json.dumps({"a": "\nConversation started: x" * 20_000}).encode()
+
+    assert is_done_within(0.5, lambda: prompt_digest(hostile))
