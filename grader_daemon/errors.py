@@ -6,9 +6,10 @@ What went wrong *inside a graded session* is data (`domain.analysis.Failure`) an
 
     GraderError
     ├── ConfigurationError      a setting or a rule is wrong
-    ├── InputError              what a caller named does not exist or is ambiguous
-    │   └── NoDatabaseError     there is no database yet, or not at this path
-    ├── OutputError             what a command has to say cannot be printed
+    ├── InputError              what a caller gave cannot be used: it does not fit, or is ambiguous
+    │   └── NotFoundError       there is nothing of this name or number
+    │       └── NoDatabaseError     there is no database yet, or not at this path
+    ├── OutputError             what is to be told cannot be printed, or written to its file
     ├── UngradableError         a file that was to be graded has no grade of its own
     ├── ReadError               a session file cannot be read (worth another try)
     │   ├── VanishedFileError   it is gone
@@ -20,6 +21,7 @@ What went wrong *inside a graded session* is data (`domain.analysis.Failure`) an
     ├── ScorerError             a scorer of quality says nothing of use about this session
     │   └── ScorerUnavailableError  it cannot be asked now, whatever the session (worth another try in minutes)
     │       └── ScorerBusyError     it may answer in seconds
+    ├── RequestError            a client of the MCP server sent what cannot be answered
     ├── ServiceError            the service manager is missing, or did not do what it was asked
     ├── UnstorableError         the database does not take a value (a bug of ours: the others of a batch go on)
     └── StoreError              the database cannot be used
@@ -45,10 +47,14 @@ class InputError(GraderError):
 
 
 class OutputError(GraderError):
-    """Standard output takes no more: its disk is full, or it fails."""
+    """Standard output or a file takes no more: its disk is full, or it fails."""
 
 
-class NoDatabaseError(InputError):
+class NotFoundError(InputError):
+    """There is nothing of the name or number that a caller gave."""
+
+
+class NoDatabaseError(NotFoundError):
     """There is no database where one is to be read: nothing was graded yet, or its path is wrong."""
 
 
@@ -94,6 +100,16 @@ class ScorerUnavailableError(ScorerError):
 
 class ScorerBusyError(ScorerUnavailableError):
     """A scorer has too much to do, or a connection broke."""
+
+
+class RequestError(GraderError):
+    """A message of an MCP client is none, or asks for what there is not."""
+
+    def __init__(self, text: str, *, code: int, data: object = None) -> None:
+        """`code` is that of JSON-RPC or of the protocol, `data` what a program may want to know beside it."""
+        super().__init__(text)
+        self.code = code
+        self.data = data
 
 
 class ServiceError(GraderError):

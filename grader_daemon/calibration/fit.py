@@ -16,7 +16,7 @@ from operator import mul
 
 import msgspec
 
-from grader_daemon.calibration.algebra import Matrix, Vector, approach, cholesky, dot, gram, inverse_diagonal
+from grader_daemon.domain.algebra import Matrix, Vector, approach, cholesky, dot, gram, inverse_diagonal
 from grader_daemon.domain.completion_model import probability
 
 _PRECISION = 1e-9

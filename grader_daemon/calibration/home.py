@@ -13,9 +13,9 @@ from operator import mul
 
 import msgspec
 
-from grader_daemon.calibration.algebra import Vector, dot
 from grader_daemon.calibration.prior import Prior
 from grader_daemon.calibration.samples import FEWEST_SESSIONS
+from grader_daemon.domain.algebra import Vector, dot
 
 _FEW = 20.0
 """From so many sessions only half of what goes together is believed; where there are thirty the measures are flat."""

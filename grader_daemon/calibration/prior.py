@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from grader_daemon.calibration.algebra import dot
 from grader_daemon.calibration.samples import Scaling
+from grader_daemon.domain.algebra import dot
 from grader_daemon.domain.completion_model import AT_ITS_WORD, CompletionModel
 from grader_daemon.domain.verdict import VerdictBy
 

@@ -20,10 +20,10 @@ from typing import Final
 import msgspec
 
 from grader_daemon.calibration.agreement import matthews, ranking
-from grader_daemon.calibration.algebra import Matrix, cholesky, dot, solve
 from grader_daemon.calibration.home import self_taught
 from grader_daemon.calibration.prior import Prior, is_free
 from grader_daemon.calibration.samples import Place, Sample, places, scaling_of
+from grader_daemon.domain.algebra import Matrix, cholesky, dot, solve
 from grader_daemon.domain.completion_model import probability
 
 _EXPECTED: Final = 0.1

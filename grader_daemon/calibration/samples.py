@@ -9,7 +9,7 @@ from operator import mul
 
 import msgspec
 
-from grader_daemon.calibration.algebra import Vector
+from grader_daemon.domain.algebra import Vector
 
 FEWEST_SESSIONS = 10
 """So many sessions of one's own say what is ordinary among them; with more it is hardly better known."""

@@ -18,13 +18,13 @@ from typing import Final
 import msgspec
 
 from grader_daemon.calibration.agreement import bins, score_probabilities, score_verdicts
-from grader_daemon.calibration.algebra import dot
 from grader_daemon.calibration.evaluation import Evaluation, evaluate, has_enough_of_each, predict
 from grader_daemon.calibration.in_force import is_of, policy_in_force
 from grader_daemon.calibration.paired_tests import matthews_gain
 from grader_daemon.calibration.prior import Prior, is_free
 from grader_daemon.calibration.samples import FEWEST_SESSIONS, Sample
 from grader_daemon.calibration.update import MOST_LABELS
+from grader_daemon.domain.algebra import dot
 from grader_daemon.domain.calibration import (
     FEWEST_LABELS,
     Agreement,

@@ -18,11 +18,11 @@ from statistics import fmean
 
 import msgspec
 
-from grader_daemon.calibration.algebra import dot
 from grader_daemon.calibration.fit import Gaussian, fit_logistic
 from grader_daemon.calibration.home import at_home
 from grader_daemon.calibration.prior import Prior, is_free, unscaled
 from grader_daemon.calibration.samples import Sample, Scaling
+from grader_daemon.domain.algebra import dot
 from grader_daemon.domain.completion_model import CompletionModel, log_odds, probability
 
 MOST_LABELS = 400

@@ -7,7 +7,7 @@ from datetime import date
 
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.estimate import Estimate, figure
-from grader_daemon.domain.insight import DaySpending, Group, Patterns, Spending, ToolStep
+from grader_daemon.domain.insight import DayFigures, DaySpending, Group, Patterns, Spending, ToolStep
 from grader_daemon.domain.rollup import ESTIMATORS, Dimension, Sums
 from grader_daemon.patterns.issues import alternatives
 
@@ -51,6 +51,21 @@ def group(now: GroupSums, before: GroupSums, dimension: Dimension, name: str) ->
         failures_before=earlier.failures,
         **{field: figure(found[field], found_before[field]) for field in found},
         spending=None if dimension in _WITHOUT_MONEY else spending(sums, dimension),
+    )
+
+
+def day_figures(day: date, sums: Sums) -> DayFigures:
+    """Describe one day."""
+    found, spent = estimates(sums), spending(sums)
+    return DayFigures(
+        day=day,
+        sessions=sums.sessions,
+        completion=found["completion"],
+        efficiency=found["efficiency"],
+        quality=found["quality"],
+        failure_rate=found["failure_rate"],
+        cost_usd=spent.cost_usd,
+        completed=spent.completed,
     )
 
 

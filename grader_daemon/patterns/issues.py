@@ -36,34 +36,42 @@ def to_issue(row: IssueRow, now: datetime, *, today: date) -> ErrorIssue:
         recovered=row.recovered,
         task_types=row.task_types,
         latest=row.latest,
-        steps=tuple(_step(step, sign) for step in row.steps),
+        steps=steps_of(row),
     )
+
+
+def steps_of(row: IssueRow) -> tuple[StepCount, ...]:
+    """Count what was tried after the failures of an issue, the most frequent first."""
+    return tuple(_step(step, row.sign) for step in row.steps)
 
 
 def alternatives(steps: Iterable[ToolStep], *, failures: Mapping[str, int]) -> tuple[Alternative, ...]:
     """Gather, for each tool that failed, what was tried next; tools with the most failures first.
 
-    Only steps with at least `FEWEST_TRIES` tries are told: of each tool the most tried ones, the one that worked most
-    often first.
+    Only steps with at least `FEWEST_TRIES` tries are told: of each tool the most tried ones, the surest first.
     """
     gathered: dict[str, list[ToolStep]] = {}
     for step in steps:
         if step.tries >= FEWEST_TRIES:
             gathered.setdefault(step.tool, []).append(step)
     found = [
-        Alternative(tool=tool, failures=failures.get(tool, 0), steps=_best_first(tried))
+        Alternative(tool=tool, failures=failures.get(tool, 0), steps=surest_first(_by_tries(tried)[:_MOST_STEPS]))
         for tool, tried in gathered.items()
     ]
     return tuple(sorted(found, key=lambda each: (-each.failures, each.tool)))
 
 
-def _best_first(steps: Iterable[ToolStep]) -> tuple[StepCount, ...]:
-    most_tried = sorted(steps, key=lambda s: (-s.tries, s.next_tool, s.next_command or ""))[:_MOST_STEPS]
+def surest_first(steps: Iterable[ToolStep]) -> tuple[StepCount, ...]:
+    """Count what was tried next after failures, by the lower end of how often it worked, the highest first."""
     counted = [
         _count(StepRow(s.next_tool, s.next_command, s.tries, s.worked, s.completed), is_retry=s.is_retry)
-        for s in most_tried
+        for s in _by_tries(steps)
     ]
-    return tuple(sorted(counted, key=lambda s: -(s.worked / s.tries)))
+    return tuple(sorted(counted, key=lambda step: step.odds, reverse=True))
+
+
+def _by_tries(steps: Iterable[ToolStep]) -> list[ToolStep]:
+    return sorted(steps, key=lambda s: (-s.tries, s.next_tool, s.next_command or "", s.is_retry))
 
 
 def _step(step: StepRow, sign: ErrorSign) -> StepCount:

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from grader_daemon.calibration.agreement import ranking
-from grader_daemon.calibration.algebra import dot
 from grader_daemon.calibration.home import at_home, self_taught
 from grader_daemon.calibration.prior import Prior
+from grader_daemon.domain.algebra import dot
 from tests.calibration_examples import prior, samples
 
 PRIOR = msgspec.structs.replace(prior(), self_taught=0.5)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from grader_daemon.domain.analysis import Category, ErrorSign
 from grader_daemon.domain.estimate import Estimate, proportion
 from grader_daemon.domain.insight import IssueRow, IssueState, StepRow, ToolStep
-from grader_daemon.patterns.issues import alternatives, to_issue
+from grader_daemon.patterns.issues import alternatives, surest_first, to_issue
 from tests.strategies import NOW
 
 TODAY = NOW.date()
@@ -180,6 +180,25 @@ def test_steps_that_worked_most_often_come_first() -> None:
     assert [step.tool for step in found.steps] == ["b", "c", "a", "terminal"]
     assert [step.is_retry for step in found.steps] == [False, False, False, True]
     assert found.steps[0].rate == proportion(9, 10)
+
+
+def test_few_tries_that_all_worked_do_not_come_before_many_that_nearly_all_did() -> None:
+    (found,) = alternatives([tried("few", 5, 5), tried("many", 60, 57)], failures={})
+    assert [step.tool for step in found.steps] == ["many", "few"]  # lower ends .86 and .57
+
+
+@given(st.lists(st.builds(tried, st.sampled_from("abc"), st.integers(1, 90), st.just(0)), max_size=6), st.data())
+def test_steps_come_by_the_lower_end_of_their_rate(steps: list[ToolStep], data: st.DataObject) -> None:
+    drawn = [msgspec.structs.replace(step, worked=data.draw(st.integers(0, step.tries))) for step in steps]
+
+    ends = [step.rate.low or 0.0 for step in surest_first(drawn)]
+
+    assert ends == sorted((proportion(s.worked, s.tries, fewest=5).low or 0.0 for s in drawn), reverse=True)
+
+
+def test_steps_of_few_tries_have_no_rate_and_come_last() -> None:
+    found = surest_first([tried("few", 4, 4), tried("often", 20, 2)])
+    assert [(step.tool, step.rate.value) for step in found] == [("often", 0.1), ("few", None)]
 
 
 def test_steps_with_few_tries_are_not_told() -> None:

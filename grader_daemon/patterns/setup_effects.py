@@ -1,0 +1,160 @@
+"""How work went before and since a change: compared within types of task and platforms, at the mix of work since.
+
+Other work that comes in moves a plain rate although nothing got better or worse. So each rate is a mean over strata
+with the same weights, the shares of the sessions since the change. Which of many differences are told is settled by
+Benjamini and Hochberg (JRSS B 57, 1995).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from statistics import fmean
+from typing import Final
+
+from msgspec.structs import replace
+
+from grader_daemon.domain.estimate import Estimate, Figure, figure, standardised
+from grader_daemon.domain.routing import FinishedSession
+from grader_daemon.domain.setup_changes import (
+    APART_SESSIONS,
+    FEWEST_SESSIONS,
+    WINDOW,
+    SetupChange,
+    SetupEffect,
+)
+from grader_daemon.patterns.votes import by_request
+
+_FALSE_SHARE: Final = 0.05
+"""Of the differences that are told, at most so many are expected to be chance."""
+
+_Z: Final = 1.959963984540054
+"""The 97.5 % quantile of the normal distribution."""
+
+_Stratum = tuple[str, str | None]
+_Value = Callable[[FinishedSession], float]
+_Strata = Mapping[_Stratum, Sequence[float]]
+
+
+def effects(
+    changes: Sequence[SetupChange], sessions: Sequence[FinishedSession], value: _Value, *, since: datetime
+) -> list[SetupEffect]:
+    """Return what is known of each change since a moment, in order.
+
+    Args:
+        changes: in order, earlier ones too.
+        sessions: in the order in which they ended.
+        value: what a session says of completion, 0 to 1.
+        since: changes before it only end the time that is compared.
+    """
+    groups = [group for group in _groups(changes, sessions) if group[-1].at >= since]
+    return _with_sure([_effect(group, changes, sessions, value) for group in groups])
+
+
+def compared(before: Iterable[FinishedSession], after: Iterable[FinishedSession], value: _Value) -> Figure:
+    """Compare completion at work that was done on both sides; without values where too few.
+
+    Sessions of one request are one a week, with their mean; the `sample` of an estimate counts these.
+    """
+    earlier, later = _votes(before, value), _votes(after, value)
+    shared = earlier.keys() & later.keys()
+    return _figure({key: earlier[key] for key in shared}, {key: later[key] for key in shared})
+
+
+def _groups(changes: Sequence[SetupChange], sessions: Sequence[FinishedSession]) -> list[list[SetupChange]]:
+    """Group changes of an agent that lie too close to be told apart."""
+    groups: list[list[SetupChange]] = []
+    for agent in dict.fromkeys(change.agent for change in changes):
+        ends = [session.ended_at for session in _of(agent, sessions)]
+        first = None
+        for change in (each for each in changes if each.agent == agent):
+            place = bisect_left(ends, change.at)
+            if first is not None and place - first < APART_SESSIONS:
+                groups[-1].append(change)
+            else:
+                groups.append([change])
+                first = place
+    return sorted(groups, key=lambda group: group[0].at)
+
+
+def _effect(
+    group: Sequence[SetupChange], changes: Sequence[SetupChange], sessions: Sequence[FinishedSession], value: _Value
+) -> SetupEffect:
+    first, last = group[0].at, group[-1].at
+    agents = {change.agent for change in changes} if group[0].agent is None else {group[0].agent, None}
+    others = [change for change in changes if change.agent in agents and change not in group]
+    same = [change.at for change in others if any(_is_same_thing(change, each) for each in group)]
+    begin = max([first - WINDOW, *(at for at in same if at < first)])
+    end = min([last + WINDOW, *(at for at in same if at > last)])
+    scope = _of(group[0].agent, sessions)
+    before = [session for session in scope if begin <= session.ended_at < first]
+    after = [session for session in scope if last <= session.ended_at < end]
+    shared = {_stratum(session) for session in before} & {_stratum(session) for session in after}
+    completion = compared(before, after, value)
+    return SetupEffect(
+        changes=tuple(group),
+        meanwhile=tuple(change for change in others if begin < change.at < end),
+        sessions_before=sum(_stratum(session) in shared for session in before),
+        sessions_after=sum(_stratum(session) in shared for session in after),
+        missing_before=max(0, FEWEST_SESSIONS - completion.before.sample),
+        missing_after=max(0, FEWEST_SESSIONS - completion.now.sample),
+        completion=completion,
+    )
+
+
+def _of(agent: str | None, sessions: Sequence[FinishedSession]) -> list[FinishedSession]:
+    return [session for session in sessions if agent is None or session.agent == agent]
+
+
+def _is_same_thing(one: SetupChange, other: SetupChange) -> bool:
+    return (one.kind, one.name) == (other.kind, other.name)
+
+
+def _stratum(session: FinishedSession) -> _Stratum:
+    return session.task_type, session.platform
+
+
+def _votes(sessions: Iterable[FinishedSession], value: _Value) -> dict[_Stratum, list[float]]:
+    votes: dict[_Stratum, list[float]] = {}
+    for stratum, same in by_request(sessions, _stratum):
+        votes.setdefault(stratum, []).append(fmean(map(value, same)))
+    return votes
+
+
+def _figure(before: _Strata, after: _Strata) -> Figure:
+    counts = {stratum: len(values) for stratum, values in after.items()}
+    total = sum(counts.values())
+    earlier = sum(map(len, before.values()))
+    if min(total, earlier) < FEWEST_SESSIONS:
+        return Figure(
+            now=Estimate(sample=total), before=Estimate(sample=earlier), change=Estimate(sample=min(total, earlier))
+        )
+    now, past = (
+        standardised([(counts[key] / total, math.fsum(values), len(values)) for key, values in strata.items()])
+        for strata in (after, before)
+    )
+    return figure(now, past)
+
+
+def _with_sure(found: Sequence[SetupEffect]) -> list[SetupEffect]:
+    """Mark the differences that are told, of all that could be looked at."""
+    chances = [chance for effect in found if (chance := _chance(effect.completion.change)) is not None]
+    ranked = sorted(chances)
+    limit = max(
+        (chance for rank, chance in enumerate(ranked, 1) if chance <= _FALSE_SHARE * rank / len(ranked)), default=-1.0
+    )
+    return [
+        replace(effect, is_sure=chance is not None and chance <= limit)
+        for effect in found
+        for chance in (_chance(effect.completion.change),)
+    ]
+
+
+def _chance(change: Estimate) -> float | None:
+    """Return how often chance alone makes a difference as large, by the side of its interval that lies towards 0."""
+    if change.value is None or change.low is None or change.high is None:
+        return None
+    margin = change.value - change.low if change.value > 0 else change.high - change.value
+    return math.erfc(_Z * abs(change.value) / margin / math.sqrt(2)) if margin > 0 else 0.0

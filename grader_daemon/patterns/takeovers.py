@@ -1,0 +1,131 @@
+"""When models, versions, prompts and tools of agents changed, by what their sessions show.
+
+A value takes over where most of the next sessions have it. One that is only tried changes nothing, and one that comes
+back after a few sessions is no change either: an agent that has two models by turns does not change all day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import timedelta
+from typing import Final, NamedTuple
+
+from grader_daemon.domain.installed import ObservedVersion
+from grader_daemon.domain.routing import FinishedSession
+from grader_daemon.domain.setup_changes import APART_SESSIONS, SetupChange, SetupKind, Unsteady
+
+_MOST: Final = 0.8
+"""Such a share of the next sessions must have a value: two that are used by turns seldom reach it."""
+_FEWEST_SHOWN: Final = 5
+_FEWEST_KNOWN: Final = 20
+
+_FIRST_LOOK: Final = timedelta(hours=1)
+"""What is first seen so soon after the first of all was there before."""
+
+_Stream = tuple[str | None, ...]
+
+
+class _Source(NamedTuple):
+    """Where sessions tell of a kind, and which of them are compared: those of an agent, and where else it differs."""
+
+    value: Callable[[FinishedSession], str | None]
+    stream: Callable[[FinishedSession], _Stream]
+
+
+SHOWN: Final = {
+    SetupKind.MODEL: _Source(lambda session: session.model, lambda session: (session.agent,)),
+    SetupKind.AGENT_VERSION: _Source(lambda session: session.agent_version, lambda session: (session.agent,)),
+    SetupKind.SYSTEM_PROMPT: _Source(
+        lambda session: session.system_prompt_digest,
+        lambda session: (session.agent, session.platform, session.project),
+    ),
+    SetupKind.TOOLS: _Source(lambda session: session.tools_digest, lambda session: (session.agent, session.platform)),
+}
+"""What sessions show by themselves."""
+
+
+def shown_changes(sessions: Sequence[FinishedSession]) -> list[SetupChange]:
+    """Return what changed, in order, by sessions in the order in which they ended."""
+    found = [change for kind, source in SHOWN.items() for change in _of_kind(kind, source, sessions)]
+    return sorted(found, key=lambda change: change.at)
+
+
+def file_changes(versions: Sequence[ObservedVersion]) -> list[SetupChange]:
+    """Return which skills and configuration files changed, in order, by versions in the order of `first_seen`.
+
+    What lay there at the first look is no change. An edit that was noticed later, as after a stop of the daemon, was
+    when the file system says, if that is after the version before it was last seen.
+    """
+    found: list[SetupChange] = []
+    last: dict[str, ObservedVersion] = {}
+    for version in versions:
+        before = last.get(version.path)
+        last[version.path] = version
+        if before is None and version.first_seen - versions[0].first_seen < _FIRST_LOOK:
+            continue
+        is_told = before is not None and before.last_seen <= version.written_at <= version.first_seen
+        change = SetupChange(
+            at=version.written_at if is_told else version.first_seen,
+            kind=SetupKind(version.kind),
+            agent=version.agent,
+            name=version.name,
+            before=None if before is None else before.digest,
+            after=version.digest,
+        )
+        found.append(change)
+    return sorted(found, key=lambda change: change.at)
+
+
+def unsteady(sessions: Sequence[FinishedSession]) -> list[Unsteady]:
+    """Return what differs in most sessions of an agent."""
+    found = []
+    for kind, source in SHOWN.items():
+        values: dict[str | None, list[str]] = {}
+        for session in sessions:
+            value = source.value(session)
+            if value is not None:
+                values.setdefault(session.agent, []).append(value)
+        found += [
+            Unsteady(agent=agent, kind=kind, values=len(set(each)), sessions=len(each))
+            for agent, each in values.items()
+            if len(each) >= _FEWEST_KNOWN and 2 * len(set(each)) > len(each)
+        ]
+    return found
+
+
+def takeovers(values: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the places at which a value takes over, each with the value before.
+
+    Where the value before comes back after a few sessions, neither it nor the one between took over.
+    """
+    found: list[tuple[int, str]] = []
+    standing: str | None = None
+    for place, value in enumerate(values):
+        following = values[place : place + APART_SESSIONS]
+        if value == standing or following.count(value) < max(_FEWEST_SHOWN, _MOST * len(following)):
+            continue
+        if found and found[-1][1] == value and place - found[-1][0] < APART_SESSIONS:
+            found.pop()
+        elif standing is not None:
+            found.append((place, standing))
+        standing = value
+    return found
+
+
+def _of_kind(kind: SetupKind, source: _Source, sessions: Iterable[FinishedSession]) -> Iterator[SetupChange]:
+    """Yield the changes of a kind; one that shows in several streams of an agent is one, where it showed first."""
+    streams: dict[_Stream, list[tuple[FinishedSession, str]]] = {}
+    for session in sessions:
+        value = source.value(session)
+        if value is not None:
+            streams.setdefault(source.stream(session), []).append((session, value))
+    found = [
+        SetupChange(at=known[place][0].ended_at, kind=kind, agent=stream[0], before=before, after=known[place][1])
+        for stream, known in streams.items()
+        for place, before in takeovers([value for _, value in known])
+    ]
+    last: dict[str | None, str] = {}
+    for change in sorted(found, key=lambda change: change.at):
+        if last.get(change.agent) != change.after:
+            yield change
+        last[change.agent] = change.after

@@ -1,0 +1,124 @@
+"""Sessions as votes on models: one for each request and week, put right by labels, and counts that a fit can use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from statistics import fmean
+from typing import Final, NamedTuple, TypeVar
+
+from grader_daemon.domain.feedback import FEWEST_REVIEWS, FeedbackSource, Label
+from grader_daemon.domain.routing import HALF_LIFE_DAYS, FinishedSession
+from grader_daemon.patterns.model_scores import Cell, Count
+
+_Group = TypeVar("_Group")
+_DAY_SECONDS: Final = 86400.0
+_WEEK_SECONDS: Final = 7 * _DAY_SECONDS
+_DISPERSION_WORTH: Final = 2.0
+"""So much variance of coin flips is taken to be seen before any vote: eight even ones."""
+_NEARLY_ALL: Final = 0.9
+
+
+class Vote(NamedTuple):
+    """What a model did with a request in a week: between 0, not completed, and 1, and how much that counts today."""
+
+    value: float
+    weight: float
+
+
+class Correction:
+    """How far the probabilities of a model lie from what people and rewards say, where enough of them do.
+
+    Of labels only those count that were not chosen: drawn at random by a review, or a reward, which every run has.
+    """
+
+    def __init__(self, sessions: Iterable[FinishedSession], labels: Iterable[Label]) -> None:
+        model_of = {session.session_id: session.model for session in sessions}
+        self._errors: dict[str, list[float]] = {}
+        for label in labels:
+            if label.completed is not None and label.session_id in model_of and _was_not_chosen(label):
+                said = float(label.automatic_completed) if label.p_completed is None else label.p_completed
+                self._errors.setdefault(model_of[label.session_id], []).append(label.completed - said)
+        self._common = self._shrunk([error for errors in self._errors.values() for error in errors])
+        self._own = {
+            model: self._shrunk([error - self._common for error in errors]) for model, errors in self._errors.items()
+        }
+
+    def value(self, session: FinishedSession) -> float:
+        """Return the vote of a session, 0 to 1."""
+        if session.judged:
+            return float(session.completed)
+        said = float(session.completed) if session.p_completed is None else session.p_completed
+        return min(1.0, max(0.0, said + self._common + self._own.get(session.model, 0.0)))
+
+    @staticmethod
+    def _shrunk(errors: Sequence[float]) -> float:
+        return sum(errors) / (len(errors) + FEWEST_REVIEWS) if len(errors) >= FEWEST_REVIEWS else 0.0
+
+
+def comparable_value(
+    sessions: Sequence[FinishedSession], judged_fairly: Collection[str]
+) -> Callable[[FinishedSession], float]:
+    """Return what each session says of completion, 0 to 1, where some are compared with others of them.
+
+    That is its probability. A word counts in its place only where nearly all sessions have one that nobody chose to
+    give, by `judged_fairly`: words on failed ones alone, or a correction that few labels teach, look like an effect.
+    """
+    is_judged = sum(session.session_id in judged_fairly for session in sessions) >= _NEARLY_ALL * len(sessions)
+
+    def value(session: FinishedSession) -> float:
+        if session.p_completed is None or (is_judged and session.session_id in judged_fairly):
+            return float(session.completed)
+        return session.p_completed
+
+    return value
+
+
+def fairly_judged(labels: Iterable[Label]) -> frozenset[str]:
+    """Return the sessions with a word on completion that nobody chose to give."""
+    return frozenset(label.session_id for label in labels if label.completed is not None and _was_not_chosen(label))
+
+
+def _was_not_chosen(label: Label) -> bool:
+    is_fair = label.drawn_at_random or label.source is FeedbackSource.REWARD
+    return is_fair and label.is_finished and label.is_persons and not label.went_on
+
+
+def by_request(
+    sessions: Iterable[FinishedSession], group: Callable[[FinishedSession], _Group]
+) -> Iterator[tuple[_Group, list[FinishedSession]]]:
+    """Yield the sessions of one group, request and week together: they are one vote."""
+    same: dict[tuple[_Group, object, int], list[FinishedSession]] = {}
+    for session in sessions:
+        week = int(session.ended_at.timestamp() // _WEEK_SECONDS)
+        asked = session.session_id if session.request is None else session.request
+        same.setdefault((group(session), asked, week), []).append(session)
+    return ((of, each) for (of, _, _), each in same.items())
+
+
+def votes_of(sessions: Iterable[FinishedSession], correction: Correction, *, now: datetime) -> dict[Cell, list[Vote]]:
+    """Return the votes on each model at each type; sessions of one request are one vote a week, their mean."""
+    votes: dict[Cell, list[Vote]] = {}
+    for cell, each in by_request(sessions, lambda session: (session.task_type, session.model)):
+        last = max(session.ended_at for session in each)
+        age_days = max(0.0, (now - last).total_seconds() / _DAY_SECONDS)
+        value = fmean(correction.value(session) for session in each)
+        votes.setdefault(cell, []).append(Vote(value, 0.5 ** (age_days / HALF_LIFE_DAYS)))
+    return votes
+
+
+def counts_of(votes: Mapping[Cell, Sequence[Vote]]) -> dict[Cell, Count]:
+    """Return votes as counts of yes and no that are as sure as they are.
+
+    Probabilities spread less than the outcomes of coin flips; one of them is worth more than one of these.
+    """
+    found, possible = _DISPERSION_WORTH, _DISPERSION_WORTH
+    for each in votes.values():
+        middle = fmean(vote.value for vote in each)
+        found += sum((vote.value - middle) ** 2 for vote in each)
+        possible += (len(each) - 1) * middle * (1 - middle)
+    worth = max(1.0, possible / found)
+    return {
+        cell: Count(worth * sum(vote.weight for vote in each), worth * sum(vote.weight * vote.value for vote in each))
+        for cell, each in votes.items()
+    }

@@ -1,0 +1,203 @@
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+
+from grader_daemon.domain.feedback import Label
+from grader_daemon.domain.routing import FinishedSession, ModelScore, RouteReason, TaskRoute
+from grader_daemon.patterns.router import MOST_NAMES, Router
+from tests.routed import finished, several
+from tests.strategies import NOW
+
+CHEAP, STRONG = {"model": "cheap"}, {"model": "strong"}
+
+
+def route(sessions: list[FinishedSession], labels: list[Label] | None = None, **options: object) -> TaskRoute:
+    return Router(sessions, labels or [], now=NOW).route("debugging", **options)  # type: ignore[arg-type]
+
+
+def of(found: TaskRoute, model: str) -> ModelScore:
+    return next(score for score in found.models if score.model == model)
+
+
+def test_a_better_model_is_preferred_to_the_one_that_is_used_most() -> None:
+    found = route([*several(60, 20, **CHEAP), *several(30, 25, **STRONG)])
+
+    assert (found.known, found.recommended, found.default) == (True, "strong", "cheap")
+    assert [score.model for score in found.models] == ["strong", "cheap"]
+    strong = of(found, "strong")
+    assert strong.known
+    assert strong.reason is None
+    assert (strong.n, strong.raw, strong.n_effective) == (30, 25 / 30, 30.0)
+    assert strong.low < strong.score < strong.high
+    assert strong.score < 25 / 30
+    assert strong.versus_default is not None
+    assert strong.versus_default.low > 0
+
+
+def test_the_default_can_be_named_and_is_never_recommended() -> None:
+    found = route([*several(60, 20, **CHEAP), *several(30, 25, **STRONG)], default="strong")
+
+    assert (found.known, found.reason, found.recommended) == (False, RouteReason.NOT_BETTER, None)
+    assert of(found, "strong").versus_default.difference == 0  # type: ignore[union-attr]
+
+
+def test_a_default_without_sessions_is_compared_with_nothing() -> None:
+    found = route([*several(60, 20, **CHEAP), *several(30, 25, **STRONG)], default="brand-new")
+
+    assert (found.reason, of(found, "strong").versus_default) == (RouteReason.TOO_FEW, None)
+
+
+def test_only_models_that_are_asked_for_are_told_of() -> None:
+    sessions = [*several(60, 20, **CHEAP), *several(30, 25, **STRONG), *several(30, 30, model="other")]
+
+    found = route(sessions, models=["cheap", "strong"])
+
+    assert found.recommended == "strong"
+    assert {score.model for score in found.models} == {"cheap", "strong"}
+
+
+def test_a_model_that_is_better_at_this_type_only_is_preferred_there_and_differs() -> None:
+    sessions = [*several(60, 15, **CHEAP), *several(60, 50, **STRONG)]
+    sessions += [
+        one._replace(task_type="research") for one in (*several(300, 270, **CHEAP), *several(300, 60, **STRONG))
+    ]
+    router = Router(sessions, [], now=NOW)
+
+    assert router.route("debugging", default="cheap").recommended == "strong"
+    assert of(router.route("debugging"), "strong").differs
+    assert router.route("research", default="strong").recommended == "cheap"
+    assert router.route("never seen", default="strong").recommended == "cheap"
+
+
+@pytest.mark.parametrize(
+    ("sessions", "reason"),
+    [
+        pytest.param([], RouteReason.TOO_FEW, id="no-sessions"),
+        pytest.param([*several(9, 1), *several(9, 9, **STRONG)], RouteReason.TOO_FEW, id="too-few-sessions-in-all"),
+        pytest.param([*several(60, 40), *several(3, 2, **STRONG)], RouteReason.TOO_FEW, id="too-few-of-the-other"),
+        pytest.param([*several(60, 40), *several(200, 40, **STRONG)], RouteReason.NOT_BETTER, id="a-poorer-one"),
+        pytest.param(several(60, 40), RouteReason.ONE_MODEL, id="nothing-to-choose-from"),
+        pytest.param(
+            [*several(60, 20), *several(60, 60, **STRONG, ended_at=NOW - timedelta(days=31))],
+            RouteReason.STALE,
+            id="not-used-for-a-month",
+        ),
+        pytest.param(
+            [*several(60, 20, unsure=True), *several(30, 30, unsure=True, **STRONG)],
+            RouteReason.UNCALIBRATED,
+            id="unsure-verdicts",
+        ),
+    ],
+)
+def test_nothing_is_recommended_without_reason(sessions: list[FinishedSession], reason: RouteReason) -> None:
+    found = route(sessions, default="cheap")
+
+    assert (found.known, found.recommended, found.reason) == (False, None, reason)
+
+
+def test_labels_of_unsure_sessions_make_them_known() -> None:
+    sessions = [*several(60, 20, unsure=True, judged=True), *several(30, 30, unsure=True, **STRONG)]
+
+    assert route(sessions).recommended == "strong"
+    assert of(route(sessions), "cheap").labels == 60
+
+
+def test_old_sessions_count_less() -> None:
+    old = several(60, 60, **STRONG, ended_at=NOW - timedelta(days=85))
+    new = several(30, 8, **STRONG)
+
+    found = route([*several(60, 30, **CHEAP), *old, *new], default="cheap")
+
+    assert of(found, "strong").score < 0.5
+    assert of(found, "strong").raw == 68 / 90
+    assert of(found, "strong").age_days == 0
+
+
+def test_one_request_asked_for_again_and_again_is_one_vote() -> None:
+    routine = [one._replace(request=1) for one in several(500, 500, **STRONG)]
+
+    found = route([*several(60, 30, **CHEAP), *routine], default="cheap")
+
+    apart = route([*several(60, 30, **CHEAP), *several(500, 500, **STRONG)], default="cheap")
+    assert of(found, "strong").n_effective == 1
+    assert of(found, "strong").low < 0.5 < of(apart, "strong").low
+
+
+def test_of_equal_models_none_is_preferred_for_its_name() -> None:
+    names = [f"m{number}" for number in range(8)]
+    sessions = [one for name in names for one in several(40, 30, model=name)]
+    sessions += several(60, 10, model="default")
+
+    weeks = [Router(sessions, [], now=NOW - timedelta(weeks=week)).route("debugging") for week in range(60)]
+
+    assert len({found.recommended for found in weeks}) > 5
+    assert Counter(found.recommended for found in weeks).most_common(1)[0][1] < 25
+
+
+def test_what_a_completed_task_costs_stands_beside_its_probability() -> None:
+    sessions = [*several(60, 30, **CHEAP, cost_usd=0.01), *several(60, 54, **STRONG, cost_usd=0.10)]
+    sessions += several(60, 30, model="dear", cost_usd=0.50)
+    found = route(sessions, default="cheap")
+
+    strong = of(found, "strong")
+    assert strong.cost_usd == pytest.approx(0.10)
+    assert strong.usd_per_completed == pytest.approx(0.10 / strong.score)
+    assert {score.model for score in found.models if score.efficient} == {"cheap", "strong"}
+
+
+def test_with_a_limit_the_best_is_chosen_of_those_that_keep_it() -> None:
+    sessions = [*several(60, 10, **CHEAP, cost_usd=0.01), *several(60, 30, model="middle", cost_usd=0.10)]
+    sessions += several(60, 54, **STRONG, cost_usd=1.0)
+    sessions += several(60, 58, model="unpriced")
+
+    assert route(sessions, default="cheap").recommended == "unpriced"
+    assert route(sessions, default="cheap", most_usd=2.0).recommended == "strong"
+    assert route(sessions, default="cheap", most_usd=0.5).recommended == "middle"
+    assert route(sessions, default="cheap", most_usd=0.001).recommended is None
+
+
+def test_a_default_that_is_too_dear_gives_way_to_a_poorer_model() -> None:
+    sessions = [*several(200, 40, **CHEAP, cost_usd=0.01), *several(200, 160, **STRONG, cost_usd=1.0)]
+
+    assert route(sessions, default="strong").reason is RouteReason.NOT_BETTER
+    assert route(sessions, default="strong", most_usd=0.5).recommended == "cheap"
+
+
+def test_a_clock_that_went_back_makes_no_age_negative() -> None:
+    assert route([finished(ended_at=NOW + timedelta(days=3))]).models[0].age_days == 0
+
+
+def test_a_default_that_is_the_best_overall_stays() -> None:
+    sessions = [*several(60, 40, **CHEAP), *several(60, 41, **STRONG)]
+    sessions += [
+        one._replace(task_type="research") for one in (*several(300, 290, **CHEAP), *several(300, 100, **STRONG))
+    ]
+
+    found = Router(sessions, [], now=NOW).route("debugging", default="cheap")
+
+    assert (found.models[0].model, found.known, found.recommended) == ("cheap", False, None)
+
+
+def test_the_only_candidate_beside_the_default_is_compared_with_it() -> None:
+    sessions = [*several(60, 20, **CHEAP), *several(60, 54, **STRONG)]
+
+    assert route(sessions, models=["strong"], default="cheap").recommended == "strong"
+
+
+def test_a_type_without_sessions_is_unsure_where_all_are() -> None:
+    sessions = [*several(60, 20, unsure=True), *several(60, 54, unsure=True, **STRONG)]
+
+    assert Router(sessions, [], now=NOW).route("never seen").reason is RouteReason.UNCALIBRATED
+
+
+def test_of_very_many_models_those_with_most_sessions_are_compared() -> None:
+    rare = [
+        finished(session_id=f"rare-{number}", model=f"checkpoint-{number}", completed=False)
+        for number in range(2 * MOST_NAMES)
+    ]
+
+    found = route([*several(60, 20, **CHEAP), *several(60, 54, **STRONG), *rare])
+
+    assert len(found.models) == MOST_NAMES
+    assert found.recommended == "strong"

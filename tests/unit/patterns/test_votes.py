@@ -1,0 +1,118 @@
+from datetime import timedelta
+
+import pytest
+
+from grader_daemon.domain.feedback import FeedbackSource, Label
+from grader_daemon.domain.routing import FinishedSession
+from grader_daemon.patterns.votes import Correction, Vote, comparable_value, counts_of, fairly_judged, votes_of
+from tests.routed import finished
+from tests.strategies import NOW, label
+
+
+def votes(*sessions: FinishedSession, labels: list[Label] | None = None) -> list[Vote]:
+    found = votes_of(sessions, Correction(sessions, labels or []), now=NOW)
+    return [vote for each in found.values() for vote in each]
+
+
+def drawn(session: FinishedSession, *, completed: bool, **changes: object) -> Label:
+    return label(
+        session_id=session.session_id,
+        completed=completed,
+        drawn_at_random=True,
+        p_completed=session.p_completed,
+        automatic_completed=session.completed,
+        **changes,
+    )
+
+
+def test_a_vote_is_the_probability_and_a_persons_word_above_it() -> None:
+    assert votes(finished(p_completed=0.7))[0].value == 0.7
+    assert votes(finished(p_completed=0.7, completed=False, judged=True))[0].value == 0.0
+    assert votes(finished(p_completed=None, completed=True))[0].value == 1.0
+
+
+def test_a_vote_counts_half_after_thirty_days() -> None:
+    assert votes(finished(ended_at=NOW - timedelta(days=30)))[0].weight == pytest.approx(0.5)
+
+
+def test_an_end_in_the_future_counts_as_one_of_now() -> None:
+    assert votes(finished(ended_at=NOW + timedelta(days=30)))[0].weight == 1.0
+
+
+def test_one_request_is_one_vote_a_week() -> None:
+    same = [finished(request=7, p_completed=share) for share in (0.2, 0.4)]
+
+    assert [vote.value for vote in votes(*same)] == [pytest.approx(0.3)]
+    assert len(votes(*same, finished(request=7, ended_at=NOW - timedelta(days=8)))) == 2
+
+
+def test_requests_that_are_not_known_are_not_the_same() -> None:
+    assert len(votes(finished(), finished())) == 2
+
+
+def test_labels_put_right_the_model_that_they_are_of() -> None:
+    talkative = [finished(model="talkative", p_completed=0.8) for _ in range(30)]
+    modest = [finished(model="modest", p_completed=0.8) for _ in range(30)]
+    labels = [drawn(each, completed=False) for each in talkative[:20]]
+    labels += [drawn(each, completed=True) for each in modest[:20]]
+    correction = Correction([*talkative, *modest], labels)
+
+    # Half of 40 labels say completed: together 0.3 below 0.8, or 0.24 with ten labels' worth of doubt.
+    assert correction.value(talkative[-1]) == pytest.approx(0.8 - 0.24 - (0.56 * 20) / 30, abs=1e-9)
+    assert correction.value(modest[-1]) > correction.value(talkative[-1]) + 0.5
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"drawn_at_random": False}, id="chosen-by-a-person"),
+        pytest.param({"went_on": True}, id="of-a-session-that-went-on"),
+        pytest.param({"is_persons": False}, id="of-a-side-session"),
+        pytest.param({"completed": None}, id="without-a-word-on-completion"),
+    ],
+)
+def test_labels_that_may_mislead_put_nothing_right(changes: dict[str, object]) -> None:
+    sessions = [finished(p_completed=0.8) for _ in range(30)]
+    labels = [label(**{"session_id": one.session_id, "completed": False, "drawn_at_random": True} | changes)
+              for one in sessions]  # fmt: skip
+
+    assert Correction(sessions, labels).value(sessions[0]) == 0.8
+
+
+def test_rewards_put_right_without_a_draw_and_fewer_than_ten_labels_do_not() -> None:
+    sessions = [finished(p_completed=0.8) for _ in range(30)]
+    rewards = [drawn(one, completed=False, source=FeedbackSource.REWARD) for one in sessions]
+
+    assert Correction(sessions, rewards[:10]).value(sessions[-1]) == pytest.approx(0.8 - 0.4 - 0.2)
+    assert Correction(sessions, rewards[:9]).value(sessions[-1]) == 0.8
+
+
+def test_votes_that_spread_less_than_coin_flips_count_more() -> None:
+    flips = {("general", "a"): [Vote(float(number % 2), 1.0) for number in range(100)]}
+    sure = {("general", "a"): [Vote(0.4 + 0.2 * (number % 2), 1.0) for number in range(100)]}
+
+    assert counts_of(flips)["general", "a"].votes == pytest.approx(100, rel=0.02)
+    assert counts_of(sure)["general", "a"].votes > 300
+
+
+def test_words_on_some_are_no_evidence_where_sessions_are_compared() -> None:
+    sessions = [finished(session_id=str(number), p_completed=0.7, completed=True) for number in range(20)]
+    sessions[3] = sessions[3]._replace(completed=False, judged=True)
+    chosen = label(session_id="3", completed=False)
+
+    value = comparable_value(sessions, fairly_judged([chosen, drawn(sessions[4], completed=False)]))
+
+    assert {value(session) for session in sessions} == {0.7}
+
+
+def test_words_count_where_nearly_all_sessions_have_one() -> None:
+    sessions = [finished(session_id=str(number), p_completed=0.7, completed=number < 5) for number in range(20)]
+    labels = [drawn(session, completed=session.completed) for session in sessions[:18]]
+
+    value = comparable_value(sessions, fairly_judged(labels))
+
+    assert [value(session) for session in sessions] == [1.0] * 5 + [0.0] * 13 + [0.7] * 2
+
+
+def test_a_session_without_a_probability_counts_by_its_verdict() -> None:
+    assert comparable_value([finished(p_completed=None, completed=True)], ())(finished(p_completed=None)) == 1.0
