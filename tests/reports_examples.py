@@ -32,6 +32,7 @@ from grader_daemon.domain.insight import (
     WeeklyReport,
 )
 from grader_daemon.domain.rollup import Dimension, Metric
+from grader_daemon.domain.setup_changes import SetupChange, SetupEffect, SetupKind
 from grader_daemon.domain.verdict import VerdictBy
 
 MONDAY: Final = date(2026, 11, 16)
@@ -167,6 +168,34 @@ def example_alert(**changes: Any) -> Alert:
     return msgspec.structs.replace(usual, **changes)
 
 
+def example_change(**changes: Any) -> SetupChange:
+    """Another model took over on Wednesday."""
+    usual = SetupChange(
+        at=datetime(2026, 11, 18, 5, 40, tzinfo=UTC),
+        kind=SetupKind.MODEL,
+        agent="hermes",
+        before="hermes-5",
+        after="hermes-5-mini",
+    )
+    return msgspec.structs.replace(usual, **changes)
+
+
+def example_effect(**changes: Any) -> SetupEffect:
+    """Completion fell since, and a skill was edited at the same time."""
+    skill = {"kind": SetupKind.SKILL, "name": "deploy", "before": "5f", "after": "4e"}
+    usual = SetupEffect(
+        changes=(example_change(), example_change(**skill)),
+        meanwhile=(example_change(kind=SetupKind.TOOLS, before="5f", after="4e"),),
+        sessions_before=79,
+        sessions_after=41,
+        missing_before=0,
+        missing_after=0,
+        completion=figure(rate(17, 41), rate(56, 79)),
+        is_sure=True,
+    )
+    return msgspec.structs.replace(usual, **changes)
+
+
 def example_trend(weeks: int = 12) -> tuple[TrendPoint, ...]:
     """Weeks up to `WEEK`; the seventh before the last has too few sessions."""
     return tuple(_trend_point(number, weeks) for number in range(weeks))
@@ -227,6 +256,7 @@ def example_report(**changes: Any) -> WeeklyReport:
         returned_issues=(_returned(),),
         alerts=(example_alert(), _threshold()),
         trend=example_trend(),
+        changes=(example_effect(),),
     )
     return msgspec.structs.replace(usual, **changes)
 
@@ -251,6 +281,7 @@ def empty_report(**changes: Any) -> WeeklyReport:
         returned_issues=(),
         alerts=(),
         trend=(),
+        changes=(),
     )
     return msgspec.structs.replace(usual, **changes)
 
@@ -272,8 +303,15 @@ def hostile_report(attack: str = ATTACK) -> WeeklyReport:
     stream = Stream(Metric.QUALITY, Dimension.MODEL, attack)
     drop = StreamDrop(stream=stream, before=score(4, 30), since=score(2, 9), began_at=issue.first_seen)
     change = ShareChange(dimension=Dimension.PLATFORM, name=attack, before=0.0, since=1.0)
+    changed = example_change(agent=attack, name=attack, before=attack, after=attack)
     alert = example_alert(
-        kind=AlertKind.THRESHOLD, drops=(drop, drop), sessions=(attack,), changes=(change,), rule=attack, note=attack
+        kind=AlertKind.THRESHOLD,
+        drops=(drop, drop),
+        sessions=(attack,),
+        changes=(change,),
+        rule=attack,
+        note=attack,
+        setup_change=changed,
     )
     return example_report(
         week=attack,
@@ -285,7 +323,8 @@ def hostile_report(attack: str = ATTACK) -> WeeklyReport:
         new_issues=(issue,),
         returned_issues=(issue,),
         alerts=(alert,),
-        trend=tuple(msgspec.structs.replace(point, week=attack) for point in example_trend(3)),
+        trend=tuple(msgspec.structs.replace(point, week=attack, changes=(changed,)) for point in example_trend(3)),
+        changes=(example_effect(changes=(changed, changed), meanwhile=(changed,)),),
     )
 
 

@@ -33,6 +33,15 @@ _LONGEST_BAR = 58.0
 """Percent of the width; to the right are the numbers of the bar."""
 _BAR_PITCH = 46
 _STRIP_MIDDLE = 9
+_SPARK_HEIGHT = 34
+_SPARK_EDGE = 4
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that happened at one of the places of a trend, counted from 0; `name` is short."""
+
+    at: int
+    name: str
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,8 +52,15 @@ class Bar(msgspec.Struct, frozen=True, kw_only=True):
     before: int
 
 
-def trend_chart(weeks: Sequence[str], estimates: Sequence[Estimate], *, measure: Measure, identifier: str) -> Element:
-    """Draw a measure over the weeks: a line in the band of its intervals, with a gap where a week has no value."""
+def trend_chart(
+    weeks: Sequence[str],
+    estimates: Sequence[Estimate],
+    *,
+    measure: Measure,
+    identifier: str,
+    events: Sequence[Event] = (),
+) -> Element:
+    """Draw a measure over weeks or days: a line in the band of its intervals, with a gap where one has no value."""
     chart = _chart(measure.name, _trend_description(weeks, estimates, measure), identifier=identifier, height=HEIGHT)
     highest = scale_end(estimates, measure)
     chart.extend(_scale(measure, highest))
@@ -54,7 +70,29 @@ def trend_chart(weeks: Sequence[str], estimates: Sequence[Estimate], *, measure:
     chart.extend(_dot(mark) for mark in marks if mark is not None)
     chart.extend(_last_value(marks, measure))
     chart.extend(_week_labels(weeks, places))
+    for event in events:
+        chart.extend(_event(event, places[event.at]))
     return chart
+
+
+def sparkline(estimates: Sequence[Estimate], *, measure: Measure) -> Element:
+    """Draw a measure over some days in little room and without letters, for beside a number that words explain.
+
+    Its scale reaches as far as its values, but never less than a quarter of all: what hardly moves looks so.
+    """
+    highest = scale_end(estimates, measure)
+    marks = [
+        _mark(100 * number / max(1, len(estimates) - 1), one, measure, highest) for number, one in enumerate(estimates)
+    ]
+    known = [mark for mark in marks if mark is not None]
+    top, bottom = min((mark.high for mark in known), default=TOP), max((mark.low for mark in known), default=BOTTOM)
+    spare = max(0.0, (BOTTOM - TOP) / 4 - (bottom - top)) / 2 + _SPARK_EDGE
+    drawn = element("svg", class_="sparkline", width="100%", height=_SPARK_HEIGHT, aria_hidden="true")
+    curves = _curves(marks)
+    curves.set("height", str(_SPARK_HEIGHT))
+    curves.set("viewBox", f"0 {top - spare:.1f} 100 {bottom - top + 2 * spare:.1f}")
+    drawn.append(curves)
+    return drawn
 
 
 def bar_chart(bars: Sequence[Bar], *, title: str, identifier: str) -> Element:
@@ -194,10 +232,24 @@ def _week_labels(weeks: Sequence[str], places: Sequence[float]) -> list[Element]
     """Name as many weeks as a narrow screen has room for, the last one always."""
     every = -(-len(weeks) // _MOST_LABELS)
     return [
-        element("text", cut(week.rpartition("-")[2], 6), x=_percent(place), y=HEIGHT - 8, class_="tick middle")
+        element("text", cut(_brief(week), 6), x=_percent(place), y=HEIGHT - 8, class_="tick middle")
         for number, (week, place) in enumerate(zip(weeks, places, strict=True), start=1)
         if (len(weeks) - number) % every == 0
     ]
+
+
+def _event(event: Event, place: float) -> list[Element]:
+    at = _percent(place)
+    side = "end" if place > (_FIRST + _LAST) / 2 else "start"
+    return [
+        element("line", x1=at, x2=at, y1=TOP - 8, y2=BOTTOM, class_="event"),
+        element("text", event.name, x=at, dx=-4 if side == "end" else 4, y=TOP - 4, class_="event", text_anchor=side),
+    ]
+
+
+def _brief(week: str) -> str:
+    """Return a week without its year: 2026-W47 is W47; another name as it is."""
+    return week[5:] if week[4:6] == "-W" else week
 
 
 def _bar(bar: Bar, top: int, scale: float) -> list[Element]:

@@ -10,7 +10,8 @@ from typing import assert_never
 from xml.etree.ElementTree import Element, tostring
 
 from grader_daemon.domain.insight import Group, WeeklyReport
-from grader_daemon.reports.charts import Bar, bar_chart, scale_end, strip, trend_chart
+from grader_daemon.reports.change_words import mark_words
+from grader_daemon.reports.charts import Bar, Event, bar_chart, scale_end, strip, trend_chart
 from grader_daemon.reports.layout import (
     Block,
     Entries,
@@ -40,11 +41,20 @@ _KIND_OF: Mapping[Direction | None, str] = {
 }
 
 
+Addresses = Mapping[str | Words, str]
+"""Where more is told: by the name of a session, and by the title of an entry."""
+
+
 def render_html(report: WeeklyReport) -> str:
     """Return a report as a whole page."""
     whole = lay_out(report)
-    page = element("html", _head(whole), _body(whole, report), lang="en")
+    page = element("html", _head(whole), element("body", element("main", *_parts(whole, report, {}))), lang="en")
     return f"<!DOCTYPE html>\n{tostring(page, encoding='unicode', method='html')}\n"
+
+
+def report_parts(report: WeeklyReport, *, addresses: Addresses) -> Iterable[Element]:
+    """Return a report as the elements of a page that has its own style, with links to what has an address."""
+    return _parts(lay_out(report), report, addresses)
 
 
 def _head(whole: Layout) -> Element:
@@ -61,18 +71,19 @@ def _head(whole: Layout) -> Element:
     )
 
 
-def _body(whole: Layout, report: WeeklyReport) -> Element:
+def _parts(whole: Layout, report: WeeklyReport, addresses: Addresses) -> Iterable[Element]:
     notes = (element("p", *_said(words), class_="note") for words in whole.notes)
-    head = element("header", element("h1", whole.title), element("p", whole.subtitle), *notes)
-    return element("body", element("main", head, *(_section(section, report) for section in whole.sections)))
+    yield element("header", element("h1", whole.title), element("p", whole.subtitle), *notes)
+    for section in whole.sections:
+        yield _section(section, report, addresses)
 
 
-def _section(section: Section, report: WeeklyReport) -> Element:
+def _section(section: Section, report: WeeklyReport, addresses: Addresses) -> Element:
     heading = f"{section.topic}-heading"
     made = element(
         "section",
         element("h2", section.title, id=heading),
-        element("div", *_drawn(section, report), class_="body"),
+        element("div", *_drawn(section, report, addresses), class_="body"),
         class_=section.topic,
         aria_labelledby=heading,
     )
@@ -80,9 +91,9 @@ def _section(section: Section, report: WeeklyReport) -> Element:
     return made
 
 
-def _drawn(section: Section, report: WeeklyReport) -> Iterable[Element]:
+def _drawn(section: Section, report: WeeklyReport, addresses: Addresses) -> Iterable[Element]:
     """Return the blocks of a section, and the charts that go with them."""
-    blocks = map(_block, section.blocks)
+    blocks = (_block(block, addresses) for block in section.blocks)
     if section.topic is Topic.TREND:
         return (*_trends(report), *blocks)
     if section.topic is Topic.PROBLEMS:
@@ -90,26 +101,34 @@ def _drawn(section: Section, report: WeeklyReport) -> Iterable[Element]:
     return blocks
 
 
-def _block(block: Block) -> Element:
+def _block(block: Block, addresses: Addresses) -> Element:
     match block:
         case Prose(words):
             return element("p", *_said(words))
         case Table():
             return _table(block)
         case Entries(items):
-            return element("ul", *map(_entry, items))
+            return element("ul", *(_entry(entry, addresses) for entry in items))
         case _:
             assert_never(block)
 
 
-def _said(words: Words) -> Iterable[Element | str]:
+def _said(words: Words, addresses: Addresses | None = None) -> Iterable[Element | str]:
     """Set names apart: in their own type, and so that their direction does not change that of what follows."""
     for part in words:
-        yield element("code", element("bdi", part.text)) if isinstance(part, Name) else part
+        if not isinstance(part, Name):
+            yield part
+            continue
+        shown = element("code", element("bdi", part.text))
+        address = None if addresses is None else addresses.get(part.text)
+        yield shown if address is None else element("a", shown, href=address)
 
 
-def _entry(entry: Entry) -> Element:
-    return element("li", element("h3", *_said(entry.title)), *(element("p", *_said(words)) for words in entry.lines))
+def _entry(entry: Entry, addresses: Addresses) -> Element:
+    address = addresses.get(entry.title)
+    said = _said(entry.title)
+    title = element("h3", *said) if address is None else element("h3", element("a", *said, href=address))
+    return element("li", title, *(element("p", *_said(words, addresses)) for words in entry.lines))
 
 
 def _table(table: Table) -> Element:
@@ -133,7 +152,7 @@ def _row(row: Row, table: Table) -> Element:
     first, *others = row.cells
     made = element("tr", element("th", *_said(first), scope="row", role="rowheader"), role="row")
     for cell, column in zip(others, table.columns[1:], strict=True):
-        kind = "number" if column.is_number else f"verdict {_KIND_OF.get(row.direction, 'unknown')}"
+        kind = "number" if column.is_number else f"meaning {_KIND_OF.get(row.direction, 'unknown')}"
         made.append(element("td", *_said(cell), role="cell", class_=kind, data_label=column.title))
     if row.figure is not None and row.measure is not None:
         drawn = strip(row.figure, row.measure, highest=_highest(table, row.measure))
@@ -168,12 +187,13 @@ def _measures(table: Table) -> list[Measure]:
 
 def _trends(report: WeeklyReport) -> list[Element]:
     weeks = [name(point.week).text for point in report.trend]
+    events = [Event(at=place, name=mark_words(each.changes)) for place, each in enumerate(report.trend) if each.changes]
     figures = []
     for measure in TRENDED:
         estimates = [getattr(point, measure.report) for point in report.trend]
         if any(estimate.value is not None for estimate in estimates):
             identifier = f"trend-{measure.brief.split()[0].lower()}"
-            chart = trend_chart(weeks, estimates, measure=measure, identifier=identifier)
+            chart = trend_chart(weeks, estimates, measure=measure, identifier=identifier, events=events)
             figures.append(_figure(measure.name, chart))
     return _gallery(figures, _BAND_NOTE)
 

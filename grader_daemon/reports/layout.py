@@ -13,6 +13,7 @@ import msgspec
 from grader_daemon.domain.estimate import Figure
 from grader_daemon.domain.insight import ErrorIssue, Group, TrendPoint, WeeklyReport
 from grader_daemon.reports import phrasing
+from grader_daemon.reports.effect_words import effect_lines, effect_title
 from grader_daemon.reports.money import agents_words, cost_words, spending_words
 from grader_daemon.reports.numbers import (
     COMPLETION,
@@ -90,6 +91,7 @@ class Topic(StrEnum):
     NEW = "new"
     RETURNED = "returned"
     ALERTS = "alerts"
+    CHANGES = "changes"
     TREND = "trend"
 
 
@@ -129,6 +131,7 @@ def lay_out(report: WeeklyReport) -> Layout:
             Section(Topic.NEW, "New errors", _issues(report.new_issues, "No new errors this week.")),
             Section(Topic.RETURNED, "Errors that came back", _issues(report.returned_issues, "No error came back.")),
             Section(Topic.ALERTS, "Alerts", _alerts(report)),
+            *_changes(report),
             Section(Topic.TREND, "Trend", _trend(report.trend)),
         ),
     )
@@ -231,6 +234,15 @@ def _alerts(report: WeeklyReport) -> tuple[Block, ...]:
     if not report.alerts:
         return (Prose(("No alerts this week.",)),)
     return (Entries(tuple(Entry(phrasing.alert_title(alert), phrasing.alert_lines(alert)) for alert in report.alerts)),)
+
+
+def _changes(report: WeeklyReport) -> tuple[Section, ...]:
+    """Return what changed in how agents are set up; nothing in reports of versions that did not look."""
+    if report.changes is None:
+        return ()
+    items = tuple(Entry(effect_title(effect), tuple(effect_lines(effect))) for effect in report.changes)
+    block = Entries(items) if items else Prose(("Nothing changed in how agents are set up.",))
+    return (Section(Topic.CHANGES, "Changes", (block,)),)
 
 
 def _trend(points: tuple[TrendPoint, ...]) -> tuple[Block, ...]:

@@ -135,12 +135,17 @@ def estimate_words(estimate: Estimate, measure: Measure) -> str:
     """Return an estimate with its interval: "71 % (62-79 %)"; what has no value says why: "too few (3 sessions)"."""
     if estimate.value is None:
         return missing_words(estimate, measure)
-    shown = value_words(estimate.value, measure)
-    if estimate.low is None or estimate.high is None:
-        return shown
+    shown, span = value_words(estimate.value, measure), interval_words(estimate, measure)
+    return shown if span is None else f"{shown} ({span})"
+
+
+def interval_words(estimate: Estimate, measure: Measure) -> str | None:
+    """Return the interval of an estimate alone: "62-79 %"; None where it has none."""
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return None
     digits = _digits(estimate.value, measure)
     low, high = (f"{end * measure.factor:.{digits}f}" for end in (estimate.low, estimate.high))
-    return f"{shown} ({low}{DASH}{high}{measure.unit})"
+    return f"{low}{DASH}{high}{measure.unit}"
 
 
 def brief_words(estimate: Estimate, measure: Measure) -> str:
@@ -199,6 +204,11 @@ def part_words(part: float, margin: float | None, measure: Measure) -> str:
     if margin is not None:
         return f"{amount} ± {margin * measure.factor:.{measure.digits}f}{measure.step}"
     return amount + (measure.step.removesuffix("s") if amount.lstrip(f"+{MINUS}") == "1" else measure.step)
+
+
+def points_words(figure: Figure, measure: Measure) -> str:
+    """Return a change with its unit and interval: "-12 points (-19 to -5)". It has a value."""
+    return f"{part_words(figure.change.value or 0.0, None, measure)}{_span(figure, measure)}"
 
 
 def _comparison(figure: Figure, measure: Measure, before: str) -> str:

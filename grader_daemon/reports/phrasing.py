@@ -21,6 +21,7 @@ from grader_daemon.domain.insight import (
     WeeklyReport,
 )
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.reports.change_words import change_words
 from grader_daemon.reports.numbers import COMPLETION, MEASURES, count, estimate_words, part_words
 from grader_daemon.reports.safe_text import LONGEST_ID, LONGEST_LINE, Words, joined, name, plain, remark
 from grader_daemon.reports.verdicts import trust_words, unsure_words
@@ -37,6 +38,7 @@ MOST_SESSIONS: Final = 5
 MOST_CHANGES: Final = 6
 """How many streams and shares a sentence on an alert holds."""
 
+_MOSTLY = 0.5
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
     *("August", "September", "October", "November", "December"),
@@ -52,12 +54,13 @@ _GROUP_OF = {
     Dimension.KIND: "sessions of the kind ",
     Dimension.TASK_MODEL: "task type and model ",
 }
-_CAUSE_OF = {
+CAUSE_OF: Final = {
     DropCause.MIX: "Other work came in",
     DropCause.WORK: "The same work got worse",
     DropCause.BOTH: "Other work came in, and the same work got worse",
     DropCause.UNCLEAR: "Too few sessions to tell whether other work came in or the same work got worse",
 }
+"""Why a metric fell, as an alert says it."""
 
 
 def day(when: date) -> str:
@@ -166,8 +169,17 @@ def helped(steps: Iterable[StepCount]) -> Words:
     if not any(step.worked for step in tried):
         return (f"Nothing has worked next, in {count(sum(step.tries for step in tried), 'try', 'tries')}",)
     telling = [step for step in tried if step.worked or step.rate.value is not None]
-    surest = sorted(telling, key=_odds, reverse=True)[:MOST_STEPS]
+    surest = sorted(telling, key=lambda step: step.odds, reverse=True)[:MOST_STEPS]
     return ("Worked next: ", *joined([step_words(step) for step in surest], ", "))
+
+
+def sure_step(steps: Iterable[StepCount]) -> StepCount | None:
+    """Return the step that surely works more often than not, the surest of several; None where there is none.
+
+    Few tries, and many that mostly failed, would read as advice.
+    """
+    sure = [step for step in steps if (step.rate.low or 0.0) >= _MOSTLY]
+    return max(sure, key=lambda step: step.odds, default=None)
 
 
 def step_words(step: StepCount) -> Words:
@@ -197,9 +209,10 @@ def alert_lines(alert: Alert, zone: tzinfo | None = UTC) -> tuple[Words, ...]:
     Reports tell them in UTC: one that is made again elsewhere must be the same.
     """
     return (
-        _opening(alert, zone),
+        opening_words(alert, zone),
         *_causes(alert),
         *_listed("What changed since: ", [_share(change) for change in alert.changes]),
+        *_setup_change(alert, zone),
         *_listed("It also shows in: ", [drop_words(drop) for drop in alert.drops[1:]]),
         *examples("It weighs most in", alert.sessions),
         *_outcome(alert, zone),
@@ -209,7 +222,7 @@ def alert_lines(alert: Alert, zone: tzinfo | None = UTC) -> tuple[Words, ...]:
 def alert_cause(alert: Alert) -> str:
     """Return in a line what is known of why; nothing where nothing is."""
     changed = _listed("What changed since: ", [_share(change) for change in alert.changes[:1]])
-    return " ".join(plain(words) for words in (*_causes(alert), *changed))
+    return " ".join(plain(words) for words in (*_causes(alert), *changed, *_setup_change(alert, UTC)))
 
 
 def drop_words(drop: StreamDrop) -> Words:
@@ -221,17 +234,26 @@ def drop_words(drop: StreamDrop) -> Words:
 
 def stream_words(stream: Stream) -> Words:
     """Name a metric and the sessions that it is of: "completion rate of task type debugging"."""
-    return (f"{MEASURES[stream.metric].name.lower()} of ", *_group(stream.dimension, stream.name))
+    return (f"{MEASURES[stream.metric].name.lower()} of ", *group_words(stream.dimension, stream.name))
+
+
+def group_words(dimension: Dimension, of: str) -> Words:
+    """Name the sessions of a group: "task type debugging", "all sessions"."""
+    return ("all sessions",) if dimension is Dimension.OVERALL else (_GROUP_OF[dimension], name(of))
+
+
+def opening_words(alert: Alert, zone: tzinfo | None) -> Words:
+    """Return when an alert opened and what it is of began, and which threshold raised it if one did."""
+    opened = f"Opened {moment(alert.opened_at, zone)}; it began about {moment(alert.began_at, zone)}"
+    if alert.kind is AlertKind.THRESHOLD:
+        return (f"{opened}. A threshold of the rules: ", name(alert.rule or ""), ".")
+    return (f"{opened}.",)
 
 
 def examples(lead: str, sessions: Iterable[str]) -> tuple[Words, ...]:
     """Name sessions that show it, if there are any."""
     named: list[Words] = [(name(session, LONGEST_ID),) for session in sessions]
     return ((f"{lead} ", *joined(named[:MOST_SESSIONS], ", ")),) if named else ()
-
-
-def _odds(step: StepCount) -> tuple[float, int]:
-    return step.rate.low or 0.0, step.tries
 
 
 def _revision(report: WeeklyReport) -> tuple[Words, ...]:
@@ -261,13 +283,6 @@ def _spread(issue: ErrorIssue, zone: tzinfo | None) -> tuple[Words, ...]:
     return ((f"Seen {span}; {recovered}", *work, "."),)
 
 
-def _opening(alert: Alert, zone: tzinfo | None) -> Words:
-    opened = f"Opened {moment(alert.opened_at, zone)}; it began about {moment(alert.began_at, zone)}"
-    if alert.kind is AlertKind.THRESHOLD:
-        return (f"{opened}. A threshold of the rules: ", name(alert.rule or ""), ".")
-    return (f"{opened}.",)
-
-
 def _causes(alert: Alert) -> tuple[Words, ...]:
     if alert.decomposition is None or not alert.drops:
         return ()
@@ -277,16 +292,12 @@ def _causes(alert: Alert) -> tuple[Words, ...]:
 def _cause(split: Decomposition, stream: Stream) -> str:
     measure = MEASURES[stream.metric]
     mix, work = part_words(split.mix, split.mix_margin, measure), part_words(split.work, split.work_margin, measure)
-    return f"{_CAUSE_OF[split.cause]}: {mix} by the mix of task types, {work} within them."
+    return f"{CAUSE_OF[split.cause]}: {mix} by the mix of task types, {work} within them."
 
 
 def _share(change: ShareChange) -> Words:
     before, since = (f"{share * 100:.0f} %" for share in (change.before, change.since))
-    return (*_group(change.dimension, change.name), f": {before} of sessions before, {since} since")
-
-
-def _group(dimension: Dimension, of: str) -> Words:
-    return ("all sessions",) if dimension is Dimension.OVERALL else (_GROUP_OF[dimension], name(of))
+    return (*group_words(change.dimension, change.name), f": {before} of sessions before, {since} since")
 
 
 def _listed(lead: str, parts: list[Words]) -> tuple[Words, ...]:
@@ -295,6 +306,12 @@ def _listed(lead: str, parts: list[Words]) -> tuple[Words, ...]:
     more = len(parts) - MOST_CHANGES
     end = f"; and {more:,} more." if more > 0 else "."
     return ((lead, *joined(parts[:MOST_CHANGES], "; "), end),)
+
+
+def _setup_change(alert: Alert, zone: tzinfo | None) -> tuple[Words, ...]:
+    """Return what changed next to its beginning; that it did is no proof that it was the cause."""
+    change = alert.setup_change
+    return () if change is None else (("Nearest change: ", *change_words(change), f", {moment(change.at, zone)}."),)
 
 
 def _outcome(alert: Alert, zone: tzinfo | None) -> tuple[Words, ...]:

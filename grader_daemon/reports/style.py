@@ -40,11 +40,12 @@ DARK: Final = MappingProxyType(
 def style_sheet() -> str:
     """Return the whole style sheet."""
     return (
-        f":root{{color-scheme:light dark;{_variables(LIGHT)}}}\n"
-        f"@media screen and (prefers-color-scheme:dark){{:root{{{_variables(DARK)}}}}}"
+        f":root{{color-scheme:light dark;{variables(LIGHT)}}}\n"
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}"
         f"\n{files(__package__).joinpath('page.css').read_text('utf-8')}"
     )
 
 
-def _variables(palette: Mapping[str, str]) -> str:
+def variables(palette: Mapping[str, str]) -> str:
+    """Return a palette as the variables of a style sheet."""
     return ";".join(f"--{name}:{colour}" for name, colour in palette.items())

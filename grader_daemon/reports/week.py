@@ -24,6 +24,7 @@ from grader_daemon.domain.insight import (
     TrendPoint,
     WeeklyReport,
 )
+from grader_daemon.domain.setup_changes import SetupEffect
 from grader_daemon.reports.numbers import REPORTED
 from grader_daemon.reports.suggestions import Examples, suggest
 
@@ -58,6 +59,7 @@ class WeekFacts(msgspec.Struct, frozen=True, kw_only=True):
     checked_completion: Estimate
     unsure_completed: int
     people: FromPeople
+    changes: Sequence[SetupEffect]
 
 
 def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
@@ -93,6 +95,7 @@ def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
         agents=tuple(facts.agents),
         spending=overall.spending,
         spending_before=facts.spending_before,
+        changes=tuple(facts.changes),
     )
 
 

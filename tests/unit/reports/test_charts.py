@@ -6,7 +6,17 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from grader_daemon.domain.estimate import Estimate, figure
-from grader_daemon.reports.charts import BOTTOM, TOP, Bar, bar_chart, scale_end, strip, trend_chart
+from grader_daemon.reports.charts import (
+    BOTTOM,
+    TOP,
+    Bar,
+    Event,
+    bar_chart,
+    scale_end,
+    sparkline,
+    strip,
+    trend_chart,
+)
 from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, FAILURES
 from tests.reports_examples import NOTHING, failing, rate
 
@@ -183,3 +193,35 @@ def test_strip_of_nothing_is_an_empty_scale() -> None:
     picture = strip(NOTHING, COMPLETION, highest=1)
 
     assert [part.get("class") for part in picture] == ["base"]
+
+
+def test_events_stand_at_their_day_with_their_name_inside_the_chart() -> None:
+    days = [f"11-{number:02}" for number in range(1, 11)]
+    events = [Event(at=0, name="alert 1"), Event(at=9, name="alert 2")]
+    chart = trend_chart(days, [known(0.5)] * 10, measure=COMPLETION, identifier="t", events=events)
+
+    first, _, last, _ = of_class(chart, "event")
+    dots = of_class(chart, "dot")
+    assert (first.get("x1"), last.get("x1")) == (dots[0].get("cx"), dots[-1].get("cx"))
+    named = [part for part in of_class(chart, "event") if part.tag == "text"]
+    assert [(part.text, part.get("text-anchor")) for part in named] == [("alert 1", "start"), ("alert 2", "end")]
+    assert [part.text for part in of_class(chart, "tick")][-1] == "11-10"
+
+
+def viewed(estimates: Sequence[Estimate]) -> tuple[float, float]:
+    """From where to where the scale of a sparkline goes, in pixels of a trend."""
+    [curves] = sparkline(estimates, measure=COMPLETION)
+    _, top, _, height = map(float, curves.attrib["viewBox"].split())
+    return top, top + height
+
+
+def test_sparkline_shows_all_of_its_values_and_makes_no_mountain_of_a_little_rise() -> None:
+    top, bottom = viewed([known(0.5), MISSING, known(0.52)])
+    assert bottom - top >= (BOTTOM - TOP) / 4
+    top, bottom = viewed([known(0.2), known(0.9)])
+    assert top < BOTTOM - (BOTTOM - TOP) * 0.95
+    assert bottom > BOTTOM - (BOTTOM - TOP) * 0.15
+
+
+def test_sparkline_of_nothing_is_empty() -> None:
+    assert [part.tag for part in sparkline([MISSING, MISSING], measure=COMPLETION).iter()] == ["svg", "svg"]

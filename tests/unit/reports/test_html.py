@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from xml.etree.ElementTree import tostring
 
 import msgspec
 import pytest
@@ -8,8 +9,9 @@ from hypothesis import given
 
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import WeeklyReport
-from grader_daemon.reports.html import render_html
-from grader_daemon.reports.safe_text import remark
+from grader_daemon.reports.html import Addresses, render_html, report_parts
+from grader_daemon.reports.phrasing import issue_title
+from grader_daemon.reports.safe_text import plain, remark
 from grader_daemon.reports.style import style_sheet
 from tests.reports_examples import ATTACK, empty_report, example_report, example_trend, hostile_report
 from tests.reports_figures import words_of_figures
@@ -40,7 +42,7 @@ _ELEMENTS = _VOID | _PAGE | _INLINE | _TABLE | _PICTURE
 _ATTRIBUTES = {
     *("lang", "charset", "http-equiv", "name", "content", "id", "class", "role", "scope", "data-label"),
     *("aria-labelledby", "aria-hidden", "width", "height", "viewbox", "preserveaspectratio", "vector-effect"),
-    *("x", "y", "x1", "x2", "y1", "y2", "dx", "cx", "cy", "r", "points"),
+    *("x", "y", "x1", "x2", "y1", "y2", "dx", "text-anchor", "cx", "cy", "r", "points"),
 }
 
 
@@ -165,7 +167,7 @@ def test_cells_know_their_column_where_it_is_not_shown() -> None:
 def test_clear_changes_stand_out() -> None:
     kinds = [cell["class"] for cell in Page(render_html(example_report())).having("td")]
 
-    assert {"verdict worse", "verdict unclear", "verdict unknown"} <= set(kinds)
+    assert {"meaning worse", "meaning unclear", "meaning unknown"} <= set(kinds)
 
 
 def test_section_that_could_be_drawn_but_has_no_values_has_no_charts() -> None:
@@ -204,3 +206,21 @@ def test_ids_of_sessions_lead_to_a_command() -> None:
     assert "More of a session that is named here: <code><bdi>grader-daemon why ID</bdi></code>." in render_html(
         example_report()
     )
+
+
+def test_parts_for_another_page_lead_to_what_has_an_address() -> None:
+    report = example_report()
+    issue, session = report.new_issues[0], report.suggestions[0].sessions[0]
+    addresses: Addresses = {issue_title(issue): "/errors/1", session: "/session/2"}
+    links = [link for part in report_parts(report, addresses=addresses) for link in part.iter("a")]
+
+    assert {(link.get("href"), "".join(link.itertext())) for link in links} == {
+        ("/errors/1", plain(issue_title(issue))),
+        ("/session/2", session),
+    }
+
+
+def test_parts_without_addresses_are_those_of_the_page() -> None:
+    parts = report_parts(example_report(), addresses={})
+
+    assert all(tostring(part, "unicode", "html") in render_html(example_report()) for part in parts)

@@ -9,6 +9,7 @@ from grader_daemon.domain.insight import Group, TrendPoint, WeeklyReport
 from grader_daemon.domain.rollup import ESTIMATORS, WATCHED, Metric
 from grader_daemon.reports.numbers import (
     COMPLETION,
+    DASH,
     EFFICIENCY,
     FAILURES,
     MEASURES,
@@ -26,6 +27,7 @@ from grader_daemon.reports.numbers import (
     direction_of,
     estimate_words,
     figure_words,
+    interval_words,
     part_words,
     tick_words,
     value_words,
@@ -264,3 +266,9 @@ def test_every_measure_has_its_fields_in_groups_reports_and_trends() -> None:
 @pytest.mark.parametrize("metric", Metric)
 def test_every_metric_is_scored_or_a_rate_in_all_places(metric: Metric) -> None:
     assert MEASURES[metric].highest == (5 if metric.is_score else 1)
+
+
+def test_interval_alone_is_said_where_there_is_one() -> None:
+    assert interval_words(proportion(70, 100, fewest=1), COMPLETION) == f"60{DASH}78 %"
+    assert interval_words(Estimate(sample=2), COMPLETION) is None
+    assert interval_words(Estimate(value=0.5, sample=2), COMPLETION) is None

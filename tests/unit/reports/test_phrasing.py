@@ -23,6 +23,7 @@ from grader_daemon.reports.phrasing import (
     moment,
     notes,
     stream_words,
+    sure_step,
 )
 from grader_daemon.reports.safe_text import Words, plain
 from tests.reports_examples import example_alert, example_issue, example_report, example_step
@@ -123,6 +124,24 @@ def test_coverage_says_what_became_of_the_files(coverage: Coverage, words: str) 
 )
 def test_what_helped_is_told_with_its_odds(steps: tuple[StepCount, ...], words: str) -> None:
     assert plain(helped(steps)) == words
+
+
+def test_sure_step_is_the_surest_that_works_more_often_than_not() -> None:
+    often, surest = example_step("terminal", 20, 16), example_step("read_file", 40, 39)
+
+    assert sure_step((often, surest)) == surest
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(example_step("terminal", 120, 7), id="mostly-failed"),
+        pytest.param(example_step("terminal", 4, 4), id="too-few"),
+        pytest.param(example_step("terminal", 10, 7), id="may-be-less-than-half"),
+    ],
+)
+def test_step_that_is_not_sure_to_work_is_not_named(step: StepCount) -> None:
+    assert sure_step((step,)) is None
 
 
 def test_issue_of_a_nameless_tool_says_so() -> None:

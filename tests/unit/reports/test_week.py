@@ -50,6 +50,7 @@ def report(**changes: Any) -> WeeklyReport:
         checked_completion=Estimate(),
         unsure_completed=0,
         people=FromPeople(objected=0, asked_again=0),
+        changes=(),
     )
     return weekly_report(msgspec.structs.replace(facts, **changes), examples=lambda _: ())
 
@@ -138,6 +139,7 @@ def test_suggestions_have_the_sessions_that_show_them() -> None:
         alerts=(),
         unsure_completed=0,
         people=FromPeople(objected=0, asked_again=0),
+        changes=(),
     )
     made = weekly_report(facts, examples=examples)
     assert [each.sessions for each in made.suggestions] == [(f"s{number}",) for number in range(1, len(asked) + 1)]

@@ -1,0 +1,63 @@
+"""How work went before and since a change, in sentences: always "since", for nobody knows that it was "because"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, tzinfo
+from typing import Final
+
+from grader_daemon.domain.setup_changes import FEWEST_SESSIONS, SetupChange, SetupEffect, Unsteady
+from grader_daemon.reports.change_words import SUBJECTS, change_words
+from grader_daemon.reports.numbers import COMPLETION, count, estimate_words, points_words
+from grader_daemon.reports.phrasing import moment
+from grader_daemon.reports.safe_text import Words, joined, name
+
+_MOST_NAMED: Final = 5
+"""How many changes a sentence names."""
+
+
+def effect_title(effect: SetupEffect) -> Words:
+    """Return what is told of a change in a line."""
+    return (*_difference(effect), "since ", *change_words(effect.changes[0]))
+
+
+def effect_lines(effect: SetupEffect, zone: tzinfo | None = UTC) -> Iterator[Words]:
+    """Yield when it was, what the difference rests on, and what else changed; times are in `zone`."""
+    figure = effect.completion
+    sessions = f"{count(effect.sessions_before, 'session')} before, {effect.sessions_after:,} since"
+    if figure.change.value is None:
+        yield (f"{moment(effect.changes[0].at, zone)}; {sessions}, at work that was done on both sides.",)
+        yield (f"{FEWEST_SESSIONS} requests are needed on each side: {_missing(effect)}.",)
+    else:
+        rates = f"{estimate_words(figure.before, COMPLETION)} before, {estimate_words(figure.now, COMPLETION)} since"
+        yield (f"{moment(effect.changes[0].at, zone)}; {sessions}; completion {rates}, mix corrected.",)
+    if effect.changes[1:]:
+        yield ("It cannot be told apart from: ", *_named(effect.changes[1:]), ".")
+    if effect.meanwhile:
+        yield ("In the time that is compared, too: ", *_named(effect.meanwhile), ".")
+
+
+def unsteady_words(unsteady: Unsteady) -> Words:
+    """Return why no change of something is told."""
+    whose: Words = () if unsteady.agent is None else (" of ", name(unsteady.agent))
+    differs = f" differs in most sessions ({unsteady.values:,} in {unsteady.sessions:,}): no change of it is told."
+    subject = SUBJECTS[unsteady.kind]
+    return (subject[0].upper() + subject[1:], *whose, differs)
+
+
+def _difference(effect: SetupEffect) -> Words:
+    if effect.completion.change.value is None:
+        return ("Too few sessions to tell ",)
+    points = points_words(effect.completion, COMPLETION)
+    return (f"{points} ",) if effect.is_sure else (f"No sure difference, {points}, ",)
+
+
+def _missing(effect: SetupEffect) -> str:
+    missing = ((effect.missing_before, "before"), (effect.missing_after, "since"))
+    return ", ".join(f"{number} more {side}" for number, side in missing if number)
+
+
+def _named(changes: Sequence[SetupChange]) -> Words:
+    said = [change_words(change) for change in changes]
+    more = len(said) - _MOST_NAMED
+    return (*joined(said[:_MOST_NAMED], "; "), f"; and {more} more" if more > 0 else "")

@@ -1,0 +1,1 @@
+"""Sums as metrics, in the two text formats that Prometheus reads."""

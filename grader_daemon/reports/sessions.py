@@ -1,0 +1,114 @@
+"""How the grade of one session reads: in the terminal and on a page the same words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from grader_daemon.domain.analysis import FailureKind
+from grader_daemon.domain.claims import Claim
+from grader_daemon.domain.feedback import Feedback
+from grader_daemon.domain.grade import Grade, Reason
+from grader_daemon.domain.quality import QualityCheck
+from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.text import clean
+
+GOT_OVER: Final = {FailureKind.RECOVERED: "yes", FailureKind.HARMFUL: "no", FailureKind.PROBE: "a probe"}
+"""Whether a session got over a failure; a probe is none."""
+
+_USUAL: Final = (0.2, 0.8)
+"""What a value has more of than so many sessions, and less than as many, is worth no word."""
+_TOLD_SUPPORTS: Final = (("verified", "ok"), ("contradicted", "contradicted"))
+_LEVELS: Final = frozenset(("quality.base", "efficiency.level", "efficiency.otherwise"))
+"""Rules that give a score its level; the others move it."""
+
+
+def agent_words(grade: Grade) -> str | None:
+    """Return whose session it is, and who had it begun if that was no person: "codex", "hermes cron"."""
+    kind = None if grade.kind in (None, SessionKind.MAIN) else grade.kind.value.replace("_", "-")
+    return " ".join(filter(None, (grade.agent, kind))) or None
+
+
+def of_five(score: int | None) -> str | None:
+    """Return a score as it is said; None where there is none."""
+    return None if score is None else f"{score} of 5"
+
+
+def after_the_last(grade: Grade) -> str:
+    """Return what `errors_recovered` says; whether the session got over a failure is said beside each."""
+    if grade.errors_recovered:
+        return "a tool call worked, and the session ended in an answer"
+    return "no tool call worked, or the session ended without an answer"
+
+
+def flag_words(grade: Grade) -> list[str]:
+    """Return what stands out in a session."""
+    flags = {
+        "repeated errors": grade.had_repeated_errors,
+        "loop risk": grade.had_infinite_loop_risk,
+        "asked the user": grade.had_user_clarification,
+        "the user refused a call": grade.had_user_refusal,
+        "a call was interrupted": grade.had_user_interruption,
+    }
+    return [name for name, is_set in flags.items() if is_set]
+
+
+def skill_words(grade: Grade) -> str:
+    """Return which skills a session used, each with how: "deploy (view, manage), pdf (command)"."""
+    if grade.skills is None:
+        return "unknown"
+    ways: dict[str, list[str]] = {}
+    for name, how in grade.skills:
+        ways.setdefault(name, []).append(how)
+    return ", ".join(f"{clean(name)} ({', '.join(how)})" for name, how in ways.items()) or "none"
+
+
+def gone_words(grade: Grade) -> str:
+    """Return that a session does not lie any more where it was graded, and why that may be."""
+    why = " Claude Code deletes its sessions after some days, by default 30." if grade.format == "claude-code" else ""
+    return f"The session is gone from where it lay; its grade stays.{why}"
+
+
+def said_words(given: Feedback, digest: str | None, *, when: str) -> str:
+    """Return whose word something is and since when; `digest` is of the session's file as it is now."""
+    went_on = "" if given.digest == digest else ", before the session went on"
+    return f"said by {clean(given.given_by)} on {when}{went_on}"
+
+
+def checked_words(check: QualityCheck, *, when: str) -> str:
+    """Return what a scorer said, and of what it differs: the grade may have been made again since."""
+    if check.quality is None:
+        return f"no answer, {when}: {check.error}"
+    return f"{check.quality:g} of 5 by {check.scorer}, {when}; {check.discrepancy:g} from the {check.ours} of then"
+
+
+def claim_words(claim: Claim) -> str:
+    """Return what is claimed: "tests passed", "file written: a.py"."""
+    kind = claim.kind.value.replace("_", " ")
+    return f"{kind}: {claim.subject}" if claim.subject else kind
+
+
+def borne_out(claims: Sequence[Claim]) -> str | None:
+    """Return in a few words what became of claims: "2 ok, 1 contradicted"; how many are unsupported only if all are."""
+    counts = Counter(claim.support.value for claim in claims)
+    told = [f"{counts[verdict]} {word}" for verdict, word in _TOLD_SUPPORTS if counts[verdict]]
+    return ", ".join(told) or (f"{len(claims)} unsupported" if claims else None)
+
+
+def effect_words(reason: Reason) -> str:
+    """Return what a rule did to its score: "=" where it decides alone, "3" for a level, "+1" for a change."""
+    if reason.effect is None:
+        return "="
+    return f"{reason.effect:g}" if reason.rule in _LEVELS else f"{reason.effect:+g}"
+
+
+def unusual_words(above: float | None) -> str:
+    """Return how a value stands among the user's sessions, if it stands out."""
+    if above is None or _USUAL[0] < above < _USUAL[1]:
+        return ""
+    return (
+        f"More than in {above:.0%} of your sessions."
+        if above > 1 / 2
+        else (f"Less than in {1 - above:.0%} of your sessions.")
+    )

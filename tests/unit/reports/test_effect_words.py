@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from grader_daemon.domain.estimate import Estimate, Figure
+from grader_daemon.domain.setup_changes import SetupChange, SetupKind, Unsteady
+from grader_daemon.reports.change_words import change_words, mark_words
+from grader_daemon.reports.effect_words import effect_lines, effect_title, unsteady_words
+from grader_daemon.reports.html import render_html
+from grader_daemon.reports.safe_text import plain
+from grader_daemon.reports.text import render_text
+from tests.reports_examples import example_change, example_effect, example_report, example_trend
+
+DIGESTS = {"before": "5f", "after": "4e"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "mark"),
+    [
+        pytest.param({}, "the model of hermes changed from hermes-5 to hermes-5-mini", "model", id="model"),
+        pytest.param(
+            {"kind": SetupKind.AGENT_VERSION, "agent": "codex", "before": "1", "after": "2"},
+            "the version of codex changed from 1 to 2",
+            "agent versi…",
+            id="version",
+        ),
+        pytest.param(
+            {"kind": SetupKind.SYSTEM_PROMPT, **DIGESTS},
+            "the system prompt of hermes changed",
+            "system prom…",
+            id="digests-are-not-told",
+        ),
+        pytest.param(
+            {"kind": SetupKind.SKILL, "name": "deploy", "agent": None, **DIGESTS},
+            "skill deploy was edited",
+            "deploy",
+            id="skill",
+        ),
+        pytest.param(
+            {"kind": SetupKind.CONFIGURATION, "name": "config.yaml", **DIGESTS, "before": None},
+            "config.yaml of hermes was added",
+            "config.yaml",
+            id="new-file",
+        ),
+    ],
+)
+def test_a_change_says_what_changed_and_whose(change: dict[str, Any], words: str, mark: str) -> None:
+    changed: SetupChange = example_change(**change)
+
+    assert plain(change_words(changed)) == words
+    assert mark_words([changed]) == mark
+    assert mark_words([changed, changed]) == "2 changes"
+
+
+def test_an_effect_says_the_difference_what_it_rests_on_and_what_else_changed() -> None:
+    effect = example_effect()
+
+    said = [plain(effect_title(effect)), *map(plain, effect_lines(effect))]
+
+    assert said[0] == "−29 points (−46 to −11) since the model of hermes changed from hermes-5 to hermes-5-mini"
+    assert said[1] == (
+        "18 November 2026, 05:40 UTC; 79 sessions before, 41 since;"
+        " completion 71 % (60–80 %) before, 41 % (28–57 %) since, mix corrected."
+    )
+    assert said[2:] == [
+        "It cannot be told apart from: skill deploy of hermes was edited.",
+        "In the time that is compared, too: the list of tools of hermes changed.",
+    ]
+
+
+def test_what_is_not_sure_says_so() -> None:
+    assert plain(effect_title(example_effect(is_sure=False))).startswith(
+        "No sure difference, −29 points (−46 to −11), "
+    )
+
+
+def test_too_few_say_how_many_more_are_needed() -> None:
+    nothing = Figure(now=Estimate(sample=12), before=Estimate(sample=29), change=Estimate(sample=12))
+    effect = example_effect(completion=nothing, missing_before=1, missing_after=18, is_sure=False)
+
+    assert plain(effect_title(effect)).startswith("Too few sessions to tell since the model")
+    assert "30 requests are needed on each side: 1 more before, 18 more since." in map(plain, effect_lines(effect))
+
+
+def test_what_differs_all_the_time_is_named_as_a_sentence() -> None:
+    said = plain(unsteady_words(Unsteady(agent="hermes", kind=SetupKind.SYSTEM_PROMPT, values=41, sessions=60)))
+
+    assert said == "The system prompt of hermes differs in most sessions (41 in 60): no change of it is told."
+
+
+def test_a_report_has_changes_and_marks_them_on_its_trends() -> None:
+    *before, last = example_trend()
+    changed = msgspec.structs.replace(last, changes=(example_change(),))
+    report = example_report(trend=(*before, changed))
+
+    assert "since the model of hermes changed" in render_text(report, width=100)
+    assert ">model</text>" in render_html(report)
+    assert ">model</text>" not in render_html(example_report())
+
+
+def test_a_report_of_a_version_that_did_not_look_says_nothing_of_changes() -> None:
+    assert "Changes" not in render_text(example_report(changes=None), width=100)
+    assert "Nothing changed in how agents are set up." in render_text(example_report(changes=()), width=100)

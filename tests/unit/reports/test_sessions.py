@@ -1,0 +1,89 @@
+"""How the grade of one session reads."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader_daemon.domain.claims import Claim, ClaimKind, Support
+from grader_daemon.domain.grade import Reason
+from grader_daemon.domain.session import SessionKind
+from grader_daemon.reports.sessions import (
+    after_the_last,
+    agent_words,
+    claim_words,
+    effect_words,
+    flag_words,
+    gone_words,
+    of_five,
+    unusual_words,
+)
+from tests.strategies import grade
+
+
+@pytest.mark.parametrize(
+    ("agent", "kind", "words"),
+    [
+        pytest.param("codex", None, "codex", id="not-told-who-had-it-begun"),
+        pytest.param("codex", SessionKind.MAIN, "codex", id="a-person"),
+        pytest.param("codex", SessionKind.SUB_AGENT, "codex sub-agent", id="another-session"),
+        pytest.param(None, None, None, id="nothing-known"),
+    ],
+)
+def test_whose_session_it_is_and_who_had_it_begun(
+    agent: str | None, kind: SessionKind | None, words: str | None
+) -> None:
+    assert agent_words(grade(agent=agent, kind=kind)) == words
+
+
+def test_what_stands_out_is_named_and_nothing_else() -> None:
+    assert flag_words(grade()) == []
+    assert flag_words(grade(had_infinite_loop_risk=True, had_user_refusal=True)) == [
+        "loop risk",
+        "the user refused a call",
+    ]
+
+
+def test_what_followed_the_last_failure() -> None:
+    assert after_the_last(grade(errors_recovered=True)).startswith("a tool call worked")
+    assert after_the_last(grade(errors_recovered=False)).startswith("no tool call worked")
+
+
+def test_a_session_of_an_agent_that_deletes_its_sessions_is_gone_for_a_reason() -> None:
+    assert "deletes" in gone_words(grade(format="claude-code"))
+    assert "deletes" not in gone_words(grade(format="hermes"))
+
+
+def test_a_claim_is_said_with_what_it_is_about() -> None:
+    assert claim_words(Claim(ClaimKind.TESTS_PASSED, Support.VERIFIED, None, 4)) == "tests passed"
+    assert claim_words(Claim(ClaimKind.FILE_WRITTEN, Support.VERIFIED, "a.py", 4)) == "file written: a.py"
+
+
+@pytest.mark.parametrize(
+    ("rule", "effect", "words"),
+    [
+        pytest.param("completion.alone", None, "=", id="decides-alone"),
+        pytest.param("quality.base", 3.0, "3", id="level"),
+        pytest.param("quality.verified", 1.0, "+1", id="more"),
+        pytest.param("quality.short", -0.5, "-0.5", id="less"),
+    ],
+)
+def test_what_a_rule_did(rule: str, effect: float | None, words: str) -> None:
+    assert effect_words(Reason("response_quality", rule, effect)) == words
+
+
+@pytest.mark.parametrize(
+    ("above", "words"),
+    [
+        pytest.param(None, "", id="too-few-sessions"),
+        pytest.param(0.5, "", id="usual"),
+        pytest.param(0.8, "More than in 80% of your sessions.", id="high"),
+        pytest.param(0.1, "Less than in 90% of your sessions.", id="low"),
+    ],
+)
+def test_a_value_is_told_to_be_unusual_only_where_it_is(above: float | None, words: str) -> None:
+    assert unusual_words(above) == words
+
+
+def test_a_score_has_its_scale() -> None:
+    assert of_five(4) == "4 of 5"
+    assert of_five(None) is None
