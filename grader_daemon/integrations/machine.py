@@ -72,6 +72,14 @@ def usable_cores(proc: Path = PROC, groups: Path = Path("/sys/fs/cgroup")) -> in
     return cores
 
 
+def machine_id(file: Path = Path("/etc/machine-id")) -> str:
+    """Return what names this machine, by systemd, and is not to be told to others as it is; "": nothing does."""
+    try:
+        return file.read_text("ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
 def mounts(proc: Path = PROC) -> list[Mount]:
     """Mounted file systems as this process sees them, in the order of mounting; none if the kernel does not tell."""
     try:

@@ -1,4 +1,4 @@
-"""One HTTP POST, and no more: no redirect followed, no proxy of the environment used, an end to time and size.
+"""One HTTP request, and no more: no redirect followed, no proxy of the environment used, an end to time and size.
 
 Redirects are not followed so that what is meant for one place goes there, or nowhere.
 """
@@ -34,7 +34,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Poster:
-    """Posts to one URL."""
+    """Asks one URL."""
 
     def __init__(self, url: str, *, timeout_seconds: float) -> None:
         parts = urlsplit(url)
@@ -50,11 +50,18 @@ class Poster:
         Raises:
             CallError: there was no answer within the time, or none in HTTP.
         """
+        return self._ask("POST", body, headers, most_bytes)
+
+    def get(self, headers: Mapping[str, str], *, most_bytes: int) -> Answer:
+        """Get what is there; else see `post`."""
+        return self._ask("GET", None, headers, most_bytes)
+
+    def _ask(self, method: str, body: bytes | None, headers: Mapping[str, str], most_bytes: int) -> Answer:
         connection = self._connect()
         deadline = _Deadline(connection.sock, self._timeout_seconds)
         try:
             deadline.start()
-            connection.request("POST", self._target, body, dict(headers))
+            connection.request(method, self._target, body, dict(headers))
             answer = _read(connection.getresponse(), most_bytes)
         except (OSError, HTTPException, ValueError) as error:
             is_late = deadline.is_over or isinstance(error, TimeoutError)

@@ -122,6 +122,10 @@ class UserManager:
         """Stop a unit, wait for its end, and do not start it again."""
         self._systemctl("--quiet", "disable", "--now", unit)
 
+    def stop(self, unit: str) -> None:
+        """Stop a unit, and wait for its end."""
+        self._systemctl("stop", unit)
+
     def restart(self, unit: str) -> None:
         """Start a unit, anew if it runs, and wait until it says that it is ready.
 
@@ -143,28 +147,29 @@ class UserManager:
         except ServiceError:
             return None
 
-    def log(self, unit: str, *, lines: int, priority: str | None = None, follow: bool = False) -> Iterator[LogEntry]:
-        """Return the last entries about a unit, the oldest first; `follow` goes on with new ones, without end.
-
-        Raises:
-            ServiceError: the journal cannot be read.
-        """
-        wanted = ["--user", f"--unit={unit}", f"--lines={lines}", "--output=json", "--all", "--quiet", "--no-pager"]
-        wanted += [f"--priority={priority}"] if priority else []
-        wanted += ["--follow"] if follow else []
-        with _start("journalctl", *wanted) as journal:
-            assert journal.stdout is not None
-            assert journal.stderr is not None
-            try:
-                yield from map(_entry, journal.stdout)
-                said = journal.stderr.read()
-                if journal.wait():
-                    raise _RefusedError(_first_line(said))
-            finally:
-                journal.terminate()
-
     def _systemctl(self, *arguments: str) -> str:
         return _run("systemctl", "--user", *arguments, runtime=self.runtime)
+
+
+def read_log(unit: str, *, lines: int, priority: str | None = None, follow: bool = False) -> Iterator[LogEntry]:
+    """Return the last entries about a unit, the oldest first; `follow` goes on with new ones, without end.
+
+    Raises:
+        ServiceError: the journal cannot be read.
+    """
+    wanted = ["--user", f"--unit={unit}", f"--lines={lines}", "--output=json", "--all", "--quiet", "--no-pager"]
+    wanted += [f"--priority={priority}"] if priority else []
+    wanted += ["--follow"] if follow else []
+    with _start("journalctl", *wanted) as journal:
+        assert journal.stdout is not None
+        assert journal.stderr is not None
+        try:
+            yield from map(_entry, journal.stdout)
+            said = journal.stderr.read()
+            if journal.wait():
+                raise _RefusedError(_first_line(said))
+        finally:
+            journal.terminate()
 
 
 class _RefusedError(ServiceError):

@@ -1,7 +1,7 @@
-"""The unit file: `systemd/grader-daemon.service`, fitted to one machine and its settings.
+"""The unit files: those of `systemd/`, fitted to one machine and its settings.
 
-The file in this package is a link to the one in the repository; a wheel holds its content. What the settings ask for
-beyond it (other folders, a network for a webhook) replaces lines of it, so that the outcome reads like the original.
+The files in this package are links to those in the repository; a wheel holds their content. What the settings ask for
+beyond them (other folders, a network for a webhook) replaces lines of them, and the outcome reads like the original.
 """
 
 from __future__ import annotations
@@ -14,10 +14,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
 
 from grader_daemon.errors import ConfigurationError
 
-UNIT = "grader-daemon.service"
+
+class Unit(NamedTuple):
+    """A unit that we write: the name of its file, and the command that does."""
+
+    name: str
+    command: str
+
+
+DAEMON = Unit("grader-daemon.service", "service install")
+DASHBOARD = Unit("grader-dashboard.service", "dashboard install")
+DASHBOARD_SOCKET = Unit("grader-dashboard.socket", "dashboard install")
+TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108  their names; nothing is written there
 
 _MEBIBYTE = 1 << 20
 _OTHER_MEMORY_MEBIBYTES = 128
@@ -25,13 +37,10 @@ _MEMORY_FACTOR = 3.5
 """Memory for each byte of the largest session, as measured for `max_file_bytes`."""
 
 _MEMORY_MARGIN = 1.25
-_TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108  their names; nothing is written there
 _RUN = Path("/run")
 _UNSEEN = (Path("/dev"), Path("/proc"), Path("/sys"))
 _DIRECTIVE = re.compile(r"(\w+)=(.*)")
 
-_WRITTEN = "# Written by `grader-daemon service install`"
-_ADVICE = f"# Lines of your own belong into a drop-in: systemctl --user edit {UNIT}. Sum of what follows:"
 _END_OF_HEAD = "\n#\n"
 
 _Lines = Mapping[str, Sequence[str]]
@@ -42,10 +51,11 @@ _Lines = Mapping[str, Sequence[str]]
 class Fit:
     """What the service runs, and what its sandbox has to leave open for that.
 
-    It reads `needed` and writes in the folders `writable`; `runtime` is the user's own folder below /run. Of what lies
-    in `home` it sees nothing else, unless it runs a program of the user's own, of which nothing is known, or folders
-    with sessions are `awaited`: those that are not there yet it sees only where their place was left open. `network`
-    names the settings by which it calls a server, `programs` those by which it runs such a program.
+    It reads `needed` and writes in the folders `writable`; `runtime` is the user's own folder below /run, of which it
+    sees nothing but the places `shown`, where they are there. Of what lies in `home` it sees nothing else, unless it
+    runs a program of the user's own, of which nothing is known, or folders with sessions are `awaited`: those that are
+    not there yet it sees only where their place was left open. `network` names the settings by which it calls a server,
+    `programs` those by which it runs such a program.
     """
 
     command: tuple[str, ...]
@@ -58,6 +68,7 @@ class Fit:
     max_file_bytes: int
     network: tuple[str, ...]
     programs: tuple[str, ...]
+    shown: tuple[Path, ...] = ()
 
     def needs(self, *folders: Path) -> bool:
         """Does it need anything in these folders?"""
@@ -72,30 +83,36 @@ class Fit:
         return [path for path in read if not any(other in path.parents for other in read)]
 
 
-def shipped_unit() -> str:
-    """Return the unit as it is in the repository."""
-    return files("grader_daemon.integrations").joinpath(UNIT).read_text("utf-8")
+def shipped_unit(unit: Unit) -> str:
+    """Return a unit as it is in the repository."""
+    return files("grader_daemon.integrations").joinpath(unit.name).read_text("utf-8")
 
 
-def fitted_unit(fit: Fit, *, version: str) -> str:
-    """Return the unit with absolute paths and all that the settings need.
+def fitted_unit(unit: Unit, fit: Fit, *, version: str) -> str:
+    """Return a service with absolute paths and all that the settings need.
 
     Raises:
         ConfigurationError: a path cannot be seen by a service, or not be written down in a unit.
     """
     if fit.needs(*_UNSEEN):
         raise ConfigurationError("a service can use no folders below /dev, /proc and /sys; choose others")
-    fitted = _replace(
-        shipped_unit(), {**_command(fit), **_memory(fit), **_folders(fit), **_sockets(fit), **_calls(fit)}
-    )
-    return f"{_WRITTEN}, version {version}.\n{_ADVICE} {_sum(fitted)}.{_END_OF_HEAD}{fitted}"
+    shipped = shipped_unit(unit)
+    changes = {**_command(fit), **_memory(fit, shipped), **_folders(fit), **_sockets(fit), **_calls(fit)}
+    return _headed(unit, _replace(shipped, changes), version)
 
 
-def is_edited(unit: str) -> bool:
+def fitted_socket(address: str, port: int, *, version: str) -> str:
+    """Return the socket of the dashboard for an address."""
+    place = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+    changes = {"ListenStream": [f"ListenStream={place}"]}
+    return _headed(DASHBOARD_SOCKET, _replace(shipped_unit(DASHBOARD_SOCKET), changes), version)
+
+
+def is_edited(unit: Unit, text: str) -> bool:
     """Did somebody change a unit after it was written, or write it altogether? Versions that left no sum: not known."""
-    head, _, rest = unit.partition(_END_OF_HEAD)
-    summed = re.search(rf"^{re.escape(_ADVICE)} (\w+)$", head.removesuffix("."), re.MULTILINE)
-    return not head.startswith(_WRITTEN) or (summed is not None and summed[1] != _sum(rest))
+    head, _, rest = text.partition(_END_OF_HEAD)
+    summed = re.search(rf"^{re.escape(_advice(unit))} (\w+)$", head.removesuffix("."), re.MULTILINE)
+    return not head.startswith(_written(unit)) or (summed is not None and summed[1] != _sum(rest))
 
 
 def edits(unit: str, fitted: str) -> list[str]:
@@ -114,6 +131,18 @@ def words_of(value: str) -> list[str]:
     return [word.replace("%%", "%") for word in shlex.split(value)]
 
 
+def _headed(unit: Unit, fitted: str, version: str) -> str:
+    return f"{_written(unit)}, version {version}.\n{_advice(unit)} {_sum(fitted)}.{_END_OF_HEAD}{fitted}"
+
+
+def _written(unit: Unit) -> str:
+    return f"# Written by `grader-daemon {unit.command}`"
+
+
+def _advice(unit: Unit) -> str:
+    return f"# Lines of your own belong into a drop-in: systemctl --user edit {unit.name}. Sum of what follows:"
+
+
 def _sum(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -127,7 +156,7 @@ def _told(unit: str) -> list[str]:
 
 def _command(fit: Fit) -> _Lines:
     environment = dict(fit.environment)
-    if fit.needs(*_TEMPORARY):
+    if fit.needs(*TEMPORARY):
         environment["TMPDIR"] = str(fit.writable[0])
     return {
         "ExecStart": [
@@ -137,16 +166,16 @@ def _command(fit: Fit) -> _Lines:
     }
 
 
-def _memory(fit: Fit) -> _Lines:
+def _memory(fit: Fit, shipped: str) -> _Lines:
     high = _OTHER_MEMORY_MEBIBYTES + _MEMORY_FACTOR * fit.max_file_bytes / _MEBIBYTE
-    if high <= int(directives(shipped_unit())["MemoryHigh"].removesuffix("M")):
+    if high <= int(directives(shipped)["MemoryHigh"].removesuffix("M")):
         return {}
     return {"MemoryHigh": [f"MemoryHigh={high:.0f}M"], "MemoryMax": [f"MemoryMax={_MEMORY_MARGIN * high:.0f}M"]}
 
 
 def _folders(fit: Fit) -> _Lines:
-    sees_temporary = fit.needs(*_TEMPORARY)
-    written = fit.writable if sees_temporary else (*fit.writable, *_TEMPORARY)
+    sees_temporary = fit.needs(*TEMPORARY)
+    written = fit.writable if sees_temporary else (*fit.writable, *TEMPORARY)
     bare = [folder for folder in written if not any(path.is_relative_to(folder) for path in fit.needed)]
     hidden = [path for path in fit.writable if path.is_relative_to(fit.home)] if fit.seen_in_home is not None else []
     folders: dict[str, Sequence[str]] = {
@@ -166,7 +195,7 @@ def _sockets(fit: Fit) -> _Lines:
     hidden, comment = ([] if seen is None else ["%h:ro"]), []
     bound = [_quoted(f"-{path}") for path in seen or ()]
     if not (fit.programs or fit.needs(fit.runtime)):
-        bound.insert(0, "%t/systemd/notify")
+        bound[:0] = ["%t/systemd/notify", *(_quoted(f"-{path}") for path in fit.shown)]
         is_open = bool(fit.network) or fit.needs(_RUN)
         hidden.insert(0, "%t:ro" if is_open else "/run:ro")
         if is_open:
@@ -205,13 +234,15 @@ def _names(settings: Sequence[str]) -> str:
 
 
 def _replace(unit: str, changes: _Lines) -> str:
-    """Write other lines where a directive stands.
+    """Write other lines where a directive stands; of what a unit does not restrict nothing need be lifted.
 
     The comment right above a directive goes with it if that is taken out or brings a comment of its own.
     """
     for name, lines in changes.items():
         block = re.compile(rf"^((?:# (?!--).*\n)*)(?:{name}=.*\n)+", re.MULTILINE)
-        (found,) = block.finditer(unit)
+        found = block.search(unit)
+        if found is None:
+            continue
         keeps_comment = bool(lines) and not lines[0].startswith("#")
         new = "".join(f"{line}\n" for line in lines)
         unit = unit[: found.start()] + (found[1] if keeps_comment else "") + new + unit[found.end() :]

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
 import pytest
 
-from grader_daemon.integrations.files import replace_file
+from grader_daemon.integrations.files import replace_file, replaced
 
 
 def test_a_file_is_for_its_owner_alone(tmp_path: Path) -> None:
@@ -31,3 +32,15 @@ def test_nothing_is_left_when_it_fails(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="directory"):
         replace_file(path, "x")
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_process_left_is_removed_and_what_is_being_written_is_not(tmp_path: Path) -> None:
+    path, theirs = tmp_path / "file[1]", tmp_path / ".file[1].original"
+    with replaced(path) as beside:
+        old, new = beside, beside.with_name(beside.name.replace("file[1].", "file[1].other"))
+    for left in (old, theirs, new):
+        left.touch()
+    for left in (old, theirs):
+        os.utime(left, (0, 0))
+    replace_file(path, "x")
+    assert sorted(tmp_path.iterdir()) == sorted([path, new, theirs])

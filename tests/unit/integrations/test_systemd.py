@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.errors import ServiceError
-from grader_daemon.integrations.systemd import UserManager
+from grader_daemon.integrations.systemd import UserManager, read_log
 
 SHOWN = """LoadState=loaded
 ActiveState=failed
@@ -119,7 +119,7 @@ def test_entries_of_the_journal_are_read(says: Callable[..., None]) -> None:
     messages: list[object] = ["text", list("böse \x1b".encode()), None]
     says("systemctl")
     says("journalctl", "".join(json.dumps({**fields, "MESSAGE": message}) + "\n" for message in messages))
-    entries = list(UserManager().log("x.service", lines=10))
+    entries = list(read_log("x.service", lines=10))
     assert [entry.message for entry in entries] == ["text", "böse \x1b", ""]
     assert entries[0].at == datetime(2026, 11, 22, 6, 7, 20, 500_000, tzinfo=UTC)
     assert (entries[0].priority, entries[0].source) == (4, "x")
@@ -129,4 +129,4 @@ def test_a_journal_that_cannot_be_read_is_told(says: Callable[..., None]) -> Non
     says("systemctl")
     says("journalctl", errors="Unknown priority wrong\n", code=1)
     with pytest.raises(ServiceError, match="Unknown priority wrong"):
-        list(UserManager().log("x.service", lines=10))
+        list(read_log("x.service", lines=10))

@@ -8,10 +8,15 @@ import pytest
 
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.integrations.unit_file import (
-    UNIT,
+    DAEMON,
+    DASHBOARD,
+    DASHBOARD_SOCKET,
+    TEMPORARY,
     Fit,
+    Unit,
     directives,
     edits,
+    fitted_socket,
     fitted_unit,
     is_edited,
     shipped_unit,
@@ -35,20 +40,67 @@ FIT = Fit(
 
 def changes(**needs: object) -> tuple[set[str], set[str]]:
     """Give the lines that a fitted unit lacks and has beside those of the shipped one."""
-    shipped = shipped_unit().splitlines()
-    fitted = fitted_unit(replace(FIT, **needs), version="1.2.3").splitlines()  # type: ignore[arg-type]
+    shipped = shipped_unit(DAEMON).splitlines()
+    fitted = fitted_unit(DAEMON, replace(FIT, **needs), version="1.2.3").splitlines()  # type: ignore[arg-type]
     return set(shipped) - set(fitted), set(fitted) - set(shipped)
 
 
 def values(**needs: object) -> dict[str, str]:
     """Give the directives of a fitted unit."""
-    return directives(fitted_unit(replace(FIT, **needs), version="1.2.3"))  # type: ignore[arg-type]
+    return directives(fitted_unit(DAEMON, replace(FIT, **needs), version="1.2.3"))  # type: ignore[arg-type]
 
 
-def test_the_unit_of_the_package_is_the_one_of_the_repository() -> None:
+@pytest.mark.parametrize("unit", [DAEMON, DASHBOARD, DASHBOARD_SOCKET])
+def test_units_of_the_package_are_those_of_the_repository(unit: Unit) -> None:
     root = Path(__file__).parents[3]
-    assert (root / "grader_daemon/integrations" / UNIT).samefile(root / "systemd" / UNIT)
-    assert shipped_unit() == (root / "systemd" / UNIT).read_text()
+    assert (root / "grader_daemon/integrations" / unit.name).samefile(root / "systemd" / unit.name)
+    assert shipped_unit(unit) == (root / "systemd" / unit.name).read_text()
+
+
+def _sandbox(unit: Unit) -> set[str]:
+    """Return the directives of a unit from its files on; one line each."""
+    _, _, rest = shipped_unit(unit).partition("# -- Files")
+    return {line for line in rest.partition("[Install]")[0].splitlines() if re.match(r"\w+=", line)}
+
+
+def test_the_page_is_as_restricted_as_the_daemon_but_sees_home_and_temporary_files() -> None:
+    daemon, page = _sandbox(DAEMON), _sandbox(DASHBOARD)
+
+    assert len(daemon) > 30
+    assert {line.partition("=")[0] for line in daemon - page} == {
+        *("BindPaths", "NoExecPaths", "TemporaryFileSystem", "BindReadOnlyPaths", "PrivateTmp")
+    }
+    assert page - daemon == {
+        "NoExecPaths=%h/.timmy/uniwizard",
+        "TemporaryFileSystem=/run:ro",
+        "BindReadOnlyPaths=%t/systemd/notify -/run/log/journal -/run/systemd/system",
+    }
+
+
+def test_the_page_is_fitted_like_the_daemon() -> None:
+    fit = replace(FIT, command=("/opt/python", "-m", "grader_daemon", "dashboard"), needed=(HOME, *TEMPORARY))
+    fit = replace(fit, shown=(Path("/run/log/journal"),))
+
+    fitted = directives(fitted_unit(DASHBOARD, fit, version="1.2.3"))
+
+    assert fitted["ExecStart"] == "/opt/python -m grader_daemon dashboard"
+    assert fitted["ReadWritePaths"] == "/home/somebody/.timmy/uniwizard"
+    assert fitted["PrivateNetwork"] == "yes"
+    assert fitted["TemporaryFileSystem"] == "/run:ro"
+    assert fitted["BindReadOnlyPaths"] == "%t/systemd/notify -/run/log/journal"
+    assert fitted["NoExecPaths"] == "/home/somebody/.timmy/uniwizard"
+    assert not {"PrivateTmp", "BindPaths"} & fitted.keys()
+    assert not is_edited(DASHBOARD, fitted_unit(DASHBOARD, fit, version="1.2.3"))
+
+
+@pytest.mark.parametrize(("address", "place"), [("127.0.0.1", "127.0.0.1:80"), ("::1", "[::1]:80")])
+def test_the_port_of_the_page_is_that_of_the_settings(address: str, place: str) -> None:
+    fitted = fitted_socket(address, 80, version="1.2.3")
+
+    assert directives(fitted)["ListenStream"] == place
+    assert fitted.startswith("# Written by `grader-daemon dashboard install`, version 1.2.3.")
+    assert not is_edited(DASHBOARD_SOCKET, fitted)
+    assert is_edited(DASHBOARD_SOCKET, fitted.replace(":80", ":81"))
 
 
 def test_only_paths_and_the_version_differ_when_nothing_is_needed() -> None:
@@ -195,24 +247,24 @@ def test_memory_grows_with_the_largest_file(max_file_bytes: int, high: str, most
     assert (unit["MemoryHigh"], unit["MemoryMax"]) == (high, most)
 
 
-FITTED = fitted_unit(FIT, version="1.2.3")
+FITTED = fitted_unit(DAEMON, FIT, version="1.2.3")
 
 
 @pytest.mark.parametrize(
     ("unit", "edited"),
     [
         pytest.param(FITTED, False, id="as-written"),
-        pytest.param(fitted_unit(FIT, version="0.9"), False, id="by-another-version"),
+        pytest.param(fitted_unit(DAEMON, FIT, version="0.9"), False, id="by-another-version"),
         pytest.param(f"{FITTED}Environment=A=1\n", True, id="a-line-more"),
         pytest.param(FITTED.replace("PrivateTmp=yes", "PrivateTmp=no"), True, id="another-value"),
         pytest.param(FITTED.replace("PrivateTmp=yes\n", ""), True, id="a-line-less"),
-        pytest.param(shipped_unit(), True, id="a-unit-that-was-put-there-by-hand"),
+        pytest.param(shipped_unit(DAEMON), True, id="a-unit-that-was-put-there-by-hand"),
         pytest.param(re.sub("\n.*Sum of.*", "", FITTED), False, id="of-a-version-that-left-no-sum"),
         pytest.param("", True, id="empty"),
     ],
 )
 def test_a_unit_that_somebody_edited_is_known(unit: str, edited: bool) -> None:
-    assert is_edited(unit) is edited
+    assert is_edited(DAEMON, unit) is edited
 
 
 def test_it_is_said_what_somebody_edited() -> None:

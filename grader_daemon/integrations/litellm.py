@@ -1,0 +1,185 @@
+"""LiteLLM's router, told by the file of the setting `route_file` which model to prefer.
+
+The router runs in a process of its own, in an environment of its own: nothing of this package is imported here, and
+nothing but the standard library. Whatever is wrong with the file, requests go their usual way.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any, Final
+
+_DEFAULT_FILE: Final = "~/.timmy/uniwizard/route.json"
+_VARIABLE: Final = "GRADER_ROUTE_FILE"
+"""The environment variable of the setting, too."""
+_SCHEMA: Final = 1
+_STALE: Final = "stale"
+_NOT_BETTER: Final = "not_better"
+_OLDEST_SECONDS: Final = 3 * 86400.0
+"""The daemon writes the file at least twice a day: an older one is left over."""
+_LEFT: Final = "_routing_plugin_candidate_models"
+"""Where LiteLLM keeps, in the metadata of a request, what a plugin left of its models."""
+_ATTEMPTS: Final = ("attempted_retries", "attempted_fallbacks")
+"""Where it counts what was tried before: a model that failed a request is not preferred for it again."""
+_DATE_DIGITS: Final = 8
+_GENERAL: Final = "general"
+
+
+class GraderRouting:
+    """A `RoutingPlugin`: of several models that may answer, it leaves the one that does this type of task best.
+
+    The type is that of the metadata of a request (`task_type`), else what its first user message is about. A request
+    whose type or models are not known goes its usual way.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        """`path` is the file; without one that of the environment variable `GRADER_ROUTE_FILE`, or its usual place."""
+        self._path = os.path.expanduser(path or os.environ.get(_VARIABLE) or _DEFAULT_FILE)
+        self._stamp: tuple[int, ...] = ()
+        self._route: dict[str, Any] = {}
+
+    async def run(self, context: Any) -> Any:
+        """Narrow the models of a request to the best one, if it is known; called by LiteLLM."""
+        try:
+            self._choose(context)
+        except Exception as error:  # noqa: BLE001  a request is never lost for a file
+            context.signals["grader"] = {"error": type(error).__name__}
+        return context
+
+    def _choose(self, context: Any) -> None:
+        every = list(context.candidate_models)
+        before = context.metadata.get(_LEFT)
+        if any(context.metadata.get(count) for count in _ATTEMPTS):
+            untried = [model for model in every if model not in (before or ())]
+            context.candidate_models = untried or every
+        else:
+            self._narrow(context)
+        if before is not None and len(context.candidate_models) == len(every):
+            context.candidate_models = _AllOfThem(every)
+
+    def _narrow(self, context: Any) -> None:
+        route = self._current()
+        if not route or len(set(context.candidate_models)) < 2:  # noqa: PLR2004  there is nothing to choose
+            return
+        task_type = _task_type(context, route["words"])
+        known = route["task_types"].get(task_type, route["others"])
+        names = {candidate: _known_as(candidate, route, known["models"]) for candidate in context.candidate_models}
+        asked = [score for score in known["models"] if score["model"] in names.values() and score["reason"] != _STALE]
+        best = asked[0] if asked else None
+        if best is not None and best["known"]:
+            context.candidate_models = [each for each in context.candidate_models if names[each] == best["model"]]
+            context.signals["grader"] = {"task_type": task_type, "model": best["model"], "score": best["score"]}
+        elif known["reason"] == _NOT_BETTER:
+            worse = {score["model"] for score in asked if _is_surely_worse(score)}
+            others = [each for each in context.candidate_models if names[each] not in worse]
+            if worse and others:
+                context.candidate_models = others
+                context.signals["grader"] = {"task_type": task_type, "left_out": sorted(worse)}
+
+    def _current(self) -> dict[str, Any]:
+        """Return the route of the file; an empty one if there is none that can be used. Read when it changed."""
+        try:
+            found = os.stat(self._path)
+            stamp = (found.st_mtime_ns, found.st_ino, found.st_size)
+            if stamp != self._stamp:
+                self._route, self._stamp = {}, stamp
+                with open(self._path, encoding="utf-8") as file:
+                    route = json.load(file)
+                self._route = route if route["schema_version"] == _SCHEMA else {}
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return {}
+        age = time.time() - found.st_mtime  # noqa: TID251  of a program that is not ours
+        return self._route if age < _OLDEST_SECONDS else {}
+
+
+def _is_surely_worse(score: dict[str, Any]) -> bool:
+    """Whether a model does worse than the default beyond its interval."""
+    return score["versus_default"] is not None and score["versus_default"]["high"] < 0
+
+
+class _AllOfThem(list[str]):
+    """All models, as a list that says it is shorter than it is.
+
+    LiteLLM keeps in the metadata of a request what a plugin left of its models, until one leaves fewer than there are:
+    also for the fallbacks of a request that failed, and for the next request with the same metadata.
+    """
+
+    def __len__(self) -> int:
+        return super().__len__() - 1
+
+
+def _known_as(candidate: str, route: dict[str, Any], scores: list[dict[str, Any]]) -> str | None:
+    """Return the name that a model of the router has in sessions; None if none of the scores is its own."""
+    known = {score["model"] for score in scores}
+    aliases = route["aliases"]
+    plain = candidate.rpartition("/")[2]
+    for name in (candidate, aliases.get(candidate), plain, aliases.get(plain)):
+        if name in known:
+            return str(name)
+    alike = [name for name in sorted(known) if _undated(name) == _undated(plain)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _undated(name: str) -> str:
+    """Return a name of a model in lower case, without its provider and the date of its version."""
+    plain = name.rpartition("/")[2].lower().replace("@", "-")
+    parts = plain.split("-")
+    if len(parts) > 1 and len(parts[-1]) == _DATE_DIGITS and parts[-1].isdigit():
+        return "-".join(parts[:-1])
+    if len(parts) > 3 and [len(part) for part in parts[-3:]] == [4, 2, 2] and "".join(parts[-3:]).isdigit():  # noqa: PLR2004
+        return "-".join(parts[:-3])
+    return plain
+
+
+# -- what a request is about -----------------------------------------------------------------------------------------
+
+
+def _task_type(context: Any, words: dict[str, Any]) -> str:
+    told = context.metadata.get("task_type")
+    if isinstance(told, str) and told:
+        return told
+    for message in context.structured_messages:
+        if message.get("role") == "user":
+            return type_of(_text(message.get("content")), words)
+    return _GENERAL
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def type_of(request: str, words: dict[str, Any]) -> str:
+    """Return what a request is about, as the grader finds it by the same `words` of the file."""
+    said = _words(request[: words["examined_characters"]].lower())
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(said):
+        places.setdefault(word, []).append(place)
+    hits = {
+        task_type: sum(
+            _goes_on(said, place, phrase, words) for phrase in phrases for place in places.get(phrase[0], ())
+        )
+        for task_type, phrases in words["phrases"].items()
+    }
+    best = max(hits, key=hits.__getitem__, default=_GENERAL)
+    return best if hits.get(best) else _GENERAL
+
+
+def _goes_on(said: list[str], place: int, phrase: list[str], words: dict[str, Any]) -> bool:
+    """Whether the other words of a phrase follow its first one, which stands there."""
+    following = said[place + 1 : place + 1 + words["reach"]]
+    counting = [word for word in following if word not in words["ignored"]]
+    return counting[: len(phrase) - 1] == phrase[1:]
+
+
+def _words(text: str) -> list[str]:
+    return "".join(letter if letter.isalnum() or letter == "_" else " " for letter in text).split()
+
+
+routing = GraderRouting()
+"""For the configuration of a proxy: ``plugins: [grader_daemon.integrations.litellm.routing]``."""

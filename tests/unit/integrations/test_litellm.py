@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+import ast
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import grader_daemon
+from grader_daemon.analysis.user_messages.task_types import TaskTypes
+from grader_daemon.integrations import litellm
+from grader_daemon.integrations.litellm import GraderRouting, type_of
+from grader_daemon.rules import load_rules
+from tests.routed_file import write_route_file
+
+TYPES = TaskTypes(load_rules().task_types)
+WORDS = json.loads(json.dumps({name: getattr(TYPES.words, name) for name in TYPES.words.__struct_fields__}))
+ROOT = Path(grader_daemon.__file__).parents[1]
+ASKED = ["openai/cheap", "openai/strong"]
+
+
+class Context:
+    """What LiteLLM hands a plugin."""
+
+    def __init__(self, models: list[str], request: object = "Fix the failing build", **metadata: object) -> None:
+        self.candidate_models = list(models)
+        self.raw_messages = self.structured_messages = [
+            {"role": "system", "content": "You deploy."},
+            {"role": "user", "content": request},
+            {"role": "assistant", "content": "Done."},
+            {"role": "user", "content": "Look up the release, and deploy it."},
+        ]
+        self.metadata = dict(metadata)
+        self.signals: dict[str, object] = {}
+
+
+def routed(path: Path, context: Context) -> list[str]:
+    assert asyncio.run(GraderRouting(path).run(context)) == context
+    return context.candidate_models
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write_route_file(tmp_path / "route.json")
+
+
+def test_a_known_type_goes_to_the_better_model(file: Path) -> None:
+    context = Context(ASKED)
+
+    assert routed(file, context) == ["openai/strong"]
+    assert context.signals["grader"] == {
+        "task_type": "debugging",
+        "model": "strong",
+        "score": pytest.approx(0.9, abs=0.02),
+    }
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        pytest.param(
+            Context(["openai/cheap", "openai/other"], "Investigate the history of tea"), id="nothing-that-is-worse"
+        ),
+        pytest.param(Context(["openai/strong"]), id="one-model"),
+        pytest.param(Context(["openai/strong", "azure/strong"]), id="one-model-at-two-places"),
+        pytest.param(Context(["openai/other", "openai/another"]), id="models-without-sessions"),
+        pytest.param(Context([]), id="no-model"),
+    ],
+)
+def test_what_is_not_known_keeps_its_way(file: Path, context: Context) -> None:
+    before = list(context.candidate_models)
+
+    assert routed(file, context) == before
+
+
+def test_where_none_is_better_those_that_are_surely_worse_are_left_out(tmp_path: Path) -> None:
+    file = write_route_file(tmp_path / "route.json")
+    context = Context([*ASKED, "openai/other"], task_type="research")
+
+    assert routed(file, context) == ["openai/cheap", "openai/other"]
+    assert context.signals["grader"] == {"task_type": "research", "left_out": ["strong"]}
+
+
+def test_a_model_that_is_stale_is_passed_over(tmp_path: Path) -> None:
+    file = write_route_file(tmp_path / "route.json")
+    written = json.loads(file.read_text())
+    first = written["task_types"]["debugging"]["models"][0]
+    written["task_types"]["debugging"]["models"].insert(0, {**first, "model": "old", "known": False, "reason": "stale"})
+    file.write_text(json.dumps(written))
+
+    assert routed(file, Context([*ASKED, "openai/old"])) == ["openai/strong"]
+
+
+def test_the_type_of_the_metadata_stands_above_the_words(file: Path) -> None:
+    assert routed(file, Context(ASKED, task_type="research")) == ["openai/cheap"]
+    assert routed(file, Context(ASKED, "Investigate the history of tea", task_type="debugging")) == ["openai/strong"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param([{"type": "text", "text": "Fix"}, {"type": "image_url"}, {"text": "the build"}], id="parts"),
+        pytest.param("FIXED, and fixing", id="inflections"),
+    ],
+)
+def test_the_first_request_decides_however_it_is_written(file: Path, content: object) -> None:
+    assert routed(file, Context(ASKED, content)) == ["openai/strong"]
+
+
+@pytest.mark.parametrize("content", [pytest.param(None, id="none"), pytest.param([7, {"text": 7}], id="no-text")])
+def test_a_request_without_words_is_general(file: Path, content: object) -> None:
+    context = Context(ASKED, content)
+    routed(file, context)
+
+    assert "error" not in context.signals.get("grader", {})  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("in_sessions", "in_router"),
+    [
+        pytest.param("claude-haiku-4-5-20251001", "anthropic/claude-haiku-4-5", id="dated-in-sessions"),
+        pytest.param("gpt-5", "openai/gpt-5-2025-08-07", id="dated-in-the-router"),
+        pytest.param("claude-haiku-4-5", "vertex_ai/claude-haiku-4-5@20251001", id="dated-with-an-at"),
+        pytest.param("openai/gpt-5", "openrouter/openai/gpt-5", id="several-providers"),
+        pytest.param("Qwen3-Next", "hosted_vllm/qwen3-next", id="other-case"),
+        pytest.param("some-name", "openai/fast", id="an-alias"),
+    ],
+)
+def test_models_are_known_by_their_names_in_sessions(tmp_path: Path, in_sessions: str, in_router: str) -> None:
+    file = write_route_file(tmp_path / "route.json", strong=in_sessions, fast="some-name")
+
+    assert routed(file, Context(["openai/cheap", in_router])) == [in_router]
+
+
+def test_names_that_may_mean_two_models_mean_none(tmp_path: Path) -> None:
+    file = write_route_file(tmp_path / "route.json", cheap="gpt-5-2025-01-01", strong="gpt-5-2025-08-07")
+
+    assert routed(file, Context(["openai/gpt-5", "openai/other"])) == ["openai/gpt-5", "openai/other"]
+
+
+def test_a_model_that_failed_a_request_is_not_preferred_for_it_again(file: Path) -> None:
+    left = {"_routing_plugin_candidate_models": ["openai/strong"]}
+
+    assert routed(file, Context(ASKED, attempted_retries=1, attempted_fallbacks=0, **left)) == ["openai/cheap"]
+    assert routed(file, Context(ASKED, attempted_retries=1)) == ASKED
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        pytest.param(Context(["azure/other"], attempted_fallbacks=1), id="a-fallback"),
+        pytest.param(Context(["openai/strong"], attempted_retries=1), id="a-retry-of-all-there-is"),
+        pytest.param(
+            Context(["openai/cheap", "openai/other"], "Investigate the history of tea"),
+            id="another-request-with-the-same-metadata",
+        ),
+    ],
+)
+def test_what_was_left_for_an_earlier_attempt_binds_no_later_one(file: Path, context: Context) -> None:
+    context.metadata["_routing_plugin_candidate_models"] = ["openai/strong"]
+    every = list(context.candidate_models)
+
+    found = routed(file, context)
+
+    assert set(found) == set(every)
+    assert len(found) < len(every)  # as LiteLLM compares them
+
+
+def test_all_places_of_the_better_model_stay(file: Path) -> None:
+    models = ["openai/strong", "openai/cheap", "azure/strong"]
+
+    assert routed(file, Context(models)) == ["openai/strong", "azure/strong"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param("", id="empty"),
+        pytest.param('{"schema_version": 1', id="cut-short"),
+        pytest.param("[" * 100_000, id="too-deep"),
+        pytest.param("[]", id="a-list"),
+        pytest.param('{"schema_version": 2}', id="of-another-schema"),
+        pytest.param('{"schema_version": 1}', id="without-types"),
+        pytest.param('{"schema_version": 1, "words": 3, "task_types": [], "others": {}}', id="of-other-types"),
+        pytest.param("\x00\udcff", id="no-text"),
+    ],
+)
+def test_a_broken_file_changes_nothing(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "route.json"
+    file.write_text(content, "utf-8", errors="surrogateescape")
+
+    assert routed(file, Context(ASKED)) == ASKED
+
+
+def test_a_file_that_is_not_there_changes_nothing(tmp_path: Path) -> None:
+    assert routed(tmp_path / "none.json", Context(ASKED)) == ASKED
+    assert routed(tmp_path, Context(ASKED)) == ASKED
+
+
+def test_a_file_that_nobody_writes_any_more_changes_nothing(file: Path) -> None:
+    old = file.stat().st_mtime - 3 * 86400 - 1
+    os.utime(file, (old, old))
+
+    assert routed(file, Context(ASKED)) == ASKED
+
+
+def test_a_new_file_is_taken_up_and_a_broken_one_forgets_it(file: Path) -> None:
+    plugin = GraderRouting(file)
+    found = []
+    for write in (lambda: None, lambda: file.write_text("{"), lambda: write_route_file(file)):
+        write()
+        context = Context(ASKED)
+        asyncio.run(plugin.run(context))
+        found.append(context.candidate_models)
+
+    assert found == [["openai/strong"], ASKED, ["openai/strong"]]
+
+
+def test_the_file_is_that_of_the_daemons_variable_or_of_its_usual_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".timmy/uniwizard").mkdir(parents=True)
+    write_route_file(tmp_path / ".timmy/uniwizard/route.json")
+    usual = Context(ASKED)
+    asyncio.run(GraderRouting().run(usual))
+    monkeypatch.setenv("GRADER_ROUTE_FILE", str(tmp_path / "none.json"))
+    named = Context(ASKED)
+    asyncio.run(GraderRouting().run(named))
+
+    assert (usual.candidate_models, named.candidate_models) == (["openai/strong"], ASKED)
+
+
+_TALK = (
+    "fix fixing fixed the a add feature features new clean up cleaned code review unit test tests pytest look up"
+    " analyze data my process file files files, build. DOCKER servers Réparer ß İ _ x"
+)
+
+
+@given(st.lists(st.sampled_from(_TALK.split(" ")), max_size=40).map(" ".join) | st.text(max_size=60))
+@example("look " + "the " * 11 + "up")
+@example("look " + "the " * 12 + "up")
+@example("add a feature, fix it")
+def test_a_request_has_the_type_that_the_grader_gives_it(request: str) -> None:
+    assert type_of(request, WORDS) == TYPES.of(request)
+
+
+def test_nothing_is_needed_but_the_standard_library() -> None:
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import grader_daemon.integrations.litellm; print(*sys.modules)"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script, ROOT], capture_output=True, text=True, check=True
+    )
+
+    ours = {name for name in loaded.stdout.split() if name.startswith("grader_daemon")}
+    assert ours == {
+        "grader_daemon",
+        "grader_daemon._version",
+        "grader_daemon.integrations",
+        "grader_daemon.integrations.litellm",
+    }
+    tree = ast.parse(Path(str(litellm.__file__)).read_text("utf-8"))
+    imported = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    assert sorted(imported) == ["json", "os", "time"]
+
+
+def test_whatever_goes_wrong_the_request_goes_on(file: Path) -> None:
+    context: Any = Context(ASKED)
+    context.structured_messages = None
+
+    assert routed(file, context) == ASKED
+    assert context.signals == {"grader": {"error": "TypeError"}}
