@@ -1,0 +1,144 @@
+"""What lies in an archive, and how it is divided into shards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from importlib import import_module
+from typing import Any, Final
+
+import msgspec
+import xxhash
+
+from grader_daemon.errors import ConfigurationError, InputError
+
+SHARD_BYTES: Final = 64 * 1024 * 1024
+_MOST_OBJECTS: Final = 4_000
+_UNPACKED: Final = 6
+"""Sessions are about so much larger than they are packed."""
+PACKED: Final = (".gz", ".zst", ".tgz", ".tzst")
+
+
+class StoredObject(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A file of an archive.
+
+    name: its path from the root of the archive.
+    bytes: how large it is, as it lies there.
+    written_ns: when it was written last, in nanoseconds since 1970.
+    version: it differs when the content does: an ETag, or size and time.
+    """
+
+    name: str
+    bytes: int
+    written_ns: int
+    version: str
+
+    @property
+    def digest(self) -> int:
+        """Return 64 bits, signed, that tell this object in this version apart from others."""
+        return xxhash.xxh3_64_intdigest(f"{self.name}\0{self.version}".encode("utf-8", "surrogateescape")) - 2**63
+
+
+class Archive:
+    """A folder, or a file, on disk or wherever fsspec can read; its root is a folder in either case."""
+
+    def __init__(self, url: str) -> None:
+        """Look at it.
+
+        Raises:
+            ConfigurationError: a package that it takes to read it is not installed.
+            InputError: there is nothing, or it cannot be read.
+        """
+        core = import_package("fsspec.core")
+        try:
+            self._files, path = core.url_to_fs(url)
+            self._path = path.rstrip("/")
+            self._is_file = self._files.isfile(self._path)
+            if not self._is_file and not self._files.isdir(self._path):
+                raise InputError(f"{url}: no such file or folder")
+        except ImportError as error:
+            raise ConfigurationError(f"{url}: {error}") from error
+        except (OSError, ValueError) as error:
+            raise InputError(f"{url}: cannot be read: {error}") from error
+        root = self._path.rpartition("/")[0] if self._is_file else self._path
+        self._root = f"{root}/"
+        self._is_remote = "file" not in self._files.protocol
+        self.url = str(self._files.unstrip_protocol(root)) if "://" in url else os.path.abspath(root)
+        """Of its root; the path of a folder on this machine."""
+
+    def objects(self) -> Iterator[StoredObject]:
+        """Yield what is in it, folder by folder, in order of their names; links are not followed.
+
+        Raises:
+            InputError: it cannot be listed.
+        """
+        try:
+            if self._is_file:
+                yield self._object(self._files.info(self._path))
+                return
+            folders = [self._path]
+            while folders:
+                folder = folders.pop()
+                listed = sorted(self._files.ls(folder, detail=True), key=lambda each: str(each["name"]))
+                inside = [each for each in listed if each["name"].rstrip("/") != folder and not each.get("islink")]
+                yield from (self._object(each) for each in inside if each["type"] == "file")
+                folders += [each["name"].rstrip("/") for each in reversed(inside) if each["type"] == "directory"]
+        except OSError as error:
+            raise InputError(f"{self.url}: cannot be listed: {error}") from error
+
+    def open(self, stored: StoredObject) -> Any:
+        """Open an object to be read as bytes.
+
+        Raises:
+            OSError: it cannot be.
+        """
+        path = self._root + stored.name
+        return self._files.open(path, "rb") if self._is_remote else open(path, "rb")  # five times as fast
+
+    def _object(self, listed: Mapping[str, Any]) -> StoredObject:
+        size, written_ns = int(listed["size"] or 0), _written_ns(listed)
+        return StoredObject(
+            name=str(listed["name"]).removeprefix(self._root),
+            bytes=size,
+            written_ns=written_ns,
+            version=str(listed.get("ETag") or f"{size} {written_ns}"),
+        )
+
+
+def shards_of(objects: Iterable[StoredObject], *, most_bytes: int = SHARD_BYTES) -> Iterator[list[StoredObject]]:
+    """Divide an archive into shards of about so many bytes when unpacked, between folders where it can be."""
+    shard: list[StoredObject] = []
+    weight = 0
+    for each in objects:
+        ends = len(shard) >= _MOST_OBJECTS or weight >= 2 * most_bytes
+        if shard and (ends or (weight >= most_bytes and os.path.dirname(each.name) != os.path.dirname(shard[-1].name))):
+            yield shard
+            shard, weight = [], 0
+        shard.append(each)
+        weight += each.bytes * (_UNPACKED if each.name.endswith(PACKED) else 1)
+    if shard:
+        yield shard
+
+
+def import_package(name: str) -> Any:
+    """Import a module of an optional package.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ConfigurationError(
+            f"archives need the package {name.partition('.')[0]}; as in: pip install 'grader-daemon[archive]'"
+        ) from error
+
+
+def _written_ns(listed: Mapping[str, Any]) -> int:
+    """Return when an object was written: local files have `mtime`, object storage `LastModified`; 0 where neither."""
+    seconds = listed.get("mtime")
+    moment = listed.get("LastModified")
+    if isinstance(moment, datetime):
+        seconds = moment.timestamp()
+    return int(float(seconds or 0.0) * 1e9)

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from grader_daemon.archive import unpacking
+from grader_daemon.archive.objects import Archive
+from grader_daemon.archive.shard import ShardResult, examine_shard
+from grader_daemon.bootstrap import make_examiner, make_policy
+from grader_daemon.pipeline.examine import Examiner, GradedUnit, TroubledUnit
+from grader_daemon.settings import load_settings
+from tests.strategies import NOW
+from tests.unit.archive.conftest import GZIPPED, IN_TAR, PLAIN, ZSTANDARD
+
+
+@pytest.fixture(scope="module")
+def examiner() -> Examiner:
+    settings = load_settings(verdict="rules")
+    return make_examiner(settings, make_policy(settings, None))
+
+
+def examined(examiner: Examiner, folder: Path) -> ShardResult:
+    archive = Archive(str(folder))
+    return msgspec.msgpack.decode(examine_shard(examiner, archive.url, list(archive.objects()), NOW), type=ShardResult)
+
+
+def test_sessions_are_told_where_they_lie_in_the_archive(examiner: Examiner, packed: Path) -> None:
+    result = examined(examiner, packed)
+
+    graded = [each for each in result.examined if isinstance(each, GradedUnit)]
+    places = {each.grade.session_id: each.grade.session_file.removeprefix(f"{packed}/") for each in graded}
+    assert places == {
+        PLAIN: f"sessions/session_{PLAIN}.json",
+        GZIPPED: f"sessions/session_{GZIPPED}.json",
+        ZSTANDARD: f"session_{ZSTANDARD}.json",
+        IN_TAR: f"more/sessions/session_{IN_TAR}.json",
+    }
+    for each in graded:
+        assert {each.unit.locator, each.identity.unit.locator} == {each.grade.session_file}
+    assert (result.unreadable, result.others, result.bugs) == ([], 0, [])
+
+
+def test_a_session_that_cannot_be_graded_is_told_and_not_tried_again(examiner: Examiner, packed: Path) -> None:
+    (packed / "sessions/session_broken.json").write_text('{"session_id": "broken", "messages": 7}')
+    (packed / "README").write_text("Sessions of last year.")
+
+    result = examined(examiner, packed)
+
+    [trouble] = [each for each in result.examined if isinstance(each, TroubledUnit)]
+    assert (trouble.unit.locator, trouble.hope) == (f"{packed}/sessions/session_broken.json", False)
+    assert result.others == 1
+
+
+def test_each_part_of_what_is_unpacked_is_examined(
+    examiner: Examiner, packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unpacking, "AT_ONCE_BYTES", 1)
+
+    result = examined(examiner, packed)
+
+    assert {each.grade.session_id for each in result.examined if isinstance(each, GradedUnit)} == {
+        PLAIN,
+        GZIPPED,
+        ZSTANDARD,
+        IN_TAR,
+    }
