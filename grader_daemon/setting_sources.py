@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
-import zoneinfo
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +18,7 @@ from grader_daemon.errors import ConfigurationError
 ENVIRONMENT_PREFIX = "GRADER_"
 CONFIG_VARIABLE = "GRADER_CONFIG"
 DEFAULT_DB_PATH = Path("~/.timmy/uniwizard/session_grades.db")
+_JSON_BEGINS = ("[", "{", '"')
 _OF_OURS = frozenset((CONFIG_VARIABLE, "GRADER_DELIVERY"))
 """Variables that are no settings; the last is in the environment of a program that is told of an alert."""
 
@@ -85,6 +84,22 @@ def gather(flags: Mapping[str, Any], *, config: str | os.PathLike[str] | None, n
     return Given(values=values, sources=sources, variables=variables, file=path, is_file_named=is_named)
 
 
+def database_path(flag: str | None, *, config: str | os.PathLike[str] | None) -> Path:
+    """Return where the database is by flag, environment, file or default, without a look at any other setting.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is no path.
+    """
+    given = gather({} if flag is None else {"db_path": flag}, config=config, names=("db_path",))
+    named = given.values.get("db_path", DEFAULT_DB_PATH)
+    try:
+        return absolute(Path(named))
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(
+            f"setting db_path ({given.said_by('db_path')}): {named!r} is wrong: {error}"
+        ) from error
+
+
 def config_file(named: str | os.PathLike[str] | None = None) -> Path:
     """Where the TOML file is looked for: what is `named`, else the variable, else the usual place.
 
@@ -108,13 +123,17 @@ def read_file(path: Path) -> dict[str, Any]:
         ConfigurationError: it cannot be read, or is no TOML.
     """
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path}: not UTF-8 text") from error
+    import tomllib  # where there is no such file, nobody need wait for it
+
+    try:
+        return tomllib.loads(text)
     except ValueError as error:
         raise ConfigurationError(f"{path}: {error}") from error
 
@@ -129,6 +148,36 @@ def absolute(path: Path) -> Path:
         return Path(os.path.abspath(path.expanduser()))
     except RuntimeError as error:
         raise ValueError("the home folder that it names is not known") from error
+
+
+def is_secret(name: str) -> bool:
+    """Whether a setting may not be shown."""
+    return name.endswith(("_secret", "_key", "_token"))
+
+
+def refuse_json(given: Given, *, but: Iterable[str]) -> None:
+    """Refuse JSON in the environment where one plain value is expected: its brackets and quotes would be kept.
+
+    `but` are settings that hold several values.
+
+    Raises:
+        ConfigurationError: there is some.
+    """
+    lists = frozenset(but)
+    for name, variable in given.variables.items():
+        written = os.environ[variable].lstrip()
+        if written.startswith(_JSON_BEGINS) and name not in lists and not is_secret(name):
+            raise ConfigurationError(f"setting {name} (environment {variable}): one plain value is expected, not JSON")
+
+
+def explained(fault: Mapping[str, Any], given: Given, *, names: Collection[str]) -> str:
+    """Return one line on what pydantic found wrong with a setting."""
+    name = str(fault["loc"][0])
+    if fault["type"] == "extra_forbidden":
+        return f"{given.said_by(name)}: there is no setting {name!r}{meant(name, names)}"
+    allowed = fault["msg"].removeprefix("Value error, ")
+    given_value = "what is given" if is_secret(name) else repr(fault["input"])
+    return f"setting {name} ({given.said_by(name)}): {given_value} is wrong: {allowed}"
 
 
 def unknown_variables(names: Collection[str]) -> list[str]:
@@ -147,6 +196,8 @@ def unknown_zone() -> list[str]:
     name = zone.removeprefix(":")
     if not name or any(character in name for character in "0123456789<,"):  # spelled out, such as CET-1CEST
         return []
+    import zoneinfo  # most set none
+
     if any(os.path.isfile(os.path.join(folder, name)) for folder in zoneinfo.TZPATH):
         return []
     return [f"environment TZ={zone} names no zone that is known here: UTC is used; correct it, or set timezone"]
@@ -217,6 +268,8 @@ def _comment_behind(assignment: str) -> str:
 
 
 def _parsed(text: str) -> dict[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except ValueError:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
+from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,6 +14,11 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+
+from grader_daemon.domain.addresses import is_this_machine
+
+_PLAIN_HTTP = "quality_judge_plain_http"
+_SHORTEST_SECRET = 32
 
 
 def _listed(value: Any) -> Any:
@@ -55,9 +62,18 @@ def _known_zone(value: str) -> str:
     return value
 
 
+def _alias(value: str) -> str:
+    name, _, model = value.partition("=")
+    if not name.strip() or not model.strip():
+        raise ValueError('two names are written as "fast=gpt-5-mini"')
+    return f"{name.strip()}={model.strip()}"
+
+
 def _http_url(value: str) -> str:
     url = urlsplit(value)
     is_fit = url.scheme in {"http", "https"} and url.hostname and url.port != 0 and url.username is None
+    if url.fragment:
+        raise ValueError("a URL without # is expected: what stands behind it reaches no server")
     if not is_fit or not value.isascii() or not value.isprintable() or " " in value:
         raise ValueError("a URL that begins with http:// or https:// is expected")
     return value
@@ -70,12 +86,113 @@ def _fit_for_a_header(value: SecretStr) -> SecretStr:
     return value
 
 
-def is_this_machine(host: str) -> bool:
-    """Whether the host of a URL is the machine that this program runs on."""
+def _is_a_header(value: SecretStr) -> SecretStr:
+    if not re.fullmatch(r"[A-Za-z0-9-]+: *[!-~][ -~]*", value.get_secret_value()):
+        raise ValueError("a line such as Authorization: Bearer … is expected, of printable ASCII characters")
+    return value
+
+
+def _hard_to_guess(value: SecretStr) -> SecretStr:
+    if len(value.get_secret_value()) < _SHORTEST_SECRET:
+        raise ValueError(f"at least {_SHORTEST_SECRET} characters are expected")
+    return value
+
+
+def _postgres_url(value: SecretStr) -> SecretStr:
+    url = value.get_secret_value()
+    if not url.startswith(("postgresql://", "postgres://")) or not url.isprintable() or " " in url:
+        raise ValueError("a URL that begins with postgresql:// is expected")
+    return value
+
+
+def _ip_address(value: str) -> str:
     try:
-        return host == "localhost" or ip_address(host).is_loopback
+        return str(ip_address(value))
     except ValueError:
-        return False
+        raise ValueError("an address such as 127.0.0.1 or ::1 is expected") from None
+
+
+def _host_name(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", value):
+        raise ValueError("a name such as grader.example.org is expected, without a port")
+    return value.lower()
+
+
+def is_fleet_host(name: str) -> bool:
+    """Whether a machine can be called so in a fleet: its role there has this name behind a beginning."""
+    return re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,39}", name) is not None
+
+
+def judge_url(value: str | None, beside: Mapping[str, Any]) -> str | None:
+    """Return where a model is asked, if what is sent there stays secret and the settings `beside` it fit.
+
+    Raises:
+        ValueError: they do not.
+    """
+    if value is None:
+        return None
+    url = urlsplit(value)
+    if url.scheme == "http" and not is_this_machine(url.hostname or "") and not beside.get(_PLAIN_HTTP):
+        raise ValueError(f"https is expected for another machine; or set {_PLAIN_HTTP}")
+    if beside.get("quality_command"):
+        raise ValueError("quality_command is set too, and only one of them can be asked")
+    if beside.get("quality_judge_model") is None:
+        raise ValueError("quality_judge_model must be set too")
+    return value
+
+
+def otlp_url(value: str | None, beside: Mapping[str, Any]) -> str | None:
+    """Return where events are sent, if the header stays secret that goes with them.
+
+    Raises:
+        ValueError: it does not.
+    """
+    return _url_for_a_secret(value, beside, "otlp_header_secret")
+
+
+def langfuse_url(value: str | None, beside: Mapping[str, Any]) -> str | None:
+    """Return where Langfuse is, if both keys are there and stay secret.
+
+    Raises:
+        ValueError: they are not, or do not.
+    """
+    if value is not None and not (beside.get("langfuse_public_key") and beside.get("langfuse_secret_key")):
+        raise ValueError("langfuse_public_key and langfuse_secret_key must be set too")
+    return _url_for_a_secret(value, beside, "langfuse_secret_key")
+
+
+def phoenix_url(value: str | None, beside: Mapping[str, Any]) -> str | None:
+    """Return where Phoenix is, if its key stays secret.
+
+    Raises:
+        ValueError: it does not.
+    """
+    return _url_for_a_secret(value, beside, "phoenix_api_key")
+
+
+def _url_for_a_secret(value: str | None, beside: Mapping[str, Any], secret: str) -> str | None:
+    url = urlsplit(value or "")
+    if url.scheme == "http" and not is_this_machine(url.hostname or "") and beside.get(secret):
+        raise ValueError(f"https is expected for another machine, because {secret} is sent there")
+    return value
+
+
+def page_address(value: str, beside: Mapping[str, Any]) -> str:
+    """Return where the page answers, if the settings `beside` it keep out strangers who reach it there.
+
+    Raises:
+        ValueError: they do not.
+    """
+    tls = [beside.get(name) is not None for name in ("dashboard_certificate_file", "dashboard_key_file")]
+    if any(tls) and not all(tls):
+        raise ValueError("dashboard_certificate_file and dashboard_key_file are set together")
+    if not is_this_machine(value) and not (all(tls) and beside.get("dashboard_token") is not None):
+        raise ValueError(
+            "other machines reach it: dashboard_token, dashboard_certificate_file and dashboard_key_file must be set"
+        )
+    if ip_address(value).is_unspecified and not beside.get("dashboard_names"):
+        raise ValueError("this is every address: dashboard_names must say under which names browsers ask for it")
+    return value
 
 
 Seconds = Annotated[float, Field(allow_inf_nan=False)]
@@ -88,3 +205,9 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 ZoneName = Annotated[str, AfterValidator(_known_zone)]
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 HeaderSecret = Annotated[SecretStr, AfterValidator(_fit_for_a_header)]
+HeaderLine = Annotated[SecretStr, AfterValidator(_is_a_header)]
+LongSecret = Annotated[HeaderSecret, AfterValidator(_hard_to_guess)]
+PostgresUrl = Annotated[SecretStr, AfterValidator(_postgres_url)]
+IpAddress = Annotated[str, AfterValidator(_ip_address)]
+Aliases = Annotated[tuple[Annotated[str, AfterValidator(_alias)], ...], BeforeValidator(_listed)]
+HostNames = Annotated[tuple[Annotated[str, AfterValidator(_host_name)], ...], BeforeValidator(_listed)]

@@ -7,152 +7,62 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
-from datetime import timedelta
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
-from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    PrivateAttr,
-    SecretStr,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import Field, PrivateAttr, SecretStr, ValidationError, ValidationInfo, field_validator
 
-from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ConfigurationError
+from grader_daemon.grading_settings import GradingSettings, expanded
 from grader_daemon.integrations.chat import WebhookFormat, topic_of
-from grader_daemon.setting_sources import (
-    DEFAULT_DB_PATH,
-    Given,
-    absolute,
-    gather,
-    meant,
-    unknown_variables,
-)
+from grader_daemon.setting_sources import Given, explained, gather, refuse_json, unknown_variables
 from grader_daemon.setting_types import (
+    Aliases,
     File,
+    HeaderLine,
     HeaderSecret,
+    HostNames,
     HttpUrl,
+    IpAddress,
+    LongSecret,
     Paths,
-    Pauses,
+    PostgresUrl,
     Seconds,
-    SourceNames,
     Words,
-    ZoneName,
-    is_this_machine,
+    judge_url,
+    langfuse_url,
+    otlp_url,
+    page_address,
+    phoenix_url,
 )
 
-ROOTS: Final[Mapping[str, str]] = {
-    "hermes": "watch_roots",
-    "claude-code": "claude_code_roots",
-    "codex": "codex_roots",
-    "opencode": "opencode_roots",
-    "gemini-cli": "gemini_cli_roots",
-    "atif": "atif_roots",
+_FILES = ("metrics_file", "route_file", "dashboard_certificate_file", "dashboard_key_file")
+_COMMANDS = ("alert_command", "quality_command")
+_CHECKED_BESIDE: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], str | None]]] = {
+    "quality_judge_url": judge_url,
+    "otlp_logs_url": otlp_url,
+    "langfuse_url": langfuse_url,
+    "phoenix_url": phoenix_url,
+    "dashboard_address": page_address,
 }
-"""By the name of a source: the setting of the folders that are watched and walked for it."""
-
-_PLAIN_HTTP = "quality_judge_plain_http"
-_JSON_BEGINS = ("[", "{", '"')
+"""What checks a setting together with those that are declared before it."""
 
 
-class Settings(BaseModel):
+class Settings(GradingSettings):
     """Everything that can be set. Paths may begin with ``~``; `load_settings` reads them from their sources."""
-
-    model_config = ConfigDict(extra="forbid", validate_default=True, frozen=True, hide_input_in_errors=True)
 
     _given: Given | None = PrivateAttr(default=None)
 
-    sources: SourceNames = Field(
-        ("hermes",), min_length=1, description="The agents whose sessions are graded; see docs/sources.md."
-    )
-    sources_declined: SourceNames = Field(
-        (), description="Agents that are not told of any more when sessions of theirs are found."
-    )
-    watch_roots: Paths = Field(
-        (Path("~/.timmy"),),
-        min_length=1,
-        description="Folders in which sessions of Hermes are looked for, at any depth.",
-    )
-    claude_code_roots: Paths = Field((), description="Those of Claude Code; default: projects in its own folder.")
-    codex_roots: Paths = Field((), description="Those of Codex; default: sessions in its own folder.")
-    opencode_roots: Paths = Field((), description="Those of OpenCode; default: its own folder.")
-    gemini_cli_roots: Paths = Field((), description="Those of Gemini CLI; default: tmp in its own folder.")
-    atif_roots: Paths = Field((), description="Folders with runs of which ATIF trajectories are kept; no default.")
-    db_path: File = Field(DEFAULT_DB_PATH, description="The database of grades; made if it does not exist.")
-    rules_file: File | None = Field(
-        None,
-        examples=["~/.config/grader-daemon/rules.toml"],
-        description="Rules of your own that overlay the shipped ones; see grader_daemon/rules/rules.toml.",
-    )
-    calibration_prior: File | None = Field(
-        None,
-        examples=["~/.config/grader-daemon/prior.json"],
-        description="A prior of `calibration train` in place of the shipped one.",
-    )
-    verdict: Literal["auto", "rules", "model"] = Field(
-        "auto",
-        description="Who says whether a task was completed; auto: whichever of rules and model is known to be better.",
-    )
-    quiet_seconds: Seconds = Field(
-        2.0, ge=0, le=3600, description="A session is graded when its file was not written to for so long."
-    )
-    max_wait_seconds: Seconds = Field(
-        30.0, ge=0, le=86400, description="It is graded at the latest so long after a write, while more writes come."
-    )
-    idle_minutes: Seconds = Field(
-        30.0, gt=0, le=10080, description="An unfinished session counts as interrupted after so long without a write."
-    )
-    scan_seconds: Seconds = Field(
-        60.0, ge=1, le=86400, description="How often all folders are compared with the database, at the most."
-    )
-    scan_cpu_share: Seconds = Field(
-        0.001, gt=0, le=1, description="The part of one processor that these comparisons may use while watching works."
-    )
-    queue_size: int = Field(
-        10_000, ge=1, le=10_000_000, description="Files that wait to be graded in memory; the others wait on disk."
-    )
-    batch_sessions: int = Field(
-        500, ge=1, le=10_000, description="At most so many sessions are saved in one transaction."
-    )
-    batch_milliseconds: Seconds = Field(
-        50.0, ge=0, le=10_000, description="A transaction gathers sessions for so long."
-    )
-    max_file_bytes: int = Field(
-        268_435_456, ge=1024, description="Larger files are not read; grading one takes up to 3.5 times its size."
-    )
-    max_messages: int = Field(100_000, ge=1, description="A session with more messages is not graded.")
-    max_values: int = Field(
-        1_000_000, ge=1000, description="Nor one with more JSON values; each takes up to 130 bytes of memory."
-    )
-    max_cpu_seconds_per_100_mb: Seconds = Field(
-        20.0,
-        gt=0,
-        le=86_400,
-        description="A file of more than 2 MB that takes longer to grade, and longer than 5 s, is given up.",
-    )
-    retry_seconds: Pauses = Field(
-        (5.0, 30.0, 120.0, 600.0, 3600.0),
-        min_length=1,
-        description="Pauses before a file that could not be graded is tried again; after the last it is given up.",
-    )
-    timezone: ZoneName | None = Field(
-        None,
-        examples=["Europe/Berlin"],
-        description="Zone of times in session files that name none, and of days and weeks; default: the machine's.",
-    )
     job_seconds: Seconds = Field(
         60.0,
         ge=1,
         le=86400,
         description="How often the daemon looks for missing reports, for a degraded quality and for alerts to be sent.",
+    )
+    metrics_file: File | None = Field(
+        None,
+        examples=["/var/lib/prometheus/node-exporter/grader.prom"],
+        description="The daemon keeps metrics there, for the textfile collector of Prometheus; see docs/metrics.md.",
     )
     alert_webhook_url: HttpUrl | None = Field(
         None,
@@ -212,6 +122,71 @@ class Settings(BaseModel):
         examples=["http://127.0.0.1:8080/v1"],
         description="Where that server is, up to and with /v1; redacted sessions are sent there.",
     )
+    otlp_header_secret: HeaderLine | None = Field(
+        None, examples=["Authorization: Bearer …"], description="A header that the receiver of `push otlp` asks for."
+    )
+    otlp_schema_url: HttpUrl = Field(
+        "https://opentelemetry.io/schemas/1.38.0", description="The version of the conventions that its events name."
+    )
+    otlp_logs_url: HttpUrl | None = Field(
+        None,
+        examples=["http://127.0.0.1:4318/v1/logs"],
+        description="Where `push otlp` sends scores, by OTLP/HTTP; nothing is sent without it.",
+    )
+    langfuse_public_key: HeaderSecret | None = Field(
+        None, examples=["pk-lf-…"], min_length=1, description="The public key of the project of `push langfuse`."
+    )
+    langfuse_secret_key: HeaderSecret | None = Field(
+        None, examples=["sk-lf-…"], min_length=1, description="The secret key that belongs to it."
+    )
+    langfuse_url: HttpUrl | None = Field(
+        None,
+        examples=["https://cloud.langfuse.com"],
+        description="The Langfuse that `push langfuse` sends scores to; nothing is sent without it.",
+    )
+    phoenix_api_key: HeaderSecret | None = Field(
+        None, examples=["the key"], min_length=1, description="The key that the server of `push phoenix` asks for."
+    )
+    phoenix_url: HttpUrl | None = Field(
+        None,
+        examples=["http://127.0.0.1:6006"],
+        description="The Phoenix that `push phoenix` sends scores to; nothing is sent without it.",
+    )
+    push_timeout_seconds: Seconds = Field(
+        10.0, gt=0, le=300, description="One call of a receiver of scores may take so long."
+    )
+    fleet_texts: bool = Field(
+        default=False,
+        description="Send the fleet words and paths of sessions, too: summaries, claims, files, projects.",
+    )
+    fleet_url: PostgresUrl | None = Field(
+        None,
+        examples=["postgresql://grader_host_laptop:…@db.example.org/grader"],
+        description="The PostgreSQL to which `push fleet` sends grades; nothing is sent without it.",
+    )
+    dashboard_port: int = Field(
+        7654, ge=1, le=65_535, description="The port of the page that `dashboard` serves on this machine."
+    )
+    dashboard_token: LongSecret | None = Field(
+        None, examples=["32 characters or more"], description="The token that opens it; default: one that is made."
+    )
+    dashboard_certificate_file: File | None = Field(
+        None, examples=["~/page.pem"], description="The certificate with which it answers by https; needs its key."
+    )
+    dashboard_key_file: File | None = Field(None, examples=["~/page.key"], description="The key of that certificate.")
+    dashboard_names: HostNames = Field(
+        (), examples=[["grader.example.org"]], description="Names by which browsers reach it, beside its address."
+    )
+    dashboard_address: IpAddress = Field(
+        "127.0.0.1", description="Where it answers; one that others reach needs a token, a certificate and its key."
+    )
+    skill_roots: Paths = Field((), description="Folders with skills, beside those of the agents: docs/skills.md.")
+    route_file: File | None = Field(
+        None, examples=["~/.timmy/uniwizard/route.json"], description="Which model to prefer: docs/routing.md."
+    )
+    route_aliases: Aliases = Field(
+        (), examples=[["fast=gpt-5-mini"]], description="Names that a router has for models, and those in sessions."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Log lines below this level are not written."
     )
@@ -219,12 +194,10 @@ class Settings(BaseModel):
         "auto", description="How log lines look: auto is console on a terminal and json elsewhere."
     )
 
-    @field_validator(*ROOTS.values(), "db_path", "rules_file", "calibration_prior")
+    @field_validator("skill_roots", *_FILES)
     @classmethod
-    def _expand(cls, value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(absolute(path) for path in value)
-        return None if value is None else absolute(value)
+    def _from_the_root(cls, value: Any) -> Any:
+        return expanded(value)
 
     @field_validator("alert_webhook_format")
     @classmethod
@@ -234,20 +207,10 @@ class Settings(BaseModel):
             topic_of(url)
         return value
 
-    @field_validator("quality_judge_url")
+    @field_validator(*_CHECKED_BESIDE)
     @classmethod
-    def _judge_url(cls, value: str | None, validated: ValidationInfo) -> str | None:
-        if value is None:
-            return None
-        others = validated.data
-        url = urlsplit(value)
-        if url.scheme == "http" and not is_this_machine(url.hostname or "") and not others.get(_PLAIN_HTTP):
-            raise ValueError(f"https is expected for another machine; or set {_PLAIN_HTTP}")
-        if others.get("quality_command"):
-            raise ValueError("quality_command is set too, and only one of them can be asked")
-        if others.get("quality_judge_model") is None:
-            raise ValueError("quality_judge_model must be set too")
-        return value
+    def _fit_for_the_others(cls, value: str | None, validated: ValidationInfo) -> str | None:
+        return _CHECKED_BESIDE[str(validated.field_name)](value, validated.data)
 
     @property
     def scorer_setting(self) -> str | None:
@@ -261,8 +224,8 @@ class Settings(BaseModel):
     @property
     def callers(self) -> tuple[str, ...]:
         """The settings by which the daemon calls a server."""
-        webhook = () if self.alert_webhook_url is None else ("alert_webhook_url",)
-        return (*webhook, *(("quality_judge_url",) if self.scorer_setting == "quality_judge_url" else ()))
+        judge = self.scorer_setting == "quality_judge_url"
+        return (*(("alert_webhook_url",) if self.alert_webhook_url else ()), *(("quality_judge_url",) if judge else ()))
 
     @property
     def runners(self) -> tuple[str, ...]:
@@ -273,33 +236,7 @@ class Settings(BaseModel):
     @property
     def channels(self) -> tuple[str, ...]:
         """Ways in which alerts are told beside the log."""
-        given = {"webhook": self.alert_webhook_url is not None, "command": bool(self.alert_command)}
-        return tuple(channel for channel, is_given in given.items() if is_given)
-
-    @property
-    def named_roots(self) -> tuple[Path, ...]:
-        """The folders that are set for enabled sources; those that a source has by default are not among them."""
-        return tuple(root for name in self.sources for root in getattr(self, ROOTS[name]))
-
-    @property
-    def limits(self) -> Limits:
-        """How large a session file may be."""
-        return Limits(
-            bytes=self.max_file_bytes,
-            messages=self.max_messages,
-            values=self.max_values,
-            cpu_seconds_per_100_mb=self.max_cpu_seconds_per_100_mb,
-        )
-
-    @property
-    def longest_pause(self) -> timedelta:
-        """No file is looked at again later than after that; clocks may differ by a minute."""
-        return max(timedelta(minutes=self.idle_minutes + 1), timedelta(seconds=max(self.retry_seconds)))
-
-    @property
-    def zone(self) -> ZoneInfo | None:
-        """`timezone` as a zone; None means the machine's."""
-        return None if self.timezone is None else ZoneInfo(self.timezone)
+        return (*(("webhook",) if self.alert_webhook_url else ()), *(("command",) if self.alert_command else ()))
 
     @property
     def given(self) -> Given:
@@ -315,8 +252,7 @@ class Settings(BaseModel):
     @property
     def warnings(self) -> list[str]:
         """What is probably not meant, though it can be worked with; one line each."""
-        commands = ("alert_command", "quality_command")
-        programs = {name: getattr(self, name)[0] for name in commands if getattr(self, name)}
+        programs = {name: getattr(self, name)[0] for name in _COMMANDS if getattr(self, name)}
         missing = [
             f"setting {name} ({self.given.said_by(name)}): there is no program {program!r} to run"
             for name, program in programs.items()
@@ -333,7 +269,7 @@ def load_settings(*, config: str | os.PathLike[str] | None = None, **flags: Any)
     """
     by_flag = {name: value for name, value in flags.items() if value is not None}
     given = gather(by_flag, config=config, names=Settings.model_fields)
-    _refuse_json_of_no_list(given)
+    refuse_json(given, but=filter(is_list, Settings.model_fields))
     return checked(given.values, given)
 
 
@@ -346,7 +282,7 @@ def checked(values: Mapping[str, Any], given: Given) -> Settings:
     try:
         settings = Settings.model_validate(values)
     except ValidationError as error:
-        raise ConfigurationError(_explain(error, given)) from error
+        raise ConfigurationError(explained(error.errors()[0], given, names=Settings.model_fields)) from error
     settings._given = given  # noqa: SLF001  what pydantic calls private is ours
     return settings
 
@@ -354,28 +290,3 @@ def checked(values: Mapping[str, Any], given: Given) -> Settings:
 def is_list(name: str) -> bool:
     """Whether a setting holds several values."""
     return isinstance(Settings.model_fields[name].default, tuple)
-
-
-def is_secret(name: str) -> bool:
-    """Whether a setting may not be shown."""
-    return name.endswith(("_secret", "_key"))
-
-
-def _refuse_json_of_no_list(given: Given) -> None:
-    """Refuse JSON in the environment where one plain value is expected: its brackets and quotes would be kept."""
-    for name, variable in given.variables.items():
-        written = os.environ[variable].lstrip()
-        if written.startswith(_JSON_BEGINS) and not is_list(name) and not is_secret(name):
-            raise ConfigurationError(f"setting {name} (environment {variable}): one plain value is expected, not JSON")
-
-
-def _explain(error: ValidationError, given: Given) -> str:
-    """One line about the first thing that is wrong."""
-    first = error.errors()[0]
-    name = str(first["loc"][0])
-    source = given.said_by(name)
-    if first["type"] == "extra_forbidden":
-        return f"{source}: there is no setting {name!r}{meant(name, Settings.model_fields)}"
-    allowed = first["msg"].removeprefix("Value error, ")
-    given_value = "what is given" if is_secret(name) else repr(first["input"])
-    return f"setting {name} ({source}): {given_value} is wrong: {allowed}"

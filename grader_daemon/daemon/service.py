@@ -17,6 +17,7 @@ from time import monotonic
 import structlog
 
 from grader_daemon import bootstrap
+from grader_daemon.bootstrap import periodic
 from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.health import Health
 from grader_daemon.daemon.intake import TOO_MANY, Intake
@@ -78,7 +79,7 @@ class Service:
         self._worker = self._make_worker(ingest)
         self._schedulers = [
             self._make_scheduler(*parts)
-            for parts in bootstrap.make_jobs(
+            for parts in periodic.make_jobs(
                 settings, is_settled=self._is_settled, on_adopted=self._worker.take_up_policy, on_news=self._wake_jobs
             )
         ]

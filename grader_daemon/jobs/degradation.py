@@ -23,6 +23,8 @@ from grader_daemon.domain.alert import Alert, AlertKind, Observation, Stream
 from grader_daemon.domain.calendar import Span, day_of, last_days
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
+from grader_daemon.domain.setup_changes import SetupChange
+from grader_daemon.jobs.change_effects import changes_between
 from grader_daemon.pipeline.saving import save_alert
 from grader_daemon.reports.phrasing import alert_cause, alert_title
 from grader_daemon.reports.safe_text import plain
@@ -35,6 +37,8 @@ _FIRST_DAYS = timedelta(days=56)
 """So much of the past is learned from at the first start."""
 _LATE = timedelta(days=1)
 """Sessions that come later than that, while the watch looks, are of the past: they were imported."""
+_NEXT_TO = timedelta(days=7)
+"""A change in how agents are set up that is so near to the beginning of a drop is told with it."""
 _EVER = datetime.min.replace(tzinfo=UTC)
 _MOMENT = timedelta(microseconds=1)
 _encode = msgspec.json.Encoder().encode
@@ -152,7 +156,14 @@ class DegradationWatch:
         if event is None:
             return settled.alert
         before, since = self._around(event)
-        return explained(settled.alert, event, before=before, since=since, rules=self._rules)
+        alert = explained(settled.alert, event, before=before, since=since, rules=self._rules)
+        return msgspec.structs.replace(alert, setup_change=self._setup_change(event))
+
+    def _setup_change(self, event: Alarmed) -> SetupChange | None:
+        """Return what changed next to the beginning of a drop in how agents are set up."""
+        began_at = event.alarm.began_at
+        found = changes_between(self._store, began_at - _NEXT_TO, min(began_at + _NEXT_TO, event.at + _MOMENT))
+        return min(found, key=lambda change: abs(change.at - began_at), default=None)
 
     def _around(self, event: Alarmed) -> tuple[list[Observation], list[Observation]]:
         """Return a sample of the sessions before a drop, and those from its beginning to the alarm."""

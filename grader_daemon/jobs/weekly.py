@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime, timedelta, tzinfo
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, timedelta, tzinfo
 
 import msgspec
 import structlog
@@ -12,6 +12,8 @@ from grader_daemon.domain.calendar import Span, day_of, end_of, start_of, week_n
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.insight import ErrorIssue, TrendPoint, WeeklyReport
 from grader_daemon.domain.rollup import Dimension, Sums
+from grader_daemon.domain.setup_changes import SetupChange, SetupEffect
+from grader_daemon.jobs.change_effects import setup_changes
 from grader_daemon.patterns import groups
 from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.issues import to_issue
@@ -106,11 +108,20 @@ class WeeklyReports:
             return before
         return revised(before, self._make(week, complete=True))
 
+    def kept(self, before: date, limit: int) -> list[WeeklyReport]:
+        """Return the newest reports of weeks that began before a day, as they were kept, the newest first.
+
+        Those that only another version can read are left out.
+        """
+        found = (_decoded(content) for content in self._store.reports.kept(before, limit))
+        return [report for report in found if report is not None]
+
     def _make(self, week: Span, *, complete: bool) -> WeeklyReport:
         since, until = start_of(week.first, self._zone), end_of(week.last, self._zone)
         now, before = (self._store.rollups.groups(span, _SHOWN) for span in (week, week.before()))
         overall = groups.group(now, before, Dimension.OVERALL, "")
         overall_now = now.get((Dimension.OVERALL, ""), Sums())
+        changes = self._changes(week)
         agents, task_types, tools, categories = (groups.groups(now, before, dimension) for dimension in _SHOWN[1:])
 
         facts = WeekFacts(
@@ -132,10 +143,11 @@ class WeeklyReports:
             categories=categories,
             issues=self._issues(week, until),
             alerts=self._store.alerts.between(since, until),
-            trend=self._trend(week),
+            trend=self._trend(week, [change for effect in changes for change in effect.changes]),
             checked_completion=estimate_completion(overall_now, labels(self._store), week),
             unsure_completed=self._store.reports.unsure_completed(week),
             people=self._store.reports.from_people(week),
+            changes=[effect for effect in changes if effect.changes[-1].at >= since],
         )
         return weekly_report(facts, examples=lambda why: self._store.reports.examples(why, week))
 
@@ -148,7 +160,12 @@ class WeeklyReports:
                 found.append(to_issue(row, until, today=week.last))
         return found
 
-    def _trend(self, week: Span) -> list[TrendPoint]:
+    def _changes(self, week: Span) -> tuple[SetupEffect, ...]:
+        """Return what changed in the weeks of the trend, the newest first, as it stood at the end of the last."""
+        since = start_of(week.first - timedelta(weeks=_TREND_WEEKS - 1), self._zone)
+        return setup_changes(self._store, since=since, until=end_of(week.last, self._zone)).effects
+
+    def _trend(self, week: Span, changes: Sequence[SetupChange]) -> list[TrendPoint]:
         points: list[TrendPoint] = []
         while len(points) < _TREND_WEEKS:
             sums = self._store.rollups.group(Dimension.OVERALL, "", week)
@@ -159,6 +176,7 @@ class WeeklyReports:
                     sessions=sums.sessions,
                     unanswered=sums.unanswered,
                     **{measure.report: estimates[measure.group] for measure in TRENDED},
+                    changes=tuple(each for each in changes if week.first <= day_of(each.at, self._zone) <= week.last),
                 )
             )
             week = week.before()
@@ -167,9 +185,11 @@ class WeeklyReports:
 
 def _read(kept: StoredReport | None) -> WeeklyReport | None:
     """Read a report that was kept; one of another version, or that somebody changed, is made anew."""
-    if kept is None:
-        return None
+    return None if kept is None else _decoded(kept.content)
+
+
+def _decoded(content: str) -> WeeklyReport | None:
     try:
-        return read_report(kept.content)
+        return read_report(content)
     except msgspec.MsgspecError:
         return None

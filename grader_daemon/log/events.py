@@ -95,6 +95,12 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "a report or check could not be made; it is tried again after a growing pause",
             "{job}: {error}; tried again in {retry_seconds}".format_map,
         ),
+        "page.crashed": Event(
+            "error",
+            "address",
+            "a page of the dashboard failed by a bug of ours; its traceback follows",
+            f"the page {{address}} failed: {OUR_BUG}".format_map,
+        ),
         "place.exposed": Event(
             "warning",
             "path mode fix",

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from grader_daemon.bootstrap import policy_maker
+from grader_daemon.bootstrap.periodic import make_jobs
 from grader_daemon.rules.prior import load_prior, prior_text
 from grader_daemon.settings import load_settings
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -18,3 +21,12 @@ def test_a_prior_is_read_once(store: SqliteStore, tmp_path: Path) -> None:
     path.unlink()
 
     assert make_policy() == policy
+
+
+@pytest.mark.parametrize("file", [None, "grader.prom"])
+def test_nobody_keeps_metrics_unless_it_is_set(tmp_path: Path, file: str | None) -> None:
+    settings = load_settings(db_path=tmp_path / "grades.db", metrics_file=file)
+    made = list(make_jobs(settings, is_settled=lambda: True, on_adopted=lambda: None, on_news=lambda: None))
+    for _, store, _ in made:
+        store.close()
+    assert ("metrics" in {job.name for _, _, jobs in made for job in jobs}) is (file is not None)

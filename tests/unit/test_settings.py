@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grader_daemon.api.service import environment_for_others
+from grader_daemon.api.service_fit import environment_for_others
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.settings import load_settings
 
@@ -515,3 +515,93 @@ def test_a_secret_is_not_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigurationError, match=r"alert_webhook_secret into .*config\.toml") as caught:
         environment_for_others(load_settings())
     assert secret not in str(caught.value)
+
+
+# -- where the page answers --------------------------------------------------------------------------------------------
+
+ELSEWHERE: dict[str, Any] = {
+    "dashboard_address": "192.168.1.7",
+    "dashboard_token": HUSH * 4,
+    "dashboard_certificate_file": "~/page.pem",
+    "dashboard_key_file": "~/page.key",
+}
+
+
+def test_page_answers_on_this_machine_unless_told_otherwise() -> None:
+    assert load_settings().dashboard_address == "127.0.0.1"
+    assert load_settings(dashboard_address="::1").dashboard_address == "::1"
+
+
+def test_page_answers_other_machines_with_a_token_and_a_certificate(home: Path) -> None:
+    settings = load_settings(**ELSEWHERE, dashboard_names="Grader.example.org")
+    assert (settings.dashboard_address, settings.dashboard_names) == ("192.168.1.7", ("grader.example.org",))
+    assert settings.dashboard_key_file == home / "page.key"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        pytest.param({"dashboard_token": None}, "other machines reach it", id="no-token"),
+        pytest.param({"dashboard_token": HUSH}, "at least 32 characters", id="a-token-that-can-be-guessed"),
+        pytest.param({"dashboard_token": f"{HUSH * 4}\n"}, "printable ASCII", id="a-token-of-two-lines"),
+        pytest.param(
+            {"dashboard_key_file": None, "dashboard_certificate_file": None}, "other machines reach it", id="no-tls"
+        ),
+        pytest.param({"dashboard_key_file": None}, "are set together", id="no-key"),
+        pytest.param({"dashboard_address": "0.0.0.0"}, "dashboard_names must say", id="every-address"),
+        pytest.param({"dashboard_address": "localhost"}, "an address such as", id="a-name"),
+        pytest.param({"dashboard_names": ["a:443"]}, "without a port", id="a-name-with-a-port"),
+    ],
+)
+def test_page_that_others_could_read_is_refused(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigurationError, match="dashboard_") as caught:
+        load_settings(**{**ELSEWHERE, **given})
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert HUSH not in str(caught.value)
+
+
+# -- scores for other programs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param({"otlp_logs_url": "http://collector.example.org:4318/v1/logs"}, id="plain-without-a-secret"),
+        pytest.param(
+            {"otlp_logs_url": "http://127.0.0.1:4318/v1/logs", "otlp_header_secret": "X-Key: a"}, id="this-machine"
+        ),
+        pytest.param({"otlp_logs_url": "https://otlp.example.org/v1/logs", "otlp_header_secret": "X-Key: a"}, id="tls"),
+    ],
+)
+def test_scores_may_go_there(given: dict[str, str]) -> None:
+    assert load_settings(**given).otlp_logs_url == given["otlp_logs_url"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        pytest.param(
+            {"otlp_logs_url": "http://otlp.example.org/v1/logs", "otlp_header_secret": "X-Key: a"},
+            "https is expected for another machine",
+            id="a-secret-in-plain-sight",
+        ),
+        pytest.param({"otlp_header_secret": "Bearer abc"}, "a line such as", id="no-name"),
+        pytest.param({"otlp_header_secret": "X-Key: a\r\nX-Other: b"}, "a line such as", id="two-lines"),
+        pytest.param({"otlp_logs_url": "127.0.0.1:4318"}, "begins with http", id="no-url"),
+        pytest.param({"langfuse_url": "https://lf.example.org"}, "langfuse_secret_key must be set too", id="no-keys"),
+        pytest.param(
+            {"langfuse_url": "http://lf.example.org", "langfuse_public_key": "pk", "langfuse_secret_key": "sk"},
+            "because langfuse_secret_key is sent there",
+            id="keys-in-plain-sight",
+        ),
+        pytest.param(
+            {"phoenix_url": "http://phoenix.example.org", "phoenix_api_key": "k"},
+            "because phoenix_api_key is sent there",
+            id="a-key-in-plain-sight",
+        ),
+    ],
+)
+def test_scores_may_not_go_there(given: dict[str, str], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        load_settings(**given)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import pytest
@@ -105,10 +106,10 @@ def test_two_calibrations_at_the_same_time_adopt_one(world: World, monkeypatch: 
     world.label(60)
     labels, other = world.store.feedback.judged, world.under(VerdictSetting.AUTO)
 
-    def meanwhile() -> object:
+    def meanwhile(session_ids: Sequence[str] | None = None) -> object:
         monkeypatch.setattr(world.store.feedback, "judged", labels)
         other.calibrate(NOW)
-        return labels()
+        return labels(session_ids)
 
     monkeypatch.setattr(world.store.feedback, "judged", meanwhile)
     slower = world.calibrator.calibrate(NOW)

@@ -26,6 +26,7 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
+from grader_daemon.domain.setup_changes import SetupKind
 from grader_daemon.errors import ConfigurationError, GraderError, StoreError
 from grader_daemon.jobs import degradation
 from grader_daemon.jobs.degradation import DegradationWatch
@@ -271,6 +272,29 @@ def test_the_log_tells_the_numbers_of_an_alert(world: World, logs: Logs) -> None
             "command": "grader-daemon alerts show 1",
         }
     ]
+
+
+def test_an_alert_names_the_change_that_is_nearest_to_its_beginning(world: World, logs: Logs) -> None:
+    world.phase(0, 5, good=9, agent="hermes", model="first")
+    world.phase(5, 15, good=9, agent="hermes", model="strong")
+    world.phase(15, 20, good=3, agent="hermes", model=HOSTILE)
+    world.run_daily(1, 21)
+
+    change = world.alert().setup_change
+
+    assert change is not None
+    assert (change.kind, change.before, change.after, change.at) == (SetupKind.MODEL, "strong", HOSTILE, at(15))
+    assert "Nearest change: the model of hermes changed from strong to evil" in logs[0]["cause"]
+    assert "\x1b" not in logs[0]["cause"]
+
+
+def test_a_change_weeks_before_an_alert_is_not_named(world: World) -> None:
+    world.phase(0, 5, good=9, agent="hermes", model="first")
+    world.phase(5, 15, good=9, agent="hermes", model="strong")
+    world.phase(15, 20, good=3, agent="hermes", model="strong")
+    world.run_daily(1, 21)
+
+    assert world.alert().setup_change is None
 
 
 def test_the_line_of_an_alert_says_what_fell_since_when_why_and_where_to_read_on(world: World, logs: Logs) -> None:

@@ -140,6 +140,20 @@ def logs() -> Iterator[Logs]:
         yield captured
 
 
+def test_a_report_has_the_changes_of_its_week_and_its_trend_those_of_all(world: World) -> None:
+    for number in range(60):
+        model = ("a", "b", "c")[number // 20]
+        world.session(at(date(2026, 11, 10)) + number * 4 * HOUR, agent="hermes", model=model, p_completed=None)
+    world.run(at(date(2026, 11, 23), 1))
+
+    report = world.kept(W47)
+
+    assert report.changes is not None
+    assert [[each.after for each in effect.changes] for effect in report.changes] == [["c"]]
+    assert [[each.after for each in point.changes] for point in report.trend[-2:]] == [["b"], ["c"]]
+    assert report.changes[0].missing_before == 10, "twenty by b, of thirty"
+
+
 # -- when ----------------------------------------------------------------------------------------------------------
 
 
@@ -171,6 +185,13 @@ def test_three_weeks_down_are_three_reports(world: World, logs: Logs) -> None:
     written = [(line["week"], line["revision"], line["sessions"]) for line in logs[before:]]
     assert written == [("2026-W48", 1, 1), ("2026-W49", 1, 0), ("2026-W50", 1, 1)]
     assert {line["event"] for line in logs} == {"report.written"}
+
+
+def test_reports_are_read_as_they_were_kept_newest_first(world: World) -> None:
+    world.run(at(date(2026, 12, 7), hour=2))
+    world.store.connection.execute("UPDATE weekly_reports SET report_json = '{}' WHERE week_start = '2026-11-23'")
+
+    assert [report.week for report in world.reports.kept(date.max, 9)] == ["2026-W49", "2026-W47"]
 
 
 def test_without_a_known_installation_the_weeks_with_sessions_are_reported(world: World) -> None:

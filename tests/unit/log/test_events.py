@@ -30,7 +30,7 @@ _SPREAD = {
 def _functions() -> Iterator[ast.AST]:
     for path in Path(grader_daemon.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.FunctionDef):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield node
 
 

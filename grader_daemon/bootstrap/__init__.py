@@ -6,15 +6,15 @@ What only grading needs is imported where it is made: it costs as much time as e
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.settings import ROOTS, Settings
+from grader_daemon.grading_settings import ROOTS
+from grader_daemon.settings import Settings
 from grader_daemon.sources.default_roots import default_roots
 from grader_daemon.storage.sqlite.store import SqliteStore
 
@@ -25,22 +25,13 @@ if TYPE_CHECKING:
     from grader_daemon.domain.limits import Limits
     from grader_daemon.domain.unit import Unit
     from grader_daemon.domain.verdict import CompletionPolicy
-    from grader_daemon.integrations.receivers import Receiver
-    from grader_daemon.integrations.scorers import QualityScorer
-    from grader_daemon.jobs import Job
-    from grader_daemon.jobs.calibration import Calibrator
-    from grader_daemon.jobs.quality import Checker
-    from grader_daemon.jobs.weekly import WeeklyReports
+    from grader_daemon.installed.places import Installed
     from grader_daemon.pipeline.crash_marks import CrashMarks
     from grader_daemon.pipeline.examine import Examiner
     from grader_daemon.pipeline.ingest import Ingest, OnUnknown
     from grader_daemon.pipeline.pace import Pace
     from grader_daemon.sources.protocol import Source, Sources
     from grader_daemon.storage.protocol import SessionStore, Store
-
-
-_GRADING_MARGIN = timedelta(minutes=2)
-"""So long at most after it went idle is a session graded as cut short; the watch must not have passed it by then."""
 
 
 Clock = Callable[[], datetime]
@@ -116,24 +107,6 @@ def read_trust(settings: Settings, store: Store | None) -> Trust:
     return trust_in(policy, look, shipped.validity)
 
 
-def make_reports(settings: Settings, store: Store) -> WeeklyReports:
-    """What makes weekly reports."""
-    from grader_daemon.jobs.weekly import WeeklyReports
-
-    return WeeklyReports(store, zone=settings.zone, trust=partial(read_trust, settings, store))
-
-
-def make_calibrator(settings: Settings, store: Store) -> Calibrator:
-    """What learns from the labels in `store`.
-
-    Raises:
-        ConfigurationError: the prior cannot be read.
-    """
-    from grader_daemon.jobs.calibration import Calibrator
-
-    return Calibrator(store, make_context(settings, read_prior(settings)), discrepancy=settings.quality_discrepancy)
-
-
 def make_examiner(settings: Settings, policy: CompletionPolicy) -> Examiner:
     """Rules, analyzer and grader; no database.
 
@@ -178,6 +151,14 @@ def known_sources(settings: Settings, *, limits: Limits | None = None) -> list[S
 def roots_of(settings: Settings, source: str) -> tuple[str, ...]:
     """Return the folders in which sessions of a source are looked for: those that are set, else its own."""
     return tuple(str(root) for root in getattr(settings, ROOTS[source])) or default_roots(source)
+
+
+def make_installed(settings: Settings) -> Installed:
+    """Return what the agents whose sessions are graded have installed, and are set up with."""
+    from grader_daemon.installed.places import Installed
+
+    roots = {str(name): roots_of(settings, name) for name in settings.sources}
+    return Installed(roots, skill_roots=[str(root) for root in settings.skill_roots])
 
 
 def _make_hermes(settings: Settings, limits: Limits) -> Source:
@@ -290,111 +271,3 @@ def make_ingest(
         again=again,
         pace=pace,
     )
-
-
-def make_jobs(
-    settings: Settings,
-    *,
-    is_settled: Callable[[], bool],
-    on_adopted: Callable[[], None],
-    on_news: Callable[[], None],
-) -> Iterator[tuple[str, Store, list[Job]]]:
-    """Return the periodic jobs, those that may wait for a receiver apart from the others: each list with its own store.
-
-    `on_adopted` is called when another judge is in force, `on_news` when there is an alert to be sent.
-
-    Raises:
-        ConfigurationError: the rules file is wrong.
-        StoreError: the database cannot be used.
-    """
-    from grader_daemon.jobs.calibration import CalibrationJob
-    from grader_daemon.jobs.degradation import DegradationWatch
-    from grader_daemon.jobs.weekly import ReportJob
-    from grader_daemon.rules import load_rules
-
-    receivers = make_receivers(settings)
-    store = open_store(settings)
-    watch = DegradationWatch(
-        store,
-        load_rules(settings.rules_file).alerts,
-        channels=tuple(receivers),
-        zone=settings.zone,
-        settled_after=timedelta(minutes=settings.idle_minutes) + _GRADING_MARGIN,
-        is_settled=is_settled,
-        on_news=on_news,
-    )
-    calibration = CalibrationJob(make_calibrator(settings, store), is_settled=is_settled, on_adopted=on_adopted)
-    reports = ReportJob(make_reports(settings, store), is_settled=is_settled)
-    yield "scheduler", store, [calibration, watch, reports]
-    if receivers:
-        from grader_daemon.jobs.delivery import Delivery
-
-        delivering = open_store(settings)
-        yield "delivery", delivering, [Delivery(delivering, receivers, clock=utc_now)]
-    if settings.scorer_setting is not None:
-        checks = open_store(settings)
-        yield "scorer", checks, [_make_quality_job(settings, checks)]
-
-
-def make_scorer(settings: Settings) -> QualityScorer | None:
-    """Return the scorer of quality that is set, whether the daemon asks it or not; None without one."""
-    if settings.quality_judge_url is not None:
-        from grader_daemon.integrations.scorers.judge import JudgeScorer
-
-        key = settings.quality_judge_key
-        return JudgeScorer(
-            settings.quality_judge_url,
-            model=settings.quality_judge_model or "",
-            key=None if key is None else key.get_secret_value(),
-            timeout_seconds=settings.quality_timeout_seconds,
-            most_characters=settings.quality_judge_characters,
-        )
-    if settings.quality_command:
-        from grader_daemon.integrations.scorers.command import CommandScorer
-
-        return CommandScorer(settings.quality_command, timeout_seconds=settings.quality_timeout_seconds)
-    return None
-
-
-def make_checker(settings: Settings, store: Store, scorer: QualityScorer, *, clock: Clock = utc_now) -> Checker:
-    """Everything between a grade and what a scorer says of it."""
-    from grader_daemon.jobs.quality import LARGEST_BYTES, Checker
-
-    return Checker(
-        store,
-        scorer,
-        discrepancy=settings.quality_discrepancy,
-        sources=make_sources(settings, most_bytes=LARGEST_BYTES),
-        settled_after=timedelta(minutes=settings.idle_minutes) + _GRADING_MARGIN,
-        clock=clock,
-    )
-
-
-def _make_quality_job(settings: Settings, store: Store) -> Job:
-    from grader_daemon.jobs.quality import QualityJob
-
-    scorer = make_scorer(settings)
-    assert scorer is not None
-    checker = make_checker(settings, store, scorer)
-    return QualityJob(store, checker, calls_per_day=settings.quality_checks_per_day, zone=settings.zone)
-
-
-def make_receivers(settings: Settings) -> dict[str, Receiver]:
-    """Return who is told of alerts, by channel; nobody unless it is set."""
-    receivers: dict[str, Receiver] = {}
-    if not settings.channels:
-        return receivers
-    from grader_daemon.integrations.receivers import Command, Webhook
-
-    timeout = settings.alert_timeout_seconds
-    if settings.alert_webhook_url is not None:
-        secret = settings.alert_webhook_secret
-        receivers["webhook"] = Webhook(
-            settings.alert_webhook_url,
-            secret=None if secret is None else secret.get_secret_value(),
-            timeout_seconds=timeout,
-            form=settings.alert_webhook_format,
-        )
-    if settings.alert_command:
-        receivers["command"] = Command(settings.alert_command, timeout_seconds=timeout)
-    return receivers

@@ -1,0 +1,161 @@
+"""What the daemon does beside grading, and who it asks and tells: put together from settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from grader_daemon.bootstrap import (
+    Clock,
+    make_context,
+    make_installed,
+    make_sources,
+    open_store,
+    read_prior,
+    read_trust,
+    utc_now,
+)
+from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.integrations.receivers import Receiver
+    from grader_daemon.integrations.scorers import QualityScorer
+    from grader_daemon.jobs import Job
+    from grader_daemon.jobs.calibration import Calibrator
+    from grader_daemon.jobs.quality import Checker
+    from grader_daemon.jobs.weekly import WeeklyReports
+    from grader_daemon.storage.protocol import Store
+
+_GRADING_MARGIN = timedelta(minutes=2)
+"""So long at most after it went idle is a session graded as cut short; the watch must not have passed it by then."""
+
+
+def make_jobs(
+    settings: Settings,
+    *,
+    is_settled: Callable[[], bool],
+    on_adopted: Callable[[], None],
+    on_news: Callable[[], None],
+) -> Iterator[tuple[str, Store, list[Job]]]:
+    """Return the periodic jobs, those that may wait for a receiver apart from the others: each list with its own store.
+
+    `on_adopted` is called when another judge is in force, `on_news` when there is an alert to be sent.
+
+    Raises:
+        ConfigurationError: the rules file is wrong.
+        StoreError: the database cannot be used.
+    """
+    from grader_daemon.jobs.calibration import CalibrationJob
+    from grader_daemon.jobs.degradation import DegradationWatch
+    from grader_daemon.jobs.metrics import MetricsJob
+    from grader_daemon.jobs.route_file import route_jobs
+    from grader_daemon.jobs.versions import VersionsJob
+    from grader_daemon.jobs.weekly import ReportJob
+    from grader_daemon.rules import load_rules
+
+    receivers = make_receivers(settings)
+    store = open_store(settings)
+    watch = DegradationWatch(
+        store,
+        load_rules(settings.rules_file).alerts,
+        channels=tuple(receivers),
+        zone=settings.zone,
+        settled_after=timedelta(minutes=settings.idle_minutes) + _GRADING_MARGIN,
+        is_settled=is_settled,
+        on_news=on_news,
+    )
+    calibration = CalibrationJob(make_calibrator(settings, store), is_settled=is_settled, on_adopted=on_adopted)
+    reports = ReportJob(make_reports(settings, store), is_settled=is_settled)
+    versions = VersionsJob(store, make_installed(settings))
+    jobs: list[Job] = [calibration, watch, reports, versions, *route_jobs(settings, store, is_settled=is_settled)]
+    if settings.metrics_file is not None:
+        jobs.append(MetricsJob(store, settings.metrics_file, zone=settings.zone, is_settled=is_settled))
+    yield "scheduler", store, jobs
+    if receivers:
+        from grader_daemon.jobs.delivery import Delivery
+
+        delivering = open_store(settings)
+        yield "delivery", delivering, [Delivery(delivering, receivers, clock=utc_now)]
+    scorer = None if settings.scorer_setting is None else make_scorer(settings)
+    if scorer is not None:
+        from grader_daemon.jobs.quality import QualityJob
+
+        checks = open_store(settings)
+        checker = make_checker(settings, checks, scorer)
+        calls = settings.quality_checks_per_day
+        yield "scorer", checks, [QualityJob(checks, checker, calls_per_day=calls, zone=settings.zone)]
+
+
+def make_reports(settings: Settings, store: Store) -> WeeklyReports:
+    """What makes weekly reports."""
+    from grader_daemon.jobs.weekly import WeeklyReports
+
+    return WeeklyReports(store, zone=settings.zone, trust=partial(read_trust, settings, store))
+
+
+def make_calibrator(settings: Settings, store: Store) -> Calibrator:
+    """What learns from the labels in `store`.
+
+    Raises:
+        ConfigurationError: the prior cannot be read.
+    """
+    from grader_daemon.jobs.calibration import Calibrator
+
+    return Calibrator(store, make_context(settings, read_prior(settings)), discrepancy=settings.quality_discrepancy)
+
+
+def make_scorer(settings: Settings) -> QualityScorer | None:
+    """Return the scorer of quality that is set, whether the daemon asks it or not; None without one."""
+    if settings.quality_judge_url is not None:
+        from grader_daemon.integrations.scorers.judge import JudgeScorer
+
+        key = settings.quality_judge_key
+        return JudgeScorer(
+            settings.quality_judge_url,
+            model=settings.quality_judge_model or "",
+            key=None if key is None else key.get_secret_value(),
+            timeout_seconds=settings.quality_timeout_seconds,
+            most_characters=settings.quality_judge_characters,
+        )
+    if settings.quality_command:
+        from grader_daemon.integrations.scorers.command import CommandScorer
+
+        return CommandScorer(settings.quality_command, timeout_seconds=settings.quality_timeout_seconds)
+    return None
+
+
+def make_checker(settings: Settings, store: Store, scorer: QualityScorer, *, clock: Clock = utc_now) -> Checker:
+    """Everything between a grade and what a scorer says of it."""
+    from grader_daemon.jobs.quality import LARGEST_BYTES, Checker
+
+    return Checker(
+        store,
+        scorer,
+        discrepancy=settings.quality_discrepancy,
+        sources=make_sources(settings, most_bytes=LARGEST_BYTES),
+        settled_after=timedelta(minutes=settings.idle_minutes) + _GRADING_MARGIN,
+        clock=clock,
+    )
+
+
+def make_receivers(settings: Settings) -> dict[str, Receiver]:
+    """Return who is told of alerts, by channel; nobody unless it is set."""
+    receivers: dict[str, Receiver] = {}
+    if not settings.channels:
+        return receivers
+    from grader_daemon.integrations.receivers import Command, Webhook
+
+    timeout = settings.alert_timeout_seconds
+    if settings.alert_webhook_url is not None:
+        secret = settings.alert_webhook_secret
+        receivers["webhook"] = Webhook(
+            settings.alert_webhook_url,
+            secret=None if secret is None else secret.get_secret_value(),
+            timeout_seconds=timeout,
+            form=settings.alert_webhook_format,
+        )
+    if settings.alert_command:
+        receivers["command"] = Command(settings.alert_command, timeout_seconds=timeout)
+    return receivers

@@ -1,0 +1,151 @@
+"""Settings of where sessions lie and how they are graded; `settings` has those of what is made of the grades."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from grader_daemon.domain.limits import Limits
+from grader_daemon.setting_sources import DEFAULT_DB_PATH, absolute
+from grader_daemon.setting_types import File, Paths, Pauses, Seconds, SourceNames, ZoneName
+
+ROOTS: Final[Mapping[str, str]] = {
+    "hermes": "watch_roots",
+    "claude-code": "claude_code_roots",
+    "codex": "codex_roots",
+    "opencode": "opencode_roots",
+    "gemini-cli": "gemini_cli_roots",
+    "atif": "atif_roots",
+}
+"""By the name of a source: the setting of the folders that are watched and walked for it."""
+
+
+def expanded(value: Any) -> Any:
+    """Return the path, or the paths, of a setting from the root; none stays none.
+
+    Raises:
+        ValueError: one begins with a home folder that nobody knows.
+    """
+    if isinstance(value, tuple):
+        return tuple(absolute(path) for path in value)
+    return None if value is None else absolute(value)
+
+
+class GradingSettings(BaseModel):
+    """What can be set of finding, reading, grading and keeping sessions."""
+
+    model_config = ConfigDict(extra="forbid", validate_default=True, frozen=True, hide_input_in_errors=True)
+
+    sources: SourceNames = Field(
+        ("hermes",), min_length=1, description="The agents whose sessions are graded; see docs/sources.md."
+    )
+    sources_declined: SourceNames = Field(
+        (), description="Agents that are not told of any more when sessions of theirs are found."
+    )
+    watch_roots: Paths = Field(
+        (Path("~/.timmy"),),
+        min_length=1,
+        description="Folders in which sessions of Hermes are looked for, at any depth.",
+    )
+    claude_code_roots: Paths = Field((), description="Those of Claude Code; default: projects in its own folder.")
+    codex_roots: Paths = Field((), description="Those of Codex; default: sessions in its own folder.")
+    opencode_roots: Paths = Field((), description="Those of OpenCode; default: its own folder.")
+    gemini_cli_roots: Paths = Field((), description="Those of Gemini CLI; default: tmp in its own folder.")
+    atif_roots: Paths = Field((), description="Folders with runs of which ATIF trajectories are kept; no default.")
+    db_path: File = Field(DEFAULT_DB_PATH, description="The database of grades; made if it does not exist.")
+    rules_file: File | None = Field(
+        None,
+        examples=["~/.config/grader-daemon/rules.toml"],
+        description="Rules of your own that overlay the shipped ones; see grader_daemon/rules/rules.toml.",
+    )
+    calibration_prior: File | None = Field(
+        None,
+        examples=["~/.config/grader-daemon/prior.json"],
+        description="A prior of `calibration train` in place of the shipped one.",
+    )
+    verdict: Literal["auto", "rules", "model"] = Field(
+        "auto",
+        description="Who says whether a task was completed; auto: whichever of rules and model is known to be better.",
+    )
+    quiet_seconds: Seconds = Field(
+        2.0, ge=0, le=3600, description="A session is graded when its file was not written to for so long."
+    )
+    max_wait_seconds: Seconds = Field(
+        30.0, ge=0, le=86400, description="It is graded at the latest so long after a write, while more writes come."
+    )
+    idle_minutes: Seconds = Field(
+        30.0, gt=0, le=10080, description="An unfinished session counts as interrupted after so long without a write."
+    )
+    scan_seconds: Seconds = Field(
+        60.0, ge=1, le=86400, description="How often all folders are compared with the database, at the most."
+    )
+    scan_cpu_share: Seconds = Field(
+        0.001, gt=0, le=1, description="The part of one processor that these comparisons may use while watching works."
+    )
+    queue_size: int = Field(
+        10_000, ge=1, le=10_000_000, description="Files that wait to be graded in memory; the others wait on disk."
+    )
+    batch_sessions: int = Field(
+        500, ge=1, le=10_000, description="At most so many sessions are saved in one transaction."
+    )
+    batch_milliseconds: Seconds = Field(
+        50.0, ge=0, le=10_000, description="A transaction gathers sessions for so long."
+    )
+    max_file_bytes: int = Field(
+        268_435_456, ge=1024, description="Larger files are not read; grading one takes up to 3.5 times its size."
+    )
+    max_messages: int = Field(100_000, ge=1, description="A session with more messages is not graded.")
+    max_values: int = Field(
+        1_000_000, ge=1000, description="Nor one with more JSON values; each takes up to 130 bytes of memory."
+    )
+    max_cpu_seconds_per_100_mb: Seconds = Field(
+        20.0,
+        gt=0,
+        le=86_400,
+        description="A file of more than 2 MB that takes longer to grade, and longer than 5 s, is given up.",
+    )
+    retry_seconds: Pauses = Field(
+        (5.0, 30.0, 120.0, 600.0, 3600.0),
+        min_length=1,
+        description="Pauses before a file that could not be graded is tried again; after the last it is given up.",
+    )
+    timezone: ZoneName | None = Field(
+        None,
+        examples=["Europe/Berlin"],
+        description="Zone of times in session files that name none, and of days and weeks; default: the machine's.",
+    )
+
+    @field_validator(*ROOTS.values(), "db_path", "rules_file", "calibration_prior")
+    @classmethod
+    def _expand(cls, value: Any) -> Any:
+        return expanded(value)
+
+    @property
+    def named_roots(self) -> tuple[Path, ...]:
+        """The folders that are set for enabled sources; those that a source has by default are not among them."""
+        return tuple(root for name in self.sources for root in getattr(self, ROOTS[name]))
+
+    @property
+    def limits(self) -> Limits:
+        """How large a session file may be."""
+        return Limits(
+            bytes=self.max_file_bytes,
+            messages=self.max_messages,
+            values=self.max_values,
+            cpu_seconds_per_100_mb=self.max_cpu_seconds_per_100_mb,
+        )
+
+    @property
+    def longest_pause(self) -> timedelta:
+        """No file is looked at again later than after that; clocks may differ by a minute."""
+        return max(timedelta(minutes=self.idle_minutes + 1), timedelta(seconds=max(self.retry_seconds)))
+
+    @property
+    def zone(self) -> ZoneInfo | None:
+        """`timezone` as a zone; None means the machine's."""
+        return None if self.timezone is None else ZoneInfo(self.timezone)

@@ -1,0 +1,171 @@
+"""The route: which model to prefer for which type of task, and the file in which routers find it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from grader_daemon._version import SCHEMA_VERSION
+from grader_daemon.analysis.user_messages.task_types import TaskTypes
+from grader_daemon.domain.ledger import FileState
+from grader_daemon.domain.routing import (
+    HALF_LIFE_DAYS,
+    MOST_SESSIONS,
+    WINDOW_DAYS,
+    Route,
+    RouteCoverage,
+    TaskRoute,
+)
+from grader_daemon.domain.rules import Rules
+from grader_daemon.domain.text import escaped
+from grader_daemon.errors import OutputError
+from grader_daemon.integrations.files import replace_file
+from grader_daemon.patterns.router import Router
+from grader_daemon.pipeline.labels import labels
+from grader_daemon.rules import load_rules
+from grader_daemon.settings import Settings
+from grader_daemon.storage.protocol import Store
+
+_AT_MOST_EVERY: Final = timedelta(minutes=1)
+_AT_LEAST_EVERY: Final = timedelta(hours=12)
+"""So old a file may become though no session ends: sessions age, and readers take an old one for abandoned."""
+_OTHER: Final = ""
+"""The name of no type of task."""
+
+
+class Routes:
+    """Makes routes of what a database holds."""
+
+    def __init__(self, store: Store, rules: Rules, *, aliases: Mapping[str, str]) -> None:
+        """`aliases` are other names of models, each with the name in sessions."""
+        self._store = store
+        self._rules = rules
+        self._aliases = dict(aliases)
+
+    def route(
+        self,
+        now: datetime,
+        *,
+        task_type: str | None = None,
+        models: Collection[str] | None = None,
+        default: str | None = None,
+        most_usd: float | None = None,
+    ) -> Route:
+        """Choose models for all types of task of which there are sessions, or for one; see `Router.route`."""
+        router, sessions = self._router(now)
+        types = router.task_types if task_type is None else [task_type]
+        found = {
+            each: router.route(each, models=models, default=default, most_usd=most_usd) for each in (*types, _OTHER)
+        }
+        status = self._store.daemon.status()
+        return Route(
+            made_at=now,
+            prior_days=WINDOW_DAYS,
+            half_life_days=HALF_LIFE_DAYS,
+            rules_version=self._rules.version,
+            coverage=RouteCoverage(
+                sessions=sessions,
+                graded=self._store.file_counts().get(FileState.GRADED, 0),
+                waiting=0 if status is None else status.backlog,
+            ),
+            task_types={each: found[each] for each in types},
+            others=found[_OTHER],
+            words=TaskTypes(self._rules.task_types).words,
+            aliases=self._aliases,
+        )
+
+    def recommend(
+        self, now: datetime, task_type: str, *, models: Collection[str] | None, default: str | None
+    ) -> TaskRoute:
+        """Choose a model for one type of task; see `Router.route`."""
+        return self._router(now)[0].route(task_type, models=models, default=default)
+
+    def _router(self, now: datetime) -> tuple[Router, int]:
+        since = now - timedelta(days=WINDOW_DAYS)
+        sessions = self._store.grades.finished_tasks(since=since, limit=MOST_SESSIONS)
+        judged = [session.session_id for session in sessions if session.judged]
+        return Router(sessions, labels(self._store, judged), now=now), len(sessions)
+
+
+class RouteJob:
+    """Keeps the file up to date, when nothing waits to be graded that might belong in it."""
+
+    name = "route"
+
+    def __init__(self, store: Store, routes: Routes, path: Path, *, is_settled: Callable[[], bool]) -> None:
+        self._store = store
+        self._routes = routes
+        self._path = path
+        self._is_settled = is_settled
+        self._written_at: datetime | None = None
+        self._change = -1
+
+    def run(self, now: datetime) -> bool:
+        """Write the file if a grade or a label changed since, if it is gone or old; once a minute at most.
+
+        Returns:
+            whether it was written.
+
+        Raises:
+            OutputError: it cannot be written there.
+        """
+        change = self._store.changes.newest()
+        if not self._is_due(now, change):
+            return False
+        write_route(self._path, self._routes.route(now))
+        self._written_at, self._change = now, change
+        return True
+
+    def _is_due(self, now: datetime, change: int) -> bool:
+        if self._written_at is None or now < self._written_at:
+            return True
+        age = now - self._written_at
+        if age < _AT_MOST_EVERY:
+            return False
+        if age >= _AT_LEAST_EVERY or not os.path.exists(self._path):
+            return True
+        return change != self._change and self._is_settled()
+
+
+def routes_of(settings: Settings, store: Store) -> Routes:
+    """Return what makes routes under some settings.
+
+    Raises:
+        ConfigurationError: the rules file is wrong.
+    """
+    aliases = dict(alias.split("=", 1) for alias in settings.route_aliases)
+    return Routes(store, load_rules(settings.rules_file), aliases=aliases)
+
+
+def route_jobs(settings: Settings, store: Store, *, is_settled: Callable[[], bool]) -> list[RouteJob]:
+    """Return the job that keeps the file of the setting `route_file`; none without it.
+
+    Raises:
+        ConfigurationError: the rules file is wrong.
+    """
+    if settings.route_file is None:
+        return []
+    return [RouteJob(store, routes_of(settings, store), settings.route_file, is_settled=is_settled)]
+
+
+def route_document(route: Route) -> str:
+    """Return a route as the JSON that is written for other programs."""
+    fields = {"schema_version": SCHEMA_VERSION, **msgspec.structs.asdict(route)}
+    return escaped(msgspec.json.format(msgspec.json.encode(fields), indent=1).decode()) + "\n"
+
+
+def write_route(path: Path, route: Route) -> None:
+    """Write a route to a file, whole or not at all, readable by its owner alone.
+
+    Raises:
+        OutputError: it cannot be written there.
+    """
+    try:
+        replace_file(path, route_document(route))
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror}") from error

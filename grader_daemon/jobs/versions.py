@@ -1,0 +1,110 @@
+"""The versions of skills and configuration files: who edited what, and when, is noted as it happens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from msgspec.structs import replace
+
+from grader_daemon.domain.installed import ObservedVersion
+from grader_daemon.domain.unit import shown_path
+from grader_daemon.installed.content import Part, digest_of, parts_of
+from grader_daemon.installed.places import Installed, Place, name_of
+from grader_daemon.storage.protocol import Store
+
+_AT_MOST_EVERY: Final = timedelta(minutes=1)
+_CPU_SHARE: Final = 0.001
+"""A look at very many skills waits so long that no more of one processor is used."""
+_CONFIRMED_EVERY: Final = timedelta(hours=1)
+_MOST_VERSIONS: Final = 200
+"""Of one path: a file that a program rewrites time and again does not fill the database."""
+
+
+class VersionsJob:
+    """Notes a version when it is new at its place, and every hour that it is still there."""
+
+    name = "versions"
+
+    def __init__(self, store: Store, installed: Installed) -> None:
+        self._store = store
+        self._installed = installed
+        self._digests: dict[str, tuple[tuple[Part, ...], str]] = {}
+        self._newest: dict[str, ObservedVersion] | None = None
+        self._looked_at: datetime | None = None
+        self._pause = _AT_MOST_EVERY
+
+    def run(self, now: datetime) -> bool:
+        """Look, once a minute at most; return whether there was anything to note.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+        if self._looked_at is not None and timedelta(0) <= now - self._looked_at < self._pause:
+            return False
+        began = time.thread_time()
+        noted = list(self._news(now))
+        if noted:
+            self._keep(noted)
+        self._looked_at = now
+        self._pause = max(_AT_MOST_EVERY, timedelta(seconds=(time.thread_time() - began) / _CPU_SHARE))
+        return bool(noted)
+
+    def _news(self, now: datetime) -> Iterator[ObservedVersion]:
+        if self._newest is None:
+            self._newest = {version.path: version for version in self._store.observed.versions()}
+        seen: set[str] = set()
+        for place in self._installed.places():
+            shown = shown_path(place.path)
+            if shown in seen:  # another one looks the same when its name is written down
+                continue
+            seen.add(shown)
+            known = self._newest.get(shown)
+            try:
+                parts, digest = self._look(place.path)
+            except OSError:
+                continue  # gone, or not to be read: perhaps the next time
+            if known is None or digest != known.digest:
+                yield _version(place, parts, digest=digest, now=now)
+            elif now - known.last_seen >= _CONFIRMED_EVERY:
+                yield replace(known, last_seen=now)
+
+    def _look(self, path: str) -> tuple[tuple[Part, ...], str]:
+        """Return what is at a path and its digest, of which nothing is read that is as it was."""
+        parts = parts_of(path)
+        known = self._digests.get(path)
+        if known is None or known[0] != parts:
+            known = self._digests[path] = (parts, digest_of(path, parts))
+        return known
+
+    def _keep(self, noted: list[ObservedVersion]) -> None:
+        with self._store.transaction():
+            self._store.observed.save(noted)
+            for version in noted:
+                self._store.observed.forget(version.path, keep=_MOST_VERSIONS)
+        self._newest = {**(self._newest or {}), **{version.path: version for version in noted}}
+
+
+def _version(place: Place, parts: tuple[Part, ...], *, digest: str, now: datetime) -> ObservedVersion:
+    written_ns = max((part.mtime_ns for part in parts), default=0)
+    return ObservedVersion(
+        kind=place.kind,
+        name=name_of(place),
+        agent=place.agent,
+        path=shown_path(place.path),
+        digest=digest,
+        bytes=sum(part.bytes for part in parts),
+        written_at=_moment(written_ns, otherwise=now),
+        first_seen=now,
+        last_seen=now,
+    )
+
+
+def _moment(nanoseconds: int, *, otherwise: datetime) -> datetime:
+    """Return a time of the file system; it may be one that no calendar has."""
+    try:
+        return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
+    except (ValueError, OverflowError, OSError):
+        return otherwise

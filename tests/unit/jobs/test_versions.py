@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import os
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.domain.installed import InstalledKind, ObservedVersion
+from grader_daemon.errors import StoreError
+from grader_daemon.installed import content
+from grader_daemon.installed.places import Installed
+from grader_daemon.jobs.versions import VersionsJob
+from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.strategies import NOW
+
+MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    folder = tmp_path / "home" / "skills" / "deploy"
+    folder.mkdir(parents=True)
+    write(folder / "SKILL.md", "one")
+    return tmp_path / "home"
+
+
+def write(path: Path, text: str) -> None:
+    path.write_text(f"---\nname: deploy\ndescription: Deploys.\n---\n{text}\n")
+
+
+def skill_file(home: Path) -> Path:
+    return home / "skills" / "deploy" / "SKILL.md"
+
+
+def make_job(store: SqliteStore, home: Path) -> VersionsJob:
+    return VersionsJob(store, Installed({"hermes": [str(home)]}, skill_roots=()))
+
+
+@pytest.fixture
+def job(store: SqliteStore, home: Path) -> VersionsJob:
+    return make_job(store, home)
+
+
+def spans(store: SqliteStore) -> list[tuple[datetime, datetime]]:
+    return [(each.first_seen, each.last_seen) for each in store.observed.versions()]
+
+
+def test_the_first_look_notes_what_is_there(job: VersionsJob, store: SqliteStore, home: Path) -> None:
+    (home / "config.yaml").write_text("model: x")
+    assert job.run(NOW)
+    config, skill = store.observed.versions()
+    assert (config.kind, config.name, config.bytes) == (InstalledKind.CONFIGURATION, "config.yaml", 8)
+    assert (skill.kind, skill.name, skill.agent) == (InstalledKind.SKILL, "deploy", "hermes")
+    assert skill.path == str(home / "skills" / "deploy")
+
+
+def test_an_edit_is_a_version_of_its_own(job: VersionsJob, store: SqliteStore, home: Path) -> None:
+    job.run(NOW)
+    write(skill_file(home), "two")
+    assert job.run(NOW + MINUTE)
+    before, after = store.observed.versions()
+    assert before.digest != after.digest
+    assert (before.first_seen, after.first_seen) == (NOW, NOW + MINUTE)
+
+
+def test_what_is_touched_but_says_the_same_is_no_version(job: VersionsJob, store: SqliteStore, home: Path) -> None:
+    job.run(NOW)
+    os.utime(skill_file(home), (1, 1))
+    assert not job.run(NOW + MINUTE)
+    assert spans(store) == [(NOW, NOW)]
+
+
+def test_a_version_that_returns_is_a_row_of_its_own(job: VersionsJob, store: SqliteStore, home: Path) -> None:
+    for minute, text in enumerate(("one", "two", "one")):
+        write(skill_file(home), text)
+        job.run(NOW + minute * MINUTE)
+    first, _, third = store.observed.versions()
+    assert first.digest == third.digest
+
+
+def test_it_looks_once_a_minute_and_confirms_once_an_hour(job: VersionsJob, store: SqliteStore, home: Path) -> None:
+    job.run(NOW)
+    write(skill_file(home), "two")
+    assert not job.run(NOW + MINUTE / 2)
+    assert job.run(NOW + MINUTE)
+    assert not job.run(NOW + HOUR)
+    assert job.run(NOW + MINUTE + HOUR)
+    assert spans(store)[-1] == (NOW + MINUTE, NOW + MINUTE + HOUR)
+
+
+def test_a_clock_that_went_back_does_not_stop_it(job: VersionsJob, home: Path) -> None:
+    job.run(NOW)
+    write(skill_file(home), "two")
+    assert job.run(NOW - HOUR)
+
+
+def test_another_daemon_goes_on_where_the_last_one_was(store: SqliteStore, home: Path) -> None:
+    make_job(store, home).run(NOW)
+    assert not make_job(store, home).run(NOW + MINUTE)
+    assert make_job(store, home).run(NOW + HOUR)
+    assert spans(store) == [(NOW, NOW + HOUR)]
+
+
+def test_at_rest_nothing_is_read(job: VersionsJob, monkeypatch: pytest.MonkeyPatch) -> None:
+    job.run(NOW)
+    monkeypatch.setattr(content, "read_beginning", None)
+    assert not job.run(NOW + MINUTE)
+
+
+def test_what_could_not_be_kept_is_noted_the_next_time(job: VersionsJob, store: SqliteStore, home: Path) -> None:
+    job.run(NOW)
+    write(skill_file(home), "two")
+    with store.transaction(), pytest.raises(StoreError):
+        job.run(NOW + MINUTE)  # inside another unit of work, where it may not begin one
+    assert job.run(NOW + MINUTE)
+    assert [each.first_seen for each in store.observed.versions()] == [NOW, NOW + MINUTE]
+
+
+def test_a_file_that_is_rewritten_all_the_time_does_not_fill_the_database(
+    job: VersionsJob, store: SqliteStore, home: Path
+) -> None:
+    made = _first(job, store)
+    with store.transaction():
+        store.observed.save([_again(made, minute) for minute in range(1, 300)])
+    write(skill_file(home), "two")
+    job.run(NOW + HOUR * 10)
+    assert len(store.observed.versions()) == 200
+
+
+def _first(job: VersionsJob, store: SqliteStore) -> ObservedVersion:
+    job.run(NOW)
+    [made] = store.observed.versions()
+    return made
+
+
+def _again(version: ObservedVersion, minute: int) -> ObservedVersion:
+    at = NOW + minute * MINUTE
+    return ObservedVersion(
+        **{name: getattr(version, name) for name in version.__struct_fields__ if not name.endswith("seen")},
+        first_seen=at,
+        last_seen=at,
+    )
+
+
+def test_a_time_that_no_calendar_has_is_told_as_now(job: VersionsJob, store: SqliteStore, home: Path) -> None:
+    os.utime(skill_file(home), ns=(0, -(2**62)))
+    assert job.run(NOW)
+    [version] = store.observed.versions()
+    assert version.written_at <= NOW
