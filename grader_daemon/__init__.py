@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from grader_daemon.api.documents import as_dict as as_dict
     from grader_daemon.api.documents import as_frame as as_frame
     from grader_daemon.api.explanation import Explanation as Explanation
+    from grader_daemon.api.explanation import FeatureEffect as FeatureEffect
     from grader_daemon.api.forget import Fate as Fate
     from grader_daemon.api.forget import Forgotten as Forgotten
     from grader_daemon.api.grader import SelfGrader as SelfGrader
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from grader_daemon.api.grading import GradingResult as GradingResult
     from grader_daemon.api.insight import Summary as Summary
     from grader_daemon.api.labels import LabelledFile as LabelledFile
+    from grader_daemon.api.outline import Outline as Outline
     from grader_daemon.api.overview import Overview as Overview
     from grader_daemon.api.review import ReviewItem as ReviewItem
     from grader_daemon.api.status import Status as Status
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.feedback import Standing as Standing
     from grader_daemon.domain.grade import Grade as Grade
     from grader_daemon.domain.grade import Reason as Reason
+    from grader_daemon.domain.insight import DayFigures as DayFigures
     from grader_daemon.domain.insight import DaySpending as DaySpending
     from grader_daemon.domain.insight import ErrorIssue as ErrorIssue
     from grader_daemon.domain.insight import Group as Group
@@ -55,9 +58,20 @@ if TYPE_CHECKING:
     from grader_daemon.domain.insight import WeeklyReport as WeeklyReport
     from grader_daemon.domain.quality import QualityCheck as QualityCheck
     from grader_daemon.domain.rollup import Dimension as Dimension
+    from grader_daemon.domain.routing import ModelDifference as ModelDifference
+    from grader_daemon.domain.routing import ModelScore as ModelScore
+    from grader_daemon.domain.routing import Route as Route
+    from grader_daemon.domain.routing import RouteCoverage as RouteCoverage
+    from grader_daemon.domain.routing import RouteReason as RouteReason
+    from grader_daemon.domain.routing import TaskRoute as TaskRoute
+    from grader_daemon.domain.routing import TaskWords as TaskWords
     from grader_daemon.domain.session import Message as Message
     from grader_daemon.domain.session import Session as Session
     from grader_daemon.domain.session import SessionKind as SessionKind
+    from grader_daemon.domain.similar import ModelRecord as ModelRecord
+    from grader_daemon.domain.similar import PartingCall as PartingCall
+    from grader_daemon.domain.similar import Similar as Similar
+    from grader_daemon.domain.similar import SimilarSession as SimilarSession
     from grader_daemon.domain.unit import Found as Found
     from grader_daemon.domain.unit import Unit as Unit
     from grader_daemon.errors import ConfigurationError as ConfigurationError
@@ -80,13 +94,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "api.calibration": "CalibrationState",
-    "api.explanation": "Explanation",
+    "api.explanation": "Explanation FeatureEffect",
     "api.forget": "Fate Forgotten",
     "api.grader": "SelfGrader",
     "api.grading": "GradingResult",
     "api.grades": "Child",
     "api.insight": "Summary",
     "api.labels": "LabelledFile",
+    "api.outline": "Outline",
     "api.overview": "Overview",
     "api.review": "ReviewItem",
     "api.status": "Status",
@@ -101,10 +116,12 @@ _HOMES = {
     "domain.estimate": "Estimate Figure",
     "domain.feedback": "Feedback FeedbackSource Label Sampling Standing",
     "domain.grade": "Grade Reason",
-    "domain.insight": "DaySpending ErrorIssue Group IssueState Patterns Spending WeeklyReport",
+    "domain.insight": "DayFigures DaySpending ErrorIssue Group IssueState Patterns Spending WeeklyReport",
     "domain.quality": "QualityCheck",
     "domain.rollup": "Dimension",
+    "domain.routing": "ModelDifference ModelScore Route RouteCoverage RouteReason TaskRoute TaskWords",
     "domain.session": "Message Session SessionKind",
+    "domain.similar": "ModelRecord PartingCall Similar SimilarSession",
     "domain.unit": "Found Unit",
     "errors": "ConfigurationError GraderError InputError ScorerError ScorerUnavailableError StoreError UngradableError",
     "integrations.scorers": "QualityScorer",

@@ -8,6 +8,7 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext
+from grader_daemon.bootstrap import periodic
 from grader_daemon.calibration.prior import Provenance, Validity, is_free
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.completion_model import CompletionModel
@@ -61,11 +62,11 @@ class Calibrations:
         changed, `evidence.why` why, `evidence.weights` and `evidence.shift` what and by how much; `number` is None if
         another calibration was adopted at the same time, and this one given up.
         """
-        return bootstrap.make_calibrator(self._context.settings, self._context.writable).calibrate(self._context.now())
+        return periodic.make_calibrator(self._context.settings, self._context.writable).calibrate(self._context.now())
 
     def try_out(self) -> Calibration:
         """Return what `learn` would come to; nothing is written."""
-        return bootstrap.make_calibrator(self._context.settings, self._context.store).try_out(self._context.now())
+        return periodic.make_calibrator(self._context.settings, self._context.store).try_out(self._context.now())
 
     def state(self) -> CalibrationState:
         """Return who gives automatic verdicts, why, and how far they can be trusted."""

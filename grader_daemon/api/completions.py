@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import date
-from pathlib import Path
 
 from grader_daemon.errors import GraderError
-from grader_daemon.setting_sources import DEFAULT_DB_PATH, absolute, gather
+from grader_daemon.setting_sources import database_path
 from grader_daemon.storage.sqlite.beginnings import Beginnings
 
 _HARMLESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@+-]*")
@@ -30,11 +29,9 @@ def known(kind: str, begun: str, *, db_path: str | None = None, config: str | No
 
             return sorted(available_timezones())
     try:
-        given = gather({} if db_path is None else {"db_path": db_path}, config=config, names=("db_path",))
-        path = absolute(Path(given.values.get("db_path", DEFAULT_DB_PATH)))
-        with Beginnings(path) as beginnings:
+        with Beginnings(database_path(db_path, config=config)) as beginnings:
             found = _asked(beginnings, kind, begun)
-    except (GraderError, ValueError, OSError, TypeError):
+    except (GraderError, OSError):
         return []
     return [word for word in found if _HARMLESS.fullmatch(word)]
 

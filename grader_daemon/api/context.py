@@ -17,6 +17,7 @@ from grader_daemon.settings import Settings
 if TYPE_CHECKING:
     from grader_daemon.domain.rules import Rules
     from grader_daemon.domain.unit import Unit
+    from grader_daemon.pipeline.rereading import RecentSessions
     from grader_daemon.redaction import Redactor
     from grader_daemon.sources.protocol import Source, Sources
     from grader_daemon.storage.protocol import Store
@@ -53,6 +54,12 @@ class GraderContext:
     def has_database(self) -> bool:
         """Whether there is a database to read."""
         return self._writing is not None or self.settings.db_path.exists()
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether what was opened, if anything was, still stands where it did."""
+        with self.lock:
+            return all(store is None or store.in_place for store in (self._reading, self._writing))
 
     @property
     def store(self) -> Store:
@@ -106,6 +113,13 @@ class GraderContext:
     def sources(self) -> Sources:
         """Where sessions lie, and how they are read."""
         return bootstrap.make_sources(self.settings)
+
+    @cached_property
+    def recent_sessions(self) -> RecentSessions:
+        """What reads the sessions behind grades."""
+        from grader_daemon.pipeline.rereading import RecentSessions  # who only asks for grades need not wait for it
+
+        return RecentSessions(self.sources)
 
     def source_of(self, unit: Unit) -> Source:
         """Return the source of a unit, without loading all the others.

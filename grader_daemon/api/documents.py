@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.calibration import Calibration, Trust
 from grader_daemon.domain.grade import Grade
 from grader_daemon.errors import InputError
 from grader_daemon.reports.verdicts import verdict_words
 from grader_daemon.storage.records import StoredGrade
 
+if TYPE_CHECKING:
+    from grader_daemon.api.calibration import CalibrationState
+    from grader_daemon.api.explanation import Explanation
+    from grader_daemon.api.grades import Grades
+    from grader_daemon.api.transcript import Transcript
+
 _LAST = ("ended_at", "ended_on", "error_rate", "had_user_refusal", "had_user_interruption", "state_reason", "tools")
 
-_INTERNAL = ("features", "request", "unit_key")
+_INTERNAL = ("features", "request", "wording", "unit_key")
 GRADE_NAMES: Final = (
     *(name for name in Grade.__struct_fields__ if name not in {*_INTERNAL, *_LAST}),
     *_LAST,
@@ -51,6 +58,21 @@ def grade_document(grade: Grade, row_id: int | None, *, trust: Trust) -> dict[st
     return {**document, **fields, **told}
 
 
+def session_document(grades: Grades, session_id: str) -> dict[str, Any]:
+    """Return what is known of a session, the beginning of whose id is enough.
+
+    Raises:
+        InputError: there is none, or there are several.
+    """
+    stored = grades.find(session_id)
+    return {
+        "grade": grade_document(stored.grade, stored.id, trust=grades.trust()),
+        "quality_check": grades.quality_check(stored.grade.session_id),
+        "is_gone": grades.is_gone(stored.grade),
+        "children": grades.children(stored.grade.session_id),
+    }
+
+
 def calibration_document(made: Calibration) -> dict[str, Any]:
     """Return a calibration as it stands in JSON documents: its model by name, whose numbers say nothing to a person."""
     return {**msgspec.to_builtins(made), "model": made.model.version}
@@ -68,6 +90,59 @@ def failure_documents(grade: Grade) -> list[dict[str, Any]]:
         }
         for failure in grade.failures
     ]
+
+
+def explanation_document(explanation: Explanation, *, trust: Trust) -> dict[str, Any]:
+    """Return the reasons of a grade as they stand in JSON documents."""
+    grade = explanation.stored.grade
+    return {
+        "session_id": grade.session_id,
+        "rules_version": grade.rules_version,
+        "outcome": grade.outcome,
+        "verdict": verdict_words(grade, trust),
+        "reasons": [
+            {
+                "score": reason.score,
+                "rule": reason.rule,
+                "effect": reason.effect,
+                "messages": reason.messages,
+                "meaning": explanation.sentences[reason.rule],
+            }
+            for reason in grade.reasons
+        ],
+        "p_completed": grade.p_completed,
+        "effects": msgspec.to_builtins(explanation.effects),
+        "failures": failure_documents(grade),
+        "claims": grade.claims,
+        "signals_from_people": grade.signals_from_people,
+        "asked_again": grade.asked_again,
+        "messages": {str(index): text for index, text in explanation.excerpts.items()},
+        "note": explanation.note,
+    }
+
+
+def transcript_document(told: Transcript) -> dict[str, Any]:
+    """Return messages of a session as they stand in JSON documents."""
+    return {
+        "session_id": told.stored.grade.session_id,
+        "total": told.total,
+        "note": told.note,
+        "messages": told.messages,
+    }
+
+
+def alert_document(alert: Alert, silences: Mapping[Stream, datetime]) -> dict[str, Any]:
+    """Return an alert as it stands in JSON documents: with the end of the silence that is kept on it."""
+    from grader_daemon.alerts.settlement import silent_until  # documents of grades need not wait for it
+
+    return {**msgspec.to_builtins(alert), "silent_until": silent_until(alert, silences)}
+
+
+def calibration_state_document(state: CalibrationState) -> dict[str, Any]:
+    """Return how sure grades are, without the numbers of former models, which are long and say nothing to a person."""
+    look = None if state.look is None else calibration_document(state.look)
+    history = [calibration_document(each) for each in state.history]
+    return {**msgspec.to_builtins(state), "look": look, "history": history}
 
 
 def as_dict(result: msgspec.Struct) -> dict[str, Any]:

@@ -53,14 +53,9 @@ def explanation(
     *,
     note: str | None,
     redactor: Redactor,
-    model: CompletionModel | None,
-    history: Sequence[tuple[float, ...]],
+    effects: tuple[FeatureEffect, ...],
 ) -> Explanation:
-    """Explain a grade.
-
-    `model` is the one that gave its probability, None if it is not known any more; `history` are the features of the
-    user's newest sessions.
-    """
+    """Explain a grade; `session` is None where it cannot be read, `note` says why."""
     grade = stored.grade
     messages = () if session is None else session.messages
     return Explanation(
@@ -72,25 +67,15 @@ def explanation(
             if index < len(messages)
         },
         note=note,
-        effects=() if model is None else _effects(grade, model, history),
+        effects=effects,
     )
 
 
-def sentences_of(reasons: Sequence[Reason]) -> dict[str, str]:
-    """Return what the rules of a grade say, by their ids."""
-    return {reason.rule: CATALOG.get(reason.rule, "a rule of another version") for reason in reasons}
+def effects_of(grade: Grade, model: CompletionModel, history: Sequence[tuple[float, ...]]) -> tuple[FeatureEffect, ...]:
+    """Return the features that moved the probability most.
 
-
-def _proving(grade: Grade) -> list[int]:
-    """Return the messages that reasons, signals from people and claims point to."""
-    wanted = {index for reason in grade.reasons for index in reason.messages}
-    wanted |= {signal.index for signal in grade.signals_from_people}
-    wanted |= {index for claim in grade.claims for index in (claim.index, *claim.evidence)}
-    return sorted(wanted)
-
-
-def _effects(grade: Grade, model: CompletionModel, history: Sequence[tuple[float, ...]]) -> tuple[FeatureEffect, ...]:
-    """Return the features that moved the probability most."""
+    `model` is the one that gave it; `history` are the features of the user's newest sessions.
+    """
     if len(model.names) != len(grade.features):
         return ()
     values = _told_together(zip(model.names, grade.features, strict=True))
@@ -109,6 +94,19 @@ def _effects(grade: Grade, model: CompletionModel, history: Sequence[tuple[float
         for name, log_odds in moved[:_TOLD_EFFECTS]
         if log_odds
     )
+
+
+def sentences_of(reasons: Sequence[Reason]) -> dict[str, str]:
+    """Return what the rules of a grade say, by their ids."""
+    return {reason.rule: CATALOG.get(reason.rule, "a rule of another version") for reason in reasons}
+
+
+def _proving(grade: Grade) -> list[int]:
+    """Return the messages that reasons, signals from people and claims point to."""
+    wanted = {index for reason in grade.reasons for index in reason.messages}
+    wanted |= {signal.index for signal in grade.signals_from_people}
+    wanted |= {index for claim in grade.claims for index in (claim.index, *claim.evidence)}
+    return sorted(wanted)
 
 
 def _above(value: float, others: Sequence[float]) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import date
 from functools import cached_property
 from types import TracebackType
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from grader_daemon.api.labels import Labels
     from grader_daemon.api.overview import Overview
     from grader_daemon.api.review import Reviews
+    from grader_daemon.api.routes import Routing
+    from grader_daemon.api.setup import Setup
     from grader_daemon.api.status import Status
     from grader_daemon.domain.calibration import Calibration
     from grader_daemon.domain.check import Check
     from grader_daemon.domain.grade import Grade
     from grader_daemon.domain.insight import Patterns, WeeklyReport
+    from grader_daemon.domain.routing import TaskRoute
     from grader_daemon.storage.maintenance.backup import Backup
     from grader_daemon.storage.protocol import Store
 
@@ -34,8 +37,9 @@ class SelfGrader:
     """Grades sessions and answers questions about grades; safe beside a running daemon and among threads.
 
     `grading` grades, `grades` has what came of it, `insight` what many grades say together, `labels` what people say of
-    them, `review` what they should judge next, and `calibration` how far verdicts can be trusted. Each is imported when
-    it is first used: `status` need not wait for what grades. The methods of the original design stand here as well.
+    them, `review` what they should judge next, `calibration` how far verdicts can be trusted, `routing` which model
+    to prefer, and `setup` what changed and whether it mattered. Each is imported when it is first used: `status` need
+    not wait for what grades. The methods of the original design stand here as well.
 
     Use it as a context manager, or call `close`.
     """
@@ -118,6 +122,25 @@ class SelfGrader:
 
         return Calibrations(self.context)
 
+    @cached_property
+    def routing(self) -> Routing:
+        """Which model to prefer for which type of task."""
+        from grader_daemon.api.routes import Routing
+
+        return Routing(self.context)
+
+    @cached_property
+    def setup(self) -> Setup:
+        """What changed in how agents are set up, and whether it mattered."""
+        from grader_daemon.api.setup import Setup
+
+        return Setup(self.context)
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the database that was opened, if any was, still stands at its path; else use a new `SelfGrader`."""
+        return self.context.is_in_place
+
     # -- the whole -------------------------------------------------------------------------------------------------
 
     def status(self) -> Status:
@@ -182,6 +205,12 @@ class SelfGrader:
     def get_task_score(self, task_type: str, *, days: float | None = None) -> float | None:
         """Return the mean session score (1-5) of a task type; see `Insight.task_score`."""
         return self.insight.task_score(task_type, days=days)
+
+    def recommend_model(
+        self, task_type: str, models: Collection[str] | None = None, default: str | None = None
+    ) -> TaskRoute:
+        """Return the model to prefer for a type of task, if one is known to be better; see `Routing.recommend`."""
+        return self.routing.recommend(task_type, models, default)
 
     def calibrate(self) -> Calibration:
         """Learn from all labels that stand; see `Calibrations.learn`."""

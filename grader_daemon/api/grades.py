@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from grader_daemon import bootstrap
+from grader_daemon.api.change_watch import mark_of
 from grader_daemon.api.context import GraderContext
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calendar import beginning, last_days, start_of
@@ -22,10 +23,13 @@ from grader_daemon.errors import GraderError, InputError, VanishedFileError
 from grader_daemon.storage.records import Change, GradeFilter, Page, SortKey, StoredGrade
 
 if TYPE_CHECKING:
-    from grader_daemon.api.explanation import Explanation
+    from grader_daemon.api.explanation import Explanation, FeatureEffect
+    from grader_daemon.api.outline import Outline
     from grader_daemon.api.transcript import Transcript
+    from grader_daemon.domain.analysis import Called
     from grader_daemon.domain.grade import Grade
     from grader_daemon.domain.session import Session
+    from grader_daemon.domain.similar import Similar
 
 _PAGE = 500
 _COMPARED = 200
@@ -33,6 +37,8 @@ _COMPARED = 200
 
 _TOLD_NAMES = 10
 _MOST_CHILDREN = 1000
+_MOST_ALIKE = 500
+"""So many of the newest sessions of a request are looked at: 10 ms."""
 _NAMED = (
     ("agent", Dimension.AGENT),
     ("model", Dimension.MODEL),
@@ -62,6 +68,8 @@ class Grades:
 
     def __init__(self, context: GraderContext) -> None:
         self._context = context
+        self._outlined: tuple[Session | None, StoredGrade, Outline] | None = None
+        """What was outlined last: every page of a session asks for the same. Threads replace it as a whole."""
 
     def changes(self, *, after: int = 0, limit: int = 1000) -> list[Change]:
         """Return what changed behind the change number `after`: grades, labels, grades taken back, alerts.
@@ -70,6 +78,10 @@ class Grades:
         repair, because the numbers of a restored database go on from those of the backup.
         """
         return self._context.store.changes.after(after, limit)
+
+    def change_mark(self) -> str:
+        """Return what `ChangeWatch` says of the grades as they are now."""
+        return mark_of(self._context.store)
 
     def select(
         self,
@@ -157,6 +169,67 @@ class Grades:
             for grade in found
         ]
 
+    def similar(self, asked: str, *, limit: int = 10) -> Similar:
+        """Return what became of a request in other sessions: how often it was completed, and where failed ones part.
+
+        Args:
+            asked: the beginning of the id of a session, or a request of several words.
+            limit: so many of these sessions are named, the newest.
+
+        Raises:
+            InputError: no session id, or several, begin with it; or the request says too little to be known again.
+        """
+        if len(asked.split()) == 1:
+            grade = self.find(asked).grade
+            if grade.request is None and grade.wording is None:
+                raise InputError(
+                    f"session {grade.session_id}: its request says too little to be known again, or is not known;"
+                    " 'grader-daemon regrade' finds those of earlier versions"
+                )
+            return self._similar(grade.session_id, grade.request, grade.wording, limit, calls_of=self._first_calls)
+        from grader_daemon.analysis.user_messages import digest_of, wording_of_request  # for a text alone
+
+        rules = self._context.rules.people
+        request, wording = digest_of(asked, rules), wording_of_request(asked, rules)
+        if wording is None:
+            fewest = rules.shortest_request_characters
+            raise InputError(f"{asked!r} says too little to be known again; give {fewest} characters or more")
+        return self._similar(None, request, wording, limit, calls_of=self._first_calls)
+
+    def similar_to(self, grade: Grade, *, limit: int = 10) -> Similar:
+        """Return the same of a session that is at hand, but for where they part; nothing if its request is unknown."""
+        return self._similar(grade.session_id, grade.request, grade.wording, limit)
+
+    def _similar(
+        self,
+        session_id: str | None,
+        request: int | None,
+        wording: bytes | None,
+        limit: int,
+        *,
+        calls_of: Callable[[str], Sequence[Called]] = lambda _: (),
+    ) -> Similar:
+        from grader_daemon.patterns.recurrence import similar  # who asks something else need not wait for it
+
+        found = self._context.store.grades.asked_alike(request, wording, limit=_MOST_ALIKE)
+        return similar(
+            found,
+            session_id=session_id,
+            request=request,
+            wording=wording,
+            most=_MOST_ALIKE,
+            listed=limit,
+            calls_of=calls_of,
+        )
+
+    def _first_calls(self, session_id: str) -> Sequence[Called]:
+        """Read the first calls of a session from where it lies; none where it is gone."""
+        from grader_daemon.analysis.tool_calls.first_calls import first_calls
+
+        stored = self._context.store.grades.stored([session_id]).get(session_id)
+        session = None if stored is None else read_graded(self._context, stored)[0]
+        return () if session is None else first_calls(session, self._context.redactor)
+
     def names(self, dimension: Dimension) -> list[str]:
         """Return the models (or tools, task types, …) of finished sessions, the commonest first."""
         return self._context.store.rollups.names(dimension)
@@ -198,37 +271,66 @@ class Grades:
         Raises:
             InputError: no session id, or several, begin with `prefix`.
         """
-        from grader_daemon.api.calibration import Calibrations
         from grader_daemon.api.explanation import explanation
 
         stored = self.find(prefix)
         session, note = read_graded(self._context, stored)
-        model = Calibrations(self._context).model(GradeVersion.read(stored.grade.rules_version).model)
         return explanation(
-            stored,
-            session,
-            note=note,
-            redactor=self._context.redactor,
-            model=model,
-            history=self._context.store.calibrations.history(_COMPARED),
+            stored, session, note=note, redactor=self._context.redactor, effects=self.effects(stored.grade)
         )
 
-    def transcript(self, prefix: str, *, around: int | None = None, reach: int = 3) -> Transcript:
+    def effects(self, grade: Grade) -> tuple[FeatureEffect, ...]:
+        """Return what moved the probability of a grade most; nothing where its model is not known any more."""
+        from grader_daemon.api.calibration import Calibrations
+        from grader_daemon.api.explanation import effects_of
+
+        model = Calibrations(self._context).model(GradeVersion.read(grade.rules_version).model)
+        return () if model is None else effects_of(grade, model, self._context.store.calibrations.history(_COMPARED))
+
+    def transcript(
+        self,
+        prefix: str,
+        *,
+        around: int | None = None,
+        reach: int = 3,
+        first: int = 0,
+        count: int | None = None,
+        longest: int | None = None,
+    ) -> Transcript:
         """Return a session as text that people may read, with what its grade found beside each message.
 
         Args:
             prefix: the beginning of its id.
             around: only this message and at most `reach` before and after it.
             reach: how many.
+            first: without `around`, the messages from this one on.
+            count: how many of them at most; without it all.
+            longest: texts with more characters than this are cut.
 
         Raises:
-            InputError: no session id, or several, begin with `prefix`; or there is no message `around`.
+            InputError: no session id, or several, begin with `prefix`; or there is no message `around` or `first`.
         """
-        from grader_daemon.api.transcript import transcript
+        from grader_daemon.api.transcript import messages_around, messages_from, transcript
 
         stored = self.find(prefix)
         session, note = read_graded(self._context, stored)
-        return transcript(stored, session, note=note, redactor=self._context.redactor, around=around, reach=reach)
+        shown = messages_from(session, first, count) if around is None else messages_around(session, around, reach)
+        return transcript(stored, session, note=note, redactor=self._context.redactor, shown=shown, longest=longest)
+
+    def outline(self, prefix: str) -> Outline:
+        """Return how a session went, message by message, and what the agent said last.
+
+        Raises:
+            InputError: no session id, or several, begin with `prefix`.
+        """
+        from grader_daemon.api.outline import outline
+
+        stored = self.find(prefix)
+        session, _ = read_graded(self._context, stored)
+        kept = self._outlined
+        if kept is None or kept[0] is not session or kept[1] != stored:
+            kept = self._outlined = (session, stored, outline(stored, session, redactor=self._context.redactor))
+        return kept[2]
 
     def _check_names(self, which: GradeFilter) -> None:
         """Refuse a filter that nothing can meet: it names what no finished session has, probably by mistake."""
@@ -254,10 +356,8 @@ def check_days(days: float) -> float:
 
 def read_graded(context: GraderContext, stored: StoredGrade) -> tuple[Session | None, str | None]:
     """Read a session as it is now; without it, or where it is not what was graded, also why."""
-    from grader_daemon.pipeline.rereading import read_again
-
     try:
-        read = read_again(stored.grade, context.sources)
+        read = context.recent_sessions.read(stored.grade)
     except GraderError as error:
         return None, f"the messages cannot be shown: {error}"
     return read.session, None if read.digest == stored.digest else _CHANGED

@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from functools import partial
 from itertools import islice
 
 import msgspec
 
-from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.excerpts import one_line
 from grader_daemon.api.grades import Grades, check_days
+from grader_daemon.bootstrap import periodic
 from grader_daemon.domain.alert import Alert, Stream
+from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.calendar import ALWAYS, Span, day_of, last_days, read_week, week_of
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.insight import ErrorIssue, Group, IssueState, Patterns, Spending, WeeklyReport
+from grader_daemon.domain.insight import (
+    DayFigures,
+    ErrorIssue,
+    Group,
+    IssueState,
+    Patterns,
+    Spending,
+    StepCount,
+    WeeklyReport,
+)
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.text import clean, storable
-from grader_daemon.errors import InputError
+from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.patterns.completion_estimate import estimate_completion
-from grader_daemon.patterns.groups import PATTERN_DIMENSIONS, find_patterns, groups, spending
-from grader_daemon.patterns.issues import to_issue
+from grader_daemon.patterns.groups import PATTERN_DIMENSIONS, day_figures, find_patterns, groups, spending
+from grader_daemon.patterns.issues import surest_first, to_issue
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.pipeline.saving import save_alert
 from grader_daemon.reports.money import agents_words, spending_words
@@ -32,6 +42,9 @@ from grader_daemon.reports.verdicts import trust_words
 from grader_daemon.reports.week import FIRST_WEEK
 
 _LONGEST_SILENCE = timedelta(days=366)
+_BEFORE_ALERT = timedelta(days=14)
+_AFTER_ALERT = timedelta(days=7)
+_AROUND_ALERT = timedelta(days=55)
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,6 +137,26 @@ class Insight:
         read = partial(self._context.store.rollups.groups, dimensions=(Dimension.OVERALL, dimension))
         return groups(read(span), {} if days is None else read(span.before()), dimension)
 
+    def daily(self, *, days: float = 28) -> tuple[DayFigures, ...]:
+        """Describe each of the last `days` days, up to and with today, also those on which no session finished."""
+        span = self._span(days)
+        known = self._context.store.rollups.days(span)
+        return tuple(_each_day(span, known))
+
+    def alert_days(self, alert: Alert) -> tuple[DayFigures, ...]:
+        """Describe the days around an alert, of the sessions in which it showed first.
+
+        They go from two weeks before it began to a week after it was resolved, or to today: at most eight weeks.
+        """
+        if not alert.drops:
+            return ()
+        zone, today = self._context.settings.zone, self._context.today
+        first = day_of(alert.began_at, zone) - _BEFORE_ALERT
+        end = today if alert.resolved_at is None else min(today, day_of(alert.resolved_at, zone) + _AFTER_ALERT)
+        span = Span(first, max(first, min(end, first + _AROUND_ALERT)))
+        known = self._context.store.rollups.days(span, alert.drops[0].stream.dimension, alert.drops[0].stream.name)
+        return tuple(_each_day(span, known))
+
     def task_score(self, task_type: str, *, days: float | None = None) -> float | None:
         """Mean session score (1-5) of a task type, over the last `days` days or ever; None without sessions."""
         return self._context.store.rollups.group(Dimension.TASK_TYPE, task_type, self._span(days)).plain_score
@@ -151,7 +184,7 @@ class Insight:
         fingerprint = self._context.store.issues.find(prefix)
         issue = self._issue(fingerprint, ALWAYS, self._context.now())
         if issue is None:
-            raise InputError(f"error issue {fingerprint} does not occur in any finished session any more")
+            raise NotFoundError(f"error issue {fingerprint} does not occur in any finished session any more")
         return issue
 
     def find_issue(self, prefix: str) -> str:
@@ -161,6 +194,26 @@ class Insight:
             InputError: none or several do.
         """
         return self._context.store.issues.find(prefix)
+
+    def alternatives(
+        self, tool: str, category: Category, *, command: str | None = None, days: float | None = None
+    ) -> tuple[StepCount, ...]:
+        """Count what was tried next after a tool had failed for a cause, and how often that worked, the surest first.
+
+        Ordered by the lower end of the 95 % interval; fewer than 5 tries have no rate. Of all failures of the tool in
+        this category, or of one `command` ("git push"), in the last `days` days (None: ever). Failures that
+        belong to no issue, because their session had too many kinds, do not count.
+        """
+        steps = self._context.store.issues.tool_steps(self._span(days), tool=tool, category=category, command=command)
+        return surest_first(steps)
+
+    def issue_days(self, issues: Iterable[ErrorIssue], *, days: int = 28) -> dict[str, dict[date, int]]:
+        """Count the failures of issues on each of the last `days` days, in order; by their fingerprints."""
+        span = self._span(days)
+        every = [span.first + timedelta(days=number) for number in range(days)]
+        fingerprints = [issue.fingerprint for issue in issues]
+        counted = self._context.store.issues.daily(fingerprints, span)
+        return {each: {day: counted.get(each, {}).get(day, 0) for day in every} for each in fingerprints}
 
     def resolve_error(self, prefix: str) -> ErrorIssue:
         """Note that the cause of an error issue is gone; it is `regressed` when it comes back.
@@ -206,8 +259,20 @@ class Insight:
             raise InputError(str(error)) from error
         wanted = week_of(today).before() if day is None else week_of(day)
         if wanted.first > today or wanted.first < FIRST_WEEK:
-            raise InputError(f"there is no report of week {week}: it has not begun, or is before {FIRST_WEEK.year}")
-        return bootstrap.make_reports(self._context.settings, self._context.store).report(wanted, now)
+            raise NotFoundError(f"there is no report of week {week}: it has not begun, or is before {FIRST_WEEK.year}")
+        return periodic.make_reports(self._context.settings, self._context.store).report(wanted, now)
+
+    def kept_reports(self, *, before: str | None = None, limit: int = 52) -> list[WeeklyReport]:
+        """Return the newest of the reports that are kept, of weeks before `before` ("2026-W47"), the newest first.
+
+        Raises:
+            InputError: there is no such week.
+        """
+        try:
+            day = date.max if before is None else read_week(before)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        return periodic.make_reports(self._context.settings, self._context.store).kept(day, limit)
 
     # -- alerts ----------------------------------------------------------------------------------------------------
 
@@ -215,6 +280,10 @@ class Insight:
         """Return the alerts that are open, then the newest of the others."""
         current = self._context.store.alerts.open()
         return (current + [alert for alert in self._context.store.alerts.latest(limit) if alert.resolved_at])[:limit]
+
+    def open_alerts(self) -> int:
+        """Count the alerts that are not resolved."""
+        return len(self._context.store.alerts.open())
 
     def alert(self, number: int) -> Alert:
         """Return one alert.
@@ -277,7 +346,7 @@ class Insight:
         """Send a test in every way in which alerts are told; returns what went wrong, None where it arrived."""
         from grader_daemon.integrations.receivers import try_receivers  # which loads what posts
 
-        return try_receivers(bootstrap.make_receivers(self._context.settings), now=self._context.now())
+        return try_receivers(periodic.make_receivers(self._context.settings), now=self._context.now())
 
     def silences(self) -> dict[Stream, datetime]:
         """The streams of which nothing is told now, and until when."""
@@ -296,6 +365,11 @@ class Insight:
             fingerprint = self._context.store.issues.find(prefix)
             self._context.store.issues.mark(fingerprint, resolved_at=resolved_at, ignored_at=ignored_at)
         return self.error_issue(fingerprint)
+
+
+def _each_day(span: Span, known: Mapping[date, Sums]) -> Iterator[DayFigures]:
+    days = (span.first + timedelta(days=number) for number in range(span.days))
+    return (day_figures(day, known.get(day, Sums())) for day in days)
 
 
 def _money(summary: Summary, patterns: Patterns) -> Iterator[tuple[str, str]]:

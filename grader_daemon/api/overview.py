@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -62,6 +62,33 @@ def overview(grader: SelfGrader, *, days: int = 7) -> Overview:
     Raises:
         StoreError: there is a database, and it cannot be read.
     """
+    seen = main_figures(grader, days=days)
+    if seen.patterns is None:
+        return seen
+    insight = grader.insight
+    return msgspec.structs.replace(
+        seen,
+        checked=insight.summary(days=days).checked,
+        worst_error=next(iter(insight.error_issues(days=days, states=_NEWS, limit=1)), None),
+        open_sessions=_open_sessions(grader.grades, days),
+    )
+
+
+def summary_document(grader: SelfGrader, *, days: int) -> dict[str, Any]:
+    """Return the first look as a document, with the `summary` of the days; raises as `overview` does."""
+    seen = overview(grader, days=days)
+    summary = None if seen.patterns is None else grader.insight.summary(days=days)
+    return {"summary": summary, **msgspec.structs.asdict(seen)}
+
+
+def main_figures(grader: SelfGrader, *, days: int = 7) -> Overview:
+    """Return the first look without what is told of single errors and open sessions, and without `checked`.
+
+    Where no error is new, all of the span would be looked through for one.
+
+    Raises:
+        StoreError: there is a database, and it cannot be read.
+    """
     bare = Overview(status=grader.status(), has_systemd=has_systemd(), at=grader.context.now())
     if not grader.context.has_database:
         return bare
@@ -70,11 +97,8 @@ def overview(grader: SelfGrader, *, days: int = 7) -> Overview:
         bare,
         patterns=insight.patterns(days),
         trust=grader.grades.trust(),
-        checked=insight.summary(days=days).checked,
         unsure_completed=insight.unsure_completed(days=days),
         alerts=tuple(alert for alert in insight.alerts() if alert.resolved_at is None),
-        worst_error=next(iter(insight.error_issues(days=days, states=_NEWS, limit=1)), None),
-        open_sessions=_open_sessions(grader.grades, days),
     )
 
 

@@ -15,6 +15,7 @@ from grader_daemon.api.context import GraderContext
 from grader_daemon.api.excerpts import excerpt, passage
 from grader_daemon.api.explanation import sentences_of
 from grader_daemon.api.grades import read_graded
+from grader_daemon.bootstrap import periodic
 from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.calendar import start_of, week_of
 from grader_daemon.domain.feedback import Sampling
@@ -90,6 +91,14 @@ class Reviews:
                 return self._item(candidate.session_id, sampled)
         return None
 
+    def item(self, session_id: str, sampled: Sampling) -> ReviewItem:
+        """Return one session with its evidence, as `next_item` does, to be asked about again.
+
+        Raises:
+            InputError: no session id, or several, begin with it.
+        """
+        return self._item(session_id, sampled)
+
     def done_this_week(self) -> int:
         """Return how many sessions were judged in reviews since Monday."""
         monday = week_of(self._context.today).first
@@ -107,10 +116,10 @@ class Reviews:
             InputError: no scorer is given or set, or what is given is none.
             ScorerUnavailableError: the scorer cannot be asked now; what it said before is kept.
         """
-        asked = as_scorer(scorer) if scorer is not None else bootstrap.make_scorer(self._context.settings)
+        asked = as_scorer(scorer) if scorer is not None else periodic.make_scorer(self._context.settings)
         if asked is None:
             raise InputError("no scorer is given, and neither quality_command nor quality_judge_url is set")
-        checker = bootstrap.make_checker(self._context.settings, self._context.writable, asked, clock=self._context.now)
+        checker = periodic.make_checker(self._context.settings, self._context.writable, asked, clock=self._context.now)
         drawn = checker.draw(self._context.now(), count=n)
         return [checker.check(one, budgeted=scorer is None) for one in drawn]
 

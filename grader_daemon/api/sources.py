@@ -25,8 +25,9 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import Session
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import GraderError, InputError
+from grader_daemon.grading_settings import ROOTS
 from grader_daemon.setting_sources import meant
-from grader_daemon.settings import ROOTS, Settings, load_settings
+from grader_daemon.settings import Settings, load_settings
 from grader_daemon.sources.default_roots import default_roots
 from grader_daemon.storage.records import GradeFilter
 
@@ -326,7 +327,7 @@ def _from_home(path: str) -> str:
 
 
 def _switched(name: str, written: Sequence[Written], config: str | None) -> Switched:
-    from grader_daemon.api.service import hides_sessions  # which asks for all that speaks with systemd
+    from grader_daemon.api.service_fit import hides_sessions  # which asks for all that speaks with systemd
 
     settings = load_settings(config=config)
     source = _known(name, settings)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext, watched_roots
 from grader_daemon.api.sources import UngradedAgent, ungraded_agents
+from grader_daemon.bootstrap import periodic
 from grader_daemon.domain.calendar import day_of, end_of, start_of
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.integrations.scorers import name_of
@@ -132,7 +132,7 @@ def _with_grades(status: Status, context: GraderContext, store: Store) -> Status
 def _quality(context: GraderContext, store: Store) -> QualityStatus | None:
     """Return how the scorer does that the daemon asks; None when it asks nobody."""
     settings = context.settings
-    scorer = bootstrap.make_scorer(settings) if settings.scorer_setting is not None else None
+    scorer = periodic.make_scorer(settings) if settings.scorer_setting is not None else None
     if scorer is None:
         return None
     name, day = name_of(scorer), day_of(context.now(), settings.zone)

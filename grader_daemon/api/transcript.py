@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from enum import StrEnum
+from itertools import islice
+from typing import NamedTuple
 
 import msgspec
 
+from grader_daemon.api.edits import edits_apart
 from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.session import TOOL, Message, Session, ToolCall, with_tools
+from grader_daemon.domain.session import TOOL, Session, ToolCall, with_tools
 from grader_daemon.domain.text import clean, storable
-from grader_daemon.errors import InputError
+from grader_daemon.errors import NotFoundError
 from grader_daemon.redaction import Redactor
 from grader_daemon.storage.records import StoredGrade
 
@@ -36,17 +40,23 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class TranscriptCall(msgspec.Struct, frozen=True):
-    """A tool call; `arguments` a line each, "name: value", as they stand where they are no object, "" without any."""
+    """A tool call; `arguments` a line each, "name: value", as they stand where they are no object, "" without any.
+
+    Two texts of which one replaces the other stand behind them, as the diff of the two.
+    `left_out` counts the characters behind a cut.
+    """
 
     tool: str | None
     arguments: str
+    left_out: int = 0
 
 
 class TranscriptMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message. `index` is its position in the session, from 0; `tool` is whose result it is, None for others.
 
     `text` has line breaks and nothing else that a terminal obeys; a result that is a JSON object has a line for each of
-    its values, "name: value", or more where the value has more.
+    its values, "name: value", or more where the value has more. `left_out` counts the characters behind a cut.
+    `written_at` is None where the agent does not note it.
     """
 
     index: int
@@ -55,6 +65,8 @@ class TranscriptMessage(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     calls: tuple[TranscriptCall, ...]
     findings: tuple[Finding, ...]
+    written_at: datetime | None = None
+    left_out: int = 0
 
 
 class Transcript(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,63 +81,114 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None
 
 
+def messages_around(session: Session | None, index: int, reach: int) -> range:
+    """Return a message and at most `reach` before and after it; none of a session that cannot be read.
+
+    Raises:
+        InputError: there is no such message.
+    """
+    total = _total(session, index)
+    return range(max(0, index - reach), min(total, index + reach + 1))
+
+
+def messages_from(session: Session | None, first: int, count: int | None) -> range:
+    """Return the messages from one on, at most `count`; none of a session that cannot be read.
+
+    Raises:
+        InputError: there is no such message.
+    """
+    total = _total(session, first)
+    return range(first, total if count is None else min(total, first + count))
+
+
+def _total(session: Session | None, index: int) -> int:
+    """Return how many messages there are; of those that can be read, `index` must be one."""
+    total = 0 if session is None else len(session.messages)
+    if total and index not in range(total):
+        raise NotFoundError(f"there is no message {index}; the session has {total}, from 0 on")
+    return total
+
+
 def transcript(
     stored: StoredGrade,
     session: Session | None,
     *,
     note: str | None,
     redactor: Redactor,
-    around: int | None,
-    reach: int,
+    shown: range,
+    longest: int | None = None,
 ) -> Transcript:
-    """Return all messages, or those at most `reach` before and after message `around`.
-
-    Raises:
-        InputError: there is no message `around`.
-    """
-    messages = () if session is None else session.messages
-    shown = range(len(messages))
-    if around is not None and session is not None:
-        if around not in shown:
-            raise InputError(f"there is no message {around}; the session has {len(messages)}, from 0 on")
-        shown = shown[max(0, around - reach) : around + reach + 1]
+    """Return the messages `shown`, their texts cut where they have more than `longest` characters."""
+    told: Iterable[TranscriptMessage] = ()
+    if session is not None:
+        told = _told(session, shown, _findings(stored.grade, redactor), _Telling(redactor, longest))
     return Transcript(
-        stored=stored,
-        total=len(messages),
-        messages=tuple(_told(messages, shown, _findings(stored.grade, redactor), redactor)),
-        note=note,
+        stored=stored, total=0 if session is None else len(session.messages), messages=tuple(told), note=note
     )
 
 
+class _Telling(NamedTuple):
+    """How a text is shown."""
+
+    redactor: Redactor
+    longest: int | None
+
+    def of(self, text: str) -> tuple[str, int]:
+        """Return a text as it is shown, and how many characters of it are left out."""
+        if self.longest is None or len(text) <= self.longest:
+            return readable(text, self.redactor), 0
+        beginning = self.redactor.redact_beginning(storable(text), self.longest)
+        return _in_lines(beginning), len(text) - self.longest
+
+
 def _told(
-    messages: tuple[Message, ...], shown: range, findings: dict[int, list[Finding]], redactor: Redactor
+    session: Session, shown: range, findings: dict[int, list[Finding]], telling: _Telling
 ) -> Iterator[TranscriptMessage]:
-    for index, (message, tool) in enumerate(with_tools(messages[: shown.stop])):
-        if index in shown:
-            yield TranscriptMessage(
-                index=index,
-                role=readable(message.role, redactor),
-                tool=readable(tool, redactor) if tool else None,
-                text=readable(_unfolded(message.text) if message.role == TOOL else message.text, redactor),
-                calls=tuple(_call(call, redactor) for call in message.tool_calls or ()),
-                findings=tuple(findings.get(index, ())),
-            )
+    has_results = any(session.messages[index].role == TOOL for index in shown)
+    begin = 0 if has_results else shown.start  # only a result is named by a call, which may stand far before it
+    tools = enumerate(with_tools(session.messages[begin : shown.stop]), begin)
+    for index, (message, tool) in islice(tools, shown.start - begin, None):
+        text, left_out = telling.of(_unfolded(message.text) if message.role == TOOL else message.text)
+        yield TranscriptMessage(
+            index=index,
+            role=readable(message.role, telling.redactor),
+            tool=readable(tool, telling.redactor) if tool else None,
+            text=text,
+            calls=tuple(_call(call, telling) for call in message.tool_calls or ()),
+            findings=tuple(findings.get(index, ())),
+            written_at=session.message_times[index] if session.message_times else None,
+            left_out=left_out,
+        )
 
 
-def _call(call: ToolCall, redactor: Redactor) -> TranscriptCall:
-    given = call.arguments or ""
-    written = _unfolded(given) if isinstance(given, str) else _lines(given)
-    return TranscriptCall(call.tool and readable(call.tool, redactor), readable(written, redactor))
+def _call(call: ToolCall, telling: _Telling) -> TranscriptCall:
+    arguments, left_out = telling.of(_written(call.arguments or "", telling.redactor))
+    return TranscriptCall(call.tool and readable(call.tool, telling.redactor), arguments, left_out)
+
+
+def _written(given: str | dict[str, object], redactor: Redactor) -> str:
+    """Return the arguments of a call, the texts of an edit as a diff; what is no object stands as it is."""
+    fields = _decoded(given) if isinstance(given, str) else given
+    if fields is None:
+        return str(given)
+    rest, edits = edits_apart(fields, redactor)
+    return "\n".join(filter(None, (_lines(rest), *edits)))
 
 
 def _unfolded(text: str) -> str:
     """Return a JSON object with its values in lines of their own, and any other text as it is."""
+    fields = _decoded(text)
+    return text if fields is None else _lines(fields)
+
+
+def _decoded(text: str) -> dict[str, object] | None:
+    """Return a JSON object; None of any other text."""
     if not text.startswith("{"):
-        return text
+        return None
     try:
-        return _lines(msgspec.json.decode(text, type=dict[str, object]))
+        return msgspec.json.decode(text, type=dict[str, object])
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        return text
+        return None
 
 
 def _lines(given: dict[str, object]) -> str:
@@ -163,5 +226,8 @@ def _claimed(claim: Claim, redactor: Redactor) -> str:
 
 def readable(text: str, redactor: Redactor) -> str:
     """Return a text in its own lines, without secrets and without anything that a terminal obeys."""
-    lines = redactor.redact(storable(text)).splitlines()
-    return "\n".join([clean(line.expandtabs(4)) for line in lines])
+    return _in_lines(redactor.redact(storable(text)))
+
+
+def _in_lines(text: str) -> str:
+    return "\n".join([clean(line.expandtabs(4)) for line in text.splitlines()])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from grader_daemon import bootstrap
@@ -54,8 +54,16 @@ def examine(read_settings: Callable[[], Settings], *, clock: bootstrap.Clock, fu
 
     Unless `full`, of a large database a sample is checked.
     """
+    return list(examine_each(read_settings, clock=clock, full=full))
+
+
+def examine_each(
+    read_settings: Callable[[], Settings], *, clock: bootstrap.Clock, full: bool = True
+) -> Iterator[Check]:
+    """Yield the same, each check when it is made."""
     with DoctorContext(read_settings, now=clock(), full=full) as context:
-        return [_named(name, _made(check, context)) for name, check in CHECKS.items()]
+        for name, check in CHECKS.items():
+            yield _named(name, _made(check, context))
 
 
 def _made(check: Callable[[DoctorContext], Finding], context: DoctorContext) -> Finding:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import getpass
 from datetime import timedelta
 
-from grader_daemon import bootstrap
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import span
+from grader_daemon.bootstrap import periodic
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
 from grader_daemon.domain.quality import CheckOutcome
 from grader_daemon.integrations.machine import has_systemd, lingers, unit_file
@@ -71,7 +71,7 @@ def service(context: DoctorContext) -> Finding:
 def scorer(context: DoctorContext) -> Finding:
     """Did the scorer that is set answer, when it was asked last?"""
     settings = context.settings
-    asked = bootstrap.make_scorer(settings)
+    asked = periodic.make_scorer(settings)
     if asked is None:
         return ok("none is set: no session leaves this machine")
     name = name_of(asked)

@@ -9,9 +9,10 @@ from pathlib import Path
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some, span
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
+from grader_daemon.grading_settings import ROOTS
 from grader_daemon.integrations.machine import inotify_limits, inotify_use, mount_of
 from grader_daemon.reports.numbers import count
-from grader_daemon.settings import ROOTS, Settings
+from grader_daemon.settings import Settings
 
 
 def folders(context: DoctorContext) -> Finding:
@@ -66,7 +67,7 @@ def inotify(context: DoctorContext) -> Finding:
             " every 2 s",
             f"sudo sysctl fs.inotify.max_user_instances={2 * limits.instances}",
         )
-    others = f"other programs have {used.watches:,} and {used.instances:,}"
+    others = f"other programs that it sees have {used.watches:,} and {used.instances:,}"
     return ok(f"{needed:,} of {limits.watches:,} watches, {limits.instances:,} instances; {others}")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
@@ -15,6 +16,8 @@ from grader_daemon.api.context import GraderContext
 from grader_daemon.api.insight import Insight
 from grader_daemon.cli import patterns
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState, Step
+from grader_daemon.domain.calendar import day_of
+from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import IssueState
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.saving import save_grades
@@ -24,7 +27,7 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.alert_examples import alert
 from tests.conftest import Clock
 from tests.strategies import NOW, grade, new_grade
-from tests.unit.api.conftest import Save
+from tests.unit.api.conftest import AUCKLAND, Save
 
 
 @pytest.fixture
@@ -134,6 +137,21 @@ def test_an_alert_is_acknowledged_when_the_clock_says_and_that_can_be_taken_back
     assert (forgotten.acknowledged_at, forgotten.note) == (None, "the mirror was down")
 
 
+def test_days_of_an_alert_go_from_two_weeks_before_it_began_to_a_week_after_its_end(
+    insight: Insight, clock: Clock
+) -> None:
+    began, ended = clock.now - timedelta(days=40), clock.now - timedelta(days=30)
+    resolved = insight.alert_days(alert(began_at=began, resolved_at=ended))
+    still = insight.alert_days(alert(began_at=began))
+    old = insight.alert_days(alert(began_at=began - timedelta(days=300)))
+    today = day_of(clock.now, ZoneInfo(AUCKLAND))
+
+    assert [resolved[0].day, resolved[-1].day] == [today - timedelta(days=54), today - timedelta(days=23)]
+    assert (still[-1].day, len(still)) == (today, 55)
+    assert len(old) == 56
+    assert insight.alert_days(alert(drops=())) == ()
+
+
 def test_a_silence_ends_by_itself(insight: Insight, store: Store, clock: Clock) -> None:
     number = _add_alert(store)
     until = insight.silence_alert(number, timedelta(hours=12))
@@ -143,6 +161,22 @@ def test_a_silence_ends_by_itself(insight: Insight, store: Store, clock: Clock) 
 
     assert set(during.values()) == {NOW + timedelta(hours=12)}
     assert after == {}
+
+
+def test_failures_of_an_issue_are_told_for_each_day(insight: Insight, store: Store, clock: Clock) -> None:
+    _fail(store)
+    issues = insight.error_issues()
+    (days,) = insight.issue_days(issues, days=3).values()
+    today = day_of(clock.now, ZoneInfo(AUCKLAND))
+
+    assert days == {today - timedelta(days=2): 0, today - timedelta(days=1): 1, today: 0}
+
+
+def test_kept_reports_before_no_week_are_refused(insight: Insight) -> None:
+    assert insight.kept_reports() == []
+    assert insight.kept_reports(before="2026-W47") == []
+    with pytest.raises(InputError, match="is no week"):
+        insight.kept_reports(before="yesterday")
 
 
 @pytest.mark.parametrize("span", [timedelta(seconds=59), timedelta(days=367), -timedelta(days=1)])
@@ -161,13 +195,47 @@ def _add_alert(store: Store) -> int:
     return made
 
 
-def test_what_is_said_of_an_error_is_noted_and_taken_back(insight: Insight, store: Store) -> None:
+def _fail(store: Store) -> None:
+    """Save a session in which a command failed."""
     failed = grade(total_errors=1, failures=(Failure(2, "terminal", Category.TIMEOUT, "git", "1-aaa", None),))
     sign = ErrorSign(
         fingerprint="1-aaa", tool="terminal", command="git", category=Category.TIMEOUT, signal="slow", example="slow"
     )
     with store.transaction():
         save_grades(store, [msgspec.structs.replace(new_grade(failed), signs=(sign,))])
+
+
+def _tried_next(store: Store, tries: dict[str, tuple[int, int]]) -> None:
+    """Save sessions in which `git` timed out; by the next tool how many of them, and in how many it worked."""
+    sign = ErrorSign(
+        fingerprint="1-aaa", tool="terminal", command="git", category=Category.TIMEOUT, signal="slow", example="slow"
+    )
+    for tool, (count, worked) in tries.items():
+        for number in range(count):
+            failure = Failure(2, "terminal", Category.TIMEOUT, "git", "1-aaa", Step(tool, None, number < worked))
+            made = grade(session_id=f"{tool}{number}", total_errors=1, failures=(failure,))
+            with store.transaction():
+                save_grades(store, [msgspec.structs.replace(new_grade(made), signs=(sign,))])
+
+
+def test_alternatives_come_by_the_lower_end_of_how_often_they_worked(insight: Insight, store: Store) -> None:
+    _tried_next(store, {"few": (4, 4), "some": (6, 6), "many": (30, 28)})
+
+    found = insight.alternatives("terminal", Category.TIMEOUT)
+
+    assert [(step.tool, step.worked, step.tries) for step in found] == [
+        ("many", 28, 30),  # from .79
+        ("some", 6, 6),  # from .61
+        ("few", 4, 4),  # too few
+    ]
+    assert found[2].rate == Estimate(sample=4)
+    assert insight.alternatives("terminal", Category.TIMEOUT, command="git", days=7) == found
+    assert insight.alternatives("terminal", Category.TIMEOUT, command="curl") == ()
+    assert insight.alternatives("terminal", Category.API_ERROR) == ()
+
+
+def test_what_is_said_of_an_error_is_noted_and_taken_back(insight: Insight, store: Store) -> None:
+    _fail(store)
     (issue,) = insight.error_issues()
     resolved = insight.resolve_error(issue.fingerprint)
     ignored = insight.ignore_error(issue.fingerprint)
@@ -186,3 +254,15 @@ def test_a_summary_counts_the_days_that_the_clock_tells(insight: Insight, save: 
         counts.append(insight.summary(days=7).sessions)
 
     assert counts == [1, 1, 0]
+
+
+def test_every_day_is_described_also_those_without_sessions(insight: Insight, save: Save, clock: Clock) -> None:
+    for number in range(3):
+        save(f"s{number}", ended_at=clock.now, ended_on="2026-11-22")
+
+    days = insight.daily(days=5)
+
+    assert [day.sessions for day in days] == [0, 0, 0, 0, 3]
+    assert days[0].completion.value is None
+    assert days[-1].completion.value is not None
+    assert (days[-1].cost_usd, days[-1].completed) == (None, 0)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from grader_daemon import bootstrap
 from grader_daemon.api.service import UserService
+from grader_daemon.api.service_fit import serves_daemon
 from grader_daemon.errors import ServiceError
-from grader_daemon.integrations.unit_file import UNIT
+from grader_daemon.integrations.unit_file import DAEMON, directives
 from grader_daemon.settings import Settings, load_settings
 
 _MANAGER = """#!/bin/sh
@@ -24,17 +25,9 @@ esac
 
 
 @pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def settings(install_systemd: Callable[[str], None]) -> Settings:
     """Those of a person who set nothing, on a machine with that systemd."""
-    for name in [name for name in os.environ if name.startswith("GRADER_")]:
-        monkeypatch.delenv(name)
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name in ("systemctl", "loginctl"):
-        (programs / name).write_text(_MANAGER)
-        (programs / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    monkeypatch.setenv("HOME", str(tmp_path))
+    install_systemd(_MANAGER)
     return load_settings()
 
 
@@ -43,7 +36,7 @@ def unit(tmp_path: Path, settings: Settings) -> Path:
     """The unit as it was installed."""
     done = UserService(clock=bootstrap.utc_now).install(settings)
     assert (done.written, done.kept) == (True, None)
-    return tmp_path / ".config" / "systemd" / "user" / UNIT
+    return tmp_path / ".config" / "systemd" / "user" / DAEMON.name
 
 
 def test_an_edited_unit_is_left_alone_and_it_is_said_what_differs(unit: Path, settings: Settings) -> None:
@@ -67,7 +60,7 @@ def test_force_replaces_an_edited_unit_and_keeps_each(unit: Path, settings: Sett
         assert done.kept is not None
         kept.append((done.kept.name, done.kept.read_text()))
 
-    assert kept == [(f"{UNIT}.edited1", f"{written}# one\n"), (f"{UNIT}.edited2", f"{written}# two\n")]
+    assert kept == [(f"{DAEMON.name}.edited1", f"{written}# one\n"), (f"{DAEMON.name}.edited2", f"{written}# two\n")]
     assert unit.read_text() == written
 
 
@@ -90,3 +83,39 @@ def test_what_another_version_wrote_is_replaced_without_a_word(unit: Path, setti
     done = UserService(clock=bootstrap.utc_now).install(settings)
 
     assert (done.written, done.kept, unit.read_text()) == (True, None, written)
+
+
+def test_the_folder_of_metrics_can_be_written_once_installed_again(unit: Path, settings: Settings) -> None:
+    asked = load_settings(metrics_file=str(unit.parents[3] / "collector" / "grader.prom"))
+    service = UserService(clock=bootstrap.utc_now)
+    assert (service.status(settings).outdated, service.status(asked).outdated) == (False, True)
+
+    done = service.install(asked)
+
+    assert (unit.parents[3] / "collector") in done.writable
+    assert (service.status(settings).outdated, service.status(asked).outdated) == (False, False)
+
+
+def test_the_daemon_may_write_where_routers_look(tmp_path: Path, unit: Path) -> None:
+    elsewhere = load_settings(route_file=tmp_path / "router" / "route.json")
+    assert not serves_daemon(unit.read_text(), elsewhere)
+
+    UserService(clock=bootstrap.utc_now).install(elsewhere)
+
+    assert str(tmp_path / "router") in directives(unit.read_text())["ReadWritePaths"].split()
+    assert serves_daemon(unit.read_text(), elsewhere)
+    assert (tmp_path / "router").is_dir()
+
+
+def test_the_daemon_sees_skills_and_what_sets_agents_up(tmp_path: Path, unit: Path) -> None:
+    (tmp_path / "projects").mkdir()
+    asked = load_settings(
+        sources=("claude-code",), claude_code_roots=(tmp_path / "projects",), skill_roots=(tmp_path / "shared-skills",)
+    )
+
+    UserService(clock=bootstrap.utc_now).install(asked)
+
+    seen = directives(unit.read_text())["BindReadOnlyPaths"].split()
+    for name in ("shared-skills", "skills", "settings.json", "CLAUDE.md", "projects"):
+        assert f"-{tmp_path / name}" in seen, name
+    assert f"-{tmp_path}" not in seen

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,11 +17,11 @@ KEY = "sk-" + "A1b2C3d4" * 6
 HOSTILE = "\x1b[31m\u202e\x9b31m\x07"
 
 
-def transcript(home: Path, messages: list[dict[str, object]], *, around: int | None = None) -> Transcript:
+def transcript(home: Path, messages: list[dict[str, object]], **asked: Any) -> Transcript:
     write(home / "sessions", "told", messages)
     with SelfGrader(db_path=home / "grades.db", watch_roots=[home / "sessions"]) as grader:
         grader.grade_latest_sessions()
-        return grader.grades.transcript("told", around=around)
+        return grader.grades.transcript("told", **asked)
 
 
 def test_every_message_bears_what_was_found_in_it(tmp_path: Path) -> None:
@@ -91,9 +92,38 @@ def test_only_the_messages_around_one(tmp_path: Path) -> None:
     assert told.total == 22
 
 
-def test_a_message_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no message 22; the session has 22, from 0 on"):
-        transcript(tmp_path, turns(10), around=22)
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        pytest.param({"first": 0, "count": 3}, [0, 1, 2], id="the-first-page"),
+        pytest.param({"first": 20, "count": 5}, [20, 21], id="the-last-page"),
+        pytest.param({"first": 20}, [20, 21], id="all-from-one-on"),
+    ],
+)
+def test_a_page_of_messages(tmp_path: Path, asked: dict[str, int], shown: list[int]) -> None:
+    told = transcript(tmp_path, turns(10), **asked)
+
+    assert [message.index for message in told.messages] == shown
+    assert told.total == 22
+
+
+@pytest.mark.parametrize("asked", [{"around": 22}, {"first": 22}, {"first": -1}])
+def test_a_message_that_is_not_there_is_named(tmp_path: Path, asked: dict[str, int]) -> None:
+    with pytest.raises(InputError, match=r"no message -?\d+; the session has 22, from 0 on"):
+        transcript(tmp_path, turns(10), **asked)
+
+
+def test_long_texts_are_cut_and_the_rest_is_counted_without_showing_half_a_secret(tmp_path: Path) -> None:
+    hidden = f"{'a' * 90} {KEY} {'b' * 2000}"
+    call = msgspec.json.encode({"command": hidden}).decode()
+    messages = [json_user(hidden), *json_round("fine", arguments=call), json_answer(ANSWER)]
+
+    told = transcript(tmp_path, messages, longest=100).messages
+
+    assert [message.left_out for message in told] == [len(hidden) - 100, 0, 0, 0]
+    assert [each.left_out for each in told[1].calls] == [len(f"command: {hidden}") - 100]
+    assert all(len(text) <= 100 for text in (told[0].text, told[1].calls[0].arguments))
+    assert "A1b2" not in msgspec.json.encode(told).decode()
 
 
 def test_a_file_that_changed_since_is_told(tmp_path: Path) -> None:

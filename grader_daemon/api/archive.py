@@ -1,0 +1,77 @@
+"""Archives of old sessions: graded on a Dask cluster, this machine's or another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from grader_daemon import bootstrap
+from grader_daemon.api.context import GraderContext
+from grader_daemon.archive.driver import ShardDone, grade_archive
+from grader_daemon.archive.objects import Archive, import_package
+from grader_daemon.errors import InputError
+from grader_daemon.pipeline.commit import IngestResult
+from grader_daemon.pipeline.examine import Examined
+
+__all__ = ["Archive", "ShardDone", "backfill_archive", "cluster"]
+
+
+def backfill_archive(context: GraderContext, archive: Archive, client: Any) -> Iterator[ShardDone]:
+    """Grade what is in an archive and was not graded by an earlier call; yields shard by shard.
+
+    `client` is a `distributed.Client`; its workers have this package installed, and can read the archive.
+
+    Raises:
+        ConfigurationError: a package is missing, or rules or prior are wrong.
+        InputError: the archive cannot be listed.
+        StoreError: what was found cannot be saved.
+    """
+    settings, store = context.settings, context.make_store()
+    ingest = bootstrap.make_ingest(settings, store, policy=bootstrap.make_policy(settings, store), clock=context.now)
+
+    def save(examined: Sequence[Examined]) -> list[IngestResult]:
+        known = store.ledger_entries([each.unit for each in examined])
+        return ingest.save([(each, known.get(each.unit)) for each in examined])
+
+    return grade_archive(
+        archive,
+        client,
+        ingest.examiner,
+        save=save,
+        done=store.archives,
+        batch=settings.batch_sessions,
+        now=context.now(),
+    )
+
+
+@contextmanager
+def cluster(*, workers: int, scheduler: str | None = None) -> Iterator[Any]:
+    """Connect to the cluster of a scheduler, or start one of so many processes here, for this user alone.
+
+    Raises:
+        ConfigurationError: the package distributed is not installed.
+        InputError: there is no scheduler.
+    """
+    distributed = import_package("distributed")
+    if scheduler is not None:
+        try:
+            client = distributed.Client(scheduler, timeout="10s")
+        except (OSError, ValueError) as error:
+            raise InputError(f"{scheduler}: no scheduler answers: {error}") from error
+        with client:
+            yield client
+        return
+    import_package("dask").config.set({"distributed.comm.timeouts.connect": "120s"})  # workers of a busy machine
+    with (
+        distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host="tls://127.0.0.1",
+            security=True,  # whoever reaches a scheduler can run programs as its user
+            dashboard_address=None,
+            silence_logs="CRITICAL",
+        ) as local,
+        distributed.Client(local) as client,
+    ):
+        yield client

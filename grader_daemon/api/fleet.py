@@ -1,0 +1,127 @@
+"""A team's PostgreSQL: sending grades there, and what its administrator does."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from grader_daemon import bootstrap
+from grader_daemon._version import __version__
+from grader_daemon.api.context import GraderContext
+from grader_daemon.api.documents import grade_document
+from grader_daemon.api.tables import columns
+from grader_daemon.errors import ConfigurationError, InputError
+from grader_daemon.integrations.machine import machine_id
+from grader_daemon.setting_types import is_fleet_host
+from grader_daemon.settings import Settings
+from grader_daemon.storage.records import StoredGrade
+
+if TYPE_CHECKING:
+    from grader_daemon.domain.calibration import Trust
+    from grader_daemon.jobs.fleet import FleetPush
+    from grader_daemon.storage.postgres.fleet import FleetDatabase, HostLogin
+
+
+def fleet_push(context: GraderContext, *, take_over: bool = False) -> FleetPush:
+    """Return what sends grades to the fleet; to `take_over` makes this machine the host, whichever was before.
+
+    Raises:
+        ConfigurationError: nobody said where to, or psycopg is not installed.
+        NoDatabaseError: nothing was graded yet.
+        DeliveryError, CallError, StoreError: the fleet's database cannot be used.
+    """
+    settings, store = context.settings, context.writable
+    url = fleet_url(settings)
+    with _needing_psycopg():
+        from grader_daemon.jobs.fleet import FleetPush
+        from grader_daemon.storage.postgres.host_rows import HostRows
+
+    rows = HostRows(url, columns=tuple(columns()), machine=_identity(settings), version=__version__)
+    if take_over:
+        rows.take_over()
+    return FleetPush(
+        store,
+        rows,
+        documents=partial(_documents, trust=partial(bootstrap.read_trust, settings, store), texts=settings.fleet_texts),
+    )
+
+
+def fleet_database(url: str) -> FleetDatabase:
+    """Connect to the fleet's database as its administrator.
+
+    Raises:
+        ConfigurationError: the URL cannot be understood, or psycopg is not installed.
+        DeliveryError: nobody answers, or does not let us in.
+    """
+    with _needing_psycopg():
+        from grader_daemon.storage.postgres.fleet import FleetDatabase
+
+    return FleetDatabase(url)
+
+
+def fleet_url(settings: Settings) -> str:
+    """Return where the fleet's database is.
+
+    Raises:
+        ConfigurationError: nobody said where.
+    """
+    if settings.fleet_url is None:
+        raise ConfigurationError(
+            "setting fleet_url is missing: its administrator gets it from grader-daemon fleet add-host NAME"
+        )
+    return settings.fleet_url.get_secret_value()
+
+
+def checked_host(name: str) -> str:
+    """Return the name of a host, if it can be one.
+
+    Raises:
+        InputError: it cannot.
+    """
+    if not is_fleet_host(name):
+        raise InputError(f"{name!r} cannot be a host: up to 40 of a-z, 0-9, - and _ are expected")
+    return name
+
+
+def configuration_line(login: HostLogin) -> str:
+    """Return the line of a host's settings file by which it gets in."""
+    is_socket = login.server.startswith("/")
+    where = "" if is_socket else f"{_bracketed(login.server)}:{login.port}"
+    query = f"?{urlencode({'host': login.server, 'port': login.port})}" if is_socket else ""
+    credentials = f"{quote(login.role, safe='')}:{quote(login.password, safe='')}"
+    return f'fleet_url = "postgresql://{credentials}@{where}/{quote(login.database, safe="")}{query}"'
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _identity(settings: Settings) -> str:
+    """Return who we are, as the fleet is told: one database of one machine, also after a reboot or from a backup."""
+    own = f"grader-daemon fleet\0{machine_id()}\0{settings.db_path.resolve()}"
+    return hashlib.sha256(own.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def _documents(stored: list[StoredGrade], *, trust: Any, texts: bool) -> list[Mapping[str, Any]]:
+    now: Trust = trust()
+    documents = (grade_document(each.grade, each.id, trust=now) for each in stored)
+    return [document if texts else _without_texts(document) for document in documents]
+
+
+def _without_texts(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document without what it has of the words of a session, and without paths, which name people."""
+    claims = [{**claim, "subject": None} for claim in document["claims"]]
+    return {**document, "session_file": None, "project": None, "task_summary": None, "claims": claims}
+
+
+@contextmanager
+def _needing_psycopg() -> Iterator[None]:
+    """Name what is missing where psycopg, which is an extra, cannot be imported."""
+    try:
+        yield
+    except ImportError as error:
+        raise ConfigurationError("psycopg is not installed: pip install 'grader-daemon[fleet]'") from error
