@@ -1,7 +1,8 @@
 """The pictures of the documents, made from sample sessions: ``python -m tests.pictures`` writes them anew.
 
-The real commands grade the sessions of `tests/sample_weeks.py` and print what is shown. The picture of the page needs
-Chromium; the PNG keeps a digest of the words of the page, so that the test which says that it is stale needs none.
+The real commands grade the sessions of `tests/sample_weeks.py` and print what is shown. The picture of the weekly page
+needs Chromium; its PNG keeps a digest of the words of the page, so that the test which says that it is stale needs
+none. Those of the dashboard `tests.pages.picture` takes.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
 from rich.console import Console
 from rich.text import Text
 
+from tests.needs import stopped_clock
 from tests.sample_weeks import WEEK, write_weeks
 
 TERMINAL = Path(__file__).parent.parent / "docs" / "pictures" / "terminal.svg"
@@ -38,38 +41,12 @@ _HEAD_CHUNK_END = len(_SIGNATURE) + 4 + 4 + 13 + 4
 _DIGEST_KEY = b"words-sha256\0"
 
 
-class SampleHome:
-    """A home folder with sample sessions in that of an agent, after a run of the daemon."""
+class Home:
+    """A home folder, and commands that are run in it, now or `at` another time."""
 
-    def __init__(self, folder: Path, *, agent: str = ".timmy") -> None:
+    def __init__(self, folder: Path, *, at: datetime | None = None) -> None:
         self._folder = folder
-        write_weeks(folder / agent / "sessions")
-        self.run("run", "--once")
-
-    def terminal(self) -> str:
-        """Return what a terminal shows, as SVG: the latest sessions, and why one of them was graded so."""
-        [claimed] = self.run("list", "--claim", "contradicted", "-n", "1", "-o", "ndjson").splitlines()
-        session_id = re.findall(r'"session_id":"(\w+)"', claimed)[0]
-        shown = "\n".join(self._shown(*command) for command in (("list", "-n", "6"), ("why", session_id)))
-        console = Console(width=_COLUMNS, record=True, file=io.StringIO(), force_terminal=True)
-        console.print(Text.from_ansi(shown))
-        return _without_foreign_fonts(console.export_svg(title="", unique_id="terminal"))
-
-    def weekly_page(self) -> str:
-        """Return the weekly page as HTML."""
-        return self.run("report", "--week", WEEK, "--format", "html")
-
-    def _shown(self, *arguments: str) -> str:
-        """Return what a person types and what a terminal then shows."""
-        leader, follower = pty.openpty()
-        process = subprocess.Popen(
-            self._command(arguments), env=self._environment(), stdin=follower, stdout=follower, stderr=follower
-        )
-        os.close(follower)
-        shown = b"".join(iter(lambda: _read(leader), b""))
-        os.close(leader)
-        assert process.wait() == 0
-        return f"$ grader-daemon {' '.join(arguments)}\n{shown.decode()}".replace("\r\n", "\n")
+        self._clock = {} if at is None else stopped_clock(at)
 
     def run(self, *arguments: str) -> str:
         """Run a command, which must end well; return what it prints."""
@@ -99,7 +76,44 @@ class SampleHome:
             "COLUMNS": str(_COLUMNS),
             "PAGER": "cat",
             "PYTHONPATH": str(Path(__file__).parent.parent),
+            **self._clock,
         }
+
+
+class SampleHome(Home):
+    """One with sample sessions, all or the `last` ones, in the folder of an agent, after a run of the daemon."""
+
+    def __init__(
+        self, folder: Path, *, agent: str = ".timmy", at: datetime | None = None, last: int | None = None
+    ) -> None:
+        super().__init__(folder, at=at)
+        write_weeks(folder / agent / "sessions", last=last)
+        self.run("run", "--once")
+
+    def terminal(self) -> str:
+        """Return what a terminal shows, as SVG: the latest sessions, and why one of them was graded so."""
+        [claimed] = self.run("list", "--claim", "contradicted", "-n", "1", "-o", "ndjson").splitlines()
+        session_id = re.findall(r'"session_id":"(\w+)"', claimed)[0]
+        shown = "\n".join(self._shown(*command) for command in (("list", "-n", "6"), ("why", session_id)))
+        console = Console(width=_COLUMNS, record=True, file=io.StringIO(), force_terminal=True)
+        console.print(Text.from_ansi(shown))
+        return _without_foreign_fonts(console.export_svg(title="", unique_id="terminal"))
+
+    def weekly_page(self) -> str:
+        """Return the weekly page as HTML."""
+        return self.run("report", "--week", WEEK, "--format", "html")
+
+    def _shown(self, *arguments: str) -> str:
+        """Return what a person types and what a terminal then shows."""
+        leader, follower = pty.openpty()
+        process = subprocess.Popen(
+            self._command(arguments), env=self._environment(), stdin=follower, stdout=follower, stderr=follower
+        )
+        os.close(follower)
+        shown = b"".join(iter(lambda: _read(leader), b""))
+        os.close(leader)
+        assert process.wait() == 0
+        return f"$ grader-daemon {' '.join(arguments)}\n{shown.decode()}".replace("\r\n", "\n")
 
 
 def words(markup: str) -> list[str]:
@@ -156,7 +170,9 @@ def _with_digest(picture: bytes, said: str) -> bytes:
 
 
 def main() -> None:
-    """Write both pictures."""
+    """Write all pictures."""
+    from tests.pages.picture import keep_all  # it needs the homes of this module
+
     with tempfile.TemporaryDirectory(prefix="grader-pictures-") as name:
         folder = Path(name)
         home = SampleHome(folder)
@@ -165,6 +181,7 @@ def main() -> None:
         page.write_text(home.weekly_page(), "utf-8")
         _screenshot(page, folder / "weekly.png")
         WEEKLY.write_bytes(_with_digest((folder / "weekly.png").read_bytes(), digest(page.read_text("utf-8"))))
+    keep_all()
 
 
 if __name__ == "__main__":

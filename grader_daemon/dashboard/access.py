@@ -1,0 +1,248 @@
+"""Who may look: whoever knows the token, under an address of ours, by a page of ours.
+
+127.0.0.1 is open to every user of a machine, so reading needs the token too. It is in the address that is printed, and
+becomes a cookie that scripts cannot read and other sites cannot send.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+from urllib.parse import parse_qsl, urlencode
+
+import msgspec
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from grader_daemon import log
+from grader_daemon.domain.addresses import is_this_machine
+from grader_daemon.settings import Settings
+
+PUBLIC: Final = "/static/"
+"""What is below tells nothing of anybody."""
+
+_READING: Final = frozenset({"GET", "HEAD"})
+_OWN_SITES: Final = frozenset({"same-origin", "none"})
+"""To browsers all ports of one host are one site: a page of another port would be sent with our cookie."""
+
+MOST_HEADER_BYTES: Final = 16_384
+"""The server bounds only what comes in several pieces."""
+
+_LONGEST_TOKEN: Final = 1000
+_HTTP_PORT: Final = 80
+_HTTPS_PORT: Final = 443
+_YEAR_SECONDS: Final = 366 * 86_400
+_HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+        " form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    # Not no-referrer: with it Chromium posts forms with the origin "null".
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class Access(msgspec.Struct, frozen=True):
+    """The token of this page, the names under which it is asked for, its port, and whether it answers by https."""
+
+    token: str
+    hosts: frozenset[str]
+    port: int
+    origin: str = ""
+    """Where it is told to be."""
+
+    is_secure: bool = False
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie: browsers send those of one host to all its ports."""
+        return f"grader_dashboard_{self.port}"
+
+    @property
+    def form_token(self) -> str:
+        """What each form holds: another site cannot know it."""
+        return self._derived("form")
+
+    @property
+    def cookie_value(self) -> str:
+        """What the cookie holds: not the token, which opens the page for good."""
+        return self._derived("cookie")
+
+    @property
+    def entrance(self) -> str:
+        """The address that lets in whoever opens it."""
+        return f"{self.origin}/?token={self.token}"
+
+    def signed(self, text: str) -> str:
+        """Return what a form holds beside a text, so that no other text comes back."""
+        return self._derived(f"text:{text}")
+
+    def is_token(self, given: str) -> bool:
+        """Whether somebody knows the token."""
+        return hmac.compare_digest(given.encode(), self.token.encode())
+
+    def is_form_token(self, given: str) -> bool:
+        """Whether a form is one of ours."""
+        return hmac.compare_digest(given.encode(), self._derived("form").encode())
+
+    def is_program(self, headers: Mapping[str, str]) -> bool:
+        """Whether a request holds the token itself, as those of programs do and those of browsers do not."""
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and self.is_token(given)
+
+    def knows(self, headers: Mapping[str, str]) -> bool:
+        """Whether a request comes from somebody who has shown the token: its cookie, or the token itself."""
+        if "authorization" in headers:
+            return self.is_program(headers)
+        held = cookie_parser(headers.get("cookie", "")).get(self.cookie, "")
+        return hmac.compare_digest(held.encode(), self.cookie_value.encode())
+
+    def is_own(self, headers: Mapping[str, str]) -> bool:
+        """Whether a request that changes something comes from a page of ours, or from no browser."""
+        origin = headers.get("origin")
+        if origin is None:
+            return self.is_program(headers)
+        return origin.partition("://")[2] == headers.get("host")
+
+    def _derived(self, purpose: str) -> str:
+        return hmac.digest(self.token.encode(), purpose.encode(), "sha256").hex()
+
+
+def make_access(settings: Settings, port: int) -> Access:
+    """Return who may look at a page that listens on a port: under its address, its names, and on this machine's."""
+    is_secure = settings.dashboard_certificate_file is not None
+    at = settings.dashboard_address
+    address = f"[{at}]" if ":" in at else at
+    names = (*settings.dashboard_names, address, *(("localhost",) if is_this_machine(at) else ()))
+    # Browsers leave the usual port out.
+    is_usual = port == (_HTTPS_PORT if is_secure else _HTTP_PORT)
+    hosts = frozenset({f"{name}:{port}" for name in names} | (set(names) if is_usual else set()))
+    given = settings.dashboard_token
+    return Access(
+        token=read_token(settings.db_path) if given is None else given.get_secret_value(),
+        hosts=hosts,
+        port=port,
+        origin=f"{'https' if is_secure else 'http'}://{names[0]}:{port}",
+        is_secure=is_secure,
+    )
+
+
+def token_path(db_path: Path) -> Path:
+    """Return where the token of the page of a database is kept."""
+    return db_path.with_name(f"{db_path.name}.token")
+
+
+def read_token(db_path: Path) -> str:
+    """Return the token of a database, which is made when it is first asked for, for its owner alone.
+
+    Where it cannot be kept it is another one each time.
+    """
+    path, made = token_path(db_path), secrets.token_urlsafe(32)
+    with suppress(OSError):
+        known = _kept_token(path)
+        if known:
+            return known
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Whole or not at all: a token that was cut off would lock everybody out for good.
+        descriptor, written = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(made)
+            try:
+                os.link(written, path)
+            except FileExistsError:
+                known = _kept_token(path)
+                if known:  # another process was sooner
+                    return known
+                os.replace(written, path)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(written)
+    return made
+
+
+def _kept_token(path: Path) -> str:
+    """Return the token of a file; an empty text where there is none, or no token in it."""
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+            return file.read(_LONGEST_TOKEN).decode("ascii").strip()
+    except (FileNotFoundError, UnicodeDecodeError):
+        return ""
+
+
+class Guard:
+    """The door of the app: only what `Access` allows gets in, and each answer says what browsers may do with it."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(_HEADERS)
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        answer = self._answer(scope)
+        try:
+            await (self._app if answer is None else answer)(scope, receive, send_guarded)
+        except Exception:  # noqa: BLE001  it was answered with a line; what went wrong is for the log
+            log.logger().exception("page.crashed", address=scope["path"])
+
+    def _answer(self, scope: Scope) -> Response | None:
+        """Return what is said to whoever may not go on; None where they may."""
+        headers = Headers(scope=scope)
+        if (
+            sum(len(name) + len(value) for name, value in headers.raw)
+            + len(scope["raw_path"])
+            + len(scope["query_string"])
+            > MOST_HEADER_BYTES
+        ):
+            return PlainTextResponse("That is too much for a question to this page.\n", 431)
+        if headers.get("host", "").lower() not in self._access.hosts:
+            return PlainTextResponse("This page answers under the address that was printed, and no other.\n", 421)
+        query = dict(parse_qsl(scope["query_string"].decode("ascii", "replace"), keep_blank_values=True))
+        if self._access.is_token(query.pop("token", "")):
+            return self._welcome(f"{scope['path']}?{urlencode(query)}".removesuffix("?"))
+        if scope["path"].startswith(PUBLIC):
+            return None
+        if not self._access.knows(headers):
+            return PlainTextResponse(
+                "This page asks who you are: open the address that `grader-daemon dashboard` prints.\n", 401
+            )
+        if headers.get("sec-fetch-site", "none") not in _OWN_SITES and headers.get("sec-fetch-mode") != "navigate":
+            return PlainTextResponse("Only a page of ours may load this.\n", 403)
+        if scope["method"] not in _READING and not self._access.is_own(headers):
+            return PlainTextResponse("This came from another page, so nothing was changed.\n", 403)
+        return None
+
+    def _welcome(self, path: str) -> Response:
+        """Return a cookie for whoever brought the token, and the address without it."""
+        answer = RedirectResponse(f"/{path.lstrip('/')}", 303)
+        answer.set_cookie(
+            self._access.cookie,
+            self._access.cookie_value,
+            max_age=_YEAR_SECONDS,
+            httponly=True,
+            samesite="strict",
+            secure=self._access.is_secure,
+        )
+        return answer

@@ -1,0 +1,163 @@
+"""The addresses of the page, and how each is answered."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from grader_daemon.dashboard import http_api, scrape
+from grader_daemon.dashboard.access import Guard
+from grader_daemon.dashboard.pages import alerts, errors, health, overview, reports, review, session, sessions, trust
+from grader_daemon.dashboard.site import THEME_COOKIE, THEMES, Site
+from grader_daemon.dashboard.visit import Page, Visit
+from grader_daemon.errors import GraderError, InputError
+
+_MOST_BODY_BYTES: Final = 65_536
+_MOST_FIELDS: Final = 100
+_YEAR_SECONDS: Final = 366 * 86_400
+
+_Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+def _theme(visit: Visit) -> Response:
+    """Keep which colours a person wants."""
+    theme = visit.form.get("theme", "")
+    answer = visit.go_to(_own_path(visit.form.get("from", "/")))
+    if theme in THEMES:
+        answer.set_cookie(THEME_COOKIE, theme, max_age=_YEAR_SECONDS, httponly=True, samesite="strict")
+    return answer
+
+
+PAGES: Final[tuple[Page, ...]] = (
+    *overview.PAGES,
+    *session.PAGES,
+    *sessions.PAGES,
+    *errors.PAGES,
+    *alerts.PAGES,
+    *reports.PAGES,
+    *review.PAGES,
+    *trust.PAGES,
+    *health.PAGES,
+    *scrape.PAGES,
+    Page("/theme", _theme, writes=True, bare=True),
+)
+
+
+def make_app(site: Site) -> ASGIApp:
+    """Return the page as an ASGI application."""
+
+    @asynccontextmanager
+    async def closing(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await site.live.close()
+        site.close()
+
+    async def asset(request: Request) -> Response:
+        return site.assets.answer(request.path_params["name"])
+
+    routes = [
+        Route("/static/{name}", asset),
+        Route("/events", site.live.answer),
+        *(Route(each.address, _program_handler(site, each), methods=[each.method]) for each in http_api.ENDPOINTS),
+        *(Route(page.address, _handler(site, page), methods=["POST" if page.writes else "GET"]) for page in PAGES),
+    ]
+    app = Starlette(
+        routes=routes, lifespan=closing, exception_handlers={HTTPException: _refusal(site), Exception: _crash}
+    )
+    return Guard(app, site.access)
+
+
+def _handler(site: Site, page: Page) -> _Handler:
+    async def handle(request: Request) -> Response:
+        form = await _read_form(request) if page.writes else {}
+        if page.writes and not site.access.is_form_token(form.get("form_token", "")):
+            raise HTTPException(403, "This form is not one of ours, or an old one, so nothing was changed.")
+        return await site.in_turn(partial(_answered, page, Visit(site, request, form)))
+
+    return handle
+
+
+def _program_handler(site: Site, endpoint: http_api.Endpoint) -> _Handler:
+    async def handle(request: Request) -> Response:
+        if endpoint.writes and not site.access.is_program(request.headers):
+            raise HTTPException(403, "Programs that change something send the token; see docs/dashboard.md.")
+        given = await _read_body(request)
+        return await site.in_turn(partial(http_api.answered, endpoint, Visit(site, request, {}), given))
+
+    return handle
+
+
+def _answered(page: Page, visit: Visit) -> Response:
+    """Answer a visit; what a person can cause is one line."""
+    try:
+        if not (page.bare or visit.grader.context.has_database):
+            return visit.show("nothing_yet.html", ungraded=visit.grader.status().ungraded)
+        if visit.grader.context.has_database:
+            visit.mark = visit.grader.grades.change_mark()
+        return page.answer(visit)
+    except InputError as error:
+        return visit.show("message.html", status=404, title="Not found", said=str(error))
+    except GraderError as error:
+        return PlainTextResponse(f"{error}\n", 503)
+
+
+def _refusal(site: Site) -> Callable[[Request, Exception], Coroutine[Any, Any, Response]]:
+    async def refuse(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        is_missing = error.status_code == HTTPStatus.NOT_FOUND
+        if request.url.path.startswith(f"{http_api.PLACE}/"):
+            return http_api.refused(error.status_code, "There is no such address." if is_missing else error.detail)
+        values = {
+            "title": "Not found" if is_missing else "Refused",
+            "said": "There is no such page." if is_missing else error.detail,
+        }
+        return await site.in_turn(partial(_refused, Visit(site, request, {}), error.status_code, values))
+
+    return refuse
+
+
+def _refused(visit: Visit, status: int, values: Mapping[str, str]) -> Response:
+    """Return why nothing is shown: on a page, or in one line where the database cannot be read."""
+    try:
+        return visit.show("message.html", status=status, **values)
+    except GraderError:
+        return PlainTextResponse(f"{values['said']}\n", status)
+
+
+async def _crash(_: Request, __: Exception) -> Response:
+    """Answer in one line; the guard logs what happened."""
+    return PlainTextResponse("This page failed: a bug of ours, which the log of this command tells.\n", 500)
+
+
+async def _read_body(request: Request) -> bytes:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MOST_BODY_BYTES:
+            raise HTTPException(413, "That is too much for this page.")
+    return body
+
+
+async def _read_form(request: Request) -> Mapping[str, str]:
+    """Return what was posted, as browsers send forms without files; of a name that comes twice, the last."""
+    body = await _read_body(request)
+    try:
+        return dict(parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+    except ValueError as error:
+        raise HTTPException(400, "This is no form of ours.") from error
+
+
+def _own_path(given: str) -> str:
+    """Return an address of ours as it is, and the first page for any other."""
+    return given if given.startswith("/") and not given.startswith(("//", "/\\")) and given.isprintable() else "/"

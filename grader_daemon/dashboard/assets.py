@@ -1,0 +1,52 @@
+"""Script and style of the pages: several small files each, sent as one, under a name that changes with its content."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.resources import files
+from typing import Final
+
+from starlette.responses import Response
+
+from grader_daemon.reports.style import DARK, LIGHT, variables
+
+_FIRST: Final = "base"
+_FOR_GOOD: Final = {"Cache-Control": "max-age=31536000, immutable"}
+
+
+class Assets:
+    """What a page loads beside itself."""
+
+    def __init__(self) -> None:
+        """Read all parts, once."""
+        self._content = {
+            "page.css": (f"{_palette()}\n{_joined('css')}", "text/css; charset=utf-8"),
+            "page.js": (f'"use strict";(()=>{{\n{_joined("js")}\n}})();', "text/javascript; charset=utf-8"),
+        }
+
+    def address(self, name: str) -> str:
+        """Return where `page.css` or `page.js` is, as it is now."""
+        return f"/static/{name}?{hashlib.sha256(self._content[name][0].encode()).hexdigest()[:12]}"
+
+    def answer(self, name: str) -> Response:
+        """Return one of them, which a browser may keep for good."""
+        if name not in self._content:
+            return Response(status_code=404)
+        content, kind = self._content[name]
+        return Response(content, media_type=kind, headers=_FOR_GOOD)
+
+
+def _joined(kind: str) -> str:
+    """Return the parts of a kind, `base` first."""
+    folder = files("grader_daemon.dashboard").joinpath("static", kind)
+    parts = sorted(folder.iterdir(), key=lambda part: (part.name != f"{_FIRST}.{kind}", part.name))
+    return "\n".join(part.read_text("utf-8").strip() for part in parts)
+
+
+def _palette() -> str:
+    light, dark = variables(LIGHT), variables(DARK)
+    return (
+        f":root{{color-scheme:light;{light}}}\n"
+        f"@media screen and (prefers-color-scheme:dark){{:root[data-theme=auto]{{color-scheme:dark;{dark}}}}}\n"
+        f"@media screen{{:root[data-theme=dark]{{color-scheme:dark;{dark}}}}}"
+    )

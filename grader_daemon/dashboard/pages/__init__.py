@@ -1,0 +1,1 @@
+"""The pages: each a module that reads what its template shows."""

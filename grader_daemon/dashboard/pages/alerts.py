@@ -1,0 +1,193 @@
+"""Alerts: what got worse, whether that is other work or the same work, what changed, and in which sessions it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import datetime
+from typing import Final, NamedTuple
+from xml.etree.ElementTree import Element
+
+from starlette.responses import Response
+
+from grader_daemon.alerts.settlement import silent_until
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.dashboard.addresses import message_address, read_alert_number
+from grader_daemon.dashboard.visit import Page, Visit
+from grader_daemon.domain.alert import Alert, Decomposition, Stream, StreamDrop
+from grader_daemon.domain.calendar import day_of, read_span
+from grader_daemon.domain.estimate import Estimate, Figure
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.insight import DayFigures
+from grader_daemon.domain.rollup import Dimension, Metric
+from grader_daemon.errors import InputError
+from grader_daemon.reports.charts import Event, scale_end, strip, trend_chart
+from grader_daemon.reports.finding_charts import part_strip
+from grader_daemon.reports.numbers import MEASURES, Measure, estimate_words, part_words
+from grader_daemon.reports.phrasing import (
+    CAUSE_OF,
+    alert_cause,
+    drop_words,
+    group_words,
+    opening_words,
+    stream_words,
+)
+
+_LISTED: Final = 100
+_SILENCES: Final[Mapping[str, str]] = {"12h": "12 hours", "1d": "a day", "7d": "7 days", "30d": "30 days"}
+_APART: Final = 5
+"""Days between two marks whose names would stand on each other if they were nearer."""
+
+
+class Part(NamedTuple):
+    """How much of a change came in one way."""
+
+    words: str
+    amount: str
+    drawn: Element
+
+
+class Shown(NamedTuple):
+    """A session in which an alert shows, and the message to begin at; no grade where it is gone."""
+
+    session_id: str
+    grade: Grade | None
+    at: int | None
+    address: str
+
+
+class Row(NamedTuple):
+    """A stream before and since."""
+
+    words: tuple[object, ...]
+    before: str
+    since: str
+    drawn: Element
+
+
+def alerts(visit: Visit) -> Response:
+    """Answer with the alerts, the open ones first."""
+    found, silences = visit.grader.insight.alerts(limit=_LISTED), visit.grader.insight.silences()
+    zone = visit.site.settings.zone
+    return visit.show(
+        "alerts.html",
+        open=[alert for alert in found if alert.resolved_at is None],
+        resolved=[alert for alert in found if alert.resolved_at is not None],
+        silences=[(stream_words(stream), until) for stream, until in sorted(silences.items())],
+        silent_until=lambda alert: silent_until(alert, silences),
+        opening=lambda alert: opening_words(alert, zone),
+        cause=alert_cause,
+        first=lambda alert: drop_words(alert.drops[0]) if alert.drops else ("nothing that is watched now",),
+    )
+
+
+def alert(visit: Visit) -> Response:
+    """Answer with one alert."""
+    insight, number = visit.grader.insight, read_alert_number(visit.path["number"])
+    found = insight.alert(number)
+    first = found.drops[0] if found.drops else None
+    return visit.show(
+        "alert.html",
+        alert=found,
+        silent_until=silent_until(found, insight.silences()),
+        opening=opening_words(found, visit.site.settings.zone),
+        title=("An alert of nothing that is watched now",) if first is None else stream_words(first.stream),
+        measure=None if first is None else MEASURES[first.stream.metric],
+        rows=[_row(drop) for drop in found.drops],
+        chart=None if first is None else _chart(found, first.stream, insight.alert_days(found), visit),
+        cause=None if found.decomposition is None else CAUSE_OF[found.decomposition.cause],
+        split=() if found.decomposition is None or first is None else _parts(found.decomposition, first.stream),
+        group_words=group_words,
+        sessions=[_shown(visit.grader, each, first) for each in found.sessions],
+        spans=_SILENCES,
+    )
+
+
+def answer(visit: Visit) -> Response:
+    """Note what a person says of an alert."""
+    insight, number = visit.grader.insight, read_alert_number(visit.path["number"])
+    said = visit.form.get("mark", "")
+    marks: Mapping[str, Callable[[], object]] = {
+        "acknowledge": lambda: insight.acknowledge_alert(number, visit.form.get("note") or None),
+        "unacknowledge": lambda: insight.unacknowledge_alert(number),
+        "silence": lambda: _silence(visit, number),
+        "unsilence": lambda: insight.unsilence_alert(number),
+    }
+    if said not in marks:
+        raise InputError(f"of an alert one can say {', '.join(marks)}, not {said[:40]!r}")
+    marks[said]()
+    return visit.go_to(f"/alerts/{number}")
+
+
+PAGES: Final = (
+    Page("/alerts", alerts),
+    Page("/alerts/{number}", alert),
+    Page("/alerts/{number}", answer, writes=True),
+)
+
+
+def _silence(visit: Visit, number: int) -> datetime:
+    try:
+        span = read_span(visit.form.get("for", ""))
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return visit.grader.insight.silence_alert(number, span)
+
+
+def _row(drop: StreamDrop) -> Row:
+    measure = MEASURES[drop.stream.metric]
+    figure = Figure(now=drop.since, before=drop.before, change=Estimate())
+    drawn = strip(figure, measure, highest=scale_end((drop.before, drop.since), measure))
+    words = (estimate_words(drop.before, measure), estimate_words(drop.since, measure))
+    return Row(stream_words(drop.stream), *words, drawn)
+
+
+def _chart(found: Alert, stream: Stream, days: tuple[DayFigures, ...], visit: Visit) -> Element | None:
+    """Draw the days around an alert; nothing where no day has sessions enough."""
+    measure = MEASURES[stream.metric]
+    estimates: list[Estimate] = [getattr(each, measure.group) for each in days]
+    if all(one.value is None for one in estimates):
+        return None
+    places = {each.day: number for number, each in enumerate(days)}
+    zone = visit.site.settings.zone
+    began = places[day_of(found.began_at, zone)]
+    events = [Event(at=began, name="it began")]
+    if found.resolved_at is not None:
+        resolved = places.get(day_of(found.resolved_at, zone), began)
+        events += [Event(at=resolved, name="resolved")] if resolved - began > _APART else []
+    names = [f"{each.day:%m-%d}" for each in days]
+    return trend_chart(names, estimates, measure=measure, identifier="around", events=events)
+
+
+def _parts(split: Decomposition, stream: Stream) -> tuple[Part, ...]:
+    measure = MEASURES[stream.metric]
+    parts = (
+        ("Other work: the mix of task types", split.mix, split.mix_margin),
+        ("The same work: within task types", split.work, split.work_margin),
+    )
+    reach = max(abs(part) + (margin or 0.0) for _, part, margin in parts) or _step(measure)
+    return tuple(
+        Part(words, part_words(part, margin, measure), part_strip(part, margin, reach=reach))
+        for words, part, margin in parts
+    )
+
+
+def _step(measure: Measure) -> float:
+    """Return what the scale of a change shows where there is none."""
+    return (measure.highest - measure.lowest) / 10
+
+
+def _shown(grader: SelfGrader, session_id: str, first: StreamDrop | None) -> Shown:
+    grade = None
+    with suppress(InputError):  # it is gone, as `forget` and a restored backup have it
+        grade = grader.grades.find(session_id).grade
+    at = None if grade is None or first is None else _failed_at(grade, first.stream)
+    return Shown(session_id, grade, at, message_address(session_id, at))
+
+
+def _failed_at(grade: Grade, stream: Stream) -> int | None:
+    """Return the message with the first failure that such an alert is about; None where it is about no failures."""
+    if stream.metric is not Metric.FAILURE_RATE:
+        return None
+    tool = stream.name if stream.dimension is Dimension.TOOL else None
+    return next((each.index for each in grade.failures if tool is None or each.tool == tool), None)

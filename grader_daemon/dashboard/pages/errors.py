@@ -1,0 +1,144 @@
+"""Errors: failures of one cause, on which days they came, and what surely worked next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+from urllib.parse import quote, urlencode
+from xml.etree.ElementTree import Element
+
+from starlette.responses import Response
+
+from grader_daemon.api.grades import GradeFilter
+from grader_daemon.dashboard.addresses import message_address
+from grader_daemon.dashboard.visit import Page, Visit
+from grader_daemon.domain.estimate import Estimate, Figure
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.insight import ErrorIssue, IssueState, StepCount
+from grader_daemon.errors import InputError
+from grader_daemon.reports.charts import strip
+from grader_daemon.reports.finding_charts import day_bars, day_chart
+from grader_daemon.reports.numbers import COMPLETION, estimate_words
+from grader_daemon.reports.phrasing import issue_title, sure_step
+
+_SPANS: Final[Mapping[str, int | None]] = MappingProxyType({"7": 7, "30": 30, "90": 90, "all": None})
+_USUAL_SPAN: Final = "30"
+_LISTED: Final = 50
+_MOST_LISTED: Final = 500
+_SESSIONS: Final = 6
+_STEPS: Final = 8
+
+
+class Choice(NamedTuple):
+    """One of several views: its address, and whether it is the one that is shown."""
+
+    words: str
+    address: str
+    is_shown: bool
+
+
+class Shown(NamedTuple):
+    """A session that had an error, and where in it the error stands first."""
+
+    grade: Grade
+    at: int | None
+    address: str
+
+
+def errors(visit: Visit) -> Response:
+    """Answer with the error issues of some days, most failures first."""
+    span, state = visit.query.get("days", _USUAL_SPAN), visit.query.get("state", "")
+    if span not in _SPANS:
+        raise InputError(f"errors are listed for {', '.join(_SPANS)} days, not {span[:40]!r}")
+    if state not in ("", *IssueState):
+        raise InputError(f"an error is {', '.join(IssueState)}, not {state[:40]!r}")
+    count = _count(visit.query.get("count", str(_LISTED)))
+    states = frozenset({IssueState(state)}) if state else None
+    found = visit.grader.insight.error_issues(days=_SPANS[span], states=states, limit=count + 1)
+    issues = found[:count]
+    more = min(count + _LISTED, _MOST_LISTED)
+    return visit.show(
+        "errors.html",
+        issues=issues,
+        days=visit.grader.insight.issue_days(issues),
+        day_bars=day_bars,
+        sure_step=sure_step,
+        spans=[_choice(_span_words(each), visit, "days", each, span) for each in _SPANS],
+        states=[_choice(each or "all but ignored", visit, "state", each, state) for each in ("", *IssueState)],
+        more=_address(visit, "count", str(more)) if len(found) > count < more else None,
+    )
+
+
+def error(visit: Visit) -> Response:
+    """Answer with one error issue."""
+    insight, grades = visit.grader.insight, visit.grader.grades
+    issue = insight.error_issue(visit.path["fingerprint"])
+    days = insight.issue_days([issue])[issue.fingerprint]
+    sessions = grades.page(GradeFilter(issue=issue.fingerprint, limit=_SESSIONS)).grades
+    return visit.show(
+        "error.html",
+        issue=issue,
+        title=issue_title(issue),
+        days=days,
+        chart=day_chart(days, identifier="days"),
+        sessions=[_shown(stored.grade, issue) for stored in sessions],
+        steps=issue.steps[:_STEPS],
+        rarer=issue.steps[_STEPS:],
+        drawn_rate=_drawn_rate,
+        rate_words=lambda step: estimate_words(step.rate, COMPLETION),
+        sure=sure_step(issue.steps),
+        all_sessions=f"/sessions?{urlencode({'issue': issue.fingerprint})}",
+    )
+
+
+def mark(visit: Visit) -> Response:
+    """Note what a person says of an error."""
+    insight = visit.grader.insight
+    marks: Mapping[str, Callable[[str], ErrorIssue]] = {
+        "resolve": insight.resolve_error,
+        "ignore": insight.ignore_error,
+        "reopen": insight.reopen_error,
+    }
+    said = visit.form.get("mark", "")
+    if said not in marks:
+        raise InputError(f"an error can be marked {', '.join(marks)}, not {said[:40]!r}")
+    return visit.go_to(f"/errors/{quote(marks[said](visit.path['fingerprint']).fingerprint)}")
+
+
+PAGES: Final = (
+    Page("/errors", errors),
+    Page("/errors/{fingerprint}", error),
+    Page("/errors/{fingerprint}", mark, writes=True),
+)
+
+
+def _count(given: str) -> int:
+    if not (given.isascii() and given.isdigit() and 0 < len(given) <= len(str(_MOST_LISTED))):
+        raise InputError(f"{given[:40]!r} is no number of errors to list")
+    return min(max(int(given), 1), _MOST_LISTED)
+
+
+def _span_words(span: str) -> str:
+    return "ever" if _SPANS[span] is None else f"{span} days"
+
+
+def _choice(words: str, visit: Visit, name: str, value: str, shown: str) -> Choice:
+    return Choice(words, _address(visit, name, value), value == shown)
+
+
+def _address(visit: Visit, name: str, value: str) -> str:
+    """Return the address of this list with one choice made otherwise."""
+    kept = {key: visit.query[key] for key in ("days", "state") if key in visit.query}
+    asked = {key: said for key, said in {**kept, name: value}.items() if said}
+    return f"/errors?{urlencode(asked)}" if asked else "/errors"
+
+
+def _shown(grade: Grade, issue: ErrorIssue) -> Shown:
+    at = next((each.index for each in grade.failures if each.fingerprint == issue.fingerprint), None)
+    return Shown(grade, at, message_address(grade.session_id, at))
+
+
+def _drawn_rate(step: StepCount) -> Element:
+    figure = Figure(now=step.rate, before=Estimate(), change=Estimate())
+    return strip(figure, COMPLETION, highest=COMPLETION.highest)

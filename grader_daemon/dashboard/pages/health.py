@@ -1,0 +1,48 @@
+"""Health: does it run, how far is it, with which settings; and what the doctor finds, when one asks."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from grader_daemon.api.configuration import SettingValue, setting_values
+from grader_daemon.dashboard.visit import Page, Visit
+from grader_daemon.domain.check import CheckState
+from grader_daemon.setting_sources import Source
+
+_STATES: Final = {CheckState.PROBLEM: 0, CheckState.WARNING: 1, CheckState.UNKNOWN: 2, CheckState.OK: 3}
+
+
+def health(visit: Visit) -> Response:
+    """Answer with the state of the daemon, and what was found when somebody asked last."""
+    found = visit.site.examination.found
+    values = setting_values(visit.site.settings)
+    return visit.show(
+        "health.html",
+        service=visit.grader.status(),
+        found=found,
+        goes_on=found is not None and found.ended_at is None,
+        checks=[] if found is None else sorted(found.checks, key=lambda check: _STATES[check.state]),
+        given=[(each, _written(each)) for each in values if each.source is not Source.DEFAULT],
+        others=[(each, _written(each)) for each in values if each.source is Source.DEFAULT],
+    )
+
+
+def examine(visit: Visit) -> Response:
+    """Begin to look at everything, and show what is found as it comes."""
+    visit.site.examination.begin()
+    return visit.go_to("/health")
+
+
+def _written(setting: SettingValue) -> str:
+    """Return a value as it is written in the file of settings, but for quotation marks."""
+    value: Any = setting.value
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else "-" if value is None else str(value)
+
+
+PAGES: Final = (Page("/health", health, bare=True), Page("/health/examine", examine, writes=True, bare=True))

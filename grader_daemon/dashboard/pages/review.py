@@ -1,0 +1,164 @@
+"""Review: one session to judge, its evidence first; what the grader thinks is said when the person has judged.
+
+The view is in the address: `ask` is a session that is asked about again, `judged` the one that was judged last, and
+`passed` those that were skipped. How a session was chosen is signed, because the labels are weighed by it.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from grader_daemon.api.review import ReviewItem
+from grader_daemon.dashboard.addresses import message_address
+from grader_daemon.dashboard.visit import Page, Visit
+from grader_daemon.domain.feedback import FeedbackSource, Sampling
+from grader_daemon.errors import InputError
+from grader_daemon.reports.numbers import UNKNOWN
+from grader_daemon.reports.sessions import effect_words, of_five, said_words
+from grader_daemon.reports.verdicts import verdict_words
+
+_A_WEEK: Final = 5
+_MOST_PASSED: Final = 100
+_TOLD_SCORES: Final = frozenset({"task_completed", "response_quality"})
+_COMPLETED: Final[Mapping[str, bool | None]] = {"yes": True, "no": False, "": None}
+_SEEDS: Final = 1000
+
+
+def review(visit: Visit) -> Response:
+    """Answer with the session to judge next, and what the grader says of the one before."""
+    passed = _passed(visit.query.get("passed", ""))
+    reviews, done = visit.grader.review, visit.grader.review.done_this_week()
+    item = _asked_again(visit) or reviews.next_item(seed=done * _SEEDS + len(passed), passed=passed)
+    return visit.show(
+        "review.html",
+        item=item,
+        done=done,
+        wanted=_A_WEEK,
+        passed=",".join(passed),
+        skipped=None if item is None else ",".join([*passed, item.stored.grade.session_id][-_MOST_PASSED:]),
+        signature=None if item is None else _signature(visit, item.stored.grade.session_id, item.sampled),
+        judged=_judged(visit),
+    )
+
+
+def judge(visit: Visit) -> Response:
+    """Keep what a person says of a session that was asked about."""
+    form = visit.form
+    session_id, sampled = form.get("session", ""), form.get("sampled", "")
+    if not _is_signed(visit, form.get("signature", ""), session_id, sampled):
+        raise InputError("this review is not one of ours, so nothing was kept")
+    if form.get("completed") not in ("yes", "no"):
+        raise InputError("a review says whether the task was completed, yes or no; nothing was kept")
+    if not _was_said(visit, session_id):
+        _keep(visit, session_id, source=FeedbackSource.REVIEW, sampled=Sampling(sampled))
+    kept = {"passed": form["passed"]} if form.get("passed") else {}
+    return visit.go_to("/review", judged=session_id, sampled=sampled, signature=form["signature"], **kept)
+
+
+def _was_said(visit: Visit, session_id: str) -> bool:
+    """Whether this answer stands already, as after a form that was sent twice."""
+    last = visit.grader.labels.of(session_id).last
+    said = (_COMPLETED[visit.form["completed"]], visit.form.get("quality", ""))
+    return (
+        last is not None and last.source is FeedbackSource.REVIEW and (last.completed, str(last.quality or "")) == said
+    )
+
+
+def take_back(visit: Visit) -> Response:
+    """Withdraw what was said last in a review, and ask about the same session again."""
+    form = visit.form
+    session_id = form.get("session", "")
+    visit.grader.labels.undo(session_id, source=FeedbackSource.REVIEW)
+    return visit.go_to("/review", ask=session_id, sampled=form.get("sampled", ""), signature=form.get("signature", ""))
+
+
+def label(visit: Visit) -> Response:
+    """Keep what a person says of the session that they look at."""
+    session_id = visit.path["session_id"]
+    _keep(visit, session_id, source=FeedbackSource.LABEL, sampled=None)
+    return visit.go_to(message_address(session_id, None))
+
+
+def unlabel(visit: Visit) -> Response:
+    """Withdraw what was said last of the session that they look at."""
+    session_id = visit.path["session_id"]
+    visit.grader.labels.undo(session_id, source=FeedbackSource.LABEL)
+    return visit.go_to(message_address(session_id, None))
+
+
+def _keep(visit: Visit, session_id: str, *, source: FeedbackSource, sampled: Sampling | None) -> None:
+    completed, quality = visit.form.get("completed", ""), visit.form.get("quality", "")
+    if completed not in _COMPLETED:
+        raise InputError(f"completed is yes or no, not {completed[:20]!r}; nothing was kept")
+    if quality not in ("", *"12345"):
+        raise InputError(f"quality is 1 to 5, not {quality[:20]!r}; nothing was kept")
+    visit.grader.labels.add(
+        session_id,
+        completed=_COMPLETED[completed],
+        quality=int(quality) if quality else None,
+        note=visit.form.get("note", "").strip() or None,
+        source=source,
+        sampled=sampled,
+    )
+
+
+def _asked_again(visit: Visit) -> ReviewItem | None:
+    session_id, sampled = visit.query.get("ask"), visit.query.get("sampled", "")
+    if session_id is None:
+        return None
+    if not _is_signed(visit, visit.query.get("signature", ""), session_id, sampled):
+        raise InputError("the address of this review is not whole: begin at /review")
+    return visit.grader.review.item(session_id, Sampling(sampled))
+
+
+def _judged(visit: Visit) -> dict[str, Any] | None:
+    """Return what the grader says of the session that was judged last, and what the person said."""
+    session_id = visit.query.get("judged")
+    if session_id is None:
+        return None
+    stored = visit.grader.grades.find(session_id)
+    last = visit.grader.labels.of(stored.grade.session_id).last
+    if last is None:
+        return None
+    when = f"{last.given_at:%Y-%m-%d %H:%M UTC}"
+    item = visit.grader.grades.explain(stored.grade.session_id)
+    return {
+        "grade": stored.grade,
+        "said": last,
+        "verdict": verdict_words(
+            stored.grade, visit.grader.grades.trust(), said=said_words(last, stored.digest, when=when)
+        ),
+        "quality": of_five(stored.grade.automatic_quality or stored.grade.quality) or UNKNOWN,
+        "reasons": [
+            (effect_words(reason), item.sentences[reason.rule])
+            for reason in stored.grade.reasons
+            if reason.score in _TOLD_SCORES
+        ],
+        "sampled": visit.query.get("sampled", ""),
+        "signature": visit.query.get("signature", ""),
+    }
+
+
+def _signature(visit: Visit, session_id: str, sampled: str) -> str:
+    return visit.site.access.signed(f"{sampled} {session_id}")
+
+
+def _is_signed(visit: Visit, signature: str, session_id: str, sampled: str) -> bool:
+    return hmac.compare_digest(signature.encode(), _signature(visit, session_id, sampled).encode())
+
+
+def _passed(written: str) -> list[str]:
+    return [each for each in written.split(",") if each][-_MOST_PASSED:]
+
+
+PAGES: Final = (
+    Page("/review", review),
+    Page("/review", judge, writes=True),
+    Page("/review/undo", take_back, writes=True),
+    Page("/session/{session_id:path}/label", label, writes=True),
+    Page("/session/{session_id:path}/unlabel", unlabel, writes=True),
+)

@@ -1,0 +1,227 @@
+"""A session: the conversation as it was, and beside it what the grade found in it and why it is what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from grader_daemon.api.explanation import sentences_of
+from grader_daemon.api.grades import StoredGrade
+from grader_daemon.api.outline import Outline, OutlinedMessage
+from grader_daemon.dashboard.addresses import PAGE_MESSAGES, message_address
+from grader_daemon.dashboard.conversation import MOST_CALLS, shown_message
+from grader_daemon.dashboard.visit import Page, Visit
+from grader_daemon.dashboard.words import moment_words
+from grader_daemon.domain.claims import Support
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.similar import Similar
+from grader_daemon.domain.verdict import GradeVersion
+from grader_daemon.errors import InputError
+from grader_daemon.reports.minimap import MapMessage, has_times, marks_of, minimap
+from grader_daemon.reports.money import price_words, used_words
+from grader_daemon.reports.numbers import COMPLETION, UNKNOWN, estimate_words
+from grader_daemon.reports.other_sessions import asked_words, completed_words, likeness_words
+from grader_daemon.reports.sessions import (
+    after_the_last,
+    agent_words,
+    checked_words,
+    claim_words,
+    effect_words,
+    flag_words,
+    gone_words,
+    of_five,
+    said_words,
+    unusual_words,
+)
+from grader_daemon.reports.verdicts import verdict_words
+
+_LONGEST: Final = 2_000
+"""Characters of a text on a page; all of it has a page of its own."""
+_SHORTEST: Final = 100
+_PAGE_CHARACTERS: Final = 400_000
+"""Where the messages of a page have more of them, so cut, their texts are cut to less."""
+_LONGEST_WHOLE: Final = 200_000
+_FEW_MESSAGES: Final = 10
+"""So few are seen at once, and the answer among them."""
+_MOST_DIGITS: Final = 12
+_MOST_FAILURES: Final = 12
+_MOST_CLAIMS: Final = 40
+_MOST_CHILDREN: Final = 20
+_FEW_SIMILAR: Final = 5
+_GRAVITY: Final = (Support.VERIFIED, Support.UNSUPPORTED, Support.CONTRADICTED)
+
+
+class Pages(NamedTuple):
+    """Addresses of other parts of a session; None where there are none."""
+
+    previous: str | None
+    next: str | None
+    previous_finding: str | None
+    next_finding: str | None
+
+
+def session(visit: Visit) -> Response:
+    """Answer with a session, from the message on that is asked for."""
+    grades = visit.grader.grades
+    first, outline = _number(visit.query.get("from", "0")), grades.outline(visit.path["session_id"])
+    longest = _longest(outline.messages[first : first + PAGE_MESSAGES])
+    told = grades.transcript(visit.path["session_id"], first=first, count=PAGE_MESSAGES, longest=longest)
+    grade = told.stored.grade
+    shown = range(first, first + len(told.messages))
+    at = partial(_address, shown)
+    mapped = mapped_messages(outline, grade)
+    has_answer = outline.answer is not None and told.total > _FEW_MESSAGES
+    return visit.show(
+        "session.html",
+        grade=grade,
+        note=told.note,
+        total=told.total,
+        shown=shown,
+        messages=[shown_message(each, outline) for each in told.messages],
+        answer=shown_message(outline.answer, outline) if has_answer and outline.answer else None,
+        map=minimap(mapped, shown=shown, page=PAGE_MESSAGES, address=at) if mapped else None,
+        marks=marks_of(mapped),
+        has_times=has_times(mapped),
+        children=grades.children(grade.session_id),
+        **_similar(grades.similar_to(grade, limit=_FEW_SIMILAR)),
+        is_gone=grades.is_gone(grade),
+        sentences=sentences_of(grade.reasons),
+        effects=grades.effects(grade),
+        most_failures=_MOST_FAILURES,
+        most_claims=_MOST_CLAIMS,
+        most_children=_MOST_CHILDREN,
+        **_words(visit, told.stored),
+        reasons=[(score, tuple(found)) for score, found in groupby(grade.reasons, key=lambda each: each.score)],
+        pages=_pages(shown, told.total, _found(grade), at),
+        at=at,
+        whole=partial(_whole, grade.session_id),
+    )
+
+
+def message(visit: Visit) -> Response:
+    """Answer with one message, whole."""
+    index = _number(visit.path["index"])
+    told = visit.grader.grades.transcript(visit.path["session_id"], first=index, count=1, longest=_LONGEST_WHOLE)
+    if not told.messages:
+        raise InputError(told.note or f"there is no message {index}")
+    grade = told.stored.grade
+    return visit.show(
+        "session_message.html",
+        grade=grade,
+        note=told.note,
+        total=told.total,
+        message=shown_message(told.messages[0], None),
+        session=message_address(grade.session_id, index),
+    )
+
+
+PAGES: Final = (
+    Page("/session/{session_id:path}/message/{index}", message),
+    Page("/session/{session_id:path}", session),
+)
+
+
+def mapped_messages(outline: Outline, grade: Grade) -> list[MapMessage]:
+    """Return the messages of a session with what its grade found in each."""
+    failures = {failure.index: failure.kind for failure in grade.failures}
+    claims: dict[int, Support] = {}
+    for claim in sorted(grade.claims, key=lambda claim: _GRAVITY.index(claim.support)):
+        claims[claim.index] = claim.support
+    people = {signal.index for signal in grade.signals_from_people}
+    return [
+        MapMessage(
+            message.role, message.characters, message.seconds, failures.get(index), claims.get(index), index in people
+        )
+        for index, message in enumerate(outline.messages)
+    ]
+
+
+def _similar(found: Similar) -> dict[str, Any]:
+    """Return what became of the same request in other sessions, in the words of `similar`."""
+    return {
+        "similar": found,
+        "similar_asked": asked_words(found),
+        "similar_completed": completed_words(found),
+        "likeness_words": likeness_words,
+        "completion_words": lambda record: estimate_words(record.completion, COMPLETION),
+    }
+
+
+def _words(visit: Visit, stored: StoredGrade) -> dict[str, Any]:
+    """Return what the side of the page says, in the words of the command line."""
+    grade, moment = stored.grade, partial(moment_words, zone=visit.site.settings.zone)
+    said, check = visit.grader.labels.of(grade.session_id), visit.grader.grades.quality_check(grade.session_id)
+    by_person = {
+        name: None if given is None else said_words(given, stored.digest, when=moment(given.given_at))
+        for name, given in (("completed", said.completed), ("quality", said.quality))
+    }
+    quality = of_five(grade.quality)
+    if by_person["quality"] is not None:
+        otherwise = of_five(grade.automatic_quality if grade.scored else None)
+        quality = f"{quality}, {by_person['quality']}; automatically: {otherwise or UNKNOWN}"
+    return {
+        "verdict": verdict_words(grade, visit.grader.grades.trust(), said=by_person["completed"]),
+        "agent": " ".join(filter(None, (agent_words(grade), grade.agent_version))),
+        "efficiency": of_five(grade.efficiency),
+        "quality": quality,
+        "checked": None if check is None else checked_words(check, when=moment(check.checked_at)),
+        "remark": None if said.last is None else said.last.note,
+        "after_the_last": after_the_last(grade),
+        "flags": flag_words(grade),
+        "gone": gone_words(grade),
+        "tokens": used_words(grade) or "not known",
+        "cost": price_words(grade) or "not known",
+        "version": str(GradeVersion.read(grade.rules_version)),
+        "claim_words": claim_words,
+        "effect_words": effect_words,
+        "unusual_words": unusual_words,
+    }
+
+
+def _longest(messages: Sequence[OutlinedMessage]) -> int:
+    """Return with how many characters a text is cut on a page of these messages."""
+    cut = sum(min(message.characters, MOST_CALLS * _LONGEST) for message in messages)
+    return _LONGEST if cut <= _PAGE_CHARACTERS else max(_SHORTEST, _LONGEST * _PAGE_CHARACTERS // cut)
+
+
+def _number(given: str) -> int:
+    """Return the number of a message that an address asks for.
+
+    Raises:
+        InputError: it is none.
+    """
+    if not (given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS):
+        raise InputError(f"{given[:40]!r} is no number of a message; they are counted from 0 on")
+    return int(given)
+
+
+def _address(shown: range, index: int) -> str:
+    """Return where a message is, as links of its session have it: on this page, or on the one that holds it."""
+    return f"#m{index}" if index in shown else f"?from={index // PAGE_MESSAGES * PAGE_MESSAGES}#m{index}"
+
+
+def _whole(session_id: str, index: int) -> str:
+    return f"/session/{quote(session_id)}/message/{index}"
+
+
+def _found(grade: Grade) -> list[int]:
+    """Return the messages in which something was found."""
+    found = {failure.index for failure in grade.failures} | {signal.index for signal in grade.signals_from_people}
+    found |= {index for claim in grade.claims for index in (claim.index, *claim.evidence)}
+    return sorted(found)
+
+
+def _pages(shown: range, total: int, found: list[int], at: Callable[[int], str]) -> Pages:
+    before = [index for index in found if index < shown.start]
+    behind = [index for index in found if shown.stop <= index < total]
+    return Pages(
+        previous=at(max(0, shown.start - PAGE_MESSAGES)) if shown.start else None,
+        next=at(shown.stop) if shown.stop < total else None,
+        previous_finding=at(before[-1]) if before else None,
+        next_finding=at(behind[0]) if behind else None,
+    )

@@ -1,0 +1,152 @@
+"""Sessions: which there were, found by any filter, and two of them side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from starlette.responses import Response
+
+from grader_daemon.api.grades import Page as GradePage
+from grader_daemon.dashboard.session_filter import FIELDS, address, fields, read_filter, written_place
+from grader_daemon.dashboard.visit import Page, Visit
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.session import ASSISTANT
+from grader_daemon.domain.text import duration_words
+from grader_daemon.errors import InputError
+from grader_daemon.reports.money import price_words, used_words
+from grader_daemon.reports.numbers import UNKNOWN
+from grader_daemon.reports.sessions import agent_words, claim_words, of_five
+from grader_daemon.reports.verdicts import outcome_words
+
+_PAGE: Final = 50
+_ALWAYS: Final = 2
+"""Filters that are shown beside the search; the others are folded."""
+
+_FOLDED: Final = frozenset(FIELDS) - {"text", "verdict", "state", "days", "sort", "reverse"}
+
+_VIEWS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
+    ("All", {}),
+    ("Running now", {"state": "open"}),
+    ("Not done, 7 days", {"days": "7", "verdict": "not_completed"}),
+    ("Unsure", {"verdict": "unsure"}),
+    ("Claims contradicted", {"claim": "contradicted"}),
+    ("Most failures, 7 days", {"days": "7", "sort": "errors"}),
+    ("Dearest", {"sort": "cost"}),
+    ("Judged by you", {"person": "1"}),
+)
+_SORTS: Final = ("ended", "probability", "efficiency", "quality", "errors", "calls", "cost")
+_COMPARED: Final = 2
+_LAST_MESSAGES: Final = 20
+_LONGEST_ANSWER: Final = 10_000
+
+
+class View(NamedTuple):
+    """A view that is one click away; `is_shown` says that it is this one."""
+
+    words: str
+    address: str
+    is_shown: bool
+
+
+class Side(NamedTuple):
+    """One of two sessions that are compared."""
+
+    grade: Grade
+    answer: str
+    note: str | None
+
+
+class Difference(NamedTuple):
+    """A line of a comparison: what, and how it is in each."""
+
+    words: str
+    values: tuple[str, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether it is not the same in both."""
+        return len(set(self.values)) > 1
+
+
+def sessions(visit: Visit) -> Response:
+    """Answer with a page of the list."""
+    query, wrong = visit.query, None
+    page = GradePage(grades=[], next=None)
+    try:
+        page = visit.grader.grades.page(read_filter(query, visit.grader, limit=_PAGE))
+    except InputError as error:
+        wrong = str(error)
+    grades = [stored.grade for stored in page.grades]
+    offered = list(fields(visit.grader))
+    return visit.show(
+        "sessions.html",
+        status=200 if wrong is None else 400,
+        grades=grades,
+        wrong=wrong,
+        views=[View(words, address(given), _asked(query) == given) for words, given in _VIEWS],
+        chosen=[(name, query[name], address(query, **{name: None})) for name in FIELDS if name in query],
+        always=offered[:_ALWAYS],
+        folded=[field for field in offered[_ALWAYS:] if field.values],
+        opened=any(name in query for name in _FOLDED),
+        sorts=_SORTS,
+        with_agents=len({agent_words(grade) for grade in grades}) > 1,
+        with_cost=any(grade.cost_usd is not None for grade in grades),
+        next_page=_next_page(query, page),
+        is_first="before" not in query,
+        trust=visit.grader.grades.trust(),
+    )
+
+
+def compare(visit: Visit) -> Response:
+    """Answer with two sessions side by side."""
+    ids = visit.request.query_params.getlist("id")
+    if len(ids) != _COMPARED:
+        raise InputError(f"two sessions can be compared, not {len(ids)}: mark two in the list")
+    sides = [_side(visit, session_id) for session_id in ids]
+    return visit.show("compare.html", sides=sides, lines=list(_lines([side.grade for side in sides])))
+
+
+def _asked(query: Mapping[str, str]) -> dict[str, str]:
+    return {name: query[name] for name in FIELDS if name in query}
+
+
+def _next_page(query: Mapping[str, str], page: GradePage) -> str | None:
+    return None if page.next is None else address(query, before=written_place(page.next))
+
+
+def _side(visit: Visit, session_id: str) -> Side:
+    """Read a session as far as it is compared: its grade, and the text of the agent near its end."""
+    grades = visit.grader.grades
+    start = grades.transcript(session_id, count=1)
+    end = grades.transcript(session_id, first=max(0, start.total - _LAST_MESSAGES), longest=_LONGEST_ANSWER)
+    said = [message.text for message in end.messages if message.role == ASSISTANT and message.text.strip()]
+    return Side(start.stored.grade, said[-1] if said else "", start.note)
+
+
+def _lines(grades: Sequence[Grade]) -> Iterator[Difference]:
+    """Yield what can be compared of two grades, in the words of the command line."""
+    told = (
+        ("verdict", lambda grade: outcome_words(grade.outcome)),
+        ("probability", lambda grade: None if grade.p_completed is None else f"{grade.p_completed:.2f}"),
+        ("tool efficiency", lambda grade: of_five(grade.efficiency)),
+        ("response quality", lambda grade: of_five(grade.quality)),
+        ("errors recovered", lambda grade: None if grade.recovered is None else "yes" if grade.recovered else "no"),
+        ("tool calls", lambda grade: f"{grade.tool_calls:,}"),
+        ("failures", lambda grade: f"{grade.total_errors:,}"),
+        ("task type", lambda grade: grade.task_type),
+        ("agent", agent_words),
+        ("model", lambda grade: grade.model),
+        ("state", lambda grade: grade.state.value),
+        ("lasted", lambda grade: None if grade.duration_seconds is None else duration_words(grade.duration_seconds)),
+        ("tokens", used_words),
+        ("cost", price_words),
+        ("claims", lambda grade: "; ".join(f"{claim_words(claim)}: {claim.support}" for claim in grade.claims) or None),
+    )
+    for words, value in told:
+        values = tuple(value(grade) or UNKNOWN for grade in grades)
+        if set(values) != {UNKNOWN}:
+            yield Difference(words, values)
+
+
+PAGES: Final = (Page("/sessions", sessions), Page("/compare", compare))

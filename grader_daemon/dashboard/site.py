@@ -1,0 +1,129 @@
+"""What all visits share: the settings, the database, and how pages are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import anyio
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from grader_daemon import bootstrap
+from grader_daemon.api.change_watch import ChangeWatch
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.dashboard.assets import Assets
+from grader_daemon.dashboard.examination import Examination
+from grader_daemon.dashboard.live import Live
+from grader_daemon.dashboard.shortcuts import for_page, for_script
+from grader_daemon.dashboard.words import filters, shown
+from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.dashboard.access import Access
+    from grader_daemon.dashboard.visit import Visit
+
+Answer = TypeVar("Answer")
+
+THEMES: Final = ("light", "dark")
+THEME_COOKIE: Final = "grader_theme"
+
+_RECENT: Final = timedelta(minutes=1)
+_MOST_RECENT: Final = 8
+
+NAVIGATION: Final = (
+    ("/", "Overview"),
+    ("/sessions", "Sessions"),
+    ("/errors", "Errors"),
+    ("/alerts", "Alerts"),
+    ("/review", "Review"),
+    ("/trust", "Trust"),
+    ("/reports", "Reports"),
+    ("/health", "Health"),
+)
+
+
+class Site:
+    """What visits share. They are answered one at a time by `in_turn`."""
+
+    def __init__(self, settings: Settings, access: Access, *, clock: bootstrap.Clock = bootstrap.utc_now) -> None:
+        self.settings = settings
+        self.access = access
+        self.clock = clock
+        self.assets = Assets()
+        self.examination = Examination(settings, clock)
+        self.live = Live(ChangeWatch(settings))
+        self._grader: SelfGrader | None = None
+        self._recent: dict[str, tuple[datetime, Any]] = {}
+        self._turn: anyio.CapacityLimiter | None = None
+
+    @property
+    def grader(self) -> SelfGrader:
+        """What answers about the database that stands at its path now."""
+        if self._grader is not None and not self._grader.is_in_place:
+            self._grader.close()
+            self._grader = None
+            self._recent.clear()
+        if self._grader is None:
+            self._grader = SelfGrader(settings=self.settings, clock=self.clock)
+        return self._grader
+
+    def recent(self, key: str, make: Callable[[], Answer]) -> tuple[datetime, Answer]:
+        """Return what was made of this database in the last minute under a key, and when; else make it now.
+
+        For what takes longer than a page may: the report of a week that goes on.
+        """
+        now = self.grader.context.now()
+        known = self._recent.pop(key, None)
+        made = known if known is not None and timedelta(0) <= now - known[0] < _RECENT else (now, make())
+        self._recent[key] = made
+        while len(self._recent) > _MOST_RECENT:
+            del self._recent[next(iter(self._recent))]
+        return made
+
+    async def in_turn(self, answer: Callable[[], Answer]) -> Answer:
+        """Answer in a thread of its own, when those before it are answered."""
+        self._turn = self._turn or anyio.CapacityLimiter(1)
+        return await anyio.to_thread.run_sync(answer, limiter=self._turn)
+
+    def close(self) -> None:
+        """Close the database."""
+        if self._grader is not None:
+            self._grader.close()
+
+    def render(self, template: str, visit: Visit, values: dict[str, Any]) -> str:
+        """Return a page as HTML."""
+        theme = visit.request.cookies.get(THEME_COOKIE, "")
+        return self._templates.get_template(template).render(
+            visit=visit,
+            now=visit.now,
+            theme=theme if theme in THEMES else "auto",
+            mark=visit.mark,
+            open_alerts=self._open_alerts(),
+            **values,
+        )
+
+    def _open_alerts(self) -> int:
+        return self.grader.insight.open_alerts() if self.grader.context.has_database else 0
+
+    @cached_property
+    def _templates(self) -> Environment:
+        made = Environment(
+            loader=PackageLoader("grader_daemon.dashboard"),
+            autoescape=True,
+            finalize=shown,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        made.filters |= filters(self.settings.zone)
+        made.globals |= {
+            "navigation": NAVIGATION,
+            "assets": self.assets,
+            "form_token": lambda: self.access.form_token,
+            "shortcuts": for_page,
+            "keys": for_script,
+        }
+        return made

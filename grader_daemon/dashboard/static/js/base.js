@@ -1,0 +1,41 @@
+// Keys, as the table of the page says; what a key does is registered by name in `page.actions`.
+const page = { actions: {}, keys: JSON.parse(document.body.dataset.keys) };
+page.one = (selector, within = document) => within.querySelector(selector);
+page.all = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+page.typing = () => document.activeElement?.closest("input:not([type=checkbox]), select, textarea") ?? null;
+
+page.actions.help = () => {
+  const keys = page.one("#keys");
+  keys.open ? keys.close() : keys.showModal();
+};
+page.actions.search = () => page.one("input[type=search]").focus();
+page.actions.theme = () => page.all(".theme button").find((each) => each.offsetParent)?.click();
+
+let begun = "";
+let forgotten = 0;
+const PATIENCE_MS = 1500;
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, select, textarea, [contenteditable]")) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  clearTimeout(forgotten);
+  const pressed = (begun && page.keys[`${begun} ${event.key}`]) ? `${begun} ${event.key}` : event.key;
+  const action = page.keys[pressed];
+  begun = "";
+  if (!action) {
+    if (Object.keys(page.keys).some((keys) => keys.startsWith(`${event.key} `))) {
+      begun = event.key;
+      forgotten = setTimeout(() => { begun = ""; }, PATIENCE_MS);
+    }
+    return;
+  }
+  if (page.one("dialog[open]") && action !== "help") return;
+  if (action.startsWith("/")) location.assign(action);
+  else if (page.actions[action]) page.actions[action](event);
+  else return;
+  event.preventDefault();
+});

@@ -1,0 +1,42 @@
+// A session: jump between what was found, open what is folded, click into the map.
+const session = {
+  unfold: (message) => {
+    page.all("details", message).forEach((each) => { each.open = true; });
+    message.scrollIntoView({ block: "start" });
+    message.focus({ preventScroll: true });
+  },
+  jump: (step) => {
+    const found = page.all(".said[data-finding]");
+    const top = (each) => each.getBoundingClientRect().top;
+    const line = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop);
+    const ahead = step > 0 ? found.filter((each) => top(each) > line + 2) : found.filter((each) => top(each) < line - 2).reverse();
+    const here = found.indexOf(document.activeElement);
+    const next = here < 0 ? ahead[0] : found[here + step];
+    if (next) session.unfold(next);
+    else page.one(`[data-go=${step > 0 ? "next" : "previous"}-finding]`)?.click();
+  },
+  open: () => {
+    const folded = page.all(".said details");
+    const open = folded.some((each) => !each.open);
+    folded.forEach((each) => { each.open = open; });
+  },
+  arrive: () => {
+    const message = /^#m\d+$/.test(location.hash) && page.one(location.hash);
+    if (message) session.unfold(message);
+  },
+};
+page.actions["next-finding"] = () => session.jump(1);
+page.actions["previous-finding"] = () => session.jump(-1);
+page.actions.unfold = session.open;
+addEventListener("hashchange", session.arrive);
+session.arrive();
+document.addEventListener("click", (event) => {
+  const map = event.target.closest(".map");
+  if (!map || event.target.closest("a")) return;
+  const box = map.getBoundingClientRect();
+  const { messages, part, page: size } = map.dataset;
+  const index = Math.floor((event.clientX - box.left) / box.width / part * messages);
+  if (index >= messages) return;
+  if (page.one(`#m${index}`)) location.hash = `m${index}`;
+  else location.assign(`?from=${index - index % size}#m${index}`);
+});

@@ -1,0 +1,66 @@
+"""One request that is answered: what a page is given, and how it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from grader_daemon.api.change_watch import NOTHING
+
+if TYPE_CHECKING:
+    from grader_daemon.api.grader import SelfGrader
+    from grader_daemon.dashboard.site import Site
+
+
+class Visit:
+    """A request that has been let in. Visits are answered one at a time, so what they share needs no locks."""
+
+    def __init__(self, site: Site, request: Request, form: Mapping[str, str]) -> None:
+        """`form` is what was posted, each name once; `mark` becomes the newest change before anything was read."""
+        self.site = site
+        self.request = request
+        self.form = form
+        self.mark = NOTHING
+
+    @property
+    def grader(self) -> SelfGrader:
+        """What answers about the database that is in place now."""
+        return self.site.grader
+
+    @property
+    def path(self) -> Mapping[str, str]:
+        """The parts of the address that the page named."""
+        return self.request.path_params
+
+    @cached_property
+    def query(self) -> Mapping[str, str]:
+        """What stands behind the question mark; of a name that is given twice, the last; empty ones are left out."""
+        return {name: value for name, value in self.request.query_params.items() if value}
+
+    @cached_property
+    def now(self) -> datetime:
+        """When it is answered."""
+        return self.site.grader.context.now()
+
+    def show(self, template: str, /, *, status: int = 200, **values: Any) -> Response:
+        """Answer with a page."""
+        return HTMLResponse(self.site.render(template, self, values), status)
+
+    def go_to(self, path: str, **query: str) -> Response:
+        """Answer with another address, which is read anew: how every form ends."""
+        return RedirectResponse(f"{path}?{urlencode(query)}" if query else path, 303)
+
+
+class Page(NamedTuple):
+    """An address, and what answers there; `writes` for what is posted. `bare` ones do without a database."""
+
+    address: str
+    answer: Callable[[Visit], Response]
+    writes: bool = False
+    bare: bool = False

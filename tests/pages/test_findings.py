@@ -1,0 +1,64 @@
+"""Errors, alerts and reports: from what is wrong to the message that proves it, and what a person says of it."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+
+def test_from_the_list_of_errors_two_steps_lead_to_the_message_that_proves_one(page: Page) -> None:
+    for key in ("g", "e"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Errors")
+    for key in ("j", "j", "Enter"):
+        page.keyboard.press(key)
+    expect(page).to_have_url(re.compile("/errors/.+"))
+    page.locator('main a[href*="#m"]').first.click()
+
+    expect(page.locator(".said:target")).to_be_in_viewport()
+
+
+def test_errors_are_chosen_by_days_and_state(page: Page) -> None:
+    page.goto("/errors")
+    page.get_by_role("link", name="90 days").click()
+    page.get_by_role("link", name="ignored", exact=True).click()
+
+    expect(page).to_have_url("/errors?days=90&state=ignored")
+    expect(page.get_by_text("No errors of this kind in this time.")).to_be_visible()
+
+
+def test_error_is_resolved_and_opened_again(own_page: Page) -> None:
+    own_page.goto("/errors")
+    own_page.locator("tbody a").first.click()
+    own_page.get_by_role("button", name="Resolve").click()
+    expect(own_page.locator(".state.resolved").first).to_have_text("resolved")
+    own_page.get_by_role("button", name="Reopen").click()
+
+    expect(own_page.get_by_role("button", name="Resolve")).to_be_visible()
+
+
+def test_alert_is_acknowledged_with_a_note_and_silenced_for_a_time(own_page: Page) -> None:
+    own_page.goto("/alerts")
+    own_page.locator("main h2 a").first.click()
+    own_page.get_by_label("Note").fill("the mirror was down")
+    own_page.get_by_role("button", name="Acknowledge").click()
+    expect(own_page.get_by_role("button", name="Withdraw the acknowledgement")).to_be_visible()
+    own_page.get_by_label("For").select_option("12 hours")
+    own_page.get_by_role("button", name="Silence").click()
+    expect(own_page.get_by_text("silent until")).to_be_visible()
+    own_page.get_by_role("button", name="Be told of it again").click()
+
+    expect(own_page.get_by_role("button", name="Silence")).to_be_visible()
+    expect(own_page.get_by_label("Note")).to_have_value("the mirror was down")
+
+
+def test_report_of_a_week_leads_to_the_week_before_it(page: Page) -> None:
+    page.goto("/reports")
+    newest = page.locator("tbody a").first
+    week = newest.inner_text()
+    newest.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Weekly report, {week}")
+    page.locator("a[rel=prev]").click()
+
+    expect(page.locator("a[rel=next]")).to_contain_text(week)

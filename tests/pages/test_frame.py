@@ -1,0 +1,49 @@
+"""What all pages have: the way in, the bar, the keys, the colours."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.pages.served import Served
+
+
+def test_the_printed_address_lets_one_in_and_leaves_no_token_in_it(page: Page, dashboard: Served) -> None:
+    assert page.url == f"{dashboard.base}/"
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+
+
+def test_nobody_sees_anything_without_the_token(browser: Browser, dashboard: Served) -> None:
+    context = browser.new_context()
+    answer = context.new_page().goto(f"{dashboard.base}/")
+    assert answer is not None
+    assert answer.status == 401
+    assert "grader-daemon dashboard" in answer.text()
+    context.close()
+
+
+def test_question_mark_shows_the_keys_and_takes_them_away(page: Page) -> None:
+    keys = page.get_by_role("dialog", name="Keys")
+    page.keyboard.press("?")
+    expect(keys).to_be_visible()
+    page.keyboard.press("?")
+    expect(keys).to_be_hidden()
+
+
+def test_two_keys_go_to_a_page_and_none_while_one_writes(page: Page) -> None:
+    page.keyboard.press("/")
+    page.keyboard.press("?")
+    expect(page.get_by_role("searchbox")).to_have_value("?")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("o")
+    expect(page).to_have_url("/")
+
+
+def test_colours_that_were_chosen_stay(page: Page) -> None:
+    page.keyboard.press("t")
+    expect(page.locator("html[data-theme=dark]")).to_be_attached()
+    page.reload()
+    expect(page.locator("html[data-theme=dark]")).to_be_attached()
+    page.keyboard.press("t")
+    expect(page.locator("html[data-theme=light]")).to_be_attached()

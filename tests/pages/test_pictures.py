@@ -1,0 +1,99 @@
+"""Every page, and the first page of a home that is new, looks as it did: compared with the pictures that are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Page
+
+from tests.needs import require_browser, require_fonts
+from tests.pages.picture import (
+    COLOURS,
+    HOMES,
+    MOST_DIFFERENT,
+    Colours,
+    Picture,
+    opened,
+    pictures,
+    seeming_to_run,
+    share_of_difference,
+    shot,
+    take,
+)
+from tests.pages.served import Served, serve
+
+_OVERVIEW = next(pictures())
+_MOST_BYTES = 1_500_000
+_OTHER_HINTING = ("--no-sandbox", "--font-render-hinting=full", "--disable-font-subpixel-positioning")
+
+_CHANGES = ("display: none", "visibility: hidden", "position: relative; top: 10px", "position: relative; left: 10px")
+
+Tabs = Mapping[str, tuple[Page, Path]]
+
+
+@pytest.fixture(scope="module")
+def tabs(browser: Browser, dashboard: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tabs]:
+    """Open a tab in each home."""
+    require_fonts()
+    with ExitStack() as stack:
+        served = {"weeks": dashboard}
+        for name, (at, make) in HOMES.items():
+            if name not in served:
+                home = tmp_path_factory.mktemp(name)
+                make(home)
+                served[name] = stack.enter_context(serve(home, at=at))
+        for each in served.values():
+            stack.enter_context(seeming_to_run(each.home))
+        yield {name: (stack.enter_context(opened(browser, each)), each.home) for name, each in served.items()}
+
+
+@pytest.mark.parametrize("colours", COLOURS)
+@pytest.mark.parametrize("picture", [pytest.param(each, id=each.name) for each in pictures()])
+def test_page_looks_as_it_did(tabs: Tabs, picture: Picture, colours: Colours, tmp_path: Path) -> None:
+    taken = take(*tabs[picture.home], picture, colours)
+
+    share = share_of_difference(Image.open(picture.path(colours)), taken)
+    if share > MOST_DIFFERENT:
+        taken.save(tmp_path / "now.png")
+    assert share <= MOST_DIFFERENT, f"see {tmp_path}/now.png; python -m tests.pictures takes the pictures anew"
+
+
+def test_other_hinting_of_letters_is_no_difference(tabs: Tabs, browser: Browser, dashboard: Served) -> None:
+    with (
+        browser.browser_type.launch(executable_path=require_browser("chromium"), args=_OTHER_HINTING) as other,
+        opened(other, dashboard) as tab,
+    ):
+        taken = take(tab, dashboard.home, _OVERVIEW, "light")
+
+    assert share_of_difference(take(*tabs["weeks"], _OVERVIEW, "light"), taken) <= MOST_DIFFERENT
+
+
+@pytest.mark.parametrize("selector", ["main h1", ".notice", ".figures .panel:last-child", ".columns .panel >> nth=-1"])
+def test_what_moves_or_disappears_is_noticed(tabs: Tabs, selector: str) -> None:
+    tab, home = tabs["weeks"]
+    as_it_is = take(tab, home, _OVERVIEW, "light")
+    for change in _CHANGES:
+        tab.locator(selector).first.evaluate(f"one => {{ one.style.cssText = '{change}' }}")
+        assert share_of_difference(as_it_is, shot(tab)) > MOST_DIFFERENT, change
+
+
+def test_page_of_another_width_is_another_page() -> None:
+    assert share_of_difference(Image.new("RGB", (60, 60)), Image.new("RGB", (66, 60))) == 1
+
+
+def test_what_only_one_page_has_below_is_a_difference() -> None:
+    shorter, longer = (Image.new("RGB", (60, height), "white") for height in (60, 120))
+
+    assert share_of_difference(shorter, longer) == share_of_difference(longer, shorter) == 0.5
+
+
+def test_pictures_are_those_that_are_compared_and_small() -> None:
+    kept = {each.path(colours) for each in pictures() for colours in COLOURS}
+    folder = next(path.parent for path in kept if path.is_relative_to(Path(__file__).parent))
+
+    assert set(folder.iterdir()) == {path for path in kept if path.parent == folder}
+    assert sum(path.stat().st_size for path in kept) <= _MOST_BYTES

@@ -1,0 +1,106 @@
+"""The page of a session: its map, its keys, and what is folded."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.domain.claims import Support
+from grader_daemon.storage.records import GradeFilter
+from tests.e2e.session_files import turns, write
+from tests.pages.served import Served
+
+DATABASE = Path(".timmy", "uniwizard", "session_grades.db")
+
+
+@pytest.fixture(scope="module")
+def contradicted(sample_home: Path) -> str:
+    """The address of a session in which a tool failed, and a claim is contradicted by the record."""
+    with SelfGrader(db_path=sample_home / DATABASE) as grader:
+        found = grader.grades.every(GradeFilter(claim=Support.CONTRADICTED))
+        return next(f"/session/{each.grade.session_id}" for each in found if each.grade.failures)
+
+
+def test_a_key_goes_to_the_next_finding_and_unfolds_it(page: Page, contradicted: str) -> None:
+    page.goto(contradicted)
+    page.keyboard.press("]")
+    first = page.locator(".said:focus")
+    expect(first).to_have_attribute("data-finding", "")
+    expect(first.locator("details:not([open])")).to_have_count(0)
+    index = first.get_attribute("id")
+    page.keyboard.press("]")
+    expect(page.locator(".said:focus")).not_to_have_id(str(index))
+    page.keyboard.press("[")
+    expect(page.locator(".said:focus")).to_have_id(str(index))
+
+
+def test_a_claim_leads_to_the_message_that_speaks_against_it(page: Page, contradicted: str) -> None:
+    page.goto(contradicted)
+    claim = page.locator("li", has=page.locator(".support.contradicted")).first
+    evidence = claim.get_by_role("link").last
+    index = evidence.inner_text()
+    evidence.click()
+    expect(page).to_have_url(re.compile(rf"#m{index}$"))
+    expect(page.locator(f"#m{index}")).to_be_in_viewport()
+    expect(page.locator(f"#m{index}")).to_contain_text("says against the claim")
+
+
+def test_the_map_leads_to_the_message_that_is_clicked(page: Page, contradicted: str) -> None:
+    page.goto(contradicted)
+    map_of_it = page.locator(".map")
+    box = map_of_it.bounding_box()
+    total, part = (map_of_it.get_attribute(f"data-{name}") for name in ("messages", "part"))
+    assert box is not None
+    across = box["width"] * float(part or 1) * 0.5 / int(total or 1)
+    map_of_it.click(position={"x": across, "y": box["height"] - 20})
+    expect(page).to_have_url(re.compile(r"#m0$"))
+
+
+def test_a_key_opens_and_closes_what_is_folded(page: Page, contradicted: str) -> None:
+    page.goto(contradicted)
+    folded = page.locator(".said details")
+    expect(page.locator(".said details:not([open])").first).to_be_attached()
+    page.keyboard.press("o")
+    expect(page.locator(".said details[open]")).to_have_count(folded.count())
+    page.keyboard.press("o")
+    expect(page.locator(".said details[open]")).to_have_count(0)
+
+
+def test_all_of_it_can_be_read_without_script(browser: Browser, dashboard: Served, contradicted: str) -> None:
+    context = browser.new_context(base_url=dashboard.base, java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto(dashboard.entrance)
+    tab.goto(contradicted)
+    failure = tab.locator(".failures .at").first
+    index = failure.inner_text()
+    failure.click()
+    expect(tab.locator(f"#m{index}")).to_be_in_viewport()
+    tab.locator(".said details:not([open]) summary").first.click()
+    expect(tab.locator(".said details[open] pre").first).to_be_visible()
+    context.close()
+
+
+def test_a_session_that_goes_on_grows_while_it_is_read(own_page: Page, own_dashboard: Served) -> None:
+    sessions = own_dashboard.home / ".timmy" / "sessions"
+    write(sessions, "goes_on", turns(2, answer=None))
+    _grade(own_dashboard.home)
+    own_page.goto("/session/goes_on")
+    expect(own_page.locator(".said")).to_have_count(5)
+    own_page.locator(".said summary").first.click()
+    own_page.wait_for_function("() => document.querySelector('.live').dataset.liveState === 'on'")
+
+    write(sessions, "goes_on", turns(3, answer=None))
+    _grade(own_dashboard.home)
+
+    expect(own_page.locator(".said")).to_have_count(7)
+    expect(own_page.locator(".said details[open]")).to_have_count(1)
+
+
+def _grade(home: Path) -> None:
+    """Grade what is new, as the daemon does."""
+    with SelfGrader(db_path=home / DATABASE, watch_roots=home / ".timmy" / "sessions") as grader:
+        grader.grade_latest_sessions()

@@ -1,0 +1,36 @@
+"""The list in a browser: by keys alone."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+
+def test_keys_mark_a_row_and_open_it(page: Page) -> None:
+    page.goto("/sessions")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    marked = page.locator("tr[aria-selected=true]")
+    expect(marked).to_have_count(1)
+    chosen = page.locator("table.sessions tbody tr").first.get_attribute("data-id")
+    expect(marked).to_have_attribute("data-id", str(chosen))
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"/session/{chosen}")
+
+
+def test_two_rows_are_compared_by_keys_and_a_button(page: Page) -> None:
+    page.goto("/sessions")
+    for _ in range(2):
+        page.keyboard.press("j")
+        page.keyboard.press("x")
+    page.get_by_role("button", name="Compare").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Two sessions")
+
+
+def test_next_page_by_key(page: Page) -> None:
+    page.goto("/sessions")
+    page.keyboard.press("n")
+    expect(page).to_have_url(re.compile(r"\?before="))
+    expect(page.locator("table.sessions tbody tr").first).to_be_visible()

@@ -1,0 +1,114 @@
+"""What every address does: refuse in one line, keep out forms of others, say what an empty home needs."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from httpx2 import Response
+from starlette.testclient import TestClient
+from structlog.testing import capture_logs
+
+from grader_daemon.api.grader import SelfGrader
+from tests.unit.dashboard.conftest import ACCESS, MakeClient
+
+
+def test_home_without_a_database_says_how_to_begin(client: TestClient) -> None:
+    answer = client.get("/")
+    assert answer.status_code == 200
+    assert "grader-daemon service install" in answer.text
+
+
+def test_address_that_is_none_is_said_in_one_line(client: TestClient) -> None:
+    answer = client.get("/nothing-here")
+    assert answer.status_code == 404
+    assert "There is no such page." in answer.text
+
+
+def test_form_without_our_token_changes_nothing(client: TestClient) -> None:
+    assert client.post("/theme", data={"theme": "dark"}).status_code == 403
+    assert client.post("/theme", data={"theme": "dark", "form_token": "other"}).status_code == 403
+
+
+def test_form_of_ours_is_followed_by_the_page_that_it_came_from(client: TestClient) -> None:
+    answer = _choose(client, came_from="/sessions?state=open")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/sessions?state=open")
+    assert "grader_theme=dark" in answer.headers["set-cookie"]
+
+
+@pytest.mark.parametrize("elsewhere", ["//evil.example", "https://evil.example", "/\\evil.example", "", "/a\nb"])
+def test_form_leads_to_no_other_site(client: TestClient, elsewhere: str) -> None:
+    assert _choose(client, came_from=elsewhere).headers["location"] == "/"
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        pytest.param(b"x" * 65_537, 413, id="too-large"),
+        pytest.param(b"&".join(b"a=1" for _ in range(101)), 400, id="too-many-fields"),
+        pytest.param(b"\xff", 400, id="no-form"),
+    ],
+)
+def test_what_is_no_form_is_refused(client: TestClient, content: bytes, status: int) -> None:
+    assert client.post("/theme", content=content).status_code == status
+
+
+def test_damaged_database_is_told_in_one_line(client_of: MakeClient, tmp_path: Path) -> None:
+    (tmp_path / "damaged.db").write_bytes(b"no database")
+    answer = client_of(tmp_path / "damaged.db").get("/")
+    assert answer.status_code == 503
+    assert answer.text.count("\n") == 1
+    assert "damaged.db" in answer.text
+
+
+def test_address_that_is_none_is_said_beside_a_damaged_database_too(client_of: MakeClient, tmp_path: Path) -> None:
+    (tmp_path / "damaged.db").write_bytes(b"no database")
+    answer = client_of(tmp_path / "damaged.db").get("/nowhere")
+
+    assert (answer.status_code, answer.text) == (404, "There is no such page.\n")
+
+
+def test_database_that_was_replaced_is_read_anew(client_of: MakeClient, tmp_path: Path) -> None:
+    path, other = tmp_path / "grades.db", tmp_path / "other.db"
+    for each in (path, other):
+        with SelfGrader(db_path=each, watch_roots=tmp_path) as grader:
+            grader.context.make_store()
+    client = client_of(path)
+    assert client.get("/").status_code == 200
+    other.replace(path)
+    assert client.get("/").status_code == 200
+
+
+def test_script_and_style_may_be_kept_for_good_and_need_no_token(client: TestClient) -> None:
+    client.cookies.clear()
+    for name, kind in (("page.css", "text/css"), ("page.js", "text/javascript")):
+        answer = client.get(f"/static/{name}")
+        assert answer.headers["content-type"].startswith(kind)
+        assert "immutable" in answer.headers["cache-control"]
+    assert client.get("/static/other").status_code == 404
+
+
+def test_script_and_style_are_small(client: TestClient) -> None:
+    sent = [client.get(f"/static/{name}").content for name in ("page.css", "page.js")]
+
+    assert sum(len(gzip.compress(each)) for each in sent) <= 12 * 1024
+
+
+def _choose(client: TestClient, *, came_from: str) -> Response:
+    return client.post("/theme", data={"theme": "dark", "from": came_from, "form_token": ACCESS.form_token})
+
+
+def test_page_that_fails_shows_no_traceback_and_is_told_in_the_log(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise ValueError("what a session says")
+
+    monkeypatch.setattr(SelfGrader, "status", fail)
+    with capture_logs() as told:
+        answer = client.get("/")
+    assert answer.status_code == 500
+    assert answer.text.count("\n") == 1
+    assert "what a session says" not in answer.text
+    assert [(line["event"], line["address"]) for line in told] == [("page.crashed", "/")]

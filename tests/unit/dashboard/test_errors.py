@@ -1,0 +1,157 @@
+"""Errors: which are listed, what is told of one, and what a person says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+from starlette.testclient import TestClient
+
+from grader_daemon.dashboard.addresses import message_address
+from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.strategies import NOW, grade, new_grade
+from tests.unit.dashboard.conftest import ACCESS
+
+Fail = Callable[..., None]
+
+
+@pytest.fixture
+def fail(tmp_path: Path) -> Fail:
+    """Save sessions that failed once each, and went on with a step that worked."""
+
+    def save(fingerprint: str, *, sessions: int = 1, said: str = "No such host") -> None:
+        step = Step("read_file", None, True)
+        failure = Failure(207, "terminal", Category.TIMEOUT, "curl", fingerprint, step)
+        sign = ErrorSign(
+            fingerprint=fingerprint,
+            tool="terminal",
+            command="curl",
+            category=Category.TIMEOUT,
+            signal=said,
+            example=f"{said}: <b>example.org</b>",
+        )
+        with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
+            for number in range(sessions):
+                made = grade(
+                    session_id=f"{fingerprint}/{number}",
+                    session_file=f"/s/{fingerprint}-{number}.json",
+                    ended_at=NOW,
+                    ended_on=NOW.date().isoformat(),
+                    failures=(failure,),
+                    total_errors=1,
+                )
+                save_grades(store, [msgspec.structs.replace(new_grade(made), signs=(sign,))])
+
+    return save
+
+
+def test_errors_are_listed_with_what_surely_worked_next(client: TestClient, fail: Fail) -> None:
+    fail("1-aaa", sessions=12)
+    fail("1-bbb", said="Disk full")
+    page = client.get("/errors").text
+
+    assert page.index("No such host") < page.index("Disk full")
+    assert page.count("12 of 12") == 2  # recovered, and worked next
+    assert "nothing sure" in page
+
+
+@pytest.mark.parametrize(
+    ("query", "is_there"),
+    [
+        ("days=7", True),
+        ("days=all&state=new", True),
+        ("state=ignored", False),
+        ("state=resolved", False),
+    ],
+)
+def test_errors_are_those_that_the_address_asks_for(
+    client: TestClient, fail: Fail, query: str, *, is_there: bool
+) -> None:
+    fail("1-aaa")
+
+    assert ("No such host" in client.get(f"/errors?{query}").text) is is_there
+
+
+@pytest.mark.parametrize("query", ["days=0", "days=8", "state=gone", "count=-1", "count=many", "count=99999999"])
+def test_address_that_asks_for_no_list_is_refused_in_words(client: TestClient, fail: Fail, query: str) -> None:
+    fail("1-aaa")
+    answer = client.get(f"/errors?{query}")
+
+    assert answer.status_code == 404
+    assert "not" in answer.text or "is no number" in answer.text
+
+
+def test_list_goes_on_where_it_was_cut(client: TestClient, fail: Fail) -> None:
+    for number in range(3):
+        fail(f"1-aaa{number}")
+    page = client.get("/errors?days=7&count=2").text
+
+    assert page.count('<th scope="row"') == 2
+    assert 'href="/errors?days=7&amp;count=52"' in page
+    assert "Show more" not in client.get("/errors").text
+
+
+def test_one_error_leads_to_the_messages_that_prove_it(client: TestClient, fail: Fail) -> None:
+    fail("1-aaa", sessions=2)
+    page = client.get("/errors/1-aaa").text
+
+    assert 'href="/session/1-aaa%2F0?from=200#m207"' in page
+    assert "&lt;b&gt;example.org&lt;/b&gt;" in page
+    assert "/sessions?issue=1-aaa" in page
+
+
+def test_error_that_is_none_is_said_in_one_line(client: TestClient, fail: Fail) -> None:
+    fail("1-aaa")
+    answer = client.get("/errors/9-zzz")
+
+    assert answer.status_code == 404
+    assert "no error issue has an id that begins with &#39;9-zzz&#39;" in answer.text
+
+
+def test_what_a_person_says_of_an_error_is_noted_and_withdrawn(client: TestClient, fail: Fail) -> None:
+    fail("1-aaa")
+    states = []
+    for mark in ("resolve", "ignore", "reopen"):
+        answer = client.post("/errors/1-aaa", data={"mark": mark, "form_token": ACCESS.form_token})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/errors/1-aaa")
+        page = client.get("/errors/1-aaa").text
+        states += [each for each in ("new", "resolved", "ignored") if f'class="state {each}">{each}' in page]
+
+    assert states == ["resolved", "ignored", "new"]
+
+
+def test_error_is_marked_in_no_other_way(client: TestClient, fail: Fail) -> None:
+    fail("1-aaa")
+    answer = client.post("/errors/1-aaa", data={"mark": "delete", "form_token": ACCESS.form_token})
+
+    assert answer.status_code == 404
+    assert "resolve, ignore, reopen" in answer.text
+
+
+def test_rarer_steps_are_folded_away(client: TestClient, fail: Fail, tmp_path: Path) -> None:
+    fail("1-aaa")
+    with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
+        store.connection.execute(
+            "INSERT INTO issue_steps SELECT fingerprint, day, tool || value, command, 1, 0, 0"
+            " FROM issue_steps, json_each('[1,2,3,4,5,6,7,8,9]')"
+        )
+
+    assert "2 more that were tried less often" in client.get("/errors/1-aaa").text
+
+
+@pytest.mark.parametrize(
+    ("index", "address"),
+    [
+        (None, "/session/a%2Fb"),
+        (0, "/session/a%2Fb#m0"),
+        (199, "/session/a%2Fb#m199"),
+        (200, "/session/a%2Fb?from=200#m200"),
+    ],
+)
+def test_message_is_on_the_page_that_holds_it(index: int | None, address: str) -> None:
+    assert message_address("a/b", index) == address

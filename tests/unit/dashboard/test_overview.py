@@ -1,0 +1,138 @@
+"""The first page, in each state of a home."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState
+from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.insight import IssueRow
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.lock import DaemonLock
+from grader_daemon.storage.sqlite.issues import Issues
+from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.strategies import NOW, grade, new_grade
+from tests.unit.dashboard.conftest import MakeClient
+
+Fill = Callable[..., TestClient]
+
+
+@pytest.fixture
+def home_with(client_of: MakeClient, tmp_path: Path) -> Fill:
+    """Make a home with so many sessions, one a day, the last one just now, and a client of its page."""
+
+    def filled(sessions: int, **changes: object) -> TestClient:
+        store = SqliteStore(tmp_path / "grades.db")
+        made = [
+            grade(
+                session_id=f"s{number}",
+                session_file=f"/s/{number}.json",
+                ended_at=NOW - timedelta(days=number),
+                ended_on=f"{NOW - timedelta(days=number):%Y-%m-%d}",
+                task_summary=f"Task {number}",
+                **changes,
+            )
+            for number in range(sessions)
+        ]
+        with store.transaction():
+            save_grades(store, [new_grade(each) for each in made])
+        store.close()
+        return client_of(tmp_path / "grades.db")
+
+    return filled
+
+
+def text_of(client: TestClient) -> str:
+    answer = client.get("/")
+    assert answer.status_code == 200
+    return " ".join(re.sub(r"<[^>]+>", " ", answer.text).split())
+
+
+def test_home_whose_first_session_is_still_to_come_says_so(home_with: Fill) -> None:
+    said = text_of(home_with(0))
+    assert "Nothing is graded yet." in said
+    assert "no sessions" in said
+    assert "Too few sessions in four weeks" in said
+
+
+def test_one_session_is_shown_and_gives_no_rate(home_with: Fill) -> None:
+    said = text_of(home_with(1))
+    assert "too few (1 session)" in said
+    assert "Task 0" in said
+
+
+def test_month_has_rates_with_intervals_and_samples(home_with: Fill) -> None:
+    said = text_of(home_with(30))
+    assert "7 sessions counted" in said
+    assert re.search(r"Completion rate \S+ % \d+–\d+ %, 7 sessions", said)
+
+
+def test_open_session_runs_now_and_is_counted_nowhere(home_with: Fill) -> None:
+    said = text_of(home_with(1, state=SessionState.OPEN, had_infinite_loop_risk=True))
+    assert "Running now" in said
+    assert "may go in circles" in said
+    assert "0 sessions counted" in said
+
+
+def test_where_nothing_is_wrong_that_is_said(home_with: Fill, tmp_path: Path) -> None:
+    client = home_with(1)
+    assert "No alert is open" not in text_of(client)
+
+    with DaemonLock(tmp_path / "grades.db"):
+        said = text_of(client)
+    assert "No alert is open, the daemon runs and keeps up, and no file was given up." in said
+
+
+def test_cost_that_is_not_known_takes_no_room(home_with: Fill) -> None:
+    assert "Cost per completed task" not in text_of(home_with(30))
+
+
+def test_known_cost_is_told_with_the_week_before(home_with: Fill) -> None:
+    said = text_of(home_with(30, cost_usd=0.5))
+    assert re.search(r"Cost per completed task \$0.50 \$3.50 in all, known of 7 of 7 sessions", said)
+
+
+def test_daemon_that_does_not_run_is_told_first(home_with: Fill) -> None:
+    said = text_of(home_with(1))
+    assert said.index("The daemon does not run") < said.index("Completion rate")
+
+
+def test_errors_that_are_not_shown_are_not_read(
+    home_with: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A week may have hundreds of them."""
+    read: list[str] = []
+    one = Issues.issue
+
+    def noted(self: Issues, fingerprint: str, span: Span, *, until: datetime) -> IssueRow | None:
+        read.append(fingerprint)
+        return one(self, fingerprint, span, until=until)
+
+    monkeypatch.setattr(Issues, "issue", noted)
+    failures = tuple(Failure(number, "terminal", Category.TIMEOUT, None, f"1-{number:012x}") for number in range(30))
+    client = home_with(3, failures=failures)
+    store = SqliteStore(tmp_path / "grades.db")
+    with store.transaction():
+        store.issues.save_signs(
+            [
+                ErrorSign(
+                    fingerprint=str(each.fingerprint),
+                    tool="terminal",
+                    command=None,
+                    category=each.category,
+                    signal="timed out",
+                    example="timed out",
+                )
+                for each in failures
+            ]
+        )
+    store.close()
+    text_of(client)
+
+    assert len(read) == 4

@@ -1,0 +1,162 @@
+"""Judging: nothing of the grader before, everything kept and taken back, nothing believed that a browser made up."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from grader_daemon.domain.feedback import FeedbackSource, Sampling
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.strategies import NOW, grade, new_grade
+from tests.unit.dashboard.conftest import ACCESS, MakeClient
+
+_FIELD = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)">')
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "grades.db"
+
+
+@pytest.fixture
+def client(client_of: MakeClient, path: Path) -> TestClient:
+    """A client of a home with four finished sessions, of which the model finds one likely done."""
+    store = SqliteStore(path)
+    made = [
+        grade(
+            session_id=f"s{number}",
+            session_file=f"/s/{number}.json",
+            ended_at=NOW - timedelta(hours=number),
+            p_completed=0.777,
+            task_summary=f"Task {number}",
+            request=number,
+        )
+        for number in range(4)
+    ]
+    with store.transaction():
+        save_grades(store, [new_grade(each) for each in made])
+    store.close()
+    return client_of(path)
+
+
+def _form(text: str) -> dict[str, str]:
+    """Return the hidden fields of the form that asks."""
+    return dict(_FIELD.findall(text.split('<form method="post" action="/review" ')[1].split("</form>", maxsplit=1)[0]))
+
+
+def _said(path: Path) -> list[tuple[str, bool | None, int | None, FeedbackSource, Sampling | None, int | None]]:
+    store = SqliteStore(path)
+    said = [
+        (each.session_id, each.completed, each.quality, each.source, each.sampled, each.withdraws)
+        for each in store.feedback.said()
+    ]
+    store.close()
+    return said
+
+
+def test_nothing_of_the_verdict_is_told_before_one_has_judged(client: TestClient) -> None:
+    text = client.get("/review").text.split("<main")[1]
+    assert "Did this get done?" in text
+    for told in ("0.78", "0.777", "grader says", 'class="verdict', "done</"):
+        assert told not in text
+
+
+def test_the_same_session_is_asked_about_when_the_page_is_read_again(client: TestClient) -> None:
+    assert _form(client.get("/review").text) == _form(client.get("/review").text)
+
+
+def test_answer_is_kept_with_how_the_session_was_chosen_and_then_the_grader_speaks(
+    client: TestClient, path: Path
+) -> None:
+    form = _form(client.get("/review").text)
+    answer = client.post("/review", data={**form, "completed": "no", "quality": "2", "note": " so so "})
+    assert answer.status_code == 303
+    [said] = _said(path)
+    assert said == (form["session"], False, 2, FeedbackSource.REVIEW, Sampling(form["sampled"]), None)
+    text = client.get(answer.headers["location"]).text
+    assert "not completed, quality 2 of 5" in text
+    assert "The grader says:" in text
+    assert _form(text)["session"] != form["session"]
+
+
+def test_what_was_taken_back_is_asked_again(client: TestClient, path: Path) -> None:
+    form = _form(client.get("/review").text)
+    client.post("/review", data={**form, "completed": "yes"})
+    undone = client.post("/review/undo", data=form)
+    assert [said[5] is None for said in _said(path)] == [True, False]
+    assert _form(client.get(undone.headers["location"]).text)["session"] == form["session"]
+
+
+def test_skipped_session_is_not_asked_about_again(client: TestClient) -> None:
+    seen = []
+    address = "/review"
+    for _ in range(4):
+        text = client.get(address).text
+        seen.append(_form(text)["session"])
+        found = re.search(r'id="skip" href="([^"]+)"', text)
+        assert found is not None
+        address = found[1]
+    assert sorted(seen) == ["s0", "s1", "s2", "s3"]
+    assert "no other finished session" in client.get(address).text
+
+
+@pytest.mark.parametrize("changed", [{"sampled": "random"}, {"session": "s3"}, {"signature": "0"}, {"signature": ""}])
+def test_how_it_was_chosen_cannot_be_made_up(client: TestClient, path: Path, changed: dict[str, str]) -> None:
+    form = _form(client.get("/review").text)
+    given = {**form, **changed, "completed": "yes"}
+    if {name: given[name] for name in form} == form:
+        given["sampled"] = "uncertain" if form["sampled"] == "random" else "random"
+    answer = client.post("/review", data=given)
+    assert answer.status_code == 404
+    assert "nothing was kept" in answer.text
+    assert _said(path) == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"completed": "maybe"}, {"completed": "yes", "quality": "6"}, {"completed": "yes", "quality": "12"}, {}],
+)
+def test_answer_out_of_bounds_is_refused(client: TestClient, path: Path, given: dict[str, str]) -> None:
+    form = _form(client.get("/review").text)
+    assert "nothing was kept" in client.post("/review", data={**form, **given}).text
+    assert _said(path) == []
+
+
+def test_session_is_labelled_on_its_own_page_and_that_is_taken_back(client: TestClient, path: Path) -> None:
+    token = {"form_token": ACCESS.form_token}
+    assert client.post("/session/s1/label", data={**token, "completed": "no"}).headers["location"] == "/session/s1"
+    assert client.post("/session/s1/unlabel", data=token).status_code == 303
+    first, second = _said(path)
+    assert first[:4] == ("s1", False, None, FeedbackSource.LABEL)
+    assert second[5] is not None
+
+
+def test_trust_says_too_few_where_nobody_judged_and_counts_where_somebody_did(client: TestClient) -> None:
+    text = client.get("/trust").text
+    assert "Too few labels" in text
+    assert "Nobody has judged a session yet." in text
+    client.post("/session/s1/label", data={"form_token": ACCESS.form_token, "completed": "yes"})
+    assert "Nobody has judged a session yet." not in client.get("/trust").text
+
+
+def test_a_form_that_is_sent_twice_is_one_answer(client: TestClient, path: Path) -> None:
+    form = {**_form(client.get("/review").text), "completed": "yes"}
+
+    statuses = [client.post("/review", data=form).status_code for _ in range(3)]
+
+    assert statuses == [303, 303, 303]
+    assert len(_said(path)) == 1
+
+
+@pytest.mark.parametrize("signature", ["\N{LATIN SMALL LETTER E WITH ACUTE}", ""])
+def test_a_signature_that_is_none_is_refused_in_a_line(client: TestClient, path: Path, signature: str) -> None:
+    form = {**_form(client.get("/review").text), "completed": "yes", "signature": signature}
+
+    assert client.post("/review", data=form).status_code == 404
+    assert client.get("/review", params={"ask": "s1", "signature": signature}).status_code == 404
+    assert _said(path) == []

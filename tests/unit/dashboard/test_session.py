@@ -1,0 +1,187 @@
+"""The page of a session: the conversation, and what stands beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from grader_daemon.api.grader import SelfGrader
+from tests.e2e.session_files import ANSWER, PERMISSION_DENIED, replace, turns, write
+from tests.strategies import json_answer, json_round, json_user
+from tests.unit.dashboard.conftest import MakeClient
+
+Messages = list[dict[str, object]]
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    return tmp_path / "sessions"
+
+
+def graded(client_of: MakeClient, home: Path, messages: Messages, *, name: str = "told") -> TestClient:
+    """Return a client of a home in which a session of these messages is graded."""
+    write(home / "sessions", name, messages)
+    with SelfGrader(db_path=home / "grades.db", watch_roots=home / "sessions") as grader:
+        grader.grade_latest_sessions()
+    return client_of(home / "grades.db")
+
+
+def test_a_session_is_shown_with_its_failures_its_claims_and_why(client_of: MakeClient, tmp_path: Path) -> None:
+    messages = [json_user("Fix it"), *json_round(PERMISSION_DENIED, arguments='{"command": "cp x y"}')]
+    text = graded(client_of, tmp_path, [*messages, json_answer(ANSWER)]).get("/session/told").text
+
+    assert "command: cp x y" in text
+    assert "failure: permission denied, harmful" in text
+    assert 'href="#m2" aria-label="message 2"' in text
+    assert "Claims against the record" in text
+    assert "Why this grade" in text
+    assert "What moved the probability" in text
+
+
+def test_the_beginning_of_an_id_is_enough(client_of: MakeClient, tmp_path: Path) -> None:
+    assert graded(client_of, tmp_path, turns(1)).get("/session/tol").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        pytest.param("/session/other", "begins with", id="unknown"),
+        pytest.param("/session/told?from=99", "there is no message 99; the session has 4, from 0 on", id="no-message"),
+        pytest.param("/session/told?from=x", "is no number of a message", id="no-number"),
+        pytest.param("/session/told?from=-1", "is no number of a message", id="below-0"),
+        pytest.param("/session/told?from=9999999999999", "is no number of a message", id="huge"),
+        pytest.param("/session/told/message/99", "there is no message 99", id="whole-message-that-is-not-there"),
+        pytest.param("/session/told/message/x", "is no number of a message", id="whole-message-without-number"),
+    ],
+)
+def test_what_is_not_there_is_said(client_of: MakeClient, tmp_path: Path, address: str, words: str) -> None:
+    answer = graded(client_of, tmp_path, turns(1)).get(address)
+
+    assert answer.status_code == 404
+    assert words in answer.text
+
+
+def test_a_long_session_has_pages(client_of: MakeClient, tmp_path: Path) -> None:
+    client = graded(client_of, tmp_path, turns(150))
+
+    first, second = client.get("/session/told").text, client.get("/session/told?from=200").text
+
+    assert "messages 0 to 199 of 302" in first
+    assert 'href="?from=200#m200">later' in first
+    assert 'id="m199"' in first
+    assert 'id="m200"' not in first
+    assert "messages 200 to 301 of 302" in second
+    assert 'href="?from=0#m0">← earlier' in second
+    assert 'href="?from=200#m301"' in first, "the answer is linked where it stands"
+
+
+def test_findings_of_other_pages_are_linked(client_of: MakeClient, tmp_path: Path) -> None:
+    messages = turns(120)
+    messages[4]["content"] = PERMISSION_DENIED
+    client = graded(client_of, tmp_path, [*messages[:-1], *json_round(PERMISSION_DENIED), json_answer("Sorry.")])
+
+    assert 'href="?from=200#m242" data-go="next-finding"' in client.get("/session/told").text
+    assert 'href="?from=0#m4" data-go="previous-finding"' in client.get("/session/told?from=200").text
+
+
+def test_long_texts_are_cut_and_stand_whole_on_a_page_of_their_own(client_of: MakeClient, tmp_path: Path) -> None:
+    output = json.dumps({"output": "\n".join(f"line {number}" for number in range(2000)), "exit_code": 0})
+    client = graded(client_of, tmp_path, [json_user("Look"), *json_round(output), json_answer(ANSWER)])
+
+    text = client.get("/session/told").text
+    whole = client.get("/session/told/message/2").text
+
+    assert "line 1999" not in text
+    assert 'more characters: <a href="/session/told/message/2">' in text
+    assert "line 1999" in whole
+
+
+def test_what_a_session_says_is_never_markup(client_of: MakeClient, tmp_path: Path) -> None:
+    hostile = "<script>alert(1)</script> [a](javascript:b) `<b>` **<i>** {{ 7 * 7 }}"
+    table = f"{hostile} | b\n--- | ---\n<img src=x> | y"
+    messages = [
+        json_user(f"{hostile}\n\n# {hostile}\n\n{table}\n\n```{hostile.split(maxsplit=1)[0]}\n{hostile}\n```"),
+        *json_round(f"@@ -1 +1 @@\n-{hostile}\n+{hostile}", arguments=json.dumps({"command": f"{hostile}\n{hostile}"})),
+        json_answer(hostile),
+    ]
+    text = graded(client_of, tmp_path, messages).get("/session/told").text
+
+    assert "&lt;script&gt;alert(1)" in text
+    assert "{{ 7 * 7 }}" in text
+    assert not [found for found in ("<script>", "<b>", "<i>", "<img", 'href="javascript') if found in text]
+
+
+def test_blocks_are_set_as_what_they_are(client_of: MakeClient, tmp_path: Path) -> None:
+    said = "# Head\n\na | b\n--- | ---\n1 | 2\n\n```diff\n-old\n+new\n```\n\n```py\nx = `1`\n```\n\nUse `ls` **now**"
+    text = graded(client_of, tmp_path, [json_user("Do"), json_answer(said)]).get("/session/told").text
+
+    assert '<p class="said-heading" dir="auto">Head' in text
+    assert '<th scope="col">a' in text
+    assert '<span class="removed">-old</span><span class="added">+new</span>' in text
+    assert '<pre data-language="py">x = `1`</pre>' in text
+    assert "Use <code>ls</code> <strong>now</strong>" in text
+
+
+def test_an_edit_is_set_as_a_diff(client_of: MakeClient, tmp_path: Path) -> None:
+    edit = json.dumps({"path": "x.py", "old_string": "a\nb", "new_string": "a\nc"})
+    messages = [json_user("Do"), *json_round("fine", arguments=edit), json_answer(ANSWER)]
+    text = graded(client_of, tmp_path, messages).get("/session/told").text
+
+    assert '<span class="same"> a</span><span class="removed">-b</span><span class="added">+c</span>' in text
+
+
+def test_a_file_that_changed_is_not_what_was_graded(client_of: MakeClient, tmp_path: Path, sessions: Path) -> None:
+    client = graded(client_of, tmp_path, turns(1))
+    path = sessions / "session_told.json"
+    replace(path, path.read_bytes().replace(b"the date parser works", b"the date parser is fine"))
+
+    text = client.get("/session/told").text
+
+    assert "The file changed since it was graded" in text
+    assert "the date parser is fine" in text
+
+
+def test_of_a_file_that_is_gone_the_grade_stays(client_of: MakeClient, tmp_path: Path, sessions: Path) -> None:
+    client = graded(client_of, tmp_path, turns(1))
+    (sessions / "session_told.json").unlink()
+
+    answer = client.get("/session/told?from=200")
+
+    assert answer.status_code == 200
+    assert "The messages cannot be shown" in answer.text
+    assert "The session is gone from where it lay; its grade stays." in answer.text
+    assert "Why this grade" in answer.text
+    assert client.get("/session/told/message/0").status_code == 404
+
+
+def test_what_a_person_said_of_it_is_told_with_what_would_stand_otherwise(
+    client_of: MakeClient, tmp_path: Path
+) -> None:
+    client = graded(client_of, tmp_path, turns(1))
+    with SelfGrader(db_path=tmp_path / "grades.db", watch_roots=tmp_path / "sessions") as grader:
+        grader.labels.add("told", completed=False, quality=2, note="wrong file")
+
+    text = client.get("/session/told").text
+
+    assert "Not done, said by " in text
+    assert "; automatically: " in text
+    assert "2 of 5, said by " in text
+    assert "wrong file" in text
+
+
+def test_a_page_has_bounds_whatever_a_session_holds(client_of: MakeClient, tmp_path: Path) -> None:
+    [call] = json_round("", arguments=json.dumps({"command": "x" * 3000}))[0]["tool_calls"]
+    calls = [{**call, "id": f"call_{number}"} for number in range(500)]
+    busy = {"role": "assistant", "content": "y" * 100_000, "tool_calls": calls}
+    messages = [json_user("Do all"), *([busy] * 20), {"role": "r" * 10_000, "content": "z"}, json_answer(ANSWER)]
+
+    client = graded(client_of, tmp_path, messages)
+    text, whole = client.get("/session/told").text, client.get("/session/told/message/1").text
+
+    assert len(text) < 1_000_000
+    assert "460 more calls are not shown." in text
+    assert "r" * 100 not in text
+    assert len(whole) < 1_000_000

@@ -1,0 +1,132 @@
+"""The list: what an address asks for, and what is said where it asks for nothing that there is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from starlette.testclient import TestClient
+
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.strategies import NOW, grade, new_grade
+from tests.unit.dashboard.conftest import MakeClient
+
+_COUNT = 120
+
+
+@pytest.fixture
+def client(client_of: MakeClient, tmp_path: Path) -> TestClient:
+    """A client of a home with 120 sessions, one each hour: s0 is the newest; every third is not done."""
+    store = SqliteStore(tmp_path / "grades.db")
+    made = [
+        grade(
+            session_id=f"s{number}",
+            session_file=f"/s/{number}.json",
+            ended_at=NOW - timedelta(hours=number),
+            task_summary=f"Task {number} <b>&",
+            task_completed=number % 3 > 0,
+            model="opus" if number % 2 else "haiku",
+            total_errors=number % 5,
+        )
+        for number in range(_COUNT)
+    ]
+    with store.transaction():
+        save_grades(store, [new_grade(each) for each in made])
+    store.close()
+    return client_of(tmp_path / "grades.db")
+
+
+def _ids(text: str) -> list[str]:
+    return re.findall(r'<tr role="row" data-id="([^"]+)"', text)
+
+
+def _numbers(ids: Sequence[str]) -> list[int]:
+    return [int(each[1:]) for each in ids]
+
+
+def test_pages_follow_each_other_without_a_gap(client: TestClient) -> None:
+    seen: list[str] = []
+    address = "/sessions"
+    while address:
+        text = client.get(address).text
+        seen += _ids(text)
+        found = re.search(r'class="next" href="([^"]+)"', text)
+        address = found[1].replace("&amp;", "&") if found else ""
+    assert _numbers(seen) == list(range(_COUNT))
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        pytest.param("verdict=not_completed", lambda number: number % 3 == 0, id="verdict"),
+        pytest.param("model=opus&verdict=completed", lambda n: n % 2 == 1 and n % 3 > 0, id="several"),
+        pytest.param("since=24h", lambda number: number <= 24, id="since"),
+        pytest.param("until=24h", lambda number: number > 24, id="until"),
+        pytest.param("text=task+7", lambda number: number == 7 or 70 <= number < 80, id="words-that-begin-so"),
+    ],
+)
+def test_filter_shows_what_it_says(client: TestClient, query: str, expected: object) -> None:
+    assert callable(expected)
+    shown = _numbers(_ids(client.get(f"/sessions?{query}").text))
+    assert shown == [number for number in range(_COUNT) if expected(number)][:50]
+    assert shown
+
+
+def test_order_is_the_one_that_is_asked_for(client: TestClient) -> None:
+    most = _numbers(_ids(client.get("/sessions?sort=errors").text))
+    fewest = _numbers(_ids(client.get("/sessions?sort=errors&reverse=1").text))
+    assert {number % 5 for number in most[:24]} == {4}
+    assert {number % 5 for number in fewest[:24]} == {0}
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        pytest.param("verdict=perhaps", "verdict is one of completed, not_completed, unsure", id="verdict"),
+        pytest.param("state=", "", id="nothing-chosen"),
+        pytest.param("state=gone", "state is one of", id="state"),
+        pytest.param("sort=luck", "sort is one of", id="sort"),
+        pytest.param("days=-1", "days is a number above 0", id="days"),
+        pytest.param("days=99999999999999999999", "days is a number above 0", id="too-many-days"),
+        pytest.param("since=yesterday", "since: ", id="since"),
+        pytest.param("model=gpt-9", "no session has the model", id="a-model-that-is-none"),
+        pytest.param("text=%3F%3F", "no word to search for", id="no-word"),
+        pytest.param("before=%5B1%5D", "of another order", id="a-place-of-another-order"),
+        pytest.param("before=x", "not whole", id="no-place"),
+        pytest.param("issue=v9", "v9", id="issue"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_said_beside_the_form(client: TestClient, query: str, said: str) -> None:
+    answer = client.get(f"/sessions?{query}")
+    assert answer.status_code == (400 if said else 200)
+    assert said in answer.text
+    assert '<form class="panel filters"' in answer.text
+
+
+def test_filter_is_taken_away_by_its_own_link(client: TestClient) -> None:
+    text = client.get("/sessions?model=opus&verdict=completed").text
+    links = re.findall(r'<a href="([^"]+)" aria-label="Remove the filter (\w+)"', text)
+    assert {name: address.replace("&amp;", "&") for address, name in links} == {
+        "model": "/sessions?verdict=completed",
+        "verdict": "/sessions?model=opus",
+    }
+
+
+def test_two_sessions_stand_side_by_side(client: TestClient) -> None:
+    text = client.get("/compare?id=s0&id=s1").text
+    assert text.count("Task 0 &lt;b&gt;&amp;") == 1
+    assert "differs" in text
+    assert "haiku" in text
+    assert "opus" in text
+
+
+@pytest.mark.parametrize("ids", [["s1"], [], ["s1", "s2", "s3"]])
+def test_only_two_are_compared(client: TestClient, ids: Sequence[str]) -> None:
+    answer = client.get(f"/compare?{'&'.join(f'id={quote(each)}' for each in ids)}")
+    assert answer.status_code == 404
+    assert "two sessions can be compared" in answer.text
