@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 import click
 import msgspec
 
 from grader_daemon.alerts.settlement import is_news, silent_until
+from grader_daemon.api.documents import alert_document
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, Whole, asks, json_option
@@ -43,7 +43,7 @@ def list_alerts(*, grader: SelfGrader, exit_code: bool, as_json: bool) -> int:
     """List alerts, the open ones first."""
     alerts, silences = grader.insight.alerts(), grader.insight.silences()
     if as_json:
-        listed = [_fields(alert, silences) for alert in alerts]
+        listed = [alert_document(alert, silences) for alert in alerts]
         output.document(alerts=listed)
     elif alerts:
         _table(alerts, silences)
@@ -60,7 +60,7 @@ def show(*, grader: SelfGrader, number: int, as_json: bool) -> None:
     """Show one alert with its evidence."""
     alert, silences = grader.insight.alert(number), grader.insight.silences()
     if as_json:
-        output.document(alert=_fields(alert, silences))
+        output.document(alert=alert_document(alert, silences))
         return
     for words in (alert_title(alert), *alert_lines(alert, shown_zone())):
         output.paragraph("", plain(words))
@@ -147,10 +147,6 @@ def unsilence(*, grader: SelfGrader, number: int, as_json: bool) -> None:
     """Be told again of what this alert is about."""
     alert = grader.insight.unsilence_alert(number)
     output.result(f"Alert {number} is not silent.", as_json=as_json, alert=alert)
-
-
-def _fields(alert: Alert, silences: Mapping[Stream, datetime]) -> dict[str, Any]:
-    return {**msgspec.to_builtins(alert), "silent_until": silent_until(alert, silences)}
 
 
 def _table(alerts: list[Alert], silences: Mapping[Stream, datetime]) -> None:

@@ -2,35 +2,53 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import click
 
-from grader_daemon import IngestOutcome, IngestResult
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, asks, json_option, since_options
-from grader_daemon.cli.status import file_words
+from grader_daemon.cli.outcomes import graded_with_progress, is_trouble, tell_outcomes
 from grader_daemon.domain.text import clean
+from grader_daemon.grading_settings import ROOTS
 from grader_daemon.reports.numbers import count
-from grader_daemon.settings import ROOTS
-
-_TROUBLE = (IngestOutcome.QUARANTINED, IngestOutcome.RETRY_SCHEDULED, IngestOutcome.UNRECORDED)
 
 
 @click.command("backfill")
+@click.argument("archive", required=False)
 @asks
 @since_options
 @click.option("--source", type=click.Choice(list(ROOTS)), help="Only of this source, whether it is enabled or not.")
 @click.option("--jobs", type=Whole(1, 64), default=1, show_default=True, help="Processes that examine files.")
+@click.option("--scheduler", metavar="URL", help="Have the Dask cluster of this scheduler examine the archive.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be graded.")
 @json_option
 def command(
-    *, grader: SelfGrader, since: datetime | None, source: str | None, jobs: int, dry_run: bool, as_json: bool
+    *,
+    grader: SelfGrader,
+    archive: str | None,
+    since: datetime | None,
+    source: str | None,
+    jobs: int,
+    scheduler: str | None,
+    dry_run: bool,
+    as_json: bool,
 ) -> int:
-    """Grade everything that is not graded yet. It may be stopped at any time and started again."""
+    """Grade everything that is not graded yet. It may be stopped at any time and started again.
+
+    An ARCHIVE is a folder or a file, here or at an address as in s3://bucket/sessions, with sessions of any agent,
+    plain or packed (.gz, .zst, .tar): see docs/archives.md.
+    """
+    if archive is not None:
+        if dry_run or since is not None or source is not None:
+            raise click.UsageError("an archive is graded whole: leave --dry-run, --since, --days and --source out")
+        from grader_daemon.cli.archive import grade_archive  # others need not wait for it
+
+        return grade_archive(grader, archive, workers=jobs, scheduler=scheduler, as_json=as_json)
+    if scheduler is not None:
+        raise click.UsageError("--scheduler is for an archive: name one")
     if not dry_run:
         grader.migrate()
     files = grader.grading.ungraded_files(since=since, source=source)
@@ -43,35 +61,6 @@ def command(
     outcomes = graded_with_progress("Grading", len(files), grader.grading.backfill(files, jobs=jobs))
     tell_outcomes(outcomes, as_json=as_json)
     return 1 if missing or is_trouble(outcomes) else 0
-
-
-def graded_with_progress(title: str, total: int, batches: Iterable[Sequence[IngestResult]]) -> Counter[IngestOutcome]:
-    """Go through what comes of each batch, with a progress bar; whoever stops it is told how far it came."""
-    outcomes: Counter[IngestOutcome] = Counter()
-    try:
-        with output.progress(title, total) as advance:
-            for recorded in batches:
-                outcomes.update(each.outcome for each in recorded)
-                advance(len(recorded))
-    except KeyboardInterrupt:
-        done = outcomes.total()
-        output.error(f"Stopped: {done:,} of {total:,} files are done and saved. Start it again for the rest.")
-        raise
-    return outcomes
-
-
-def tell_outcomes(outcomes: Counter[IngestOutcome], *, as_json: bool) -> None:
-    """Print how many files came to what."""
-    counts = sorted(outcomes.items())
-    if as_json:
-        output.document(files=dict(counts))
-    else:
-        output.line(", ".join(f"{number} {file_words(what)}" for what, number in counts) or "Nothing to do.")
-
-
-def is_trouble(outcomes: Counter[IngestOutcome]) -> bool:
-    """Whether there is a file that could not be graded."""
-    return any(outcomes[each] for each in _TROUBLE)
 
 
 def _list_files(paths: Sequence[str], *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.api.calibration import CalibrationState, Weight
-from grader_daemon.api.documents import calibration_document
+from grader_daemon.api.documents import calibration_document, calibration_state_document
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.calibration.prior import Provenance, Validity
 from grader_daemon.cli import output
@@ -46,16 +46,9 @@ def show(*, grader: SelfGrader, as_json: bool) -> None:
     """Show who decides and why, and how far verdicts agree with people, on sessions that were not learned from."""
     state = grader.calibration.state()
     if as_json:
-        output.document(_document(state))
+        output.document(calibration_state_document(state))
     else:
         _print(state)
-
-
-def _document(state: CalibrationState) -> dict[str, object]:
-    """Return the state without the numbers of former models, which are long and say nothing to a person."""
-    document: dict[str, object] = msgspec.to_builtins(state)
-    look = None if state.look is None else calibration_document(state.look)
-    return {**document, "look": look, "history": [calibration_document(each) for each in state.history]}
 
 
 def _print(state: CalibrationState) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, Whole, asks, days_option, json_option
 from grader_daemon.cli.times import here, shown_zone
-from grader_daemon.domain.insight import ErrorIssue, IssueState
-from grader_daemon.reports.phrasing import issue_lines, issue_title
+from grader_daemon.domain.analysis import Category
+from grader_daemon.domain.insight import ErrorIssue, IssueState, StepCount
+from grader_daemon.reports.numbers import COMPLETION, estimate_words
+from grader_daemon.reports.phrasing import call, issue_lines, issue_title
 from grader_daemon.reports.safe_text import plain
 
 
@@ -58,6 +62,27 @@ def show(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
         output.document(issue=issue)
     else:
         _print(issue)
+        _print_alternatives(grader, issue)
+
+
+@command.command("alternatives")
+@asks
+@click.argument("tool")
+@click.argument("category", type=click.Choice([category.value for category in Category]))
+@click.option("--command", "of_command", metavar="COMMAND", help="Only failures of this command, as in 'git push'.")
+@json_option
+def alternatives(*, grader: SelfGrader, tool: str, category: str, of_command: str | None, as_json: bool) -> None:
+    """Show what was tried next after a tool had failed for a cause, the surest first.
+
+    Ordered by the lower end of the 95 % interval of how often it worked, over all time.
+    """
+    tried = grader.insight.alternatives(tool, Category(category), command=of_command)
+    if as_json:
+        output.document(alternatives=tried)
+    elif tried:
+        _steps_table(tried, output.next_call)
+    else:
+        output.line("Nothing is known that was tried after such failures.")
 
 
 @command.command("resolve")
@@ -121,13 +146,27 @@ def _print(issue: ErrorIssue) -> None:
         output.paragraph("", plain(words))
     if issue.steps:
         output.line()
-        output.items(
-            issue.steps,
-            ("tried next", output.tried),
-            ("tries", lambda step: step.tries),
-            ("worked", lambda step: step.worked),
-            ("sessions completed", lambda step: step.completed),
-        )
+        _steps_table(sorted(issue.steps, key=lambda step: step.odds, reverse=True), output.tried)
+
+
+def _print_alternatives(grader: SelfGrader, issue: ErrorIssue) -> None:
+    """Show what was tried after all failures of the tool for such a cause, where these are more than of the issue."""
+    known = () if issue.tool is None else grader.insight.alternatives(issue.tool, issue.category)
+    if sum(step.tries for step in known) > sum(step.tries for step in issue.steps):
+        output.line()
+        output.paragraph("", f"After any {issue.category} of {plain(call(issue.tool, None))}:")
+        _steps_table(known, output.next_call)
+
+
+def _steps_table(steps: Sequence[StepCount], called: Callable[[StepCount], str]) -> None:
+    output.items(
+        steps,
+        ("tried next", called),
+        ("tries", lambda step: step.tries),
+        ("worked", lambda step: step.worked),
+        ("rate", lambda step: "too few" if step.rate.value is None else estimate_words(step.rate, COMPLETION)),
+        ("sessions completed", lambda step: step.completed),
+    )
 
 
 def _recurrence(issue: ErrorIssue) -> str:

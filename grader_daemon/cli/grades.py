@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
-import msgspec
-
-from grader_daemon.api.documents import GRADE_NAMES, grade_document
 from grader_daemon.api.grades import Child, StoredGrade
+from grader_daemon.api.tables import TableForm, table_lines
 from grader_daemon.cli import output
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
-from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.text import clean, escaped
 from grader_daemon.domain.verdict import Outcome, VerdictBy
 from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import count
+from grader_daemon.reports.sessions import agent_words, borne_out
 from grader_daemon.reports.verdicts import UNSURE_NOTE, brief_verdict, trust_words
 
 MAY_DROP: Final = (
@@ -31,16 +26,12 @@ MAY_DROP: Final = (
 """Columns that a narrow terminal does without, the first one first; before all, those that are alike in all rows, also
 `agent`: where there are several, it is always told whose a session is."""
 
-_BEGINS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Spreadsheets take a cell that begins so for a formula, and what stands in a session is not ours."""
-
 _KINDS = {
     SessionKind.SUB_AGENT: ("sub-agent", None),
     SessionKind.REVIEW: ("review", None),
     SessionKind.CRON: ("cron run", None),
     SessionKind.MAIN: ("session that goes on from it", "sessions that go on from it"),
 }
-_TOLD_SUPPORTS = (("verified", "ok"), ("contradicted", "contradicted"))
 _SHOWN_SIGNALS = 8
 
 
@@ -86,12 +77,6 @@ def tokens_of(grade: Grade) -> str | None:
     return tokens_words(grade.input_tokens + grade.output_tokens + cached)
 
 
-def agent_words(grade: Grade) -> str | None:
-    """Return whose session it is, and who had it begun if that was no person: "codex", "hermes cron"."""
-    kind = None if grade.kind in (None, SessionKind.MAIN) else grade.kind.value.replace("_", "-")
-    return " ".join(filter(None, (grade.agent, kind))) or None
-
-
 def children_words(children: Sequence[Child]) -> str:
     """Return what became of the sessions that a session had begun: "3 sub-agents: 2 done, 1 not done"."""
     said = []
@@ -107,43 +92,10 @@ def _outcome_words(child: Child) -> str:
     return "still open" if child.state is SessionState.OPEN else child.outcome.replace("_", " ")
 
 
-def borne_out(claims: Sequence[Claim]) -> str | None:
-    """Return in a few words what became of claims: "2 ok, 1 contradicted"; how many are unsupported only if all are."""
-    counts = Counter(claim.support.value for claim in claims)
-    told = [f"{counts[verdict]} {word}" for verdict, word in _TOLD_SUPPORTS if counts[verdict]]
-    return ", ".join(told) or (f"{len(claims)} unsupported" if claims else None)
-
-
-def write_grades(grades: Iterable[StoredGrade], form: str, trust: Trust) -> None:
-    """Write grades a line each: as ``csv`` under a line of headings, or as ``ndjson``."""
-    documents = (grade_document(stored.grade, stored.id, trust=trust) for stored in grades)
-    for line in _csv_lines(documents) if form == "csv" else map(_encoded, documents):
+def write_grades(grades: Iterable[StoredGrade], form: TableForm, trust: Trust) -> None:
+    """Print grades a line each, as CSV under a line of headings, or as JSON."""
+    for line in table_lines(grades, form, trust):
         output.line(line)
-
-
-def _csv_lines(documents: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """Return the lines of a table, its headings first; lists are JSON in their cells, what is unknown is empty."""
-    yield ",".join(("id", *GRADE_NAMES))
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="")
-    for document in documents:
-        buffer.seek(0)
-        buffer.truncate()
-        writer.writerow([_csv_cell(value) for value in document.values()])
-        yield buffer.getvalue()
-
-
-def _csv_cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        return _encoded(value)
-    shown = clean(value)
-    return f"'{shown}" if shown.startswith(_BEGINS_FORMULA) else shown
-
-
-def _encoded(value: Any) -> str:
-    return escaped(msgspec.json.encode(value).decode("utf-8", "backslashreplace"))
 
 
 def people_words(grade: Grade) -> list[str]:

@@ -1,4 +1,4 @@
-"""``list`` and ``export``: many grades, for people and for other programs."""
+"""``list``: many grades, for people and for other programs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import msgspec
 from grader_daemon.api.documents import grade_document
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grades import GradeFilter
+from grader_daemon.api.tables import TableForm
 from grader_daemon.cli import output
 from grader_daemon.cli.filters import filter_options
 from grader_daemon.cli.grades import MAY_DROP, grade_table, write_grades
@@ -42,7 +43,7 @@ def command(*, grader: SelfGrader, limit: int, which: GradeFilter, form: str, as
         documents = [grade_document(stored.grade, stored.id, trust=trust) for stored in grades]
         output.document(grades=documents)
     elif form != "table":
-        write_grades(grades, form, trust)
+        write_grades(grades, TableForm(form), trust)
     elif grades:
         grade_table((stored.grade for stored in grades), trust)
         if page.next is not None:
@@ -51,20 +52,3 @@ def command(*, grader: SelfGrader, limit: int, which: GradeFilter, form: str, as
         output.line("No sessions are graded yet.")
     else:
         output.line("No such sessions.")
-
-
-@click.command("export")
-@asks
-@filter_options
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(["csv", "ndjson"]),
-    default="csv",
-    show_default=True,
-    help="A table with a line for each grade, or a JSON document on each line.",
-)
-def export_command(*, grader: SelfGrader, which: GradeFilter, form: str) -> None:
-    """Write all grades, or those that are asked for, to standard output."""
-    write_grades(grader.grades.every(which), form, grader.grades.trust())

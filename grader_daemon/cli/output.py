@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
 
-from grader_daemon.domain.text import clean, duration_words, escaped
+from grader_daemon.domain.text import clean, duration_words
 from grader_daemon.errors import InputError, OutputError
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ _Item = TypeVar("_Item")
 _PIPED_COLUMNS = 100
 _FEWEST_COLUMNS = 20
 _PERSON = "person"
-_GOT_OVER = {"recovered": "yes", "harmful": "no", "probe": "a probe"}
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "bright_red", "unknown": "magenta", "fix": "cyan"}
 
 
@@ -70,6 +69,13 @@ def styled(text: str, *, fg: str | None = None, bold: bool | None = None) -> str
     """Return text that is ours or cleaned as a terminal shows it in a style, which NO_COLOR and TERM=dumb forbid."""
     is_plain = not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return text if is_plain else click.style(text, fg=fg, bold=bold)
+
+
+@contextmanager
+def stream() -> Iterator[BinaryIO]:
+    """Hand out standard output as it is, to speak a protocol there; nothing else may print meanwhile."""
+    with _printing():
+        yield sys.stdout.buffer
 
 
 def pages(lines: Iterable[str]) -> None:
@@ -117,14 +123,10 @@ def warning(text: str) -> None:
 
 
 def document(content: Any = None, /, **fields: Any) -> None:
-    """Print one JSON document, indented, with times in ISO 8601: the fields of a struct or dictionary, then others."""
-    import msgspec  # `--help` must not wait for it
+    """Print one JSON document; see `json_text`."""
+    from grader_daemon.api.json_text import json_text  # `--help` must not wait for it
 
-    from grader_daemon._version import SCHEMA_VERSION
-
-    whole = msgspec.structs.asdict(content) if isinstance(content, msgspec.Struct) else content or {}
-    encoded = msgspec.json.encode({"schema_version": SCHEMA_VERSION, **whole, **fields}, enc_hook=str)
-    line(escaped(msgspec.json.format(encoded, indent=2).decode("utf-8", "backslashreplace")))
+    line(json_text(content, **fields))
 
 
 def result(words: str, *, as_json: bool, **fields: Any) -> None:
@@ -228,6 +230,11 @@ def tried(step: StepCount) -> str:
     return "a retry" if step.is_retry else called(step.tool, step.command)
 
 
+def next_call(step: StepCount) -> str:
+    """Return what was called after a failure of several calls, of which a retry names one."""
+    return called(step.tool, step.command) + " again" * step.is_retry
+
+
 def duration(seconds: float | None) -> str | None:
     """Return a span of seconds as a person says it; None where it is not known."""
     return None if seconds is None else duration_words(seconds)
@@ -235,7 +242,9 @@ def duration(seconds: float | None) -> str | None:
 
 def failures(grade: Grade) -> None:
     """Print the failures of a session, and whether it got over each; those that are probes count nowhere."""
-    rows = [(failure.index, failure.tool, failure.finest, _GOT_OVER[failure.kind]) for failure in grade.failures]
+    from grader_daemon.reports.sessions import GOT_OVER  # `--help` must not wait for it
+
+    rows = [(failure.index, failure.tool, failure.finest, GOT_OVER[failure.kind]) for failure in grade.failures]
     table(("message", "tool", "failure", "got over it"), rows)
 
 
@@ -243,8 +252,10 @@ def ledger(claims: Sequence[Claim]) -> None:
     """Print claims with their verdicts, one a line, below an empty one; nothing without claims."""
     if not claims:
         return
+    from grader_daemon.reports.sessions import claim_words  # `--help` must not wait for it
+
     line()
-    rows = [(_claimed(claim), claim.support.value, claim.index, _indexes(claim.evidence)) for claim in claims]
+    rows = [(claim_words(claim), claim.support.value, claim.index, _indexes(claim.evidence)) for claim in claims]
     table(("claim", "verdict", "said in", "evidence"), rows)
 
 
@@ -305,12 +316,9 @@ def verdict(grade: Grade, trust: Trust, said: Standing, *, digest: str | None) -
 
 def said_by(given: Feedback, digest: str | None) -> str:
     """Return whose word something is and since when; `digest` is of the session's file as it is now."""
-    return f"said {_by(given)}{'' if given.digest == digest else ', before the session went on'}"
+    from grader_daemon.reports.sessions import said_words  # `--help` must not wait for it
 
-
-def _claimed(claim: Claim) -> str:
-    kind = claim.kind.value.replace("_", " ")
-    return f"{kind}: {claim.subject}" if claim.subject else kind
+    return said_words(given, digest, when=cell(given.given_at))
 
 
 def _indexes(messages: Sequence[int]) -> str:

@@ -66,7 +66,7 @@ def _alternatives_table(patterns: Patterns) -> None:
     output.items(
         [(alternative.tool, step) for alternative in patterns.alternatives for step in alternative.steps],
         ("after a failure of", lambda tried: tried[0]),
-        ("then", lambda tried: output.called(tried[1].tool, tried[1].command) + (" again" * tried[1].is_retry)),
+        ("then", lambda tried: output.next_call(tried[1])),
         ("tries", lambda tried: tried[1].tries),
         ("it worked", lambda tried: estimate_words(tried[1].rate, COMPLETION)),
         ("the task was completed", lambda tried: estimate_words(tried[1].completion, COMPLETION)),

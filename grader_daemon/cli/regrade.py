@@ -9,8 +9,8 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.backfill import graded_with_progress, is_trouble, tell_outcomes
 from grader_daemon.cli.options import Whole, asks, json_option, since_options
+from grader_daemon.cli.outcomes import graded_with_progress, is_trouble, tell_outcomes
 from grader_daemon.domain.difference import ColumnChange, GradeChange, RegradeDiff
 from grader_daemon.domain.text import clean
 

@@ -23,7 +23,8 @@ from grader_daemon.cli.options import read_settings, settings_options
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.supervisor import Supervisor
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.settings import ROOTS, Settings
+from grader_daemon.grading_settings import ROOTS
+from grader_daemon.settings import Settings
 
 _log = structlog.get_logger()
 _MEANINGLESS = (signal.SIGUSR1, signal.SIGUSR2)

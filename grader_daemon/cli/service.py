@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from grader_daemon import bootstrap
-from grader_daemon.api.service import Installation, ServiceStatus, UserService
+from grader_daemon.api.service import Installation, ServiceStatus, UserService, read_daemon_log
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, Whole, json_option, read_settings, settings_options
 
@@ -67,7 +67,7 @@ def status(*, as_json: bool) -> int:
 def logs(*, follow: bool, lines: int, priority: str | None) -> None:
     """Show the service's log: `-p warning` is the alerts and the troubles."""
     read_settings()  # for the zone of its times
-    for entry in UserService(clock=bootstrap.utc_now).log(lines=lines, priority=priority, follow=follow):
+    for entry in read_daemon_log(lines=lines, priority=priority, follow=follow):
         output.log_line(entry.at, _PRIORITIES[entry.priority], entry.message)
         output.flush()
 

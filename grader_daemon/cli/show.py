@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from grader_daemon.api.documents import grade_document
+from grader_daemon.api.documents import session_document, transcript_document
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grades import Child
 from grader_daemon.cli import output
-from grader_daemon.cli.grades import agent_words, children_words, people_words
+from grader_daemon.cli.grades import children_words, people_words
 from grader_daemon.cli.options import Whole, asks, json_option
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import Standing
@@ -18,6 +18,15 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.verdict import GradeVersion
 from grader_daemon.reports.money import price_words, usd_words, used_words
 from grader_daemon.reports.numbers import count
+from grader_daemon.reports.sessions import (
+    after_the_last,
+    agent_words,
+    checked_words,
+    flag_words,
+    gone_words,
+    of_five,
+    skill_words,
+)
 
 
 @click.command("show")
@@ -31,19 +40,18 @@ def command(*, session_id: str, grader: SelfGrader, transcript: bool, around: in
     if transcript or around is not None:
         _show_transcript(grader, session_id, around, as_json=as_json)
         return
+    if as_json:
+        output.document(session_document(grader.grades, session_id))
+        return
     stored = grader.grades.find(session_id)
     check = grader.grades.quality_check(stored.grade.session_id)
     is_gone = grader.grades.is_gone(stored.grade)
     children = grader.grades.children(stored.grade.session_id)
-    if as_json:
-        document = grade_document(stored.grade, stored.id, trust=grader.grades.trust())
-        output.document(grade=document, quality_check=check, is_gone=is_gone, children=children)
-        return
     said = grader.labels.of(stored.grade.session_id)
     _print(stored.grade, said, digest=stored.digest, trust=grader.grades.trust(), check=check, children=children)
     if is_gone:
         output.line()
-        output.paragraph("", _gone(stored.grade))
+        output.paragraph("", gone_words(stored.grade))
 
 
 def _show_transcript(grader: SelfGrader, session_id: str, around: int | None, *, as_json: bool) -> None:
@@ -51,13 +59,7 @@ def _show_transcript(grader: SelfGrader, session_id: str, around: int | None, *,
 
     told = grader.grades.transcript(session_id, around=around)
     if as_json:
-        content = {
-            "session_id": told.stored.grade.session_id,
-            "total": told.total,
-            "note": told.note,
-            "messages": told.messages,
-        }
-        output.document(content)
+        output.document(transcript_document(told))
     elif around is None:
         output.pages(transcript_lines(told, unfolded=None))
     else:
@@ -81,20 +83,21 @@ def _print(
             ("task type", grade.task_type),
             ("state", f"{grade.state} ({grade.state_reason})"),
             ("verdict", output.verdict(grade, trust, said, digest=digest)),
-            ("tool efficiency", _of_five(grade.efficiency)),
+            ("tool efficiency", of_five(grade.efficiency)),
             ("response quality", _quality(grade, said, digest)),
-            *([("  checked", _checked(check))] if check is not None else []),
+            *([("  checked", checked_words(check, when=output.cell(check.checked_at)))] if check is not None else []),
             ("session score", None if grade.score is None else f"{grade.score:.2f} of 5"),
             ("assistant messages", grade.total_api_calls),
             ("tool calls", grade.tool_calls),
             ("failures", f"{grade.total_errors} ({grade.error_rate:.2f} per assistant message)"),
-            *([("after the last one", _after_the_last(grade))] if grade.total_errors else []),
+            *([("after the last one", after_the_last(grade))] if grade.total_errors else []),
             ("note", None if said.last is None else said.last.note),
-            ("flags", ", ".join(_flags(grade))),
+            ("flags", ", ".join(flag_words(grade))),
             ("people", ", ".join(people_words(grade))),
             ("agent", " ".join(filter(None, (agent_words(grade), grade.agent_version)))),
             *([("parent", grade.parent)] if grade.parent is not None else []),
             *([("children", children_words(children))] if children else []),
+            ("skills", skill_words(grade)),
             ("model", grade.model),
             ("tokens", used_words(grade) or "unknown"),
             ("cost", _cost(grade, children)),
@@ -114,11 +117,6 @@ def _print(
         output.failures(grade)
 
 
-def _gone(grade: Grade) -> str:
-    why = " Claude Code deletes its sessions after some days, by default 30." if grade.format == "claude-code" else ""
-    return f"The session is gone from where it lay; its grade stays.{why}"
-
-
 def _cost(grade: Grade, children: list[Child]) -> str:
     """Return what a session cost, and what it did with those that it had begun, as far as that is known."""
     known = [child.cost_usd for child in children if child.kind is not SessionKind.MAIN and child.cost_usd is not None]
@@ -128,36 +126,6 @@ def _cost(grade: Grade, children: list[Child]) -> str:
     return f"{alone}; {usd_words(sum(known))} more for {count(len(known), 'session')} that it had begun"
 
 
-def _of_five(score: int | None) -> str | None:
-    return None if score is None else f"{score} of 5"
-
-
-def _after_the_last(grade: Grade) -> str:
-    """Return what `errors_recovered` says; whether the session got over a failure is said beside each."""
-    if grade.errors_recovered:
-        return "a tool call worked, and the session ended in an answer"
-    return "no tool call worked, or the session ended without an answer"
-
-
 def _quality(grade: Grade, said: Standing, digest: str | None) -> str:
     otherwise = grade.automatic_quality if grade.scored else None
-    return output.word(_of_five(grade.quality), said.quality, otherwise=otherwise, digest=digest)
-
-
-def _checked(check: QualityCheck) -> str:
-    """Return what a scorer said, and of what it differs: the grade may have been made again since."""
-    when = output.cell(check.checked_at)
-    if check.quality is None:
-        return f"no answer, {when}: {check.error}"
-    return f"{check.quality:g} of 5 by {check.scorer}, {when}; {check.discrepancy:g} from the {check.ours} of then"
-
-
-def _flags(grade: Grade) -> list[str]:
-    flags = {
-        "repeated errors": grade.had_repeated_errors,
-        "loop risk": grade.had_infinite_loop_risk,
-        "asked the user": grade.had_user_clarification,
-        "the user refused a call": grade.had_user_refusal,
-        "a call was interrupted": grade.had_user_interruption,
-    }
-    return [name for name, is_set in flags.items() if is_set]
+    return output.word(of_five(grade.quality), said.quality, otherwise=otherwise, digest=digest)

@@ -19,7 +19,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, asks, config_flag, json_option, settings_options
 from grader_daemon.cli.status import counted
 from grader_daemon.domain.text import clean
-from grader_daemon.settings import ROOTS
+from grader_daemon.grading_settings import ROOTS
 
 _STATES = {SourceState.ENABLED: "graded", SourceState.NOT_ENABLED: "not graded", SourceState.DECLINED: "declined"}
 UNKNOWN_WORDS = {
@@ -35,11 +35,11 @@ UNKNOWN_WORDS = {
     "project": "the folder in which the agent worked",
     "reported": "whether a tool call worked, but in its text",
     "started_at": "when it began",
-    "system_prompt_digest": "",
+    "system_prompt_digest": "the system prompt",
     "taken_back": "what a person took back",
     "tool_call_id": "which call a result answers",
     "tool_name": "",
-    "tools_digest": "",
+    "tools_digest": "which tools it was offered",
     "updated_at": "when it was written last",
     "usage": "tokens",
 }

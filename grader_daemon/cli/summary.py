@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import click
-import msgspec
 
 from grader_daemon.api.grader import SelfGrader
-from grader_daemon.api.overview import OpenSessions, Overview, overview
+from grader_daemon.api.overview import OpenSessions, Overview, overview, summary_document
 from grader_daemon.api.status import Status
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, days_option, json_option
@@ -32,12 +31,10 @@ _SHOWN_SESSIONS = 3
 @json_option
 def command(*, grader: SelfGrader, days: int, as_json: bool) -> None:
     """Show on one screen whether it runs, how good the last days were, and what to look at."""
-    seen = overview(grader, days=days)
     if as_json:
-        summary = None if seen.patterns is None else grader.insight.summary(days=days)
-        output.document({"summary": summary, **msgspec.structs.asdict(seen)})
+        output.document(summary_document(grader, days=days))
     else:
-        _print(seen)
+        _print(overview(grader, days=days))
 
 
 def _print(seen: Overview) -> None:

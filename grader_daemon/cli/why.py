@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 
 import click
-import msgspec
 
-from grader_daemon.api.documents import failure_documents
+from grader_daemon.api.documents import explanation_document
 from grader_daemon.api.explanation import Explanation
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
@@ -17,11 +16,9 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.text import clean
-from grader_daemon.reports.verdicts import verdict_words
+from grader_daemon.reports.sessions import effect_words, unusual_words
 
 _SHOWN_INDEXES = 6
-_USUAL = (0.2, 0.8)
-"""What a value has more of than so many sessions, and less than as many, is worth no word."""
 
 
 @click.command("why")
@@ -32,38 +29,10 @@ def command(*, session_id: str, grader: SelfGrader, as_json: bool) -> None:
     """Show why a session has its grade; the beginning of its id is enough."""
     explanation = grader.grades.explain(session_id)
     if as_json:
-        output.document(_document(explanation, grader.grades.trust()))
+        output.document(explanation_document(explanation, trust=grader.grades.trust()))
     else:
         grade = explanation.stored.grade
         _print(explanation, grader.labels.of(grade.session_id), grader.grades.trust())
-
-
-def _document(explanation: Explanation, trust: Trust) -> dict[str, object]:
-    grade = explanation.stored.grade
-    return {
-        "session_id": grade.session_id,
-        "rules_version": grade.rules_version,
-        "outcome": grade.outcome,
-        "verdict": verdict_words(grade, trust),
-        "reasons": [
-            {
-                "score": reason.score,
-                "rule": reason.rule,
-                "effect": reason.effect,
-                "messages": reason.messages,
-                "meaning": explanation.sentences[reason.rule],
-            }
-            for reason in grade.reasons
-        ],
-        "p_completed": grade.p_completed,
-        "effects": msgspec.to_builtins(explanation.effects),
-        "failures": failure_documents(grade),
-        "claims": grade.claims,
-        "signals_from_people": grade.signals_from_people,
-        "asked_again": grade.asked_again,
-        "messages": {str(index): text for index, text in explanation.excerpts.items()},
-        "note": explanation.note,
-    }
 
 
 def _print(explanation: Explanation, said: Standing, trust: Trust) -> None:
@@ -76,7 +45,7 @@ def _print(explanation: Explanation, said: Standing, trust: Trust) -> None:
         output.paragraph(f"{score} = ", _value(explanation, said, trust, score))
         for reason in reasons:
             meaning = f"{reason.rule}: {explanation.sentences[reason.rule]}{_where(reason)}"
-            output.paragraph(f"  {_effect(reason)}  ", meaning)
+            output.paragraph(f"  {effect_words(reason):>5}  ", meaning)
     _print_likely(explanation)
     if people := people_words(grade):
         output.line()
@@ -100,19 +69,8 @@ def _print_likely(explanation: Explanation) -> None:
     output.line(f"p_completed = {likely:.2f}")
     for effect in explanation.effects:
         meaning = f": {effect.meaning}" if effect.meaning is not None else ""
-        text = f"{output.cell(effect.name)} = {effect.value:g}{meaning}{_unusual(effect.above)}"
+        text = f"{output.cell(effect.name)} = {effect.value:g}{meaning} {unusual_words(effect.above)}".rstrip()
         output.paragraph(f"  {effect.log_odds:>+5.2f}  ", text)
-
-
-def _unusual(above: float | None) -> str:
-    """Return how a value stands among the user's sessions, if it stands out."""
-    if above is None or _USUAL[0] < above < _USUAL[1]:
-        return ""
-    return (
-        f" More than in {above:.0%} of your sessions."
-        if above > 1 / 2
-        else f" Less than in {1 - above:.0%} of your sessions."
-    )
 
 
 def _print_unexplained(explanation: Explanation, said: Standing, trust: Trust, *, explained: set[str]) -> None:
@@ -152,14 +110,6 @@ def _value(explanation: Explanation, said: Standing, trust: Trust, score: str) -
             return output.word(grade.response_quality, said.quality, otherwise=grade.automatic_quality, digest=digest)
         case _:
             return output.cell(getattr(grade, score))
-
-
-def _effect(reason: Reason) -> str:
-    if reason.effect is None:
-        return "    ="
-    if reason.rule in ("quality.base", "efficiency.level", "efficiency.otherwise"):
-        return f"{reason.effect:>5g}"
-    return f"{reason.effect:>+5g}"
 
 
 def _where(reason: Reason) -> str:

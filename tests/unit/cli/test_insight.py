@@ -363,6 +363,49 @@ def test_wrong_ids_get_one_line(asked: Path, command: str, issue_id: str | bytes
     assert ended.stderr.rstrip("\n").isprintable()
 
 
+def test_alternatives_are_a_table_and_a_document(asked: Path, run: Run) -> None:
+    ended = run(asked, "errors", "alternatives", "terminal", "permission_denied")
+    [step] = _document(run(asked, "errors", "alternatives", "terminal", "permission_denied", "--json"))["alternatives"]
+    assert (step["tool"], step["tries"], step["worked"], step["rate"]["value"]) == ("other terminal", 4, 4, None)
+    assert (ended.returncode, "too few  " in ended.stdout) == (0, True)  # of tries: nothing is said of sessions
+
+
+def test_alternatives_to_what_did_not_fail_are_not_known(asked: Path, run: Run) -> None:
+    ended = run(asked, "errors", "alternatives", "terminal", "permission_denied", "--command", "git push")
+    assert (ended.returncode, ended.stdout) == (0, "Nothing is known that was tried after such failures.\n")
+
+
+def test_alternatives_to_an_unknown_cause_name_the_known_ones(asked: Path, run: Run) -> None:
+    assert "permission_denied" in run(asked, "errors", "alternatives", "terminal", "magic").stderr
+
+
+def test_alternatives_of_hostile_names_are_harmless(hostile: Path, run: Run) -> None:
+    ended = run(hostile, "errors", "alternatives", HOSTILE, "permission_denied")
+    assert ended.returncode == 0
+    assert all(part.isprintable() for part in ended.stdout.split("\n"))
+
+
+def test_an_issue_is_shown_with_what_worked_after_others_of_its_cause(home: Path, run: Run) -> None:
+    _seed(home)
+    store = SqliteStore(home / DATABASE)
+    _also_failed(store)
+    store.close()
+    shown = run(home, "errors", "show", ISSUE).stdout
+    assert "After any permission_denied of terminal:" in shown
+    assert "read_file" in shown.partition("After any")[2]
+    assert "read_file" not in shown.partition("After any")[0]
+
+
+def _also_failed(store: SqliteStore) -> None:
+    """Save a session in which the same tool failed for the same cause in another way, and another tool helped."""
+    cause = Category.PERMISSION_DENIED
+    failure = Failure(2, "terminal", cause, "curl", "1-bbb", Step("read_file", None, worked=True))
+    sign = ErrorSign(fingerprint="1-bbb", tool="terminal", command="curl", category=cause, signal="no", example="no")
+    made = grade(session_id="other", ended_on=now().date().isoformat(), failures=(failure,), total_errors=1)
+    with store.transaction():
+        save_grades(store, [msgspec.structs.replace(new_grade(made), signs=(sign,))])
+
+
 def test_an_id_that_fits_several_gets_one_line(home: Path, run: Run) -> None:
     _seed(home)
     store = SqliteStore(home / DATABASE)

@@ -14,9 +14,8 @@ import pytest
 from grader_daemon import SelfGrader
 from grader_daemon.api.documents import GRADE_NAMES, grade_document
 from grader_daemon.cli import output
-from grader_daemon.cli.grades import agent_words, grade_table
+from grader_daemon.cli.grades import grade_table
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.session_files import failing, now, turns, write, write_ended
@@ -138,7 +137,7 @@ def test_csv_has_every_grade_and_no_formula(home: Path, run: Run, command: list[
 
 
 def test_json_lines_are_the_documents_of_grades(home: Path, run: Run) -> None:
-    documents = [json.loads(line) for line in run(home, "export", "-o", "ndjson", "--since", "7d").stdout.splitlines()]
+    documents = [json.loads(line) for line in run(home, "export", "-f", "ndjson", "--since", "7d").stdout.splitlines()]
 
     assert documents == json.loads(run(home, "list", "--json", "--since", "7d").stdout)["grades"]
 
@@ -147,7 +146,7 @@ def test_an_export_goes_on_from_page_to_page(home: Path, run: Run, monkeypatch: 
     monkeypatch.setattr("grader_daemon.api.grades._PAGE", 1)
 
     for options in ([], ["--sort", "probability"], ["--sort", "errors", "--reverse"]):
-        exported = run(home, "export", "-o", "ndjson", *options).stdout.splitlines()
+        exported = run(home, "export", "-f", "ndjson", *options).stdout.splitlines()
         ids = [json.loads(line)["session_id"] for line in exported]
         assert ids == listed(run(home, "list", "--json", *options))
 
@@ -224,12 +223,6 @@ def test_the_agent_is_told_where_there_are_several(
     grade_table(listed, TRUST)
 
     assert ("agent" in capsys.readouterr().out.splitlines()[0].split()) == is_shown
-
-
-def test_who_had_a_session_begun_is_told_if_it_was_no_person() -> None:
-    begun = [None, SessionKind.MAIN, SessionKind.SUB_AGENT]
-    assert [agent_words(grade(agent="codex", kind=kind)) for kind in begun] == ["codex", "codex", "codex sub-agent"]
-    assert agent_words(grade(agent=None, kind=None)) is None
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,15 @@ main()
 """
 
 
-def _ended(*arguments: str) -> dict[str, Any]:
+def _ended(*arguments: str, given: str = "") -> dict[str, Any]:
     """Return what is loaded at the end of a command, and how many objects the last look for rubbish leaves out."""
     ended = subprocess.run(
-        [sys.executable, "-c", _ASKED, *arguments], capture_output=True, encoding="utf-8", check=False, timeout=60
+        [sys.executable, "-c", _ASKED, *arguments],
+        input=given,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
     )
     told: dict[str, Any] = json.loads(ended.stderr)
     return told
@@ -61,6 +66,21 @@ def test_a_command_that_reads_loads_nothing_that_grades(arguments: tuple[str, ..
 @pytest.mark.parametrize("arguments", [("--help",), ("--version",)], ids=["help", "version"])
 def test_what_asks_nothing_reads_no_settings(arguments: tuple[str, ...]) -> None:
     assert not (_OF_GRADING | _OF_READING) & set(_ended(*arguments)["loaded"])
+
+
+_OPENING = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}\n'
+_RECALL = (
+    '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"recall","arguments":{"task":"Look at it"}}}\n'
+)
+
+
+@pytest.mark.usefixtures("known_home")
+def test_an_agent_waits_for_nothing_that_it_did_not_ask_for() -> None:
+    opened, asked = (set(_ended("mcp", given=given)["loaded"]) for given in (_OPENING, _OPENING + _RECALL))
+    never = {"pydantic", "grader_daemon.bootstrap", "grader_daemon.settings", "grader_daemon.storage.sqlite.store"}
+    assert not (_OF_GRADING | never | {"apsw", "grader_daemon.api.recall"}) & opened
+    assert not (_OF_GRADING | never | {"grader_daemon.domain.insight"}) & asked
+    assert "grader_daemon.api.recall" in asked
 
 
 def test_a_folder_without_sessions_does_not_load_how_they_are_read(known_home: Path) -> None:

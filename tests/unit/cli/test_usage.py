@@ -121,8 +121,10 @@ def test_help_has_words_for_people(words: Words) -> None:
 
 WITHOUT_JSON = {
     ("run",),  # logs JSON: --log-format json
-    ("export",),  # writes JSON line by line: -o ndjson
+    ("export",),  # writes JSON line by line: -f ndjson
+    ("metrics",),  # has a format of its own
     ("service", "logs"),  # each line that the daemon wrote is JSON: journalctl
+    ("mcp",),  # speaks JSON with programs
     ("review",),  # a talk with a person
     ("demo",),
     ("completion",),

@@ -15,6 +15,7 @@ from grader_daemon import SelfGrader
 from grader_daemon.redaction import MARK, SECRETS
 from tests.e2e.daemon_process import DaemonProcess
 from tests.e2e.session_files import Turns, noon_zone, now, write
+from tests.otlp_receiver import attributes, receiving
 from tests.scripted_model import quality, scripted
 from tests.strategies import json_answer, json_round, json_user
 from tests.unit.cli.conftest import Run
@@ -169,6 +170,7 @@ def test_no_secret_goes_out_by_itself(ways: dict[str, str], way: str) -> None:
         ["errors", "list", "--all", "--json"],
         ["alerts", "list", "--json"],
         ["alerts", "show", "1"],
+        ["metrics"],
         ["status", "--json"],
         ["doctor", "--json"],
         ["grade", "--dry-run", "--json", "."],
@@ -189,6 +191,16 @@ def test_no_secret_is_shown_with_an_error(ways: dict[str, str], run: Run) -> Non
     assert len(listed) >= 50
     for issue in listed[::10]:
         assert leaks(run(Path(ways["home"]), "errors", "show", issue["fingerprint"]).stdout) == set()
+
+
+def test_no_secret_is_in_scores_that_are_sent(ways: dict[str, str], run: Run) -> None:
+    with receiving() as receiver:
+        run(Path(ways["home"]), "config", "set", "otlp_logs_url", receiver.url)
+        run(Path(ways["home"]), "push", "otlp")
+
+    told = repr([attributes(record) for record in receiver.records])
+    assert len(receiver.records) >= 2 * len(FOUND)
+    assert leaks(told) == set()
 
 
 def test_every_session_is_found_by_the_id_that_is_shown(ways: dict[str, str]) -> None:

@@ -1,0 +1,48 @@
+"""``changes``: what changed in how agents are set up, and whether it mattered."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.cli import output
+from grader_daemon.cli.options import asks, json_option, since_options
+from grader_daemon.cli.times import shown_zone
+from grader_daemon.domain.setup_changes import SetupChanges
+from grader_daemon.reports.effect_words import effect_lines, effect_title, unsteady_words
+from grader_daemon.reports.numbers import count
+from grader_daemon.reports.safe_text import plain
+
+
+@click.command("changes")
+@asks
+@since_options
+@json_option
+def command(*, grader: SelfGrader, since: datetime | None, as_json: bool) -> None:
+    """Show what changed in how agents are set up, and how work went before and since; of the last 90 days.
+
+    Models, versions, system prompts and lists of tools are those of sessions; skills and configuration files those on
+    disk. Work is compared within types of tasks and platforms, so that other work alone makes no difference.
+    """
+    changes = grader.setup.changes() if since is None else grader.setup.changes(since)
+    if as_json:
+        output.document(changes)
+    else:
+        _print(changes)
+
+
+def _print(changes: SetupChanges) -> None:
+    output.line(f"{count(changes.sessions, 'finished task')} looked at.")
+    for effect in changes.effects:
+        output.line()
+        output.paragraph("", plain(effect_title(effect)))
+        for words in effect_lines(effect, shown_zone()):
+            output.paragraph("  ", plain(words))
+    if not changes.effects:
+        output.line("Nothing changed that sessions or files show.")
+    if changes.unsteady:
+        output.line()
+    for each in changes.unsteady:
+        output.paragraph("", plain(unsteady_words(each)))

@@ -1,0 +1,165 @@
+"""``dashboard``: what the prompt shows, in a browser on this machine, live."""
+
+from __future__ import annotations
+
+import webbrowser
+from typing import TYPE_CHECKING
+
+import click
+
+from grader_daemon import log
+from grader_daemon.cli import output
+from grader_daemon.cli.options import Group, Whole, json_option, read_settings, settings_options
+from grader_daemon.domain.addresses import is_this_machine
+from grader_daemon.errors import ConfigurationError
+from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    import socket
+
+    from grader_daemon.api.dashboard_service import DashboardStatus
+
+_LARGEST_PORT = 65_535
+_NOT_LISTENING = 3
+_INSTALL = "grader-daemon dashboard install"
+
+
+@click.group("dashboard", cls=Group, invoke_without_command=True)
+@settings_options
+@click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
+@click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="The port; 0: any that is free.")
+@click.option("--idle-exit", type=float, metavar="SECONDS", help="End when nobody has looked for so long.")
+@click.pass_context
+def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: float | None) -> None:
+    """Serve the page for this machine until Ctrl-C: how good the agents are, what fails, and what to look at.
+
+    Where it is installed as a service, tell its address.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    from grader_daemon.dashboard.server import serve  # loads a web server
+
+    settings = read_settings()
+    listening = _listening(settings, port)
+    if listening is None:
+        _tell(_entrance(settings), settings, opens=opens)
+        return
+    log.configure(level=settings.log_level, log_format=settings.log_format, zone=settings.zone)
+
+    def tell(address: str) -> None:
+        _tell(address, settings, opens=opens)
+        output.line("Ctrl-C ends it.")
+        output.flush()
+
+    serve(settings, listening, idle_exit=idle_exit, tell=tell)
+
+
+@command.command("install")
+@settings_options
+@click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
+@click.option("--force", is_flag=True, help="Replace units that were edited by hand; copies of them are kept.")
+@json_option
+def install(*, opens: bool, force: bool, as_json: bool) -> None:
+    """Have systemd hold the port of the page, and run it while somebody looks; again after a change of settings."""
+    from grader_daemon.api.dashboard_service import DashboardService
+
+    settings = read_settings()
+    done = DashboardService().install(settings, force=force)
+    if as_json:
+        output.document(done)
+        return
+    for kept in done.kept:
+        output.line(f"Kept the edited unit as {kept}.")
+    if done.written:
+        output.line(f"Wrote {' and '.join(map(str, done.units))}.")
+        output.line(f"It can write in {settings.db_path.parent} and nowhere else; it has no network but its port.")
+    elif not done.enabled:
+        output.line("Nothing to do: it is installed as your settings ask for.")
+    if done.enabled:
+        output.line("Enabled: its port opens with your session. It runs while somebody looks, and ten minutes more.")
+    _tell(_entrance(settings), settings, opens=opens)
+
+
+@command.command("uninstall")
+@json_option
+def uninstall(*, as_json: bool) -> None:
+    """Close the port, end the process, and remove both units."""
+    from grader_daemon.api.dashboard_service import DashboardService
+
+    removed = DashboardService().uninstall()
+    words = "Stopped and removed." if removed else "Nothing to do: the page is not installed."
+    output.result(words, as_json=as_json, removed=removed)
+
+
+@command.command("status")
+@settings_options
+@json_option
+def status(*, as_json: bool) -> int:
+    """Show how the service of the page is, and its address. Exit code 3 if its port is not open."""
+    from grader_daemon.api.dashboard_service import DashboardService
+
+    settings = read_settings()
+    page = DashboardService().status(settings)
+    if as_json:
+        output.document(page)
+    else:
+        _print_status(page, settings)
+    return 0 if page.listening else _NOT_LISTENING
+
+
+def _listening(settings: Settings, port: int | None) -> socket.socket | None:
+    """Return the socket to serve; None where the service of the page has its port."""
+    from grader_daemon.dashboard.server import bind, passed_socket
+
+    passed = passed_socket()
+    if passed is not None:
+        return passed
+    try:
+        return bind(settings.dashboard_address, settings.dashboard_port if port is None else port)
+    except ConfigurationError:
+        if port is None and _is_installed(settings):
+            return None
+        raise
+
+
+def _is_installed(settings: Settings) -> bool:
+    from grader_daemon.api.dashboard_service import DashboardService
+    from grader_daemon.errors import ServiceError
+
+    try:
+        return DashboardService().status(settings).is_here
+    except ServiceError:
+        return False
+
+
+def _entrance(settings: Settings) -> str:
+    from grader_daemon.dashboard.access import make_access
+
+    return make_access(settings, settings.dashboard_port).entrance
+
+
+def _tell(address: str, settings: Settings, *, opens: bool) -> None:
+    output.line(f"Open {address}")
+    if not is_this_machine(settings.dashboard_address):
+        output.line("Other machines reach it.")
+    output.line("Whoever has this address can see and judge all sessions.")
+    if opens:
+        webbrowser.open(address)
+
+
+def _print_status(page: DashboardStatus, settings: Settings) -> None:
+    output.facts(
+        [
+            ("port", _port(page)),
+            ("process", f"runs, pid {page.pid}" if page.running else "starts when somebody looks"),
+            *([("edited", "by hand: lines of your own belong into a drop-in")] if page.edited else []),
+            *([("outdated", f"other settings or another version since: {_INSTALL}")] if page.outdated else []),
+            *([("open", _entrance(settings))] if page.is_here else []),
+        ]
+    )
+
+
+def _port(page: DashboardStatus) -> str:
+    if page.listening:
+        return "open"
+    return "closed" if page.installed else f"not installed: {_INSTALL}"

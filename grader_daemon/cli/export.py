@@ -1,0 +1,57 @@
+"""``export``: many grades as tables for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader_daemon.api.export_folder import export_months
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.api.grades import GradeFilter
+from grader_daemon.api.tables import TableForm, write_table
+from grader_daemon.cli import output
+from grader_daemon.cli.filters import filter_options
+from grader_daemon.cli.grades import write_grades
+from grader_daemon.cli.options import asks
+from grader_daemon.domain.text import clean
+from grader_daemon.reports.numbers import count
+
+
+@click.command("export")
+@asks
+@filter_options
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice([each.value for each in TableForm]),
+    default=TableForm.CSV.value,
+    show_default=True,
+    help="A table with a line for each grade, a JSON document on each line, or Apache Parquet.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Write into this file, or folder, in place of printing.")
+@click.option(
+    "--partition", type=click.Choice(["month"]), help="A file for each month, in the folder --out; see docs/export.md."
+)
+def command(*, grader: SelfGrader, which: GradeFilter, form: str, out: Path | None, partition: str | None) -> None:
+    """Write all grades, or those that are asked for, as a table for other programs.
+
+    By month, each export writes the months anew in which something changed, and leaves the others.
+    """
+    if out is None and (partition is not None or form == TableForm.PARQUET):
+        raise click.UsageError("say where to, with --out")
+    if out is None:
+        write_grades(grader.grades.every(which), TableForm(form), grader.grades.trust())
+    elif partition is None:
+        written = write_table(out, grader.grades.every(which), TableForm(form), grader.grades.trust())
+        output.line(clean(f"{count(written, 'grade')} written to {out}."))
+    elif which != GradeFilter(since=which.since):
+        raise click.UsageError("a folder by month holds all grades: beside --since no other choice can be made")
+    else:
+        done = export_months(grader.context, out, TableForm(form), since=which.since)
+        changed = [*(f"{month} written" for month in done.written), *(f"{month} removed" for month in done.removed)]
+        for line in changed:
+            output.line(line)
+        unchanged = f"; {count(done.unchanged, 'month')} as before" if done.unchanged else ""
+        output.line(clean(f"{count(done.grades, 'grade')} written to {out}{unchanged}."))

@@ -1,0 +1,105 @@
+"""``fleet``: one PostgreSQL for the grades of many machines, in the hands of its administrator."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from grader_daemon.api.fleet import checked_host, configuration_line, fleet_database, fleet_url
+from grader_daemon.cli import output
+from grader_daemon.cli.options import Group, json_option, read_settings, settings_options
+from grader_daemon.domain.text import clean
+
+if TYPE_CHECKING:
+    from grader_daemon.storage.postgres.fleet import FleetDatabase, FleetHost
+
+_url_option = click.option(
+    "--url", metavar="URL", help="The fleet's database, as its administrator; default: fleet_url."
+)
+
+
+@click.group("fleet", cls=Group)
+def command() -> None:
+    """One PostgreSQL for the grades of many machines: make it, let machines in and out, see how they are."""
+
+
+@command.command("init")
+@settings_options
+@_url_option
+@json_option
+def init(*, url: str | None, as_json: bool) -> None:
+    """Make the schema `grader` in a database, or bring it to this version; hosts of other versions then update too."""
+    with _fleet(url) as fleet:
+        made = fleet.make()
+    if as_json:
+        output.document(made)
+    elif made.before == made.version:
+        output.line(f"Nothing to do: the fleet's database has schema {made.version}.")
+    else:
+        output.line(f"The fleet's database has schema {made.version}. Next: grader-daemon fleet add-host NAME")
+
+
+@command.command("add-host")
+@settings_options
+@click.argument("name")
+@_url_option
+@json_option
+def add_host(*, name: str, url: str | None, as_json: bool) -> None:
+    """Admit a machine, and print the line of its settings file; its password is shown this once and kept nowhere."""
+    host = checked_host(name)
+    with _fleet(url) as fleet:
+        login = fleet.add(host)
+    words = configuration_line(login)
+    output.result(words, as_json=as_json, host=login.host, role=login.role, line=words)
+
+
+@command.command("remove-host")
+@settings_options
+@click.argument("name")
+@_url_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+def remove_host(*, name: str, url: str | None, yes: bool, as_json: bool) -> None:
+    """Remove a machine with all that it sent; its own database keeps its grades."""
+    host = checked_host(name)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise click.UsageError("nobody can be asked here: --yes removes the host with its data")
+        click.confirm(f"Remove {host} with all that it sent?", abort=True)
+    with _fleet(url) as fleet:
+        removed = fleet.remove(host)
+    output.result(f"Removed {host} and {removed:,} of its grades.", as_json=as_json, host=host, grades=removed)
+
+
+@command.command("status")
+@settings_options
+@_url_option
+@json_option
+def status(*, url: str | None, as_json: bool) -> None:
+    """Show the machines: their versions, when each was seen last, and how far it was behind then."""
+    with _fleet(url) as fleet:
+        hosts = fleet.hosts()
+    if as_json:
+        output.document(hosts=hosts)
+        return
+    if not hosts:
+        output.line("No machines yet: grader-daemon fleet add-host NAME")
+        return
+    output.table(
+        ("host", "version", "last seen", "behind by"),
+        [(host.host, _version(host), host.last_seen, host.behind) for host in hosts],
+    )
+    for host in hosts:
+        if host.other_machine_at is not None:
+            output.warning(f"a second machine tried to push as {host.host} on {output.cell(host.other_machine_at)}")
+
+
+def _version(host: FleetHost) -> str:
+    return "never pushed" if host.version is None else clean(host.version)
+
+
+def _fleet(url: str | None) -> FleetDatabase:
+    settings = read_settings()
+    return fleet_database(fleet_url(settings) if url is None else url)

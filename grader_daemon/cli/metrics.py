@@ -1,0 +1,31 @@
+"""``metrics``: what is known of all sessions, for Prometheus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.api.metrics import read_metrics, write_metrics
+from grader_daemon.cli import output
+from grader_daemon.cli.options import asks
+from grader_daemon.domain.text import clean
+from grader_daemon.reports.metrics.exposition import prometheus_text
+
+
+@click.command("metrics")
+@asks
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write them to this file.")
+def command(*, grader: SelfGrader, out: Path | None) -> None:
+    """Show the metrics, in the text format of Prometheus.
+
+    A file is written whole or not at all, and readable by other users: the textfile collector of Prometheus is one.
+    With the setting metrics_file the daemon keeps it up to date by itself.
+    """
+    text = prometheus_text(read_metrics(grader.context))
+    if out is None:
+        output.line(text.rstrip("\n"))
+    else:
+        write_metrics(out, text)
+        output.line(clean(f"{out} is written."))

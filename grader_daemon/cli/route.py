@@ -1,0 +1,110 @@
+"""``route``: which model to prefer for which type of task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.cli import output
+from grader_daemon.cli.options import asks, json_option
+from grader_daemon.domain.routing import ModelScore, Route, RouteReason, TaskRoute
+from grader_daemon.domain.text import clean
+from grader_daemon.reports.money import usd_words
+from grader_daemon.reports.numbers import count
+
+_WHY_NOT = {
+    RouteReason.TOO_FEW: "too few sessions to tell",
+    RouteReason.NOT_BETTER: "not better",
+    RouteReason.STALE: "not used for a month",
+    RouteReason.UNCALIBRATED: "verdicts unsure: label some",
+    RouteReason.ONE_MODEL: "only one model",
+}
+_HEADINGS = (
+    *("task type", "model", "completes", "95 %", "by verdicts", "sessions", "than the default", "per completed task"),
+    "",
+)
+_NOTE = (
+    "completes: the probability by all sessions of a model, weighed by age; by verdicts: the plain share of those that"
+    " count as done."
+)
+
+
+@click.command("route")
+@asks
+@click.option("--task-type", metavar="TYPE", help="Only this type of task.")
+@click.option("--default", metavar="MODEL", help="Compare with this model, not with the one that is used most.")
+@click.option("--max-cost", type=float, metavar="USD", help="Prefer none whose completed task costs more.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the JSON there for a router."
+)
+@json_option
+def command(
+    *,
+    grader: SelfGrader,
+    task_type: str | None,
+    default: str | None,
+    max_cost: float | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Show which model completes which type of task, and which one to prefer; from the sessions of 90 days."""
+    if out is not None and max_cost is not None:
+        raise click.UsageError("give --max-cost or --out, not both: a file for routers has all models")
+    route = grader.routing.route(task_type=task_type, default=default, most_usd=max_cost)
+    if out is not None:
+        grader.routing.write(route, out)
+    elif as_json:
+        output.document(route)
+    else:
+        _print(route)
+
+
+def _print(route: Route) -> None:
+    output.line(f"{count(route.coverage.sessions, 'session')} of the last {route.prior_days} days.")
+    rows = [row for task_type, each in route.task_types.items() for row in _rows(task_type, each)]
+    if not rows:
+        return
+    output.line()
+    output.table(_HEADINGS, rows, may_drop=("by verdicts", "95 %", "per completed task"))
+    output.paragraph("", _NOTE)
+
+
+def _rows(task_type: str, route: TaskRoute) -> Iterator[tuple[object, ...]]:
+    for score in route.models:
+        yield (
+            clean(task_type),
+            clean(score.model),
+            _percent(score.score),
+            f"{_percent(score.low)} to {_percent(score.high)}",
+            None if score.raw is None else _percent(score.raw),
+            score.n,
+            _compared(score),
+            usd_words(score.usd_per_completed),
+            _advice(score, route),
+        )
+
+
+def _advice(score: ModelScore, route: TaskRoute) -> str:
+    if score.model == route.recommended:
+        return "prefer it"
+    if score.model == route.default:
+        return "default" if route.reason is None else f"default; nothing better known: {_WHY_NOT[route.reason]}"
+    return "" if score.reason is None else _WHY_NOT[score.reason]
+
+
+def _compared(score: ModelScore) -> str | None:
+    gap = score.versus_default
+    if gap is None or gap.difference == gap.low == gap.high:
+        return None
+    return f"{_points(gap.difference)} ({_points(gap.low)} to {_points(gap.high)})"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.0f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import apsw
+import psycopg
+import pytest
+
+from grader_daemon.api.tables import columns
+from tests import demo_home
+from tests.postgres import Server, serving
+from tests.reference.pages import SCHEMAS
+from tests.reference.validation import misfits
+from tests.unit.cli.conftest import Run
+
+SETTINGS = Path(".config/grader-daemon/config.toml")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    demo_home.make(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Server]:
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running: Server) -> Server:
+    """The server with nothing of another test in it."""
+    running.empty()
+    return running
+
+
+@pytest.fixture
+def host(server: Server, made: Path, tmp_path: Path, run: Run) -> Path:
+    """A home with grades, let into the fleet as `laptop`."""
+    home = shutil.copytree(made, tmp_path / "home")
+    assert run(home, "fleet", "init", "--url", server.url()).returncode == 0
+    return _let_in(home, "laptop", server, run)
+
+
+def _let_in(home: Path, name: str, server: Server, run: Run) -> Path:
+    added = run(home, "fleet", "add-host", name, "--url", server.url())
+    assert added.returncode == 0, added.stderr
+    (home / SETTINGS).parent.mkdir(parents=True, exist_ok=True)
+    (home / SETTINGS).write_text(added.stdout)
+    return home
+
+
+def _hosts(home: Path, run: Run, server: Server) -> dict[str, dict[str, object]]:
+    document = json.loads(run(home, "fleet", "status", "--url", server.url(), "--json").stdout)
+    return {host["host"]: host for host in document["hosts"]}
+
+
+def _counted(server: Server) -> int:
+    with server.admin() as connection:
+        [count] = connection.execute("SELECT count(*) FROM grader.grades").fetchone() or (-1,)
+        return int(count)
+
+
+def test_all_grades_are_sent_once_and_a_label_when_it_is_given(host: Path, server: Server, run: Run) -> None:
+    told = [run(host, "push", "fleet").stdout, run(host, "push", "fleet").stdout]
+    run(host, "label", "demo_03", "--completed", "no")
+    assert [*told, run(host, "push", "fleet").stdout] == [
+        "Sent 13 sessions.\n",
+        "Sent 0 sessions.\n",
+        "Sent 1 session.\n",
+    ]
+    with server.admin() as connection:
+        said = connection.execute("SELECT task_completed, verdict_by FROM grader.grades WHERE session_id = 'demo_03'")
+        assert said.fetchall() == [(False, "person")]
+    assert _counted(server) == 13
+
+
+def test_the_table_has_the_columns_of_a_grade(host: Path, server: Server) -> None:
+    del host
+    with server.admin() as connection:
+        names = [column.name for column in connection.execute("SELECT * FROM grader.grades").description or ()]
+    assert names == ["host", *columns(), "changed_seq", "received_at"]
+
+
+@pytest.mark.parametrize("texts", [False, True])
+def test_words_of_sessions_are_sent_only_if_somebody_says_so(host: Path, server: Server, run: Run, texts: bool) -> None:
+    with closing(apsw.Connection(str(host / demo_home.DATABASE))) as database:
+        claims = '[{"kind":"file_written","support":"unsupported","subject":"secret.py","index":1,"evidence":[]}]'
+        database.execute("UPDATE session_details SET project = '/home/me/secret', claims = ?", (claims,))
+    run(host, "config", "set", "fleet_texts", str(texts).lower())
+    run(host, "push", "fleet")
+    with server.admin() as connection:
+        counted = connection.execute(
+            "SELECT count(task_summary), count(session_file), count(project),"
+            " count(*) FILTER (WHERE claims @? '$[*] ? (@.subject != null)') FROM grader.grades"
+        ).fetchone()
+    assert counted == ((13, 13, 13, 13) if texts else (0, 0, 0, 0))
+
+
+def test_status_tells_each_host_and_its_document_is_as_its_schema_says(host: Path, server: Server, run: Run) -> None:
+    assert "never pushed" in run(host, "fleet", "status", "--url", server.url()).stdout
+    run(host, "push", "fleet")
+    document = json.loads(run(host, "fleet", "status", "--json").stdout)
+    schema = json.loads((SCHEMAS / "fleet-status.json").read_text("utf-8"))
+    assert list(misfits(document, schema, root=schema)) == []
+    [laptop] = document["hosts"]
+    assert (laptop["host"], laptop["behind"], laptop["other_machine_at"]) == ("laptop", 0, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        pytest.param("fleet-init", ["fleet", "init"], id="init"),
+        pytest.param("fleet-add-host", ["fleet", "add-host", "other"], id="add-host"),
+        pytest.param("fleet-remove-host", ["fleet", "remove-host", "laptop", "--yes"], id="remove-host"),
+    ],
+)
+def test_documents_are_as_their_schemas_say(
+    host: Path, server: Server, run: Run, name: str, arguments: list[str]
+) -> None:
+    document = json.loads(run(host, *arguments, "--url", server.url(), "--json").stdout)
+    schema = json.loads((SCHEMAS / f"{name}.json").read_text("utf-8"))
+    assert list(misfits(document, schema, root=schema)) == []
+
+
+def test_the_document_of_a_push_is_as_its_schema_says(host: Path, run: Run) -> None:
+    document = json.loads(run(host, "push", "fleet", "--json").stdout)
+    schema = json.loads((SCHEMAS / "push-fleet.json").read_text("utf-8"))
+    assert (document["sessions"], list(misfits(document, schema, root=schema))) == (13, [])
+
+
+def test_a_host_is_removed_with_its_data_and_let_in_again(host: Path, server: Server, run: Run) -> None:
+    run(host, "push", "fleet")
+    assert "--yes" in run(host, "fleet", "remove-host", "laptop", "--url", server.url()).stderr
+    removed = run(host, "fleet", "remove-host", "laptop", "--url", server.url(), "--yes")
+    assert removed.stdout == "Removed laptop and 13 of its grades.\n"
+    assert _counted(server) == 0
+    refused = run(host, "push", "fleet")
+    assert refused.returncode == 2
+    assert "password authentication failed" in refused.stderr
+    _let_in(host, "laptop", server, run)
+    assert run(host, "push", "fleet").stdout == "Sent 13 sessions.\n"
+
+
+def test_a_second_machine_with_the_same_login_is_refused_and_told(
+    host: Path, server: Server, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(host, "push", "fleet")
+    monkeypatch.setattr("grader_daemon.api.fleet.machine_id", lambda: "another")
+    refused = run(host, "push", "fleet")
+    assert refused.returncode == 2
+    assert "another machine or database pushes as host laptop" in refused.stderr
+    assert "a second machine tried to push as laptop" in run(host, "fleet", "status").stderr
+    assert run(host, "push", "fleet", "--take-over").stdout == "Sent 13 sessions.\n"
+    assert _hosts(host, run, server)["laptop"]["other_machine_at"] is None
+    assert _counted(server) == 13
+
+
+def test_a_clone_with_the_same_identity_is_refused_while_the_other_pushes(host: Path, server: Server, run: Run) -> None:
+    url = json.loads(json.dumps((host / SETTINGS).read_text().split('"')[1]))
+    with psycopg.connect(url, application_name="grader-daemon push"):
+        refused = run(host, "push", "fleet")
+    assert "another program pushes as host laptop right now" in refused.stderr
+    assert _counted(server) == 0
+
+
+def test_what_the_server_lost_is_sent_again(host: Path, server: Server, run: Run) -> None:
+    run(host, "push", "fleet")
+    with server.admin() as connection:
+        connection.execute("DELETE FROM grader.grades")
+        connection.execute("UPDATE grader.hosts SET last_seq = 0")
+    assert run(host, "push", "fleet").stdout == "Sent 13 sessions.\n"
+    assert _counted(server) == 13
+
+
+def test_a_new_database_takes_the_place_of_the_one_before(host: Path, server: Server, run: Run) -> None:
+    run(host, "push", "fleet")
+    database = host / demo_home.DATABASE
+    for file in database.parent.glob(f"{database.name}*"):
+        file.unlink()
+    run(host, "grade", ".timmy/sessions/session_demo_01.json", ".timmy/sessions/session_demo_02.json")
+    assert run(host, "push", "fleet").stdout == "Sent 2 sessions.\n"
+    assert _counted(server) == 2
+
+
+def test_a_host_that_comes_back_after_thirty_days_catches_up_whatever_its_clock(
+    host: Path, server: Server, run: Run
+) -> None:
+    run(host, "push", "fleet")
+    with server.admin() as connection:
+        connection.execute("UPDATE grader.hosts SET last_seen = now() - interval '30 days'")
+    run(host, "label", "demo_05", "--completed", "no")
+    run(host, "label", "demo_06", "--completed", "no")
+    assert run(host, "push", "fleet").stdout == "Sent 2 sessions.\n"
+    seen = datetime.fromisoformat(str(_hosts(host, run, server)["laptop"]["last_seen"]))
+    assert datetime.now(UTC) - seen < timedelta(minutes=5)  # noqa: TID251  the server's clock is this one
+
+
+@pytest.mark.parametrize("command", [["push", "fleet"], ["fleet", "status"]])
+def test_an_older_program_says_that_it_must_be_updated(
+    host: Path, server: Server, run: Run, command: list[str]
+) -> None:
+    with server.admin() as connection:
+        connection.execute("INSERT INTO grader.schema_versions (version) VALUES (99)")
+    refused = run(host, *command)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.endswith("its schema 99 is newer than this program's 1; update grader-daemon\n")
+
+
+def test_before_it_is_made_there_is_no_fleet(server: Server, home: Path, run: Run) -> None:
+    refused = run(home, "fleet", "status", "--url", server.url())
+    assert refused.stderr == (
+        "grader-daemon: the fleet's database: no fleet is there; its administrator runs: grader-daemon fleet init\n"
+    )
+
+
+def test_without_a_url_the_setting_is_missing(home: Path, made: Path, run: Run) -> None:
+    assert "setting fleet_url is missing" in run(home, "fleet", "status").stderr
+    shutil.copytree(made, home, dirs_exist_ok=True)
+    assert "setting fleet_url is missing" in run(home, "push", "fleet").stderr
+
+
+@pytest.mark.parametrize("url", ["postgresql://a:secret@h:x/db", "postgresql://a:secret@h/db?nonsense=1"])
+def test_no_password_is_printed_of_a_url_that_is_wrong(home: Path, run: Run, url: str) -> None:
+    refused = run(home, "fleet", "status", "--url", url)
+    assert refused.returncode == 2
+    assert "secret" not in refused.stderr + refused.stdout
+
+
+def test_a_name_that_no_role_can_have_is_refused(home: Path, run: Run) -> None:
+    assert "cannot be a host" in run(home, "fleet", "add-host", "La;ptop", "--url", "postgresql://h/db").stderr
+
+
+def test_one_cannot_follow_and_end_in_a_document(host: Path, run: Run) -> None:
+    assert run(host, "push", "fleet", "--follow", "--json").returncode == 2

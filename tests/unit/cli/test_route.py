@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.strategies import grade, new_grade
+from tests.unit.cli.conftest import Run
+
+DATABASE = Path(".timmy/uniwizard/session_grades.db")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Debugging by two models, and by one whose name is hostile."""
+    (tmp_path / DATABASE).parent.mkdir(parents=True)
+    now = datetime.now(UTC)  # noqa: TID251  the commands' clock is the real one
+    made = [
+        grade(
+            session_id=f"{model}-{number}",
+            session_file=f"/{model}-{number}",
+            model=model,
+            task_type="debugging",
+            task_completed=number < completed,
+            ended_at=now,
+            cost_usd=0.5,
+        )
+        for model, sessions, completed in (("cheap", 60, 20), ("strong", 40, 36), ("evil\x1b[31m", 9, 3))
+        for number in range(sessions)
+    ]
+    with closing(SqliteStore(tmp_path / DATABASE)) as store, store.transaction():
+        save_grades(store, [new_grade(one) for one in made])
+    return tmp_path
+
+
+def test_models_are_shown_with_the_one_to_prefer(home: Path, run: Run) -> None:
+    ended = run(home, "route")
+
+    lines = ended.stdout.splitlines()
+    assert lines[0] == "109 sessions of the last 90 days."
+    assert next(line for line in lines if "strong" in line).endswith("prefer it")
+    assert next(line for line in lines if "cheap" in line).endswith("default")
+    assert " 90 % " in next(line for line in lines if "strong" in line), "36 of 40 by verdicts"
+    assert lines[-1].startswith("completes: the probability")
+    assert "\x1b" not in ended.stdout
+
+
+def test_without_a_better_model_the_default_says_why(home: Path, run: Run) -> None:
+    ended = run(home, "route", "--default", "strong")
+
+    assert "default; nothing better known: not better" in ended.stdout
+
+
+def test_a_limit_of_cost_leaves_dear_models_unpreferred(home: Path, run: Run) -> None:
+    assert "prefer it" not in run(home, "route", "--max-cost", "0.10").stdout
+    assert run(home, "route", "--max-cost", "0").returncode == 2
+
+
+def test_the_file_for_a_router_is_the_document(home: Path, run: Run) -> None:
+    assert run(home, "route", "--out", "route.json").returncode == 0
+
+    written = json.loads((home / "route.json").read_text())
+    printed = json.loads(run(home, "route", "--json").stdout)
+    assert written["task_types"]["debugging"]["recommended"] == "strong"
+    assert written.keys() == printed.keys()
+    assert (home / "route.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_only_the_type_that_is_asked_for_is_told_of(home: Path, run: Run) -> None:
+    printed = json.loads(run(home, "route", "--json", "--task-type", "research").stdout)
+
+    assert list(printed["task_types"]) == ["research"]
+
+
+def test_a_database_without_sessions_says_so(home: Path, run: Run) -> None:
+    (home / DATABASE).unlink()
+    with closing(SqliteStore(home / DATABASE)):
+        pass
+
+    assert run(home, "route").stdout == "0 sessions of the last 90 days.\n"
+
+
+def test_a_file_for_routers_has_all_models(home: Path, run: Run) -> None:
+    ended = run(home, "route", "--max-cost", "1", "--out", "route.json")
+
+    assert ended.returncode == 2
+    assert "not both" in ended.stderr
+
+
+@pytest.mark.parametrize("when", ["2026-11-20 10:00:00", "2026-11-20 10:00:00 UTC", "lately"])
+def test_rows_of_another_program_are_no_trouble(home: Path, run: Run, when: str) -> None:
+    with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
+        store.connection.execute("UPDATE session_list SET ended_at = ? WHERE session_id = 'cheap-1'", (when,))
+
+    ended = run(home, "route", "--json")
+
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.api.grades import Grades
+from grader_daemon.domain.analysis import Called
+from grader_daemon.domain.wording import wording_of
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.strategies import NOW, grade, new_grade
+from tests.unit.cli.conftest import Run
+
+TASK = "Deploy the release to production"
+DATABASE = Path(".timmy/uniwizard/session_grades.db")
+HOSTILE = "evil\x1b[31m\u202e"
+TEST, PUSH = Called("terminal", HOSTILE), Called("terminal", "git push")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home in which a task was done by ten sessions, of which those failed that pushed first."""
+    calls = {f"s{number}": (PUSH,) if number % 2 else (TEST, PUSH) for number in range(10)}
+    monkeypatch.setattr(Grades, "_first_calls", lambda _, session_id: calls[session_id])
+    (tmp_path / DATABASE).parent.mkdir(parents=True)
+    store = SqliteStore(tmp_path / DATABASE, host="here")
+    made = [
+        grade(
+            session_id=f"s{number}",
+            ended_at=NOW + timedelta(minutes=number),
+            task_completed=number % 2 == 0,
+            wording=wording_of(TASK.lower()),
+            model=HOSTILE,
+        )
+        for number in range(10)
+    ]
+    with store.transaction():
+        save_grades(store, [new_grade(each) for each in (*made, grade(session_id="other"))])
+    store.close()
+    return tmp_path
+
+
+def test_what_became_of_a_request_is_told_with_its_numbers(home: Path, run: Run) -> None:
+    text = run(home, "similar", TASK, "now").stdout
+    assert "in 10 other sessions: 0 in the same words, 10 nearly so" in text
+    assert "50 % (24" in text  # Wilson, of 5 of 10
+    assert "the one that failed made it, 5 of 5 pairs (57" in " ".join(text.split())
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+def test_a_session_is_not_counted_among_the_others(home: Path, run: Run) -> None:
+    text = run(home, "similar", "s9").stdout
+    assert "in 9 other sessions: 9 in the same words" in text
+    assert "too few to tell: 4 pairs of a failed and a completed session, of 5" in " ".join(text.split())
+
+
+def test_the_document_holds_all_of_it(home: Path, run: Run) -> None:
+    document = json.loads(run(home, "similar", TASK, "--json", "-n", "2").stdout)
+    assert (document["same"], document["near"], document["pairs"]) == (10, 0, 5)
+    assert document["parting"]["by_completed"] is False
+    assert [each["session_id"] for each in document["sessions"]] == ["s9", "s8"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        pytest.param("nobody", "no graded session has an id that begins with 'nobody'", id="unknown-session"),
+        pytest.param("other", "says too little to be known again, or is not known", id="no-wording"),
+        pytest.param("go on", "'go on' says too little to be known again; give ", id="too-short"),
+    ],
+)
+def test_what_cannot_be_answered_is_one_line(home: Path, run: Run, asked: str, words: str) -> None:
+    ended = run(home, "similar", *asked.split())
+    assert ended.returncode == 2
+    assert words in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
+def test_a_request_that_nobody_else_had_is_said(home: Path, run: Run) -> None:
+    assert run(home, "similar", "Write", "a", "poem", "about", "the", "sea").stdout == (
+        "Asked for in no other finished session.\n"
+    )
