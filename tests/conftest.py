@@ -53,7 +53,7 @@ class Clock:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI a test that is skipped is one that failed, unless the kernel is to blame, or an agent cannot be had."""
+    """In CI a test that is skipped is one that failed, unless the kernel is to blame, or a program cannot be had."""
     report = yield
     if IN_CI and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else ""

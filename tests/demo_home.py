@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from grader_daemon import SelfGrader
-from grader_daemon.bootstrap import make_reports
+from grader_daemon.bootstrap.periodic import make_reports
 from grader_daemon.settings import load_settings
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.alert_examples import alert

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from datetime import UTC, datetime
 from glob import glob
 from pathlib import Path
 
@@ -17,8 +18,20 @@ IN_CI = os.environ.get("CI") == "true"
 KERNELS = frozenset({"this kernel has its memory controller elsewhere", "this file system cuts such times itself"})
 """Why a test may be skipped in CI too: nothing that could be installed would change it."""
 
-AGENTS = frozenset({"no Claude Code is here", "no Codex is here", "no Hermes Agent 0.19 is here"})
-"""Agents that are tried for real where their packages can be had; `.ci/run` tries to get them."""
+AGENTS = frozenset(
+    {
+        "no Claude Code is here",
+        "no Codex is here",
+        "no Hermes Agent 0.19 is here",
+        "no Prometheus is here",
+        "no client of MCP is here",
+        "no LiteLLM 1.106 is here",
+        "no DuckDB, Polars and pandas are here",
+        "no Phoenix 20 is here",
+        "no moto is here",
+    }
+)
+"""What of others is tried for real where its package can be had; `.ci/run` tries to get it."""
 
 _PACKAGES = {
     "setpriv": "util-linux",
@@ -27,6 +40,7 @@ _PACKAGES = {
     "systemd-nspawn": "systemd-container",
 }
 _AGENTS = Path(__file__).parents[1] / ".agents"
+_FONTS = ("DejaVuSans.ttf", "DejaVuSansMono.ttf", "LiberationSans-Regular.ttf")
 _LIBRARIES = ("/usr/lib/*", "/usr/lib64", "/usr/local/lib")
 
 
@@ -70,8 +84,96 @@ def require_hermes() -> str:
     return str(found)
 
 
+def require_mcp_client() -> str:
+    """Require the official client of the Model Context Protocol, and return the Python that has it."""
+    found = _AGENTS / "mcp" / "bin" / "python"
+    if not found.exists():
+        pytest.skip("no client of MCP is here")
+    return str(found)
+
+
+def require_prometheus(name: str = "prometheus") -> str:
+    """Require a program of Prometheus, itself or `promtool`, and return its path."""
+    found = [*glob(f"{_AGENTS}/prometheus/usr/bin/{name}"), *filter(None, [shutil.which(name)])]
+    if not found:
+        pytest.skip("no Prometheus is here")
+    return found[0]
+
+
+def require_table_readers() -> Path:
+    """Require a Python with DuckDB, Polars and pandas, and return its path."""
+    found = _AGENTS / "tables" / "bin" / "python"
+    if not found.exists():
+        pytest.skip("no DuckDB, Polars and pandas are here")
+    return found
+
+
+def require_moto() -> Path:
+    """Require a server that speaks S3, and return its path."""
+    found = _AGENTS / "moto" / "bin" / "moto_server"
+    if not found.exists():
+        pytest.skip("no moto is here")
+    return found
+
+
+def require_litellm() -> Path:
+    """Require LiteLLM with its proxy, and return the folder of its programs, among them its Python."""
+    found = _AGENTS / "litellm" / "bin"
+    if not (found / "litellm").exists():
+        pytest.skip("no LiteLLM 1.106 is here")
+    return found
+
+
+def require_phoenix() -> str:
+    """Require a server of Arize Phoenix, and return the path of its program."""
+    found = _AGENTS / "phoenix" / "bin" / "phoenix"
+    if not found.exists():
+        pytest.skip("no Phoenix 20 is here")
+    return str(found)
+
+
+def require_postgres() -> Path:
+    """Require a PostgreSQL as Debian packages it, and return the folder of its programs; the newest of several."""
+    found = sorted(glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[4]))
+    require(found, "PostgreSQL (apt-get install postgresql)")
+    return Path(found[-1])
+
+
 def require_faketime() -> str:
     """Require the library that tells programs another time, and return its path."""
     found = [path for place in _LIBRARIES for path in glob(f"{place}/faketime/libfaketimeMT.so.1")]
     require(found, "libfaketime (apt-get install libfaketime)")
     return found[0]
+
+
+def stopped_clock(at: datetime) -> dict[str, str]:
+    """Return what a program must find in its environment to believe that it is always this time.
+
+    Its monotonic clock goes on, and the times of files stay as they are.
+    """
+    return {
+        "TZ": "UTC",
+        "LD_PRELOAD": require_faketime(),
+        "FAKETIME": f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "NO_FAKE_STAT": "1",
+    }
+
+
+def require_browser(name: str) -> str:
+    """Require a browser as Debian packages it, and return the path of its program."""
+    require_programs(name)
+    return str(shutil.which(name))
+
+
+def require_axe() -> str:
+    """Require the rules of axe-core, and return them: a script that a browser runs."""
+    found = _AGENTS / "node_modules" / "axe-core" / "axe.min.js"
+    require(found.exists(), "axe-core (npm install --prefix .agents axe-core)")
+    return found.read_text("utf-8")
+
+
+def require_fonts() -> None:
+    """Require the fonts with which the kept pictures were drawn."""
+    found = [path for name in _FONTS for path in glob(f"/usr/share/fonts/truetype/*/{name}")]
+    require(len(found) == len(_FONTS), "fonts (apt-get install fonts-dejavu-core fonts-liberation)")

@@ -42,11 +42,12 @@ class _Work:
     goes_wrong_last: float
 
 
-def write_weeks(folder: Path) -> int:
-    """Write all sessions into a folder, each file as old as its session; return how many."""
+def write_weeks(folder: Path, *, last: int | None = None) -> int:
+    """Write all sessions, or the `last` ones, into a folder, each file as old as its session; return how many."""
     folder.mkdir(parents=True, exist_ok=True)
     written = 0
-    for session_id, ended, content in _sessions():
+    by_end = sorted(_sessions(), key=lambda each: each[1])
+    for session_id, ended, content in by_end if last is None else by_end[-last:]:
         path = folder / f"session_{session_id}.json"
         path.write_bytes(content)
         os.utime(path, (ended.timestamp(), ended.timestamp()))

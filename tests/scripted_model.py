@@ -16,10 +16,12 @@ class Handler(BaseHTTPRequestHandler):
     """One request; the script decides how it ends."""
 
     model: ScriptedModel
+    asked: Asked
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.model.asked.append(Asked(self.path, dict(self.headers), json.loads(body)))
+        self.asked = Asked(self.path, dict(self.headers), json.loads(body))
+        self.model.asked.append(self.asked)
         step = self.model.next_step()
         step(self)
 

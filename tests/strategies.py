@@ -29,6 +29,7 @@ from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.feedback import FeedbackSource, Label
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.identity import Identity
+from grader_daemon.domain.installed import SkillHow, SkillUse
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.session import (
@@ -459,6 +460,7 @@ def grades(draw: st.DrawFn) -> Grade:
         reasoning_tokens=draw(tokens),
         cost_usd=draw(st.none() | st.floats(min_value=0, max_value=MOST_USD)),
         cost_by=draw(st.none() | names),
+        skills=draw(st.none() | st.lists(st.builds(SkillUse, names, st.sampled_from(SkillHow)), max_size=3).map(tuple)),
     )
 
 

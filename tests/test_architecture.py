@@ -34,6 +34,11 @@ _VIOLATIONS = [
     pytest.param("pipeline/ingest.py", "import apsw", id="sql-outside-of-storage"),
     pytest.param("daemon/service.py", "import watchdog", id="watchdog-outside-of-the-watcher"),
     pytest.param("cli/listing.py", "import grader_daemon.storage", id="a-command-goes-past-the-api"),
+    pytest.param("dashboard/site.py", "import grader_daemon.storage", id="a-page-goes-past-the-api"),
+    pytest.param("mcp/toolbox.py", "import grader_daemon.storage", id="an-answer-to-an-agent-goes-past-the-api"),
+    pytest.param("mcp/server.py", "import grader_daemon.dashboard.words", id="front-ends-know-each-other"),
+    pytest.param("cli/dashboard.py", "import uvicorn", id="a-web-server-outside-of-the-page"),
+    pytest.param("api/grades.py", "import grader_daemon.dashboard.site", id="the-api-imports-the-page"),
     pytest.param("reports/html.py", "import grader_daemon.patterns.groups", id="a-report-mines-patterns"),
     pytest.param("alerts/detector.py", "import time", id="the-detector-imports-a-clock"),
     pytest.param("jobs/weekly.py", "import grader_daemon.daemon.queue", id="a-job-imports-the-daemon"),
@@ -119,7 +124,8 @@ def test_a_module_that_shows_messages_as_they_are_is_noticed(imports: str, slips
 
 
 @pytest.mark.parametrize(
-    "room", ["alerts", "calibration", "cli", "daemon", "log", "patterns", "reports", "routing", "rules", "storage"]
+    "room",
+    ["alerts", "calibration", "cli", "daemon", "log", "mcp", "patterns", "reports", "routing", "rules", "storage"],
 )
 def test_rooms_that_tell_of_sessions_never_hold_one(room: str) -> None:
     holding = [
@@ -135,8 +141,8 @@ def test_rooms_that_tell_of_sessions_never_hold_one(room: str) -> None:
 
 # -- names and sizes ---------------------------------------------------------------------------------------------------
 
-_MIRRORS = frozenset({"api", "cli", "storage"})
-"""A command, its use case and its table may bear the name of the one thing that all of them are about."""
+_MIRRORS = frozenset({"api", "cli", "dashboard", "storage"})
+"""A command, its page, its use case and its table may bear the name of the one thing that all of them are about."""
 
 _TOLD_BY_FOLDER = frozenset({"calibration", "errors", "prior", "programs", "quality", "text"})
 """Names of two modules elsewhere: `errors` are ours, and those in a session that are counted as features; `programs`

@@ -13,7 +13,9 @@ _LOCKED = dict(
     line.split("==") for line in (_ROOT / ".ci" / "constraints.txt").read_text("utf-8").splitlines() if "==" in line
 )
 _PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-_DIRECT = [*_PROJECT["dependencies"], *_PROJECT["optional-dependencies"]["test"]]
+_OPTIONAL = _PROJECT["optional-dependencies"]
+_INSTALLED = [line for extra in ("archive", "parquet", "test") for line in _OPTIONAL[extra]]
+_DIRECT = [*_PROJECT["dependencies"], *(line for line in _INSTALLED if not line.startswith(_PROJECT["name"]))]
 
 
 @pytest.mark.parametrize("line", _DIRECT)

@@ -9,6 +9,8 @@ Run it as ``python -m tests.benchmarks.footprint``.
 3. Called: user and system time of ``grader-daemon --help``, of ``grader-daemon status`` and of a Tab behind
    ``grader-daemon show``, with a database of 4,000 sessions, the median of 10; beside it that of an empty Python
    program.
+4. Asked: the same of ``grader-daemon mcp``, from its start to its end, when an agent opens the conversation and lists
+   the tools, and when it also asks for sessions like its task; and its peak memory.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
 
 from grader_daemon.settings import load_settings
 from tests.benchmarks.machine import (
@@ -34,11 +39,13 @@ from tests.benchmarks.machine import (
     work_folder,
 )
 from tests.benchmarks.multiplied import make_database
-from tests.benchmarks.process import Sandbox, make_sandbox
+from tests.benchmarks.process import Sandbox, Usage, make_sandbox
 from tests.benchmarks.targets import (
     HELP_CPU_MILLISECONDS,
     IDLE_CPU_PERCENT,
     IDLE_MEGABYTES,
+    MCP_CPU_MILLISECONDS,
+    MCP_MEGABYTES,
     MEMORY_PER_BYTE,
     STATUS_CPU_MILLISECONDS,
 )
@@ -47,6 +54,12 @@ _NOT_RUNNING = 3
 _SESSIONS, _GRADED = 4_000, 400
 _TAB = {"_GRADER_DAEMON_COMPLETE": "bash_complete", "COMP_WORDS": "grader-daemon show ", "COMP_CWORD": "2"}
 _SETTLE_SECONDS = 3.0
+_OPENING = (
+    {"method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}}},
+    {"method": "tools/list"},
+)
+_TASK = "Deploy the script to the channel server"
+_RECALL = {"method": "tools/call", "params": {"name": "recall", "arguments": {"task": _TASK}}}
 
 
 def idle(sandbox: Sandbox, *, folders: int, seconds: float) -> list[Figure]:
@@ -113,6 +126,28 @@ def called(sandbox: Sandbox, *, times: int) -> list[Figure]:
     ]
 
 
+def asked(sandbox: Sandbox, *, times: int) -> list[Figure]:
+    """CPU and memory of an agent's questions about earlier sessions; the database is that of `called`."""
+    opened, recalled = (
+        [sandbox.command("mcp", given=_lines(*messages)) for _ in range(times)]
+        for messages in (_OPENING, (*_OPENING, _RECALL))
+    )
+    return [
+        at_most("grader-daemon mcp, tools listed: CPU", _cpu(opened), target=MCP_CPU_MILLISECONDS, unit="ms"),
+        at_most("  and a question answered: CPU", _cpu(recalled), target=MCP_CPU_MILLISECONDS, unit="ms"),
+        at_most("  peak memory", max(u.peak_bytes for u in recalled) / 1e6, target=MCP_MEGABYTES, unit="MB"),
+    ]
+
+
+def _lines(*messages: dict[str, object]) -> bytes:
+    named = ({"jsonrpc": "2.0", "id": number, **message} for number, message in enumerate(messages))
+    return b"".join(msgspec.json.encode(message) + b"\n" for message in named)
+
+
+def _cpu(usages: Sequence[Usage]) -> float:
+    return 1000 * statistics.median(usage.cpu_seconds for usage in usages)
+
+
 def _cpu_of_nothing() -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run((sys.executable, "-c", "pass"), check=True)
@@ -135,6 +170,7 @@ def main() -> None:
     with work_folder(options.folder) as folder:
         forget_settings(folder)
         results = called(make_sandbox(folder / "called"), times=options.times)
+        results += asked(make_sandbox(folder / "called"), times=options.times)
         results += largest(make_sandbox(folder / "largest"), size=options.size)
         results += idle(make_sandbox(folder / "idle"), folders=options.folders, seconds=options.seconds)
     print_figures(results)

@@ -18,9 +18,8 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from time import process_time
@@ -28,13 +27,13 @@ from typing import NamedTuple
 
 from grader_daemon import bootstrap
 from grader_daemon.domain.analysis import Category
-from grader_daemon.settings import Settings, load_settings
+from grader_daemon.settings import Settings
 from grader_daemon.storage.records import GradeFilter, SortKey
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.benchmarks import machine
 from tests.benchmarks.machine import Figure, at_most
-from tests.benchmarks.multiplied import SELDOM, lay_files, make_database
-from tests.benchmarks.process import Sandbox, make_sandbox
+from tests.benchmarks.multiplied import SELDOM, common_word, make_home
+from tests.benchmarks.process import Sandbox
 from tests.benchmarks.targets import (
     ASKED_CPU_MILLISECONDS,
     FILTER_MILLISECONDS,
@@ -43,7 +42,6 @@ from tests.benchmarks.targets import (
 )
 
 _SESSIONS = 1_000_000
-_GRADED = 400
 _TIMES = 3
 _PAGE = 21
 _BATCH = 100
@@ -71,13 +69,7 @@ def main() -> int:
     kept = nullcontext(arguments.keep) if arguments.keep else machine.work_folder(arguments.folder)
     with kept as folder:
         machine.forget_settings(folder)
-        sandbox = make_sandbox(folder, settings={"GRADER_TIMEZONE": "UTC"})
-        settings = load_settings(db_path=str(sandbox.database), watch_roots=[str(sandbox.root)])
-        if not sandbox.database.exists():
-            machine.progress("making the database")
-            make_database(settings, sandbox.root, sessions=arguments.sessions, graded=_GRADED)
-            lay_files(settings)
-        _take_for_graded_now(settings)
+        sandbox, settings = make_home(folder, sessions=arguments.sessions)
         print(f"{sandbox.count_grades():,} sessions, {sandbox.database.stat().st_size / 1e9:.1f} GB\n")
         known = _known(settings)
         figures = [*_commands(sandbox, known), *_filters(settings, known), *_starts(settings), *_first_scan(sandbox)]
@@ -86,23 +78,14 @@ def main() -> int:
     return int(any(figure.met is False for figure in figures))
 
 
-def _take_for_graded_now(settings: Settings) -> None:
-    """Bring a database that was kept to this version, without grading a million sessions again."""
-    with closing(bootstrap.open_database(settings)) as store:
-        examiner = bootstrap.make_examiner(settings, bootstrap.make_policy(settings, store))
-        store.connection.execute("UPDATE session_files SET rules_version = ?", (examiner.rules_version,))
-
-
 def _known(settings: Settings) -> _Known:
     store = bootstrap.open_database(settings, read_only=True)
     facet = "SELECT value FROM session_facets WHERE facet = ? GROUP BY value ORDER BY count(*) DESC LIMIT 1"
-    tasks = store.rows("SELECT task_summary FROM session_grades ORDER BY id LIMIT ?", (_GRADED,))
-    words = Counter(word for (task,) in tasks for word in {*str(task).lower().split()} if word.isalpha())
     known = _Known(
         session_id=store.rows("SELECT session_id FROM session_list ORDER BY ended_at LIMIT 1")[0][0],
         tool=store.rows(facet, ("tool",))[0][0],
         error=store.rows(facet, ("error",))[0][0],
-        word=words.most_common(1)[0][0],
+        word=common_word(settings),
     )
     store.close()
     return known
@@ -128,6 +111,7 @@ def _commands(sandbox: Sandbox, known: _Known) -> Iterator[Figure]:
         ("patterns", "-d", "365"),
         ("errors",),
         ("alerts",),
+        ("metrics",),
         ("report",),
         ("calibration",),
         ("doctor",),

@@ -7,16 +7,23 @@ list and all sums are made from the rows by the code that makes them when a data
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from grader_daemon import SelfGrader, bootstrap
-from grader_daemon.settings import Settings
+from grader_daemon.settings import Settings, load_settings
 from grader_daemon.sources.reading import stamp_of
 from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.benchmarks import machine
+from tests.benchmarks.process import Sandbox, make_sandbox
 from tests.benchmarks.sessions import write_sessions
+
+GRADED = 400
+"""So many sessions are graded for a home; all others are copies of them."""
 
 SELDOM = "seldom-used"
 """The model of one session alone, the oldest."""
@@ -64,6 +71,26 @@ _COLUMNS: Mapping[str, Callable[[str], str]] = {
 _TABLES = ("session_grades", "session_details", "session_failures", "session_files")
 
 
+def make_home(folder: Path, *, sessions: int) -> tuple[Sandbox, Settings]:
+    """Make a home with a database of about `sessions` and their files, or bring one that was kept to this version."""
+    sandbox = make_sandbox(folder, settings={"GRADER_TIMEZONE": "UTC"})
+    settings = load_settings(db_path=str(sandbox.database), watch_roots=[str(sandbox.root)])
+    if not sandbox.database.exists():
+        machine.progress("making the database")
+        make_database(settings, sandbox.root, sessions=sessions, graded=GRADED)
+        lay_files(settings)
+    _take_for_graded_now(settings)
+    return sandbox, settings
+
+
+def common_word(settings: Settings) -> str:
+    """Return the word that most tasks have."""
+    with closing(bootstrap.open_database(settings, read_only=True)) as store:
+        tasks = store.rows("SELECT task_summary FROM session_grades ORDER BY id LIMIT ?", (GRADED,))
+    words = Counter(word for (task,) in tasks for word in {*str(task).lower().split()} if word.isalpha())
+    return words.most_common(1)[0][0]
+
+
 def make_database(settings: Settings, root: Path, *, sessions: int, graded: int) -> int:
     """Make a database of about `sessions`, from `graded` that are written into `root`; gives how many there are."""
     _grade(settings, root, graded)
@@ -102,6 +129,13 @@ def lay_files(settings: Settings) -> None:
             )
     finally:
         store.close()
+
+
+def _take_for_graded_now(settings: Settings) -> None:
+    """Bring a database that was kept to this version, without grading a million sessions again."""
+    with closing(bootstrap.open_database(settings)) as store:
+        examiner = bootstrap.make_examiner(settings, bootstrap.make_policy(settings, store))
+        store.connection.execute("UPDATE session_files SET rules_version = ?", (examiner.rules_version,))
 
 
 def _first_of(path: Any) -> str:

@@ -61,8 +61,8 @@ class Sandbox:
         }
         return kept | own | self.settings
 
-    def command(self, *arguments: str, allowed: tuple[int, ...] = (0,)) -> Usage:
-        """Run one command to its end.
+    def command(self, *arguments: str, allowed: tuple[int, ...] = (0,), given: bytes = b"") -> Usage:
+        """Run one command to its end, with what is `given` as its input.
 
         A small process starts it, because Linux counts the memory of whoever starts a program as the program's own.
 
@@ -71,7 +71,7 @@ class Sandbox:
         """
         launcher = (sys.executable, "-E", "-S", "-c", _LAUNCHER)
         program = (*launcher, sys.executable, "-m", "grader_daemon", *arguments)
-        done = subprocess.run(program, env=self.environment, stdout=subprocess.PIPE, check=True)
+        done = subprocess.run(program, env=self.environment, input=given, stdout=subprocess.PIPE, check=True)
         usage = msgspec.json.decode(done.stdout, type=Usage)
         if usage.code not in allowed:
             raise SystemExit(f"grader-daemon {' '.join(arguments)}: exit {usage.code}: {usage.error}")
@@ -105,12 +105,62 @@ class Sandbox:
             reader.close()
 
 
-class Daemon:
+class Program:
+    """A process that stays, and what the kernel says of it."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.pid = process.pid
+        self._process = process
+
+    @property
+    def cpu_clock(self) -> float:
+        """User and system time of all its threads so far, ended ones too, in seconds, to the nanosecond.
+
+        The clock of another process, as clock_getcpuclockid(3) of Linux numbers it.
+        """
+        return time.clock_gettime(~self.pid << 3 | 2)
+
+    @property
+    def cpu_ticks(self) -> int:
+        """The same as the kernel counts it for statistics, in ticks of 10 ms."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+
+    @property
+    def descriptors(self) -> int:
+        """Files and sockets that it has open."""
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def resident_bytes(self) -> int:
+        """Resident memory now."""
+        return self._status_bytes("VmRSS")
+
+    def peak_bytes(self) -> int:
+        """Most resident memory so far."""
+        return self._status_bytes("VmHWM")
+
+    def stop(self) -> None:
+        """End it in order, and if that takes too long in disorder."""
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+        self._process.wait()
+
+    def _status_bytes(self, field: str) -> int:
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) * 1024
+        raise SystemExit(f"/proc/{self.pid}/status has no {field}")
+
+
+class Daemon(Program):
     """A daemon process and its log."""
 
     def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
-        self.pid = process.pid
-        self._process = process
+        super().__init__(process)
         self._log = log
 
     def wait_for_event(self, name: str) -> dict[str, Any]:
@@ -164,8 +214,7 @@ class Daemon:
 
     def cpu_seconds_with_ended_threads(self) -> float:
         """User and system time so far, ended threads and all, to the tick of the kernel (10 ms)."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS_PER_SECOND
+        return self.cpu_ticks / _TICKS_PER_SECOND
 
     def cpu_seconds_with_helpers(self) -> float:
         """The same with all processes that it started and that these started, those that ended too, to 10 ms."""
@@ -188,34 +237,10 @@ class Daemon:
                 family.add(each.pid)
                 yield each
 
-    def resident_bytes(self) -> int:
-        """Resident memory now."""
-        return self._status_bytes("VmRSS")
-
-    def peak_bytes(self) -> int:
-        """Most resident memory so far."""
-        return self._status_bytes("VmHWM")
-
     def written_bytes(self) -> int:
         """What it has had written to the disk so far, database and log."""
         fields = dict(line.split(": ") for line in Path(f"/proc/{self.pid}/io").read_text().splitlines())
         return int(fields["write_bytes"])
-
-    def stop(self) -> None:
-        """End it in order, and if that takes too long in disorder."""
-        if self._process.poll() is None:
-            self._process.terminate()
-            try:
-                self._process.wait(_STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-        self._process.wait()
-
-    def _status_bytes(self, field: str) -> int:
-        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
-            if line.startswith(field + ":"):
-                return int(line.split()[1]) * 1024
-        raise SystemExit(f"/proc/{self.pid}/status has no {field}")
 
 
 def make_sandbox(folder: Path, *, root: Path | None = None, settings: dict[str, str] | None = None) -> Sandbox:

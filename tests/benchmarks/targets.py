@@ -52,6 +52,10 @@ HELP_CPU_MILLISECONDS: float | None = 60.0
 STATUS_CPU_MILLISECONDS: float | None = 160.0
 """CPU time of ``grader-daemon status``."""
 
+MCP_CPU_MILLISECONDS = 120.0
+MCP_MEGABYTES = 30.0
+"""CPU time and peak memory of ``grader-daemon mcp`` until it has answered an agent: one starts with each session."""
+
 PATTERNS_MILLISECONDS = 20.0
 """To say what patterns a span of days shows, however many sessions there are."""
 
@@ -113,3 +117,28 @@ CLAUDE_CODE_OF_OTHERS = 1 / 3
 
 TIMES_AGENTSVIEW = 10.0
 """CPU of agentsview to read the labelled sessions, of that to grade them."""
+
+PAGE_CPU_MILLISECONDS = 60.0
+PAGE_MILLISECONDS = 150.0
+PAGE_FIRST_MILLISECONDS = 400.0
+"""A page of the dashboard with a million sessions: CPU of its server, by the clock, and the first of a new process."""
+
+PAGE_OVERVIEW_BYTES = 40_000
+PAGE_SESSION_BYTES = 200_000
+PAGE_STATIC_ZIPPED_BYTES = 12_000
+"""What a page weighs, one of a session with 200 messages, and what all of them load, gzipped."""
+
+PAGE_APPEARS_MILLISECONDS = 150.0
+"""From the commit of a grade to its row in the open list of sessions, 95 of 100."""
+
+PAGE_IDLE_CPU_PERCENT = 0.5
+PAGE_UNSEEN_CPU_TICKS = 0.0
+"""Of a processor, while one page is open and nothing happens; ticks of the kernel while nobody looks."""
+
+PAGE_MEGABYTES = {5_000: 60.0, 1_000_000: 100.0}
+"""Memory of the dashboard after all pages, by the number of sessions."""
+
+PAGE_CROWD_ANSWER_SECONDS = 2.0
+PAGE_CROWD_GROWTH_MEGABYTES = 5.0
+PAGE_CROWD_MORE_DESCRIPTORS = 0.0
+"""With 20 tabs and 500 sessions a minute: the slowest answer, and what the server grows by."""

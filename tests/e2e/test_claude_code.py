@@ -10,6 +10,7 @@ import pytest
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.scripted_model import Terminal, graded, scripted_terminal, tokens_of
 from tests.needs import require_claude_code
+from tests.waiting import wait_until
 
 SOURCE = "claude-code"
 Run = Callable[[str], None]
@@ -66,4 +67,5 @@ def test_sub_agents_appear_as_children_of_their_session(
     children = [grade for grade in grades if grade["kind"] == "sub_agent"]
     assert [child["parent"] for child in children] == [parent["session_id"]] * 2
     assert sorted(len(child["failures"]) for child in children) == [0, 1]
-    assert tokens_of(grades) == (sum(line["usage_in"] for line in served), 20 * len(served))
+    used = (sum(line["usage_in"] for line in served), 20 * len(served))
+    wait_until(lambda: tokens_of(graded(daemon, 3, source=SOURCE)) == used, "the grade of the whole session", within=60)

@@ -32,8 +32,9 @@ COMMANDS = [
         "export",
         "show",
     ),
-    *("why", "label", "review", "summary", "patterns", "errors", "report", "alerts", "calibrate", "calibration"),
-    *("sources", "service", "config", "completion", "help", "version", "demo"),
+    *("why", "label", "review", "summary", "patterns", "route", "errors", "report", "metrics", "alerts"),
+    *("calibrate", "calibration", "push"),
+    *("sources", "dashboard", "mcp", "service", "config", "completion", "help", "version", "demo"),
 ]
 GRADE_COLUMNS = {
     "session_id": str,

@@ -6,6 +6,7 @@ from grader_daemon.log.events import EVENTS
 from tests.reference.blocks import table
 
 KEYS = {
+    "address": "where the page is that failed",
     "agent": "the agent whose sessions they are, as in `claude-code`",
     "alert": "number of an alert: `grader-daemon alerts show N`",
     "api_calls": "messages of the model so far",

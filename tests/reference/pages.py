@@ -5,21 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from grader_daemon.cli.completion import WORDS
-from tests.reference import commands, database, log_events, python_api, rooms, schemas, settings
+from tests.reference import commands, database, keys, log_events, openapi, python_api, rooms, schemas, settings, tables
 from tests.reference.blocks import renewed
 from tests.reference.words import words_file
 
 ROOT = Path(__file__).parent.parent.parent
 _DOCS = ROOT / "docs"
 SCHEMAS = _DOCS / "schemas"
+_OPENAPI = _DOCS / "openapi.json"
 _SAMPLE = ROOT / "config" / "grader.toml"
 _PICTURE = _DOCS / "pictures" / "rooms.svg"
 
 _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "architecture.md": {"rooms": rooms.rooms_table, "contracts": rooms.contracts_list},
     "commands.md": {"overview": commands.overview, "details": commands.details},
+    "dashboard.md": {"keys": keys.keys_table, "endpoints": openapi.endpoints_table},
+    "export.md": {"columns": tables.columns_table},
     "json.md": {"documents": schemas.documents_list, "types": schemas.types_list},
     "log-events.md": {"events": log_events.events_table, "keys": log_events.keys_table},
     "python-api.md": {"methods": python_api.methods, "names": python_api.names},
@@ -34,12 +38,20 @@ def written() -> dict[Path, str]:
         _DOCS / name: renewed((_DOCS / name).read_text("utf-8"), {block: make() for block, make in blocks.items()})
         for name, blocks in _BLOCKS.items()
     }
-    files = {
-        SCHEMAS / f"{document.name}.json": json.dumps(schemas.schema_of(document), indent=1, ensure_ascii=False) + "\n"
-        for document in schemas.DOCUMENTS
-    }
+    files = {SCHEMAS / f"{document.name}.json": _json(schemas.schema_of(document)) for document in schemas.DOCUMENTS}
     sample = settings.sample(_SAMPLE.read_text("utf-8"))
-    return {**pages, **files, _PICTURE: rooms.picture(), _SAMPLE: sample, WORDS: words_file()}
+    return {
+        **pages,
+        **files,
+        _OPENAPI: _json(openapi.openapi()),
+        _PICTURE: rooms.picture(),
+        _SAMPLE: sample,
+        WORDS: words_file(),
+    }
+
+
+def _json(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def leftover() -> list[Path]:

@@ -18,6 +18,7 @@ import msgspec
 from grader_daemon._version import SCHEMA_VERSION
 from grader_daemon.api.calibration import CalibrationState
 from grader_daemon.api.configuration import SettingValue, Written
+from grader_daemon.api.dashboard_service import DashboardInstallation, DashboardStatus
 from grader_daemon.api.doctor.repairs import Repair
 from grader_daemon.api.documents import GRADE_NAMES
 from grader_daemon.api.explanation import FeatureEffect
@@ -39,12 +40,17 @@ from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.difference import RegradeDiff
 from grader_daemon.domain.feedback import Feedback, Label
 from grader_daemon.domain.grade import Grade, Reason
-from grader_daemon.domain.insight import ErrorIssue, Patterns, WeeklyReport
+from grader_daemon.domain.insight import ErrorIssue, Patterns, StepCount, WeeklyReport
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.quality import QualityCheck
+from grader_daemon.domain.routing import Route
+from grader_daemon.domain.setup_changes import SetupChanges
+from grader_daemon.domain.similar import Similar
 from grader_daemon.domain.verdict import Outcome
 from grader_daemon.reports.document import report_schema
 from grader_daemon.storage.maintenance.backup import Backup, Restored
+from grader_daemon.storage.postgres.fleet import FleetHost, FleetMade
+from grader_daemon.storage.records import Change
 from tests.reference.blocks import table
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -138,7 +144,9 @@ DOCUMENTS = (
     _document("backup", "`backup`", Backup),
     _document("restore", "`restore`", Restored),
     _document("list", "`list`, `list -o json`", grades=list[_GradeOfFile]),  # type: ignore[valid-type]
-    Document("grade-line", "a line of `export -o ndjson` and `list -o ndjson`", _GradeOfFile),
+    _document("sessions", "only of the page, below `/api`", grades=list[_GradeOfFile], next=str | None),  # type: ignore[valid-type]
+    _document("changes", "only of the page, below `/api`", database=str, changes=list[Change]),
+    Document("grade-line", "a line of `export -f ndjson` and `list -o ndjson`", _GradeOfFile),
     _document(
         "show", "`show`", grade=_GradeOfFile, quality_check=QualityCheck | None, is_gone=bool, children=list[Child]
     ),
@@ -173,8 +181,20 @@ DOCUMENTS = (
     _document("label-file", "`label --csv`", LabelledFile),
     _document("summary", "`summary`", Overview, summary=Summary | None),
     _document("patterns", "`patterns`", Patterns),
+    _document("similar", "`similar`", Similar),
+    _document("route", "`route`; the file of the setting `route_file`", Route),
+    _document("setup-changes", "`changes`", SetupChanges),
     _document("errors-list", "`errors list`", issues=list[ErrorIssue]),
+    _document("errors-alternatives", "`errors alternatives`", alternatives=list[StepCount]),
     _document("errors-show", "`errors show`, `resolve`, `ignore`, `reopen`", issue=ErrorIssue),
+    _document(
+        "push",
+        "`push langfuse`, `push otlp`, `push phoenix`: of how many sessions scores were sent; how many the server was"
+        " `asked` for, and how many of these are `known` there by their ids",
+        sessions=int,
+        asked=int,
+        known=int,
+    ),
     Document("report", "`report --json`; `report_json` of the database", WeeklyReport),
     _document("alerts-list", "`alerts`, `alerts list`", alerts=list[_AlertListed]),  # type: ignore[valid-type]
     _document("alerts-show", "`alerts show`", alert=_AlertListed),
@@ -217,10 +237,18 @@ DOCUMENTS = (
         file=str | None,
     ),
     _document("sources-list", "`sources`, `sources list`", sources=list[FoundSource]),
+    _document("push-fleet", "`push fleet`", sessions=int),
+    _document("fleet-init", "`fleet init`", FleetMade),
+    _document("fleet-add-host", "`fleet add-host`", host=str, role=str, line=str),
+    _document("fleet-remove-host", "`fleet remove-host`", host=str, grades=int),
+    _document("fleet-status", "`fleet status`", hosts=list[FleetHost]),
     _document("sources-switch", "`sources enable`, `sources disable`", Switched),
     _document("service-install", "`service install`", Installation),
     _document("service-uninstall", "`service uninstall`", removed=bool, writable=str | None),
     _document("service-status", "`service status`", ServiceStatus),
+    _document("dashboard-install", "`dashboard install`", DashboardInstallation),
+    _document("dashboard-uninstall", "`dashboard uninstall`", removed=bool),
+    _document("dashboard-status", "`dashboard status`", DashboardStatus),
     _document("config-show", "`config show`", settings=list[SettingValue]),
     _document("config-path", "`config path`", path=str, exists=bool),
     _document("config-check", "`config check`", warnings=list[str]),

@@ -36,6 +36,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     sample: Sample
     request: int | None
     claims: tuple[Support, ...]
+    model: str | None = None
+    task_type: str = "general"
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -54,11 +56,12 @@ def read_cases(folders: Sequence[Path], *, jobs: int) -> list[Case]:
         InputError: the labels cannot be read, or are wrong.
     """
     labels = {folder: read_labels(folder / "labels.csv") for folder in folders}
-    parts = [part for folder in folders for part in _parts(folder)]
+    parts = [part for folder in folders for part in parts_of(folder)]
     return [case for cases in in_processes(_cases, labels, parts, jobs=jobs) for case in cases]
 
 
-def _parts(folder: Path) -> Iterator[Part]:
+def parts_of(folder: Path) -> Iterator[Part]:
+    """Yield the files of a folder in parts."""
     for archive in sorted(folder.rglob("*.jsonl.gz")):
         yield Part(folder, (archive,))
     single = [Path(found.unit.locator) for walk in hermes([folder]).walks() for found in walk]
@@ -69,7 +72,7 @@ def _parts(folder: Path) -> Iterator[Part]:
 def _cases(labels: dict[Path, dict[str, LabelRow]], part: Part) -> list[Case]:
     sampler = Sampler(load_rules())
     found = []
-    for session in _sessions(part):
+    for session in sessions_of(part):
         label = labels[part.folder].get(session.session_id)
         if label is not None:
             found.append(_case(session, _with_family(label), sampler))
@@ -87,10 +90,13 @@ def _case(session: Session, label: LabelRow, sampler: Sampler) -> Case:
         sample=sampler.sample(session, analysis, label),
         request=analysis.request,
         claims=tuple([claim.support for claim in analysis.claims]),
+        model=session.model,
+        task_type=analysis.task_type,
     )
 
 
-def _sessions(part: Part) -> Iterator[Session]:
+def sessions_of(part: Part) -> Iterator[Session]:
+    """Yield the sessions in files; what is none is told and left out."""
     for path in part.paths:
         if path.suffix == ".gz":
             with gzip.open(path) as lines:

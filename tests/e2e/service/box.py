@@ -35,6 +35,8 @@ _WITHIN_SECONDS = 60
 
 HOME = Path("/home/timmy")
 UNIT = "grader-daemon.service"
+PAGE = "grader-dashboard.service"
+PAGE_SOCKET = "grader-dashboard.socket"
 UNIT_FILE = HOME / ".config/systemd/user" / UNIT
 PROGRAM = HOME / "venv/bin/grader-daemon"
 DATABASE = HOME / ".timmy/uniwizard/session_grades.db"
@@ -138,8 +140,9 @@ class Box:
 
     def clear(self) -> None:
         """Leave nothing of a service behind, nor of what it worked on."""
-        self.run(f"systemctl --user disable --now {UNIT}; rm -rf .timmy .config .local .claude diary /tmp/*")
-        self.run(f"systemctl --user daemon-reload; systemctl --user reset-failed {UNIT}")
+        units = f"{UNIT} {PAGE} {PAGE_SOCKET}"
+        self.run(f"systemctl --user disable --now {units}; rm -rf .timmy .config .local .claude diary /tmp/*")
+        self.run(f"systemctl --user daemon-reload; systemctl --user reset-failed {units}")
 
 
 def require_box() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.integrations.unit_file import Fit, fitted_unit, shipped_unit
+from grader_daemon.integrations.unit_file import DAEMON, Fit, fitted_unit, shipped_unit
 from tests.e2e.service.box import DATABASE, HOME, SESSIONS, UNIT, UNIT_FILE, Box, Ended
 from tests.e2e.service.conftest import Installed
 from tests.e2e.service.probe import ATTEMPTS, KEY
@@ -104,8 +104,12 @@ def _restrictions(unit: str) -> list[str]:
     return re.findall(r"^\w+=.*$", unit[unit.index("Nice=") : unit.index("[Install]")], re.MULTILINE)
 
 
+def _fitted(**needs: tuple[str, ...]) -> list[str]:
+    return _restrictions(fitted_unit(DAEMON, replace(_FIT, **needs), version="0"))  # type: ignore[arg-type]
+
+
 def _lines_of(*names: str) -> list[str]:
-    return [line for line in _restrictions(shipped_unit()) if line.partition("=")[0] in names]
+    return [line for line in _restrictions(shipped_unit(DAEMON)) if line.partition("=")[0] in names]
 
 
 class Prober:
@@ -163,16 +167,22 @@ def told(prober: Prober) -> dict[str, Told]:
         {
             "nothing": ([], tuple(ATTEMPTS)),
             "users": ([_PRIVATE_USERS], tuple(ATTEMPTS)),
-            "everything": (_restrictions(shipped_unit()), tuple(ATTEMPTS)),
-            "webhook": (_restrictions(fitted_unit(replace(_FIT, network=("a",)), version="0")), tuple(ATTEMPTS)),
-            "command": (_restrictions(fitted_unit(replace(_FIT, programs=("a",)), version="0")), tuple(ATTEMPTS)),
+            "everything": (_restrictions(shipped_unit(DAEMON)), tuple(ATTEMPTS)),
+            "webhook": (
+                _restrictions(fitted_unit(DAEMON, replace(_FIT, network=("a",)), version="0")),
+                tuple(ATTEMPTS),
+            ),
+            "command": (
+                _restrictions(fitted_unit(DAEMON, replace(_FIT, programs=("a",)), version="0")),
+                tuple(ATTEMPTS),
+            ),
             **each,
         }
     )
 
 
 def test_every_restriction_of_the_unit_is_tried() -> None:
-    named = {line.partition("=")[0] for line in _restrictions(shipped_unit())}
+    named = {line.partition("=")[0] for line in _restrictions(shipped_unit(DAEMON))}
     assert named == {*_REFUSED_BY, *_NEEDS.values(), *_GIVES_OR_LIMITS}
 
 
