@@ -69,7 +69,8 @@ def cluster(*, workers: int, scheduler: str | None = None) -> Iterator[Any]:
             threads_per_worker=1,
             host="tls://127.0.0.1",
             security=True,  # whoever reaches a scheduler can run programs as its user
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # of its metrics; None is port 8787, which another cluster may have
+            scheduler_kwargs={"dashboard": False},
             silence_logs="CRITICAL",
         ) as local,
         distributed.Client(local) as client,

@@ -163,6 +163,12 @@ def test_sessions_in_object_storage_are_graded(
     assert "s3://agents/old/00/sessions/session_20261101_000000_aaaaaa.json" in places
 
 
+def test_two_at_once_are_in_nobodys_way() -> None:
+    """A warning would fail this test."""
+    with cluster(workers=1) as one, cluster(workers=1) as other:
+        assert one.submit(int, "1").result() == other.submit(int, "1").result() == 1
+
+
 def test_the_command_tells_what_came_of_an_archive(archive: Path, tmp_path: Path) -> None:
     (archive / "NOTE").write_text("Sessions of last year.")
     (archive / "x.json.gz").write_bytes(b"no gzip")
