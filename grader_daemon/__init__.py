@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.insight import IssueState as IssueState
     from grader_daemon.domain.insight import Patterns as Patterns
     from grader_daemon.domain.insight import Spending as Spending
+    from grader_daemon.domain.insight import StepCount as StepCount
     from grader_daemon.domain.insight import WeeklyReport as WeeklyReport
     from grader_daemon.domain.quality import QualityCheck as QualityCheck
     from grader_daemon.domain.rollup import Dimension as Dimension
@@ -116,7 +117,7 @@ _HOMES = {
     "domain.estimate": "Estimate Figure",
     "domain.feedback": "Feedback FeedbackSource Label Sampling Standing",
     "domain.grade": "Grade Reason",
-    "domain.insight": "DayFigures DaySpending ErrorIssue Group IssueState Patterns Spending WeeklyReport",
+    "domain.insight": "DayFigures DaySpending ErrorIssue Group IssueState Patterns Spending StepCount WeeklyReport",
     "domain.quality": "QualityCheck",
     "domain.rollup": "Dimension",
     "domain.routing": "ModelDifference ModelScore Route RouteCoverage RouteReason TaskRoute TaskWords",

@@ -32,8 +32,8 @@ COMMANDS = [
         "export",
         "show",
     ),
-    *("why", "label", "review", "summary", "patterns", "route", "errors", "report", "metrics", "alerts"),
-    *("calibrate", "calibration", "push"),
+    *("why", "similar", "label", "review", "summary", "patterns", "route", "changes", "errors", "report", "metrics"),
+    *("alerts", "calibrate", "calibration", "push", "fleet"),
     *("sources", "dashboard", "mcp", "service", "config", "completion", "help", "version", "demo"),
 ]
 GRADE_COLUMNS = {

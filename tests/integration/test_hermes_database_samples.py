@@ -51,9 +51,10 @@ NOT_COMPARED = frozenset(
     (
         *("session_file", "unit_key", "session_start", "duration_seconds", "ended_at", "kind", "parent", "undone"),
         *("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens", "cost_usd"),
+        "tools_digest",
     )
 )
-"""What a snapshot does not say, or by another clock."""
+"""What one of the two does not say, or by another clock."""
 
 
 class Home(NamedTuple):

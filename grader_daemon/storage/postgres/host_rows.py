@@ -7,6 +7,7 @@ at all; clocks decide nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import monotonic, sleep
 from typing import Any, Final
 
 import psycopg
@@ -18,6 +19,8 @@ from grader_daemon.storage.postgres.schema import HOST_GROUP, check_version
 CHANNEL: Final = "grader_grades"
 """Where a host is named after each batch of it (LISTEN)."""
 _PROGRAM: Final = "grader-daemon push"
+_PATIENCE_SECONDS: Final = 2.0
+"""The server may see for a moment what has ended."""
 _OWN: Final = f"host = substr(current_user, {len(HOST_GROUP) + 2})"
 
 
@@ -162,10 +165,17 @@ class HostRows:
                 f"another machine or database pushes as host {self._host}: give this one a login of its own (fleet"
                 " add-host), or say that it takes the place of the other (push fleet --take-over)"
             )
+        patience = monotonic() + _PATIENCE_SECONDS
+        while self._is_another_there(connection):
+            if monotonic() > patience:
+                raise DeliveryError(f"another program pushes as host {self._host} right now")
+            sleep(0.05)
+
+    @staticmethod
+    def _is_another_there(connection: psycopg.Connection) -> bool:
         others = connection.execute(
             "SELECT 1 FROM pg_catalog.pg_stat_activity"
             " WHERE usename = current_user AND application_name = %s AND pid <> pg_backend_pid() LIMIT 1",
             (_PROGRAM,),
-        ).fetchone()
-        if others is not None:
-            raise DeliveryError(f"another program pushes as host {self._host} right now")
+        )
+        return others.fetchone() is not None
