@@ -66,7 +66,7 @@ class _Run(NamedTuple):
     """What is run where nothing is named; none is everything."""
 
 
-_EVERYTHING = ("-n", str(2 + _CORES), "--dist", "loadgroup", *_SECOND_TRY)
+_EVERYTHING = ("-n", str(2 + _CORES), "--dist", "loadscope", *_SECOND_TRY)
 """Two workers more than cores: tests of real processes wait more than they work, and mind no busy machine."""
 
 _USUAL = _Run((*_EVERYTHING, "--cov", "--cov-report="), examples="usual", covered=True)

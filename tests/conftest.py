@@ -51,6 +51,16 @@ class Clock:
         return self.now
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep tests together that share what is dear to start, where that is asked for."""
+    if config.getvalue("dist") != "loadscope":
+        return None
+    from tests.workers import Groups
+
+    return Groups(config, log)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """In CI a test that is skipped is one that failed, unless the kernel is to blame, or a program cannot be had."""

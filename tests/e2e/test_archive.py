@@ -23,8 +23,7 @@ from tests.e2e.session_files import content, turns
 from tests.needs import require_moto
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster"), pytest.mark.timeout(600)]
-"""One after the other: each starts some processes that want a core."""
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 SESSIONS = 120
 

@@ -1,7 +1,7 @@
 """A real page in a real browser: a home with graded sample sessions, the command that serves it, and Chromium.
 
-All tests of this folder run on one worker, and each module has a browser of its own: while one is open the thread has
-an event loop, which no other test may find.
+All tests of this folder run on one worker (`tests.workers`), and each module has a browser of its own: while one is
+open the thread has an event loop, which no other test may find.
 """
 
 from __future__ import annotations
@@ -18,12 +18,6 @@ from tests.needs import require_browser
 from tests.pages.served import Served, make_sample_home, serve
 
 _DEADLINE_MS = 10_000
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("pages"))
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from tests.reference.pages import SCHEMAS
 from tests.reference.validation import misfits
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("box")]
+pytestmark = pytest.mark.timeout(600)
 
 _UNITS = UNIT_FILE.parent
 _ENTRANCE = re.compile(r"Open (http://127\.0\.0\.1:(\d+))/\?token=(\S+)")

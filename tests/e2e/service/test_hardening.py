@@ -16,7 +16,7 @@ from tests.e2e.service.box import DATABASE, HOME, SESSIONS, UNIT, UNIT_FILE, Box
 from tests.e2e.service.conftest import Installed
 from tests.e2e.service.probe import ATTEMPTS, KEY
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("box")]
+pytestmark = pytest.mark.timeout(600)
 
 _PROBE = Path("/srv/open/probe.py")
 _UNITS = HOME / ".config/systemd/user"

@@ -15,7 +15,7 @@ from tests.e2e.service.conftest import Installed
 from tests.e2e.session_files import content, path_of, turns
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("box")]
+pytestmark = pytest.mark.timeout(600)
 
 
 def test_installing_gets_the_daemon_ready_and_says_what_was_done(installed: Installed) -> None:

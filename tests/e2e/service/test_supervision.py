@@ -13,7 +13,7 @@ from tests.e2e.service.conftest import Installed
 from tests.e2e.session_files import content, failing, path_of, write_many
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("box")]
+pytestmark = pytest.mark.timeout(600)
 
 _QUICK = b"quiet_seconds = 0.1\nretry_seconds = [0.2, 0.3]\n"
 _HANG = """
