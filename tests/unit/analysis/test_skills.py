@@ -66,6 +66,7 @@ def test_a_call_tells_which_skill_it_uses(made: CallView, use: tuple[str, SkillH
         pytest.param("/tmp/x is broken", "claude-code", [], id="a-path"),
         pytest.param("/pdf report.pdf", "hermes", [], id="typed-where-the-text-would-stand"),
         pytest.param(f"What does this mean? {LOADED}", "hermes", [], id="quoted"),
+        pytest.param("[IMPORTANT: The user has invoked the brakes.]", "hermes", [], id="begun-alike"),
     ],
 )
 def test_what_a_person_typed_is_a_command(said: str, source: str, names: list[str]) -> None:

@@ -125,3 +125,10 @@ def test_intervals_hold_the_truth_as_often_as_they_promise() -> None:
             held.append(scored.low <= rate <= scored.high)
 
     assert 0.92 <= fmean(held) <= 0.98
+
+
+def test_a_fit_that_does_not_settle_ends_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader_daemon.patterns.model_scores._STEPS", 1)
+    counts = {("debugging", "a"): Count(40, 30), ("debugging", "b"): Count(40, 10)}
+
+    assert ModelScores(counts).gap("debugging", "a", "b").low > 0

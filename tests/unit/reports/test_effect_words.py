@@ -77,6 +77,12 @@ def test_what_is_not_sure_says_so() -> None:
     )
 
 
+def test_what_did_not_change_besides_is_not_spoken_of() -> None:
+    effect = example_effect(changes=(example_change(),), meanwhile=())
+
+    assert len(list(effect_lines(effect))) == 1
+
+
 def test_too_few_say_how_many_more_are_needed() -> None:
     nothing = Figure(now=Estimate(sample=12), before=Estimate(sample=29), change=Estimate(sample=12))
     effect = example_effect(completion=nothing, missing_before=1, missing_after=18, is_sure=False)

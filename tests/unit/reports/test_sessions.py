@@ -6,6 +6,7 @@ import pytest
 
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.grade import Reason
+from grader_daemon.domain.installed import SkillHow, SkillUse
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.reports.sessions import (
     after_the_last,
@@ -15,6 +16,7 @@ from grader_daemon.reports.sessions import (
     flag_words,
     gone_words,
     of_five,
+    skill_words,
     unusual_words,
 )
 from tests.strategies import grade
@@ -51,6 +53,26 @@ def test_what_followed_the_last_failure() -> None:
 def test_a_session_of_an_agent_that_deletes_its_sessions_is_gone_for_a_reason() -> None:
     assert "deletes" in gone_words(grade(format="claude-code"))
     assert "deletes" not in gone_words(grade(format="hermes"))
+
+
+@pytest.mark.parametrize(
+    ("skills", "words"),
+    [
+        pytest.param(None, "unknown", id="not-told"),
+        pytest.param((), "none", id="none"),
+        pytest.param(
+            (
+                SkillUse("deploy", SkillHow.VIEW),
+                SkillUse("pdf", SkillHow.COMMAND),
+                SkillUse("deploy", SkillHow.MANAGE),
+            ),
+            "deploy (view, manage), pdf (command)",
+            id="each-once-with-its-ways",
+        ),
+    ],
+)
+def test_skills_are_told_with_how_they_were_used(skills: tuple[SkillUse, ...] | None, words: str) -> None:
+    assert skill_words(grade(skills=skills)) == words
 
 
 def test_a_claim_is_said_with_what_it_is_about() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -120,6 +121,14 @@ def test_a_lag_has_the_session_that_had_it_last_as_exemplar() -> None:
         "2.5": {"session_id": "after-1.0"},
         "+Inf": {"session_id": "after-1800.0"},
     }
+
+
+def test_a_lag_of_which_no_session_is_known_is_counted_without_one() -> None:
+    unnamed = msgspec.structs.replace(lag(1.0, 2, 4.0), session_id=None)
+    told = read_openmetrics(openmetrics_text(metric_families(facts(lags=(unnamed,)))))
+
+    assert value(told, "grader_grade_lag_seconds_count") == 2
+    assert not any(sample.exemplar for family in told for sample in family.samples)
 
 
 def test_promtool_finds_nothing_wrong() -> None:
