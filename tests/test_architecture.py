@@ -144,7 +144,7 @@ def test_rooms_that_tell_of_sessions_never_hold_one(room: str) -> None:
 _MIRRORS = frozenset({"api", "cli", "dashboard", "storage"})
 """A command, its page, its use case and its table may bear the name of the one thing that all of them are about."""
 
-_TOLD_BY_FOLDER = frozenset({"calibration", "errors", "prior", "programs", "quality", "text"})
+_TOLD_BY_FOLDER = frozenset({"calibration", "errors", "prior", "programs", "quality", "skills", "text"})
 """Names of two modules elsewhere: `errors` are ours, and those in a session that are counted as features; `programs`
 are started by us, and by agents in shells; the others are a value in `domain` and what is done with it."""
 

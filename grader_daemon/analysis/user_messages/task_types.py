@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
@@ -48,21 +49,22 @@ class TaskTypes:
         """Return the task type with most hits; of equals, the one that stands first in the rules."""
         if not request:
             return GENERAL
-        words = words_of(request[: self._rules.examined_characters].lower())
-        hits: dict[str, int] = {}
-        for position, word in enumerate(words):
-            if word in self._openings:
-                for task_type in self._hits_at(words, position):
-                    hits[task_type] = hits.get(task_type, 0) + 1
+        hits = Counter(task_type for task_type, _ in self._hits(request))
         if not hits:
             return GENERAL
         return min(hits, key=lambda task_type: (-hits[task_type], self._order[task_type]))
 
-    def _hits_at(self, words: list[str], position: int) -> Iterator[str]:
-        """Yield the task type of each keyword that begins at `position`."""
-        for rest, task_type in self._openings[words[position]]:
-            if not rest or tuple(islice(self._words_that_count(words, position + 1), len(rest))) == rest:
-                yield task_type
+    def said(self, text: str, task_type: str) -> frozenset[str]:
+        """Return the words of a text by which it is of a task type: "fail", "stack trace"."""
+        return frozenset(keyword for of, keyword in self._hits(text) if of == task_type)
+
+    def _hits(self, text: str) -> Iterator[tuple[str, str]]:
+        """Yield the task type of each keyword that stands in a text, and the words that it has there."""
+        words = words_of(text[: self._rules.examined_characters].lower())
+        for position, word in enumerate(words):
+            for rest, task_type in self._openings.get(word, ()):
+                if not rest or tuple(islice(self._words_that_count(words, position + 1), len(rest))) == rest:
+                    yield task_type, " ".join((word, *rest))
 
     def _words_that_count(self, words: list[str], start: int) -> Iterator[str]:
         return (word for word in words[start : start + _PHRASE_REACH] if word not in self._rules.ignored_words)

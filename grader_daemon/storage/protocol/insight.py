@@ -12,7 +12,7 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.counting import Changes
-from grader_daemon.domain.insight import Coverage, Example, FromPeople, IssueRow, ToolStep
+from grader_daemon.domain.insight import Coverage, Example, FromPeople, IssueRow, StepCount, ToolStep
 from grader_daemon.domain.quality import CheckOutcome, QualityCheck
 from grader_daemon.domain.rollup import Dimension, Metric, Sums
 from grader_daemon.storage.records import (
@@ -82,6 +82,12 @@ class Issues(Signs, Protocol):
 
         `command` leaves out the failures of other commands, without it all count; those that belong to no issue do not.
         """
+
+    def of_task_type(self, task_type: str, span: Span, limit: int) -> list[str]:
+        """Fingerprints of the issues that sessions of a task type had in a span, those in most of them first."""
+
+    def where_worked(self, fingerprint: str, task_type: str, step: StepCount, limit: int) -> tuple[str, ...]:
+        """Return the last finished sessions of a task type in which a step worked after a failure of an issue."""
 
     def daily(self, fingerprints: Collection[str], span: Span) -> dict[str, dict[date, int]]:
         """Count the failures of issues on the days of a span; days and issues without any are left out."""

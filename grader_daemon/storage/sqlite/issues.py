@@ -9,7 +9,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import Category, ErrorSign, Subcategory
 from grader_daemon.domain.calendar import Span
-from grader_daemon.domain.insight import IssueRow, StepRow, ToolStep
+from grader_daemon.domain.insight import IssueRow, StepCount, StepRow, ToolStep
 from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.storage.sqlite.database import Database
@@ -116,6 +116,24 @@ class Issues:
             ),
         )
         return [ToolStep(row[0], row[1], row[2] or None, bool(row[3]), *row[4:]) for row in rows]
+
+    def of_task_type(self, task_type: str, span: Span, limit: int) -> list[str]:
+        rows = self._database.rows(
+            "SELECT fingerprint FROM issue_tasks WHERE task_type = ? AND day BETWEEN ? AND ?"
+            " GROUP BY fingerprint ORDER BY sum(sessions) DESC, fingerprint LIMIT ?",
+            (storable(task_type), span.first.isoformat(), span.last.isoformat(), limit),
+        )
+        return [row[0] for row in rows]
+
+    def where_worked(self, fingerprint: str, task_type: str, step: StepCount, limit: int) -> tuple[str, ...]:
+        rows = self._database.rows(
+            "SELECT f.session_id FROM session_failures AS f JOIN session_details AS d ON d.session_id = f.session_id"
+            " WHERE f.fingerprint = ? AND f.ended_at IS NOT NULL AND d.task_type = ?"
+            " AND f.next_tool = ? AND f.next_command IS ? AND f.next_worked"
+            " GROUP BY f.ended_at, f.session_id ORDER BY f.ended_at DESC, f.session_id DESC LIMIT ?",
+            (fingerprint, storable(task_type), step.tool, step.command, limit),
+        )
+        return tuple(row[0] for row in rows)
 
     def daily(self, fingerprints: Collection[str], span: Span) -> dict[str, dict[date, int]]:
         found: dict[str, dict[date, int]] = {}

@@ -277,6 +277,13 @@ def test_any_request_has_a_task_type_of_the_table(task_types: TaskTypes, request
     assert task_types.of(request_text) in {*KEYWORDS, "general"}
 
 
+def test_the_words_of_one_type_are_those_that_a_text_has(rules: Rules) -> None:
+    own = msgspec.structs.replace(rules.task_types, keywords={"mending": ("patch", "stack trace"), "other": ("fax",)})
+
+    assert TaskTypes(own).said("Patches a stack of traces by fax", "mending") == {"patches"}
+    assert TaskTypes(own).said("Reads stack traces", "mending") == {"stack traces"}
+
+
 @pytest.mark.parametrize("word", ["patch", "patches", "patched", "fax", "faxes", "verify", "verifies", "verified"])
 def test_regular_inflections_of_words_of_ones_own(rules: Rules, word: str) -> None:
     own = msgspec.structs.replace(rules.task_types, keywords={"mending": ("patch", "fax", "verify")})

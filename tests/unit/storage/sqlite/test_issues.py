@@ -7,8 +7,9 @@ import pytest
 
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState, Step, Subcategory
 from grader_daemon.domain.calendar import ALWAYS, Span, last_days
-from grader_daemon.domain.insight import IssueRow, StepRow
+from grader_daemon.domain.insight import IssueRow, StepRow, ToolStep
 from grader_daemon.errors import InputError
+from grader_daemon.patterns.issues import surest_first
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, new_grade
@@ -311,3 +312,33 @@ def test_failures_are_counted_by_day_within_a_span(store: SqliteStore) -> None:
 
     assert store.issues.daily(["1-aaa", "1-none"], last_days(2, today)) == {"1-aaa": {today - DAY: 1, today: 2}}
     assert store.issues.daily([], last_days(2, today)) == {}
+
+
+# -- what a type of task has ---------------------------------------------------------------------------------------
+
+
+def test_issues_of_a_task_type_are_those_that_most_of_its_sessions_have(store: SqliteStore) -> None:
+    for number in range(3):
+        failed(store, f"rare-{number}", "1-aaa", task_type="testing")
+        failed(store, f"often-{number}", "1-bbb", task_type="debugging")
+    failed(store, "once", "1-aaa", task_type="debugging")
+    failed(store, "long-ago", "1-ccc", task_type="debugging", at=NOW - 40 * DAY)
+
+    of_debugging = store.issues.of_task_type("debugging", last_days(30, NOW.date()), 9)
+    assert of_debugging == ["1-bbb", "1-aaa"]
+    assert store.issues.of_task_type("debugging", ALWAYS, 1) == ["1-bbb"]
+
+
+@pytest.mark.parametrize("command", ["ls", None])
+def test_sessions_in_which_a_step_worked_are_the_last_ones_of_their_type(
+    store: SqliteStore, command: str | None
+) -> None:
+    worked, did_not = (Step("terminal", command, worked=result) for result in (True, False))
+    for number in range(4):
+        failed(store, f"s{number}", "1-aaa", at=NOW - number * DAY, steps=(worked,), task_type="debugging")
+    failed(store, "in-vain", "1-aaa", steps=(did_not,), task_type="debugging")
+    failed(store, "another", "1-aaa", steps=(worked,), task_type="testing")
+    failed(store, "open", "1-aaa", steps=(worked,), task_type="debugging", state=SessionState.OPEN)
+    step = surest_first([ToolStep("terminal", "terminal", command, False, 4, 4, 4)])[0]
+
+    assert store.issues.where_worked("1-aaa", "debugging", step, 3) == ("s0", "s1", "s2")

@@ -1,0 +1,158 @@
+"""Which skills finished tasks used, whether a type of task goes worse than the others, and which skill fits it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import Final, TypeVar
+
+from grader_daemon.domain.estimate import Estimate, Figure, figure, proportion, standardised
+from grader_daemon.domain.insight import StepCount
+from grader_daemon.domain.installed import InstalledKind, InstalledSkill, ObservedVersion, SkillHow, SkillUse
+from grader_daemon.domain.routing import FinishedSession
+from grader_daemon.domain.skills import FEWEST_TASKS, FittingSkill, SkillRecord, SkillTasks
+from grader_daemon.patterns.votes import by_request
+
+_FEWEST_SESSIONS: Final = 5
+_MOST_FITTING: Final = 3
+_HARDLY: Final = 0.05
+"""A skill that no larger share of the tasks used is as good as unused."""
+_MOSTLY: Final = 0.5
+_USED: Final = frozenset({SkillHow.VIEW, SkillHow.COMMAND})
+"""Who only writes a skill does not use it."""
+
+_Each = TypeVar("_Each")
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def skill_records(
+    installed: Iterable[InstalledSkill], versions: Iterable[ObservedVersion], tasks: Iterable[FinishedSession]
+) -> list[SkillRecord]:
+    """Return the record of every skill that lies there or was used, the most used first."""
+    lying = _grouped(installed, lambda skill: skill.name)
+    seen = _grouped((each for each in versions if each.kind is InstalledKind.SKILL), lambda version: version.name)
+    telling = [task for task in tasks if task.skills is not None]
+    uses = _grouped(((use, task) for task in telling for use in task.skills or ()), lambda each: each[0].name)
+    of_agent = _grouped(telling, lambda task: task.agent)
+    records = [
+        _record(name, lying.get(name, []), seen.get(name, []), uses.get(name, []), of_agent)
+        for name in lying.keys() | uses.keys()
+    ]
+    return sorted(records, key=lambda each: (-each.used_in, not each.installed, each.name))
+
+
+def compared_with_others(
+    task_type: str, tasks: Iterable[FinishedSession], value: Callable[[FinishedSession], float]
+) -> Figure:
+    """Compare the completion of a type (`now`) with that of all others (`before`); without values where too few.
+
+    `value` is what a task says of completion, 0 to 1; those of one request are one a week, with their mean.
+    """
+    votes: dict[bool, list[float]] = {True: [], False: []}
+    for of_type, same in by_request(tasks, lambda task: task.task_type):
+        votes[of_type == task_type].append(fmean(map(value, same)))
+    return figure(_rate_of(votes[True]), _rate_of(votes[False]))
+
+
+def fitting_skills(
+    words: Mapping[InstalledSkill, Collection[str]], tasks: Iterable[FinishedSession]
+) -> tuple[FittingSkill, ...]:
+    """Return the sound skills that fit a type of task and are not used there, those with the rarest words first.
+
+    `words` are of each skill's name and description those that are of the type, `tasks` the tasks of the type.
+    """
+    telling = [task for task in tasks if task.skills is not None]
+    skills_with = Counter(word for each in words.values() for word in each)
+    rarity = {word: math.log1p(len(words) / skills) for word, skills in skills_with.items()}
+    fitting = [_fitting(skill, each, rarity, telling) for skill, each in words.items() if each and not skill.problem]
+    unused = [each for each in fitting if each.known_in >= FEWEST_TASKS and each.used_in <= _HARDLY * each.known_in]
+    best = sorted(unused, key=lambda each: (-math.fsum(rarity[word] for word in each.words), each.skill.path))
+    return tuple(best[:_MOST_FITTING])
+
+
+def lesson_step(steps: Iterable[StepCount]) -> StepCount | None:
+    """Return the step after a failure that is worth telling: something else that surely works, and better than a retry.
+
+    None where nothing does: what mostly fails is no advice, nor what no task was completed after, as giving up.
+    """
+    tried = list(steps)
+    retried = max((step.rate.value or 0.0 for step in tried if step.is_retry), default=0.0)
+    least = max(_MOSTLY, retried)
+    others = [step for step in tried if not step.is_retry and step.completed]
+    sure = [step for step in others if (step.rate.low or 0.0) >= least]
+    return max(sure, key=lambda step: step.odds, default=None)
+
+
+def _record(
+    name: str,
+    lying: list[InstalledSkill],
+    seen: list[ObservedVersion],
+    uses: list[tuple[SkillUse, FinishedSession]],
+    of_agent: Mapping[str | None, Sequence[FinishedSession]],
+) -> SkillRecord:
+    used = {task.session_id: task for use, task in uses if use.how in _USED}
+    agents = {skill.agent for skill in lying} | {task.agent for _, task in uses}
+    may_use = of_agent.keys() if any(skill.agent is None for skill in lying) else of_agent.keys() & agents
+    known = [task for agent in may_use for task in of_agent[agent]]
+    return SkillRecord(
+        name=name,
+        installed=tuple(lying),
+        edited_at=max((version.first_seen for version in seen), default=None),
+        versions=len(seen),
+        known_in=len(known),
+        used_in=len(used),
+        uses=dict(Counter(use.how for use, _ in uses).most_common()),
+        last_used=max((task.ended_at for task in used.values()), default=None),
+        completion=_completion(used.values()),
+        task_types=_by_type(known, used),
+    )
+
+
+def _by_type(known: Iterable[FinishedSession], used: Mapping[str, FinishedSession]) -> tuple[SkillTasks, ...]:
+    types = {task.task_type for task in used.values()}
+    found = []
+    for task_type, tasks in _grouped(known, lambda task: task.task_type).items():
+        if task_type in types:
+            split = _grouped(tasks, lambda task: task.session_id in used)
+            others = split.get(False, [])
+            found.append(
+                SkillTasks(
+                    task_type=task_type,
+                    used=len(split[True]),
+                    completion=_completion(split[True]),
+                    others=len(others),
+                    completion_of_others=_completion(others),
+                )
+            )
+    return tuple(sorted(found, key=lambda each: (-each.used, each.task_type)))
+
+
+def _fitting(
+    skill: InstalledSkill, words: Iterable[str], rarity: Mapping[str, float], telling: Iterable[FinishedSession]
+) -> FittingSkill:
+    known = [task for task in telling if skill.agent in (None, task.agent)]
+    return FittingSkill(
+        skill=skill,
+        words=tuple(sorted(words, key=lambda word: (-rarity[word], word))),
+        used_in=sum(any(use.name == skill.name and use.how in _USED for use in task.skills or ()) for task in known),
+        known_in=len(known),
+    )
+
+
+def _completion(tasks: Collection[FinishedSession]) -> Estimate:
+    return proportion(sum(task.completed for task in tasks), len(tasks), fewest=_FEWEST_SESSIONS)
+
+
+def _rate_of(votes: Sequence[float]) -> Estimate:
+    if len(votes) < FEWEST_TASKS:
+        return Estimate(sample=len(votes))
+    return standardised([(1.0, math.fsum(votes), len(votes))])
+
+
+def _grouped(every: Iterable[_Each], by: Callable[[_Each], _Key]) -> dict[_Key, list[_Each]]:
+    groups: dict[_Key, list[_Each]] = {}
+    for each in every:
+        groups.setdefault(by(each), []).append(each)
+    return groups
