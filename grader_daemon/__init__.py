@@ -73,6 +73,14 @@ if TYPE_CHECKING:
     from grader_daemon.domain.similar import PartingCall as PartingCall
     from grader_daemon.domain.similar import Similar as Similar
     from grader_daemon.domain.similar import SimilarSession as SimilarSession
+    from grader_daemon.domain.skills import FittingSkill as FittingSkill
+    from grader_daemon.domain.skills import Lesson as Lesson
+    from grader_daemon.domain.skills import SkillAdvice as SkillAdvice
+    from grader_daemon.domain.skills import SkillDetail as SkillDetail
+    from grader_daemon.domain.skills import SkillReason as SkillReason
+    from grader_daemon.domain.skills import SkillRecord as SkillRecord
+    from grader_daemon.domain.skills import Skills as Skills
+    from grader_daemon.domain.skills import SkillTasks as SkillTasks
     from grader_daemon.domain.unit import Found as Found
     from grader_daemon.domain.unit import Unit as Unit
     from grader_daemon.errors import ConfigurationError as ConfigurationError
@@ -123,6 +131,7 @@ _HOMES = {
     "domain.routing": "ModelDifference ModelScore Route RouteCoverage RouteReason TaskRoute TaskWords",
     "domain.session": "Message Session SessionKind",
     "domain.similar": "ModelRecord PartingCall Similar SimilarSession",
+    "domain.skills": "FittingSkill Lesson SkillAdvice SkillDetail SkillReason SkillRecord SkillTasks Skills",
     "domain.unit": "Found Unit",
     "errors": "ConfigurationError GraderError InputError ScorerError ScorerUnavailableError StoreError UngradableError",
     "integrations.scorers": "QualityScorer",

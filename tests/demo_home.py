@@ -34,6 +34,7 @@ def make(home: Path) -> Path:
         task, model, results, said = _WORK[number % len(_WORK)]
         _write(home, f"demo_{number:02d}", days=12 - number, task=task, model=model, results=results, said=said)
     _write(home, "demo_again", days=0.2, task=_WORK[3][0], model="kimi-k2.5", results=(WORKED,), said="It is 4.2.")
+    install(home / ".timmy/skills/deploy", "Deploys a release. Use it when a deployment is asked for.")
     (home / SESSIONS / "session_broken.json").write_text('{"session_id": "broken", "messages": 7}')
     with SelfGrader(db_path=home / DATABASE, watch_roots=[home / SESSIONS]) as grader:
         grader.grading.grade_paths([home / SESSIONS])
@@ -47,6 +48,12 @@ def make(home: Path) -> Path:
         store.alerts.add(alert(opened_at=now() - timedelta(hours=2)))
     store.close()
     return home / DATABASE
+
+
+def install(folder: Path, description: str) -> None:
+    """Put a skill into a folder."""
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(f"---\nname: {folder.name}\ndescription: {description}\n---\n")
 
 
 def _write(home: Path, name: str, *, days: float, task: str, model: str, results: tuple[str, ...], said: str) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.grade import Grade
     from grader_daemon.domain.insight import Patterns, WeeklyReport
     from grader_daemon.domain.routing import TaskRoute
+    from grader_daemon.domain.skills import SkillAdvice
     from grader_daemon.storage.maintenance.backup import Backup
     from grader_daemon.storage.protocol import Store
 
@@ -38,8 +39,8 @@ class SelfGrader:
 
     `grading` grades, `grades` has what came of it, `insight` what many grades say together, `labels` what people say of
     them, `review` what they should judge next, `calibration` how far verdicts can be trusted, `routing` which model
-    to prefer, and `setup` what changed and whether it mattered. Each is imported when it is first used: `status` need
-    not wait for what grades. The methods of the original design stand here as well.
+    to prefer, and `setup` what changed, whether it mattered, and which skills agents have. Each is imported when it is
+    first used: `status` need not wait for what grades. The methods of the original design stand here as well.
 
     Use it as a context manager, or call `close`.
     """
@@ -131,7 +132,7 @@ class SelfGrader:
 
     @cached_property
     def setup(self) -> Setup:
-        """What changed in how agents are set up, and whether it mattered."""
+        """What changed in how agents are set up, whether it mattered, and which skills they have."""
         from grader_daemon.api.setup import Setup
 
         return Setup(self.context)
@@ -211,6 +212,10 @@ class SelfGrader:
     ) -> TaskRoute:
         """Return the model to prefer for a type of task, if one is known to be better; see `Routing.recommend`."""
         return self.routing.recommend(task_type, models, default)
+
+    def recommend_skill(self, task_type: str) -> SkillAdvice:
+        """Return a skill to use, or to write, for a type of task that needs one; see `Setup.suggest_skill`."""
+        return self.setup.suggest_skill(task_type)
 
     def calibrate(self) -> Calibration:
         """Learn from all labels that stand; see `Calibrations.learn`."""

@@ -1,14 +1,19 @@
-"""How agents are set up: what changed of it, and whether that mattered."""
+"""How agents are set up: what changed of it, whether that mattered, and which skills they have and could use."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Final
 
+from grader_daemon import bootstrap
+from grader_daemon.analysis.user_messages.task_types import TaskTypes
 from grader_daemon.api.context import GraderContext
-from grader_daemon.domain.calendar import beginning
+from grader_daemon.domain.calendar import beginning, last_days
+from grader_daemon.domain.routing import WINDOW_DAYS
 from grader_daemon.domain.setup_changes import SetupChanges
+from grader_daemon.domain.skills import SkillAdvice, SkillDetail, Skills
 from grader_daemon.jobs.change_effects import setup_changes
+from grader_daemon.jobs.skill_book import SkillBook
 
 _USUAL: Final = timedelta(days=90)
 
@@ -28,3 +33,24 @@ class Setup:
         now = self._context.now()
         begin = beginning(since, now, self._context.settings.zone)
         return setup_changes(self._context.store, since=begin, until=now)
+
+    def skills(self) -> Skills:
+        """Return the skills that lie here, and those that tasks of the last 90 days used, the most used first."""
+        return self._book.skills(self._context.now())
+
+    def skill(self, name: str) -> SkillDetail:
+        """Return one skill with its versions, the newest first, and how work went before and since each.
+
+        Raises:
+            NotFoundError: none of this name lies here or was used.
+        """
+        return self._book.skill(name, self._context.now())
+
+    def suggest_skill(self, task_type: str) -> SkillAdvice:
+        """Return what could help with a type of task, if its tasks are surely completed less often than all others."""
+        return self._book.advice(task_type, self._context.now(), span=last_days(WINDOW_DAYS, self._context.today))
+
+    @property
+    def _book(self) -> SkillBook:
+        installed = bootstrap.make_installed(self._context.settings)
+        return SkillBook(self._context.store, installed, TaskTypes(self._context.rules.task_types))

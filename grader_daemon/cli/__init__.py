@@ -46,6 +46,7 @@ _COMMANDS = {
     "patterns": ("patterns", "Task types, tools, models and errors of the last days."),
     "route": ("route", "Which model to prefer for which type of task."),
     "changes": ("changes", "What changed in how agents are set up, and whether it mattered."),
+    "skills": ("skills", "The skills that agents have, what they are used for, and which one could help."),
     "errors": ("errors", "Failures of one cause, and what helped."),
     "report": ("report", "The weekly report."),
     "metrics": ("metrics", "How it stands as metrics, for Prometheus."),

@@ -88,6 +88,10 @@ class _Choice(_Question, frozen=True):
     max_cost: Annotated[float, msgspec.Meta(gt=0, description="In dollars for a completed task.")] | None = None
 
 
+class _OfType(_Question, frozen=True):
+    task_type: Annotated[str, msgspec.Meta(description="The type of task.")]
+
+
 class _Alike(_Question, frozen=True):
     asked: Annotated[str, msgspec.Meta(description="The beginning of the id of a session, or a request of some words.")]
     limit: Annotated[int, msgspec.Meta(ge=1, le=_MOST_LISTED, description="Name at most so many sessions.")] = 10
@@ -256,6 +260,21 @@ def _setup_changes(visit: Visit, asked: _Quarter) -> msgspec.Struct:
     return visit.grader.setup.changes(timedelta(days=asked.days))
 
 
+def _skills(visit: Visit, _: _Question) -> msgspec.Struct:
+    """The skills that agents have, the most used first."""
+    return visit.grader.setup.skills()
+
+
+def _skill(visit: Visit, _: _Question) -> msgspec.Struct:
+    """One skill with its versions, and how work went before and since each."""
+    return visit.grader.setup.skill(visit.path["name"])
+
+
+def _skill_advice(visit: Visit, asked: _OfType) -> msgspec.Struct:
+    """Which skill could help with a type of task, if it needs one."""
+    return visit.grader.recommend_skill(asked.task_type)
+
+
 def _similar(visit: Visit, given: _Alike) -> msgspec.Struct:
     """What became of the same request in other sessions."""
     return visit.grader.grades.similar(given.asked, limit=given.limit)
@@ -360,6 +379,9 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     Endpoint("GET", f"{PLACE}/report", "report", _report, _Report),
     Endpoint("GET", f"{PLACE}/route", "route", _route, _Choice),
     Endpoint("GET", f"{PLACE}/setup-changes", "setup-changes", _setup_changes, _Quarter),
+    Endpoint("GET", f"{PLACE}/skills", "skills-list", _skills),
+    Endpoint("GET", f"{PLACE}/skills/{{name:path}}", "skills-show", _skill),
+    Endpoint("GET", f"{PLACE}/skill-advice", "skills-suggest", _skill_advice, _OfType),
     Endpoint("GET", f"{PLACE}/similar", "similar", _similar, _Alike),
     Endpoint("GET", f"{PLACE}/calibration", "calibration-show", _calibration),
     Endpoint("GET", f"{PLACE}/changes", "changes", _changes, _After),

@@ -32,7 +32,8 @@ COMMANDS = [
         "export",
         "show",
     ),
-    *("why", "similar", "label", "review", "summary", "patterns", "route", "changes", "errors", "report", "metrics"),
+    *("why", "similar", "label", "review", "summary", "patterns", "route", "changes", "skills"),
+    *("errors", "report", "metrics"),
     *("alerts", "calibrate", "calibration", "push", "fleet"),
     *("sources", "dashboard", "mcp", "service", "config", "completion", "help", "version", "demo"),
 ]

@@ -44,6 +44,7 @@ EXAMPLES = MappingProxyType(
         "patterns": ("patterns", "patterns -d 30 --json"),
         "route": ("route", "route --task-type debugging --max-cost 0.50", "route --out route.json"),
         "changes": ("changes", "changes --since 2026-11-01 --json"),
+        "skills": ("skills", "skills show deploy", "skills suggest debugging", "skills suggest debugging --draft"),
         "errors": (
             "errors list",
             "errors show 1-3f",

@@ -46,6 +46,7 @@ from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.routing import Route
 from grader_daemon.domain.setup_changes import SetupChanges
 from grader_daemon.domain.similar import Similar
+from grader_daemon.domain.skills import SkillAdvice, SkillDetail, Skills
 from grader_daemon.domain.verdict import Outcome
 from grader_daemon.reports.document import report_schema
 from grader_daemon.storage.maintenance.backup import Backup, Restored
@@ -184,6 +185,9 @@ DOCUMENTS = (
     _document("similar", "`similar`", Similar),
     _document("route", "`route`; the file of the setting `route_file`", Route),
     _document("setup-changes", "`changes`", SetupChanges),
+    _document("skills-list", "`skills list`", Skills),
+    _document("skills-show", "`skills show`", SkillDetail),
+    _document("skills-suggest", "`skills suggest`", SkillAdvice),
     _document("errors-list", "`errors list`", issues=list[ErrorIssue]),
     _document("errors-alternatives", "`errors alternatives`", alternatives=list[StepCount]),
     _document("errors-show", "`errors show`, `resolve`, `ignore`, `reopen`", issue=ErrorIssue),

@@ -39,6 +39,7 @@ CHECKS: Mapping[str, Callable[[DoctorContext], Finding]] = MappingProxyType(
         "agent versions": agents.versions,
         "retention": agents.retention,
         "newest sessions": agents.growth,
+        "skills": agents.skills,
         "last session": sessions.last_session,
         "dead files": sessions.dead_files,
         "daemon": daemon.daemon,

@@ -30,6 +30,7 @@ from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.records import DaemonStatus
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.damage import DAMAGES, leaves_of, make_database, overwrite
+from tests.demo_home import install
 from tests.e2e.session_files import failing, write, write_claude
 from tests.strategies import SESSION_GRADES, WEEKLY_REPORTS
 from tests.unit.cli.conftest import Run
@@ -547,6 +548,20 @@ def test_hermes_outside_of_the_watched_folders_is_told(
     assert (unseen["state"], unseen["fix"]) == ("warning", f"grader-daemon sources enable hermes --path {hermes}")
     assert seen["state"] == "ok"
     assert elsewhere["state"] == "ok"
+
+
+def test_a_folder_of_skills_that_cannot_be_read_is_told(run: Run, home: Path) -> None:
+    run(home, "config", "set", "skill_roots", str(home / "nowhere"))
+    missing = checks(run, home)["skills"]
+    install(home / "nowhere/deploy", "Deploys.")
+    (home / "nowhere/broken").mkdir()
+    (home / "nowhere/broken/SKILL.md").write_text("no front matter")
+    there = checks(run, home)["skills"]
+
+    assert missing["state"] == "warning"
+    assert missing["found"] == f"{home}/nowhere: no skills can be read there: No such file or directory"
+    assert "skill_roots" in missing["fix"]
+    assert (there["state"], there["found"]) == ("ok", "2 skills, 1 of them not sound: grader-daemon skills")
 
 
 def test_agents_that_are_declined_are_not_told(run: Run, home: Path) -> None:

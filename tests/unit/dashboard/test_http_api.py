@@ -28,7 +28,7 @@ _ASKED = [
     *("/api/errors?days=30", "/api/errors?state=ignored", f"/api/errors/{_ISSUE}", "/api/alerts", "/api/alerts/1"),
     *(f"/api/similar?asked={_SESSION}", "/api/similar?asked=Write+tests+for+the+parser&limit=3"),
     *("/api/route", "/api/route?task_type=debugging&max_cost=0.5"),
-    "/api/setup-changes?days=30",
+    *("/api/setup-changes?days=30", "/api/skills", "/api/skills/deploy", "/api/skill-advice?task_type=debugging"),
     *(
         "/api/alternatives?tool=terminal&category=timeout",
         "/api/alternatives?tool=a&category=unknown&command=b&days=7",
@@ -54,8 +54,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def reader(made: Path, client_of: MakeClient) -> TestClient:
-    """Make a client of a home that tests may read but not change."""
+def reader(made: Path, client_of: MakeClient, tmp_path: Path) -> TestClient:
+    """Make a client of a home that tests may read but not change, and that has a skill."""
+    demo_home.install(tmp_path / "skills/deploy", "Deploys a release.")
     return client_of(made / demo_home.DATABASE)
 
 

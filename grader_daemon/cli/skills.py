@@ -1,0 +1,159 @@
+"""``skills``: the skills that agents have, what they were used for, and which one could help."""
+
+from __future__ import annotations
+
+import click
+
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.cli import output
+from grader_daemon.cli.options import ListedByDefault, asks, json_option
+from grader_daemon.cli.times import shown_zone
+from grader_daemon.domain.skills import SkillDetail, SkillRecord, Skills
+from grader_daemon.domain.text import clean
+from grader_daemon.errors import InputError
+from grader_daemon.reports.effect_words import effect_lines, effect_title
+from grader_daemon.reports.numbers import COMPLETION, count, estimate_words
+from grader_daemon.reports.safe_text import plain
+from grader_daemon.reports.skill_words import advice_lines, need_words, skill_draft
+
+_SHORT_DIGEST = 8
+
+
+@click.group("skills", cls=ListedByDefault)
+def command() -> None:
+    """The skills that agents have, and what they are used for; without a command they are listed."""
+
+
+@command.command("list")
+@asks
+@json_option
+def list_(*, grader: SelfGrader, as_json: bool) -> None:
+    """List skills, the most used first: those that lie here, and those that tasks of the last 90 days used."""
+    skills = grader.setup.skills()
+    if as_json:
+        output.document(skills)
+    else:
+        _print(skills)
+
+
+@command.command("show")
+@asks
+@click.argument("name")
+@json_option
+def show(*, grader: SelfGrader, name: str, as_json: bool) -> None:
+    """Show one skill: where it lies, what it was used for, its versions, and how work went since each."""
+    detail = grader.setup.skill(name)
+    if as_json:
+        output.document(detail)
+    else:
+        _print_detail(detail)
+
+
+@command.command("suggest")
+@asks
+@click.argument("task_type")
+@click.option(
+    "--draft", is_flag=True, help="Print a SKILL.md that tells what works after failures; it is not installed."
+)
+@json_option
+def suggest(*, grader: SelfGrader, task_type: str, draft: bool, as_json: bool) -> None:
+    """Suggest a skill for a type of task, where its tasks are surely completed less often than all others.
+
+    That is a skill that lies here and is about it but hardly used there, or one to write: after a failure, what surely
+    works, with three sessions as proof.
+    """
+    if draft and as_json:
+        raise click.UsageError("give --draft or --json, not both")
+    advice = grader.recommend_skill(task_type)
+    if as_json:
+        output.document(advice)
+    elif draft:
+        text = skill_draft(advice)
+        if text is None:
+            raise InputError(f"nothing to write a skill of: {plain(need_words(advice))}")
+        output.line(text)
+    else:
+        output.paragraph("", plain(need_words(advice)))
+        for words in advice_lines(advice):
+            output.paragraph("", plain(words))
+
+
+def _print(skills: Skills) -> None:
+    output.line(f"{count(skills.tasks, 'finished task')} of the last 90 days looked at.")
+    if not skills.skills:
+        output.line("No skill lies here, and none was used.")
+        return
+    output.line()
+    output.items(
+        skills.skills,
+        ("skill", lambda skill: skill.name),
+        ("of", _owners),
+        ("used in", _used),
+        ("completed", lambda skill: None if not skill.used_in else estimate_words(skill.completion, COMPLETION)),
+        ("last used", lambda skill: skill.last_used),
+        ("version since", lambda skill: skill.edited_at),
+        may_drop=("version since", "last used", "of"),
+    )
+    problems = _problems(skills)
+    if problems:
+        output.line()
+    for problem in problems:
+        output.paragraph("", problem)
+
+
+def _owners(skill: SkillRecord) -> str:
+    owners = dict.fromkeys(each.agent or "all" for each in skill.installed)
+    return ", ".join(owners) or "not here"
+
+
+def _used(skill: SkillRecord) -> str | None:
+    return f"{skill.used_in:,} of {skill.known_in:,}" if skill.known_in else None
+
+
+def _problems(skills: Skills) -> list[str]:
+    installed = [each for skill in skills.skills for each in skill.installed]
+    return [f"{clean(each.path)}: {each.problem}" for each in installed if each.problem]
+
+
+def _print_detail(detail: SkillDetail) -> None:
+    skill = detail.skill
+    places = [f"{each.path}{' (came with the agent)' if each.bundled else ''}" for each in skill.installed]
+    ways = ", ".join(f"{how} {tasks:,}" for how, tasks in skill.uses.items())
+    output.facts(
+        [
+            ("skill", skill.name),
+            ("says", next((each.description for each in skill.installed if each.description), None)),
+            ("lies in", ", ".join(places) or "not on this machine"),
+            ("of", _owners(skill)),
+            ("used in", _used(skill)),
+            ("how", ways),
+            ("completed", estimate_words(skill.completion, COMPLETION) if skill.used_in else None),
+            ("last used", skill.last_used),
+        ]
+    )
+    if skill.task_types:
+        output.line()
+        output.items(
+            skill.task_types,
+            ("task type", lambda each: each.task_type),
+            ("used in", lambda each: each.used),
+            ("completed", lambda each: estimate_words(each.completion, COMPLETION)),
+            ("not used in", lambda each: each.others),
+            ("completed there", lambda each: estimate_words(each.completion_of_others, COMPLETION)),
+        )
+        output.paragraph("", "Agents choose what they use: a difference is not what the skill did.")
+    if detail.versions:
+        output.line()
+        output.items(
+            detail.versions,
+            ("noticed", lambda version: version.first_seen),
+            ("last seen", lambda version: version.last_seen),
+            ("bytes", lambda version: version.bytes),
+            ("digest", lambda version: version.digest[:_SHORT_DIGEST]),
+            ("in", lambda version: version.path),
+        )
+    for effect in detail.effects:
+        output.line()
+        output.paragraph("", plain(effect_title(effect)))
+        for words in effect_lines(effect, shown_zone()):
+            output.paragraph("  ", plain(words))

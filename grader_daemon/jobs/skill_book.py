@@ -1,0 +1,138 @@
+"""The skills that agents have: of what lies on disk and what the database holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Final
+
+from grader_daemon.analysis.user_messages.task_types import TaskTypes
+from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.insight import IssueRow
+from grader_daemon.domain.installed import InstalledKind, InstalledSkill
+from grader_daemon.domain.phrases import words_of
+from grader_daemon.domain.routing import MOST_SESSIONS, WINDOW_DAYS, FinishedSession
+from grader_daemon.domain.setup_changes import SetupKind
+from grader_daemon.domain.skills import FittingSkill, Lesson, SkillAdvice, SkillDetail, SkillReason, Skills
+from grader_daemon.errors import NotFoundError
+from grader_daemon.installed.places import Installed
+from grader_daemon.jobs.change_effects import setup_changes
+from grader_daemon.patterns.issues import steps_of
+from grader_daemon.patterns.skill_records import compared_with_others, fitting_skills, lesson_step, skill_records
+from grader_daemon.patterns.votes import comparable_value, fairly_judged
+from grader_daemon.pipeline.labels import labels
+from grader_daemon.storage.protocol import Store
+
+_MOST_ISSUES: Final = 50
+"""So many of the causes that most sessions of a type have are looked through."""
+_MOST_LESSONS: Final = 5
+_PROOF: Final = 3
+"""So many sessions prove a lesson; with fewer it is none."""
+_WINDOW: Final = timedelta(days=WINDOW_DAYS)
+
+
+class SkillBook:
+    """What is known of skills: those that lie there, and those that the tasks of 90 days used."""
+
+    def __init__(self, store: Store, installed: Installed, task_types: TaskTypes) -> None:
+        self._store = store
+        self._installed = installed
+        self._task_types = task_types
+
+    def skills(self, now: datetime) -> Skills:
+        """Return all skills, the most used first."""
+        tasks = self._tasks(now)
+        records = skill_records(self._installed.skills(), self._store.observed.versions(), tasks)
+        return Skills(tasks=len(tasks), skills=tuple(records))
+
+    def skill(self, name: str, now: datetime) -> SkillDetail:
+        """Return one skill, with its versions and what is known of their effects.
+
+        Raises:
+            NotFoundError: none of this name lies there or was used.
+        """
+        record = next((each for each in self.skills(now).skills if each.name == name), None)
+        if record is None:
+            raise NotFoundError(f"no skill is called {name!r}; `grader-daemon skills` names all")
+        versions = [
+            each for each in self._store.observed.versions() if each.kind is InstalledKind.SKILL and each.name == name
+        ]
+        changes = setup_changes(self._store, since=now - _WINDOW, until=now)
+        return SkillDetail(
+            skill=record,
+            versions=tuple(reversed(versions)),
+            effects=tuple(
+                effect
+                for effect in changes.effects
+                if any(change.kind is SetupKind.SKILL and change.name == name for change in effect.changes)
+            ),
+        )
+
+    def advice(self, task_type: str, now: datetime, *, span: Span) -> SkillAdvice:
+        """Return what could help with a type of task; `span` are the days whose failures are looked at."""
+        tasks = self._tasks(now)
+        value = comparable_value(tasks, fairly_judged(labels(self._store)))
+        compared = compared_with_others(task_type, tasks, value)
+        reason: SkillReason | None = None
+        skills: tuple[FittingSkill, ...] = ()
+        lessons: tuple[Lesson, ...] = ()
+        if compared.change.high is None:
+            reason = SkillReason.TOO_FEW
+        elif compared.change.high >= 0:
+            reason = SkillReason.NOT_LOW
+        else:
+            issues = self._issues(task_type, span, now)
+            skills = fitting_skills(self._words(task_type, issues), [t for t in tasks if t.task_type == task_type])
+            lessons = tuple(islice(self._lessons(task_type, issues), _MOST_LESSONS))
+            reason = None if skills or lessons else SkillReason.NOTHING_FITS
+        return SkillAdvice(
+            task_type=task_type,
+            completion=compared.now,
+            others=compared.before,
+            difference=compared.change,
+            reason=reason,
+            skills=skills,
+            lessons=lessons,
+        )
+
+    def _tasks(self, now: datetime) -> list[FinishedSession]:
+        return self._store.grades.finished_tasks(since=now - _WINDOW, limit=MOST_SESSIONS)
+
+    def _issues(self, task_type: str, span: Span, now: datetime) -> list[IssueRow]:
+        issues = self._store.issues
+        found = (issues.issue(each, span, until=now) for each in issues.of_task_type(task_type, span, _MOST_ISSUES))
+        return [row for row in found if row is not None and row.ignored_at is None]
+
+    def _words(self, task_type: str, issues: Sequence[IssueRow]) -> dict[InstalledSkill, frozenset[str]]:
+        """Return what in the name and description of each skill is of a type: its words, and commands that fail."""
+        failing = {row.sign.command for row in issues if row.sign.command}
+        found = {}
+        for skill in self._installed.skills():
+            told = f"{skill.name}. {skill.description or ''}"
+            found[skill] = self._task_types.said(told, task_type) | _named(failing, told)
+        return found
+
+    def _lessons(self, task_type: str, issues: Iterable[IssueRow]) -> Iterator[Lesson]:
+        for row in issues:
+            step = lesson_step(steps_of(row))
+            if step is None:
+                continue
+            proof = self._store.issues.where_worked(row.sign.fingerprint, task_type, step, _PROOF)
+            if len(proof) == _PROOF:
+                yield Lesson(
+                    fingerprint=row.sign.fingerprint,
+                    tool=row.sign.tool,
+                    command=row.sign.command,
+                    category=row.sign.category,
+                    failures=row.failures,
+                    sessions=row.sessions,
+                    step=step,
+                    proof=proof,
+                )
+
+
+def _named(commands: Iterable[str], text: str) -> frozenset[str]:
+    """Return those commands, "git push", whose words stand in a text next to each other."""
+    words = f" {' '.join(words_of(text.lower()))} "
+    return frozenset(command for command in commands if f" {' '.join(words_of(command.lower()))} " in words)

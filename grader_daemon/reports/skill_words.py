@@ -1,0 +1,112 @@
+"""What could help with a type of task, in sentences, and the draft of a skill that tells it to agents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from grader_daemon.domain.skills import FEWEST_TASKS, FittingSkill, Lesson, SkillAdvice, SkillReason
+from grader_daemon.reports.numbers import COMPLETION, count, estimate_words, interval_words
+from grader_daemon.reports.phrasing import call, examples, step_words
+from grader_daemon.reports.safe_text import LONGEST_LINE, Words, joined, name
+
+_MOST_WORDS: Final = 4
+_ORDINARY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._/+-]{0,79}")
+"""What a tool or a command is called in a draft: agents will read it, so nothing may stand there that tells them to."""
+
+
+def need_words(advice: SkillAdvice) -> Words:
+    """Return how a type of task goes beside the others, and whether that asks for help."""
+    tasks = f"{count(advice.completion.sample, 'task')} of ", name(advice.task_type)
+    if advice.reason is SkillReason.TOO_FEW:
+        others = f" and {advice.others.sample:,} of other types: {FEWEST_TASKS} of both are needed to tell."
+        return ("Too few: ", *tasks, others)
+    rates = f": {estimate_words(advice.completion, COMPLETION)} completed; of other types "
+    compared = f"{estimate_words(advice.others, COMPLETION)} of {advice.others.sample:,}."
+    low = advice.reason is not SkillReason.NOT_LOW
+    verdict = " That is surely lower." if low else " That is not surely lower: nothing is suggested."
+    return (*tasks, rates, compared, verdict)
+
+
+def advice_lines(advice: SkillAdvice) -> Iterator[Words]:
+    """Yield what could help, a sentence for each; that nothing fits, where it would be needed."""
+    if advice.reason is SkillReason.NOTHING_FITS:
+        yield (
+            "No skill that lies here unused is about it, and nothing that surely works after its failures is known.",
+        )
+    for fitting in advice.skills:
+        yield _fitting_words(fitting)
+    for lesson in advice.lessons:
+        yield lesson_words(lesson)
+
+
+def lesson_words(lesson: Lesson) -> Words:
+    """Return what surely works after a failure, with the sessions that prove it."""
+    weight = f" ({lesson.category}, {count(lesson.failures, 'failure')} in {count(lesson.sessions, 'session')}): "
+    odds = f" ({interval_words(lesson.step.rate, COMPLETION)}); "
+    proof = joined(list(examples("as in", lesson.proof)), "")
+    return (
+        "Write one: after ",
+        *call(lesson.tool, lesson.command),
+        weight,
+        *step_words(lesson.step),
+        odds,
+        *proof,
+        ".",
+    )
+
+
+def skill_draft(advice: SkillAdvice) -> str | None:
+    """Return a ``SKILL.md`` that tells the lessons; None where no lesson can be told in ordinary names.
+
+    Agents will read it. Nothing of what sessions said stands in it, only names of tools and commands that are plain.
+    """
+    told = [
+        (_ordinary(lesson.tool, lesson.command), _ordinary(lesson.step.tool, lesson.step.command), lesson)
+        for lesson in advice.lessons
+    ]
+    lines = [
+        f"- After `{failed}` fails ({lesson.category}): use `{step}`. It worked in {lesson.step.worked:,} of"
+        f" {count(lesson.step.tries, 'try', 'tries')}."
+        for failed, step, lesson in told
+        if failed and step
+    ]
+    kind = _ordinary(advice.task_type, None)
+    if not lines or kind is None:
+        return None
+    failing = ", ".join(dict.fromkeys(failed for failed, step, _ in told if failed and step))
+    return "\n".join(
+        (
+            "---",
+            f"name: {re.sub(r'[^a-z0-9]+', '-', kind.lower()).strip('-')}-failures",
+            f"description: What works after failures in {kind} tasks. Use it when one of these fails: {failing}",
+            "---",
+            "",
+            f"# After failures in {kind} tasks",
+            "",
+            *lines,
+        )
+    )
+
+
+def _fitting_words(fitting: FittingSkill) -> Words:
+    skill = fitting.skill
+    words = joined([(name(word),) for word in fitting.words[:_MOST_WORDS]], ", ")
+    used = f"; used in {fitting.used_in:,} of {count(fitting.known_in, 'task')} that tell."
+    return (
+        "Try the skill ",
+        name(skill.name),
+        ", which speaks of ",
+        *words,
+        used,
+        " It lies in ",
+        name(skill.path, LONGEST_LINE),
+        ".",
+    )
+
+
+def _ordinary(tool: str | None, command: str | None) -> str | None:
+    """Return a tool and its command if both have names as programs have; else None."""
+    said = " ".join(part for part in (tool, command) if part)
+    return said if _ORDINARY.fullmatch(said) else None
