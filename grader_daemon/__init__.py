@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from grader_daemon.domain.check import CheckState as CheckState
     from grader_daemon.domain.completion_model import CompletionModel as CompletionModel
     from grader_daemon.domain.difference import RegradeDiff as RegradeDiff
+    from grader_daemon.domain.early import EarlyErrors as EarlyErrors
+    from grader_daemon.domain.early import EarlyReason as EarlyReason
+    from grader_daemon.domain.early import EarlyWorth as EarlyWorth
     from grader_daemon.domain.estimate import Estimate as Estimate
     from grader_daemon.domain.estimate import Figure as Figure
     from grader_daemon.domain.feedback import Feedback as Feedback
@@ -122,6 +125,7 @@ _HOMES = {
     "domain.check": "Check CheckState",
     "domain.completion_model": "CompletionModel",
     "domain.difference": "RegradeDiff",
+    "domain.early": "EarlyErrors EarlyReason EarlyWorth",
     "domain.estimate": "Estimate Figure",
     "domain.feedback": "Feedback FeedbackSource Label Sampling Standing",
     "domain.grade": "Grade Reason",

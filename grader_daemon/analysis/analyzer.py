@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-from grader_daemon.analysis.claims import verify_claims
+from grader_daemon.analysis.claims import Note, verify_claims
 from grader_daemon.analysis.features import features_of
 from grader_daemon.analysis.features.session_window import window_of
 from grader_daemon.analysis.session_state import is_answer, last_word, read_state
@@ -23,7 +24,8 @@ from grader_daemon.analysis.user_messages import (
     wording_of_request,
 )
 from grader_daemon.analysis.walk import MessageWalk
-from grader_daemon.domain.analysis import Analysis, SessionState
+from grader_daemon.domain.analysis import Analysis, Failure, SessionState
+from grader_daemon.domain.early import EARLY_CALLS
 from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.people import MOST_SIGNALS, PersonSignal, SignalKind
 from grader_daemon.domain.rules import PeopleRules, Rules
@@ -111,6 +113,7 @@ class Analyzer:
             wording=None if walk.request is None else wording_of_request(walk.request, rules.people),
             features=features,
             skills=skills_used(walk.notes, users, source=session.format, redactor=self._redactor),
+            early_errors=_early_errors(walk.notes, failures),
         )
 
     def _request(self, session: Session, first: UserMessage | None) -> int | None:
@@ -135,6 +138,13 @@ def _final_index(messages: tuple[Message, ...]) -> int | None:
     if messages and messages[-1].role == ASSISTANT and not messages[-1].tool_calls:
         return len(messages) - 1
     return None
+
+
+def _early_errors(notes: Sequence[Note], failures: Sequence[Failure]) -> int | None:
+    if len(notes) < EARLY_CALLS:
+        return None
+    last = notes[EARLY_CALLS - 1][0]
+    return sum(failure.is_error and failure.index <= last for failure in failures)
 
 
 def _with_undone(said: tuple[PersonSignal, ...], session: Session) -> tuple[PersonSignal, ...]:

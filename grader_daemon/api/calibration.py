@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext
 from grader_daemon.bootstrap import periodic
+from grader_daemon.calibration.early_errors import early_worth
 from grader_daemon.calibration.prior import Provenance, Validity, is_free
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.completion_model import CompletionModel
+from grader_daemon.domain.early import EarlyWorth
+from grader_daemon.domain.routing import MOST_SESSIONS, WINDOW_DAYS
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.reports.reliability import because_words
 
@@ -32,8 +36,8 @@ class CalibrationState(msgspec.Struct, frozen=True, kw_only=True):
     `verdict_by` decides with the model `model`, which was learned from `prior` or is it; `why` says in words why it is
     they. `provenance` says what the prior was trained on, `validity` what it was worth where it was not. `look` is the
     last look at people's labels (None: nobody looked yet), `new_labels` says whether more was said since. `weights` are
-    those of the model for features with a meaning, the largest first; `history` the newest records, adopted or not, the
-    newest first.
+    those of the model for features with a meaning, the largest first; `while_running` says whether anything is told of
+    sessions that go on; `history` are the newest records, adopted or not, the newest first.
     """
 
     policy: VerdictSetting
@@ -46,6 +50,7 @@ class CalibrationState(msgspec.Struct, frozen=True, kw_only=True):
     look: Calibration | None
     new_labels: bool
     weights: tuple[Weight, ...]
+    while_running: EarlyWorth
     history: tuple[Calibration, ...]
 
 
@@ -76,6 +81,7 @@ class Calibrations:
         adopted, look = calibrations.adopted(), calibrations.last_look()
         policy = context.policy(adopted)
         model = policy.model or context.prior.model
+        since = self._context.now() - timedelta(days=WINDOW_DAYS)
         return CalibrationState(
             policy=context.setting,
             verdict_by=policy.by,
@@ -87,6 +93,7 @@ class Calibrations:
             look=look,
             new_labels=self._context.store.feedback.newest_number() > (0 if look is None else look.evidence.seen),
             weights=_weights(model, context.prior.scaling.scales),
+            while_running=early_worth(self._context.store.grades.early_counts(since=since, limit=MOST_SESSIONS)),
             history=tuple(calibrations.latest(_HISTORY)),
         )
 

@@ -70,6 +70,7 @@ def session_document(grades: Grades, session_id: str) -> dict[str, Any]:
         "quality_check": grades.quality_check(stored.grade.session_id),
         "is_gone": grades.is_gone(stored.grade),
         "children": grades.children(stored.grade.session_id),
+        "early": grades.early(stored.grade),
     }
 
 

@@ -17,6 +17,7 @@ from grader_daemon.domain.calendar import beginning, last_days, start_of
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.routing import MOST_SESSIONS, WINDOW_DAYS
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.verdict import GradeVersion, Outcome
 from grader_daemon.errors import GraderError, InputError, VanishedFileError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from grader_daemon.api.outline import Outline
     from grader_daemon.api.transcript import Transcript
     from grader_daemon.domain.analysis import Called
+    from grader_daemon.domain.early import EarlyErrors
     from grader_daemon.domain.grade import Grade
     from grader_daemon.domain.session import Session
     from grader_daemon.domain.similar import Similar
@@ -199,6 +201,21 @@ class Grades:
     def similar_to(self, grade: Grade, *, limit: int = 10) -> Similar:
         """Return the same of a session that is at hand, but for where they part; nothing if its request is unknown."""
         return self._similar(grade.session_id, grade.request, grade.wording, limit)
+
+    def early(self, grade: Grade) -> EarlyErrors | None:
+        """Return the errors in the first ten tool calls of a session, and what became of tasks that began so.
+
+        None where it made fewer; of one that goes on also where errors are not known to tell, see `CalibrationState`.
+        """
+        from grader_daemon.calibration.early_errors import early_errors, early_worth
+
+        if grade.early_errors is None:
+            return None
+        since = self._context.now() - timedelta(days=WINDOW_DAYS)
+        counts = self._context.store.grades.early_counts(since=since, limit=MOST_SESSIONS)
+        if grade.state is SessionState.OPEN and early_worth(counts).reason is not None:
+            return None
+        return early_errors(grade.early_errors, counts)
 
     def _similar(
         self,

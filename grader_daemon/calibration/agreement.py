@@ -79,7 +79,7 @@ def score_probabilities(outcomes: Sequence[bool], probabilities: Sequence[float]
         brier=brier,
         skill=skill(outcomes, probabilities),
         error=_error_estimate(outcomes, probabilities),
-        ranking=_ranking_estimate(outcomes, probabilities),
+        ranking=ranking_estimate(outcomes, probabilities),
         bins=tuple(bins(outcomes, probabilities)),
     )
 
@@ -184,7 +184,8 @@ def _error_estimate(outcomes: Sequence[bool], probabilities: Sequence[float]) ->
     return Estimate(value=value, low=min(low, value), high=max(high, value), sample=len(outcomes))
 
 
-def _ranking_estimate(outcomes: Sequence[bool], probabilities: Sequence[float]) -> Estimate:
+def ranking_estimate(outcomes: Sequence[bool], probabilities: Sequence[float]) -> Estimate:
+    """Return the area under the curve with its interval; without one where there are not two of each outcome."""
     value = ranking(outcomes, probabilities)
     completed = sum(outcomes)
     failed = len(outcomes) - completed

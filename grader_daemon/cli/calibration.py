@@ -18,6 +18,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, asks, json_option, read_settings, settings_options
 from grader_daemon.domain.calibration import Calibration, LabelCounts
 from grader_daemon.domain.text import clean
+from grader_daemon.reports.early_words import worth_words
 from grader_daemon.reports.numbers import MINUS
 from grader_daemon.reports.reliability import (
     agreement_table,
@@ -60,6 +61,7 @@ def _print(state: CalibrationState) -> None:
             ("prior", state.prior),
             *(("", words) for words in _provenance(state.provenance, state.validity)),
             ("labels", label_words(LabelCounts() if state.look is None else state.look.evidence.counts)),
+            ("while one runs", worth_words(state.while_running)),
         ]
     )
     if state.look is not None:

@@ -11,11 +11,13 @@ from grader_daemon.cli import output
 from grader_daemon.cli.grades import children_words, people_words
 from grader_daemon.cli.options import Whole, asks, json_option
 from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.early import EarlyErrors
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.verdict import GradeVersion
+from grader_daemon.reports.early_words import early_words
 from grader_daemon.reports.money import price_words, usd_words, used_words
 from grader_daemon.reports.numbers import count
 from grader_daemon.reports.sessions import (
@@ -47,8 +49,16 @@ def command(*, session_id: str, grader: SelfGrader, transcript: bool, around: in
     check = grader.grades.quality_check(stored.grade.session_id)
     is_gone = grader.grades.is_gone(stored.grade)
     children = grader.grades.children(stored.grade.session_id)
-    said = grader.labels.of(stored.grade.session_id)
-    _print(stored.grade, said, digest=stored.digest, trust=grader.grades.trust(), check=check, children=children)
+    said, early = grader.labels.of(stored.grade.session_id), grader.grades.early(stored.grade)
+    _print(
+        stored.grade,
+        said,
+        digest=stored.digest,
+        trust=grader.grades.trust(),
+        check=check,
+        children=children,
+        early=early,
+    )
     if is_gone:
         output.line()
         output.paragraph("", gone_words(stored.grade))
@@ -75,6 +85,7 @@ def _print(
     trust: Trust,
     check: QualityCheck | None,
     children: list[Child],
+    early: EarlyErrors | None,
 ) -> None:
     output.facts(
         [
@@ -91,6 +102,7 @@ def _print(
             ("tool calls", grade.tool_calls),
             ("failures", f"{grade.total_errors} ({grade.error_rate:.2f} per assistant message)"),
             *([("after the last one", after_the_last(grade))] if grade.total_errors else []),
+            *([("began with", early_words(early))] if early is not None else []),
             ("note", None if said.last is None else said.last.note),
             ("flags", ", ".join(flag_words(grade))),
             ("people", ", ".join(people_words(grade))),

@@ -157,7 +157,8 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     final answer of the agent's own, not of its machinery, `spoke` that one of its last texts is such an answer.
     `request` is a digest of what was asked for, None when nothing was or it says too little; `wording` is how it was
     worded (see `domain.wording`), what timers ask for, too; `features` are what a `CompletionModel` reads; `skills` are
-    those that it used, None where sessions of its source do not tell.
+    those that it used, None where sessions of its source do not tell; `early_errors` counts errors among the results of
+    its first ten tool calls, None where it made fewer.
     """
 
     state: SessionState
@@ -188,6 +189,7 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     wording: bytes | None = None
     features: Features = NO_FEATURES
     skills: tuple[SkillUse, ...] | None = None
+    early_errors: int | None = None
     errors: tuple[Failure, ...] = ()
     """The failures that count as errors, all but probes: picked out here, once for all who ask."""
 

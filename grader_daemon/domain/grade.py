@@ -108,6 +108,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         system_prompt_digest: the same while the system prompt is, but for what changes by itself, as dates do.
         tools_digest: the same for the same list of tools that the model was offered.
         skills: each skill that it used, with how: view, command or manage; None where its source does not tell.
+        early_errors: errors among the results of its first ten tool calls; None where it made fewer.
     """
 
     session_id: str
@@ -174,6 +175,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     system_prompt_digest: str | None = None
     tools_digest: str | None = None
     skills: tuple[SkillUse, ...] | None = None
+    early_errors: int | None = None
 
     @property
     def unit(self) -> Unit:

@@ -38,6 +38,7 @@ from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.check import Check
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.difference import RegradeDiff
+from grader_daemon.domain.early import EarlyErrors
 from grader_daemon.domain.feedback import Feedback, Label
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.insight import ErrorIssue, Patterns, StepCount, WeeklyReport
@@ -149,7 +150,13 @@ DOCUMENTS = (
     _document("changes", "only of the page, below `/api`", database=str, changes=list[Change]),
     Document("grade-line", "a line of `export -f ndjson` and `list -o ndjson`", _GradeOfFile),
     _document(
-        "show", "`show`", grade=_GradeOfFile, quality_check=QualityCheck | None, is_gone=bool, children=list[Child]
+        "show",
+        "`show`",
+        grade=_GradeOfFile,
+        quality_check=QualityCheck | None,
+        is_gone=bool,
+        children=list[Child],
+        early=EarlyErrors | None,
     ),
     _document(
         "transcript",

@@ -22,6 +22,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.similar import Similar
 from grader_daemon.domain.verdict import GradeVersion
 from grader_daemon.errors import InputError
+from grader_daemon.reports.early_words import early_words
 from grader_daemon.reports.minimap import MapMessage, has_times, marks_of, minimap
 from grader_daemon.reports.money import price_words, used_words
 from grader_daemon.reports.numbers import COMPLETION, UNKNOWN, estimate_words
@@ -160,7 +161,7 @@ def _words(visit: Visit, stored: StoredGrade) -> dict[str, Any]:
         name: None if given is None else said_words(given, stored.digest, when=moment(given.given_at))
         for name, given in (("completed", said.completed), ("quality", said.quality))
     }
-    quality = of_five(grade.quality)
+    early, quality = visit.grader.grades.early(grade), of_five(grade.quality)
     if by_person["quality"] is not None:
         otherwise = of_five(grade.automatic_quality if grade.scored else None)
         quality = f"{quality}, {by_person['quality']}; automatically: {otherwise or UNKNOWN}"
@@ -172,6 +173,7 @@ def _words(visit: Visit, stored: StoredGrade) -> dict[str, Any]:
         "checked": None if check is None else checked_words(check, when=moment(check.checked_at)),
         "remark": None if said.last is None else said.last.note,
         "after_the_last": after_the_last(grade),
+        "early": None if early is None else early_words(early),
         "flags": flag_words(grade),
         "gone": gone_words(grade),
         "tokens": used_words(grade) or "not known",

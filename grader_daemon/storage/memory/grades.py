@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.counting import NAME_CHARACTERS
+from grader_daemon.domain.early import EarlyCount
 from grader_daemon.domain.feedback import Candidate, Feedback, FeedbackSource, JudgedSession, automatic
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
@@ -104,6 +106,12 @@ class Grades(Part):
         rows = [row for row in every if row.ended_at >= since and (until is None or row.ended_at < until)]
         rows.sort(key=lambda row: (row.ended_at, row.stored.grade.session_id), reverse=True)
         return [task for row in rows if (task := _task(row)) is not None][:limit]
+
+    def early_counts(self, *, since: datetime, limit: int) -> list[EarlyCount]:
+        rows = [row for row in self._tables.grades.values() if row.ended_at >= since]
+        rows.sort(key=lambda row: (row.ended_at, row.stored.grade.session_id), reverse=True)
+        counted = Counter([began for row in rows if (began := _began(row.stored.grade)) is not None][:limit])
+        return [EarlyCount(*began, tasks) for began, tasks in counted.items()]
 
     def asked_alike(self, request: int | None, wording: bytes | None, *, limit: int) -> list[AskedAlike]:
         newest = sorted(self._tables.grades.values(), key=lambda row: (row.ended_at, row.stored.id), reverse=True)
@@ -303,6 +311,18 @@ def _task(row: Row) -> FinishedSession | None:
         tools_digest=grade.tools_digest,
         skills=grade.skills,
     )
+
+
+def _began(grade: Grade) -> tuple[int, bool, bool] | None:
+    """Return early errors, outcome, and whether it was judged; None of what is no finished task with ten calls."""
+    if (
+        grade.state is SessionState.OPEN
+        or not grade.is_persons
+        or grade.completed is None
+        or grade.early_errors is None
+    ):
+        return None
+    return grade.early_errors, grade.completed, not grade.verdict_by.is_automatic
 
 
 def _place(row: Row, which: GradeFilter) -> PageKey:

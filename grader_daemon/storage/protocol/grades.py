@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from grader_daemon.domain.early import EarlyCount
 from grader_daemon.domain.feedback import Candidate, Feedback, JudgedSession
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
@@ -75,6 +76,12 @@ class Grades(Protocol):
         """Return the newest finished tasks of persons that ended from `since` to before `until`.
 
         Those whose model and verdict are known.
+        """
+
+    def early_counts(self, *, since: datetime, limit: int) -> list[EarlyCount]:
+        """Count the newest finished tasks of persons that ended since then, by errors in their first ten tool calls.
+
+        At most `limit`, those with so many calls whose verdict is known; the counts come in any order.
         """
 
     def asked_alike(self, request: int | None, wording: bytes | None, *, limit: int) -> list[AskedAlike]:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from grader_daemon.domain.analysis import Failure
+from grader_daemon.domain.early import EarlyCount
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.similar import AskedAlike
@@ -31,7 +32,7 @@ from grader_daemon.storage.sqlite.rows import (
     verdict_row,
 )
 from grader_daemon.storage.sqlite.similar import asked_alike
-from grader_daemon.storage.sqlite.tasks import finished_tasks
+from grader_daemon.storage.sqlite.tasks import early_counts, finished_tasks
 
 _PAGE = 1000
 _UPSERT_GRADE = (
@@ -141,6 +142,9 @@ class Grades:
 
     def finished_tasks(self, *, since: datetime, until: datetime | None = None, limit: int) -> list[FinishedSession]:
         return finished_tasks(self._database, since, until, limit)
+
+    def early_counts(self, *, since: datetime, limit: int) -> list[EarlyCount]:
+        return early_counts(self._database, since, limit)
 
     def asked_alike(self, request: int | None, wording: bytes | None, *, limit: int) -> list[AskedAlike]:
         return asked_alike(self._database, request, wording, limit)

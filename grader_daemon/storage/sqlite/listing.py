@@ -60,7 +60,10 @@ _VALUES = {
     "agent": "d.agent",
     "kind": "coalesce(d.kind, 'main')",
     "request": "d.request",
-    **{name: f"d.{name}" for name in ("agent_version", "system_prompt_digest", "tools_digest", "skills")},
+    **{
+        name: f"d.{name}"
+        for name in ("agent_version", "system_prompt_digest", "tools_digest", "skills", "early_errors")
+    },
     **{support.value: _claims(support) for support in Support},
 }
 """Each column of `session_list`, by what it is made of."""

@@ -208,6 +208,7 @@ _DETAILS: Final = _Columns(
     Column("system_prompt_digest"),
     Column("tools_digest"),
     Column("wording"),
+    Column("early_errors"),
     Column("skills", lambda skills: None if skills is None else _json(skills), to_skills),
 )
 """What `session_details` holds of a grade."""

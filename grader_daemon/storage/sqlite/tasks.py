@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from typing import Any
 
 from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.early import EarlyCount
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.verdict import VerdictBy
@@ -19,8 +21,11 @@ _TASKS = (
     f" AND kind = '{SessionKind.MAIN}'"
     " AND completed IS NOT NULL AND model IS NOT NULL ORDER BY ended_at DESC, session_id DESC LIMIT ?"
 )
-
-
+_EARLY = (
+    "SELECT early_errors, completed, verdict_by FROM session_list WHERE ended_at >= ?"
+    f" AND state <> '{SessionState.OPEN}' AND kind = '{SessionKind.MAIN}'"
+    " AND completed IS NOT NULL AND early_errors IS NOT NULL ORDER BY ended_at DESC, session_id DESC LIMIT ?"
+)
 _AFTER_ALL = "~"
 
 
@@ -28,6 +33,15 @@ def finished_tasks(database: Database, since: datetime, until: datetime | None, 
     """Read the tasks that ended since a moment, before another one if that is given, the newest first."""
     rows = database.rows(_TASKS, (to_text(since), to_text(until) or _AFTER_ALL, limit))
     return [task for row in rows if (task := _to_task(row)) is not None]
+
+
+def early_counts(database: Database, since: datetime, limit: int) -> list[EarlyCount]:
+    """See `storage.protocol.Grades.early_counts`."""
+    counted = Counter(database.rows(_EARLY, (to_text(since), limit)))
+    return [
+        EarlyCount(errors, bool(completed), not VerdictBy(by).is_automatic, tasks)
+        for (errors, completed, by), tasks in counted.items()
+    ]
 
 
 def _to_task(row: tuple[Any, ...]) -> FinishedSession | None:

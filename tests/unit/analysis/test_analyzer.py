@@ -42,6 +42,20 @@ def test_a_talk_that_a_harness_ends_ends_in_what_came_before(analyzer: Analyzer)
     assert found.features == analyzer.analyze(session(*said[:2])).features
 
 
+@pytest.mark.parametrize(
+    ("results", "errors"),
+    [
+        pytest.param((BROKE,) * 2 + (WORKED,) * 7, None, id="fewer-than-ten"),
+        pytest.param((BROKE,) * 2 + (WORKED,) * 8, 2, id="ten"),
+        pytest.param((WORKED,) * 9 + (BROKE,) * 3, 1, id="later-ones-do-not-count"),
+    ],
+)
+def test_errors_in_the_first_ten_calls_are_counted(
+    analyzer: Analyzer, results: tuple[str, ...], errors: int | None
+) -> None:
+    assert analyzer.analyze(session(REQUEST, *rounds(*results), answer("Done."))).early_errors == errors
+
+
 def test_a_failure_knows_its_message_tool_and_category(analyzer: Analyzer) -> None:
     found = analyzer.analyze(session(REQUEST, *rounds(WORKED, BROKE), answer("It broke.")))
     assert [(each.index, each.tool, each.category) for each in found.failures] == [

@@ -67,6 +67,7 @@ CREATE TABLE grader.grades (
     system_prompt_digest text,
     tools_digest text,
     skills jsonb,
+    early_errors integer,
     ended_at timestamptz,
     ended_on date,
     error_rate double precision,

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from grader_daemon.domain.analysis import SessionState, ToolUse
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.claims import Support
+from grader_daemon.domain.early import EarlyCount
 from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import decide
@@ -292,6 +293,32 @@ def test_finished_tasks_up_to_a_moment_are_those_that_ended_before_it(store: Ses
     found = store.grades.finished_tasks(since=NOW - 2 * HOUR, until=NOW, limit=9)
 
     assert [task.session_id for task in found] == ["s1", "s2"]
+
+
+def test_finished_tasks_are_counted_by_their_early_errors(store: SessionStore) -> None:
+    for number in range(3):
+        save(store, grade(session_id=f"s{number}", ended_at=NOW, early_errors=2, task_completed=number < 2))
+    save(store, grade(session_id="judged", ended_at=NOW - HOUR, early_errors=2, task_completed=True))
+    with store.transaction():
+        said = Said(session_id="judged", by="me", source=FeedbackSource.LABEL, completed=False)
+        add_feedback(store, [said], now=NOW)
+    for name, changes in (
+        ("few-calls", {"early_errors": None}),
+        ("open", {"state": SessionState.OPEN}),
+        ("sub-agent", {"kind": SessionKind.SUB_AGENT}),
+        ("no-verdict", {"scored": False}),
+        ("before", {"ended_at": NOW - 3 * HOUR}),
+    ):
+        save(store, grade(session_id=name, **{"ended_at": NOW, "early_errors": 0} | changes))
+
+    found = store.grades.early_counts(since=NOW - 2 * HOUR, limit=9)
+
+    assert sorted(found) == [
+        EarlyCount(2, False, False, 1),
+        EarlyCount(2, False, True, 1),
+        EarlyCount(2, True, False, 2),
+    ]
+    assert sum(count.tasks for count in store.grades.early_counts(since=NOW - 2 * HOUR, limit=3)) == 3
 
 
 # -- the feed of changes ---------------------------------------------------------------------------------------------

@@ -1,0 +1,59 @@
+"""Errors in the first ten tool calls, and what became of tasks that began so: what is known while a session runs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+import msgspec
+
+from grader_daemon.domain.estimate import Estimate
+
+EARLY_CALLS: Final = 10
+FEWEST_TASKS: Final = 20
+"""From fewer tasks that began so no share is told."""
+
+FEWEST_JUDGED: Final = 100
+"""From fewer tasks that were judged nothing is told of a session that runs."""
+
+LEAST_AREA: Final = 0.6
+"""Above it the lower end of the area under the curve must lie."""
+
+
+class EarlyCount(NamedTuple):
+    """How many finished tasks had so many errors in their first ten tool calls; `judged` by people or rewards."""
+
+    errors: int
+    completed: bool
+    judged: bool
+    tasks: int
+
+
+class EarlyErrors(msgspec.Struct, frozen=True, kw_only=True):
+    """The errors in the first ten tool calls of a session, and what became of tasks with `least` to `most` of them.
+
+    `completion` is of the finished tasks of the last 90 days, without a value of fewer than 20.
+    """
+
+    errors: int
+    least: int
+    most: int
+    completion: Estimate
+
+
+class EarlyReason(StrEnum):
+    """Why nothing is told of a session that runs: too few tasks were judged, or early errors do not tell."""
+
+    TOO_FEW = "too_few"
+    NOT_TELLING = "not_telling"
+
+
+class EarlyWorth(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether early errors tell how a task ends, by those tasks of 90 days that people or rewards judged.
+
+    `area` is that under the curve, 0 to 1: how often a completed task has fewer of them than one that was not. Its own
+    verdicts tell nothing of it: errors speak in them. `reason` says why nothing is told of a session that runs.
+    """
+
+    area: Estimate
+    reason: EarlyReason | None

@@ -1,0 +1,43 @@
+"""What is said of errors in the first ten tool calls."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from grader_daemon.domain.early import EARLY_CALLS, FEWEST_JUDGED, LEAST_AREA, EarlyErrors, EarlyReason, EarlyWorth
+from grader_daemon.reports.numbers import COMPLETION, DASH, count, estimate_words
+
+_FIRST: Final = "the first ten calls"
+
+
+def early_words(early: EarlyErrors) -> str:
+    """Return how many errors a session had early, and what became of tasks that began so."""
+    said = f"{count(early.errors, 'error')} in {_FIRST}"
+    completed = estimate_words(early.completion, COMPLETION)
+    if early.completion.value is None:
+        return f"{said}; of sessions with {_span(early)} {completed} to say how many were completed"
+    return f"{said}; of {early.completion.sample:,} sessions with {_span(early)} {completed} were completed"
+
+
+def worth_words(worth: EarlyWorth) -> str:
+    """Return whether anything is told of a session that runs, and why."""
+    if worth.reason is EarlyReason.TOO_FEW:
+        judged = f"{count(worth.area.sample, 'task')} with {EARLY_CALLS} calls and more"
+        return f"nothing is told: {judged} were judged by people or rewards, of {FEWEST_JUDGED} that are needed"
+    area = f"the area under the curve is {_area(worth)} on {count(worth.area.sample, 'judged task')}"
+    if worth.reason is EarlyReason.NOT_TELLING:
+        return f"nothing is told: {area}; its lower end must lie above {LEAST_AREA:g}"
+    return f"how often tasks with as many errors in {_FIRST} were completed; {area}"
+
+
+def _span(early: EarlyErrors) -> str:
+    if early.least == early.most:
+        return "none"
+    return "3 and more" if early.most == EARLY_CALLS else f"{early.least} or {early.most}"
+
+
+def _area(worth: EarlyWorth) -> str:
+    area = worth.area
+    if area.value is None or area.low is None or area.high is None:
+        return "not known"
+    return f"{area.value:.2f} ({area.low:.2f}{DASH}{area.high:.2f})"
