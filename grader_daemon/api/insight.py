@@ -207,6 +207,14 @@ class Insight:
         steps = self._context.store.issues.tool_steps(self._span(days), tool=tool, category=category, command=command)
         return surest_first(steps)
 
+    def other_steps(self, issue: ErrorIssue) -> tuple[StepCount, ...]:
+        """Count what was tried after all failures of the tool of an issue for its cause, the surest first.
+
+        Nothing if these are no more than its own.
+        """
+        known = () if issue.tool is None else self.alternatives(issue.tool, issue.category)
+        return known if sum(step.tries for step in known) > sum(step.tries for step in issue.steps) else ()
+
     def issue_days(self, issues: Iterable[ErrorIssue], *, days: int = 28) -> dict[str, dict[date, int]]:
         """Count the failures of issues on each of the last `days` days, in order; by their fingerprints."""
         span = self._span(days)

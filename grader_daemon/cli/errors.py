@@ -151,8 +151,8 @@ def _print(issue: ErrorIssue) -> None:
 
 def _print_alternatives(grader: SelfGrader, issue: ErrorIssue) -> None:
     """Show what was tried after all failures of the tool for such a cause, where these are more than of the issue."""
-    known = () if issue.tool is None else grader.insight.alternatives(issue.tool, issue.category)
-    if sum(step.tries for step in known) > sum(step.tries for step in issue.steps):
+    known = grader.insight.other_steps(issue)
+    if known:
         output.line()
         output.paragraph("", f"After any {issue.category} of {plain(call(issue.tool, None))}:")
         _steps_table(known, output.next_call)

@@ -76,6 +76,7 @@ def error(visit: Visit) -> Response:
     issue = insight.error_issue(visit.path["fingerprint"])
     days = insight.issue_days([issue])[issue.fingerprint]
     sessions = grades.page(GradeFilter(issue=issue.fingerprint, limit=_SESSIONS)).grades
+    steps = sorted(issue.steps, key=lambda step: step.odds, reverse=True)
     return visit.show(
         "error.html",
         issue=issue,
@@ -83,8 +84,9 @@ def error(visit: Visit) -> Response:
         days=days,
         chart=day_chart(days, identifier="days"),
         sessions=[_shown(stored.grade, issue) for stored in sessions],
-        steps=issue.steps[:_STEPS],
-        rarer=issue.steps[_STEPS:],
+        steps=steps[:_STEPS],
+        others=steps[_STEPS:],
+        alternatives=insight.other_steps(issue)[:_STEPS],
         drawn_rate=_drawn_rate,
         rate_words=lambda step: estimate_words(step.rate, COMPLETION),
         sure=sure_step(issue.steps),

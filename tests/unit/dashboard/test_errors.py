@@ -133,6 +133,25 @@ def test_error_is_marked_in_no_other_way(client: TestClient, fail: Fail) -> None
     assert "resolve, ignore, reopen" in answer.text
 
 
+def test_the_surest_step_stands_first(client: TestClient, fail: Fail, tmp_path: Path) -> None:
+    fail("1-aaa", sessions=6)
+    with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
+        store.connection.execute("INSERT INTO issue_steps SELECT fingerprint, day, 'ls', '', 60, 2, 0 FROM issue_steps")
+    page = client.get("/errors/1-aaa").text.partition("What agents tried next")[2]
+
+    assert page.index("6 of 6") < page.index("2 of 60")
+    assert "After any" not in page
+
+
+def test_what_was_tried_after_other_failures_of_the_cause_is_folded_away(client: TestClient, fail: Fail) -> None:
+    fail("1-aaa")
+    fail("1-bbb", sessions=6)
+    folded = client.get("/errors/1-aaa").text.partition("<summary>After any timeout of ")[2]
+
+    assert "terminal" in folded.partition("</summary>")[0]
+    assert "7 of 7" in folded.partition("</table>")[0]
+
+
 def test_rarer_steps_are_folded_away(client: TestClient, fail: Fail, tmp_path: Path) -> None:
     fail("1-aaa")
     with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
@@ -141,7 +160,7 @@ def test_rarer_steps_are_folded_away(client: TestClient, fail: Fail, tmp_path: P
             " FROM issue_steps, json_each('[1,2,3,4,5,6,7,8,9]')"
         )
 
-    assert "2 more that were tried less often" in client.get("/errors/1-aaa").text
+    assert "2 more that worked less surely" in client.get("/errors/1-aaa").text
 
 
 @pytest.mark.parametrize(
