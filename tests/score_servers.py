@@ -119,6 +119,8 @@ def _is_a_score(body: Any) -> bool:
 
 def _phoenix(server: ScoreServerDouble, method: str, target: str, body: Any) -> Said:
     url = urlsplit(target)
+    if (method, url.path, url.query) == ("GET", "/v1/projects", "limit=1"):
+        return 200, {"data": [], "next_cursor": None}
     if method == "GET" and url.path.startswith("/v1/sessions/"):
         return (200, {"data": {}}) if unquote(url.path.rsplit("/", 1)[1]) in server.knows else (404, None)
     if (method, url.path, url.query) != ("POST", "/v1/session_annotations", "sync=true"):

@@ -11,6 +11,9 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
+import msgspec
+
+from grader_daemon.errors import CallError
 from grader_daemon.integrations.evaluations import Evaluated, origin
 from grader_daemon.integrations.posting import Answer
 from grader_daemon.integrations.score_server import ScoreServer
@@ -19,12 +22,17 @@ _ANNOTATIONS: Final = "/v1/session_annotations?sync=true"
 """With `sync` it answers when they are kept, else before it looks whether it knows the sessions."""
 
 
+class _Document(msgspec.Struct):
+    data: msgspec.Raw
+
+
 class Phoenix:
     """A Phoenix server."""
 
     def __init__(self, url: str, *, api_key: str | None, timeout_seconds: float) -> None:
         """`url` is that of its page, as in ``http://127.0.0.1:6006``."""
         headers = {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
+        self._url = url
         self._server = ScoreServer("Phoenix", url, headers=headers, timeout_seconds=timeout_seconds)
 
     def send(self, batch: Iterable[Evaluated]) -> str | None:
@@ -43,9 +51,26 @@ class Phoenix:
         return self._server.post(_ANNOTATIONS, {"data": [made for one in sessions for made in annotations_of(one)]})
 
     def _taken(self, answer: Answer) -> bool:
+        """Whether it has what was asked for; whatever else listens there may say yes or no too, and is no Phoenix."""
+        if answer.is_success and _is_a_document(answer):
+            return True
         if not answer.is_success and answer.status != HTTPStatus.NOT_FOUND:
             raise self._server.refusal(answer)
-        return answer.is_success
+        if answer.is_success or not self._is_there():
+            raise CallError(f"no Phoenix answers at {self._url}; see the setting phoenix_url")
+        return False
+
+    def _is_there(self) -> bool:
+        answer = self._server.get("/v1/projects?limit=1")
+        return answer.is_success and _is_a_document(answer)
+
+
+def _is_a_document(answer: Answer) -> bool:
+    try:
+        msgspec.json.decode(answer.body, type=_Document)
+    except msgspec.MsgspecError:
+        return False
+    return True
 
 
 def annotations_of(one: Evaluated) -> list[dict[str, Any]]:

@@ -150,6 +150,17 @@ def test_nothing_is_sent_to_a_server_that_knows_none_of_the_sessions(
     assert "Sent 13 sessions." in run(pushing, "push", named(request), "--force").stdout
 
 
+def test_nothing_is_sent_to_what_is_no_such_server_though_it_is_forced(
+    pushing: Path, run: Run, server: ScoreServerDouble, request: pytest.FixtureRequest
+) -> None:
+    answers, server.answer = server.answer, lambda *_: (404, None)
+    wrong = run(pushing, "push", named(request), "--force")
+    assert (wrong.returncode, wrong.stdout, wrong.stderr.count("\n")) == (2, "", 1)
+    server.answer = answers
+    server.knows = EVERY
+    assert run(pushing, "push", named(request), "--force").stdout == "Sent 13 sessions.\n"
+
+
 def test_its_place_is_kept_when_the_server_goes_down(
     pushing: Path, run: Run, server: ScoreServerDouble, request: pytest.FixtureRequest
 ) -> None:

@@ -11,7 +11,7 @@ from grader_daemon.errors import CallError, DeliveryError
 from grader_daemon.integrations.evaluations import Evaluated, evaluations
 from grader_daemon.integrations.phoenix import Phoenix
 from tests import score_servers
-from tests.score_servers import ScoreServerDouble
+from tests.score_servers import Said, ScoreServerDouble
 from tests.strategies import grade
 
 TRUST = Trust(version="r", by=VerdictBy.RULES)
@@ -74,3 +74,18 @@ def test_what_is_refused_is_not_sent_again(server: ScoreServerDouble, status: in
     server.statuses = [status]
     with pytest.raises(CallError, match=f"Phoenix: the receiver answered {status}"):
         sink(server).send([evaluated(grade())])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param((404, None), id="has-no-such-page"),
+        pytest.param((200, "<html>"), id="has-a-page-for-everything"),
+        pytest.param((200, {"ok": True}), id="says-yes-to-everything"),
+    ],
+)
+def test_what_is_no_phoenix_neither_took_anything_nor_lacks_sessions(server: ScoreServerDouble, said: Said) -> None:
+    server.answer = lambda *_: said
+    for ask in (lambda: sink(server).knows("s"), lambda: sink(server).send([evaluated(grade())])):
+        with pytest.raises(CallError, match=f"no Phoenix answers at {server.url}; see the setting phoenix_url"):
+            ask()
