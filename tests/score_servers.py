@@ -24,11 +24,15 @@ Said = tuple[int, Any]
 
 
 class ScoreServerDouble:
-    """What it has, the sessions that it `knows`, and what is answered next: a status each, then as it does."""
+    """What it has, the sessions that it `knows`, and what is answered next: a status each, then as it does.
+
+    It `refuses` scores of a session by their names.
+    """
 
     def __init__(self, answer: Callable[[ScoreServerDouble, str, str, Any], Said]) -> None:
         self.url = ""
         self.knows: set[str] = set()
+        self.refuses: set[tuple[str, str]] = set()
         self.kept: dict[Any, dict[str, Any]] = {}
         self.asked: list[str] = []
         self.statuses: list[int] = []
@@ -101,6 +105,8 @@ def _langfuse(server: ScoreServerDouble, method: str, target: str, body: Any) ->
             assert set(asked) == {"sessionId", "limit", "fields"}
             found = [{"id": "o"}] if asked["sessionId"][0] in server.knows else []
             return 200, {"data": found, "meta": {}}
+        case "POST", "/api/public/scores" if (body["sessionId"], body["name"]) in server.refuses:
+            return 400, {"message": "Invalid request data", "error": [{"code": "custom", "message": "Too long"}]}
         case "POST", "/api/public/scores" if _is_a_score(body):
             server.kept[body["id"], body.get("timestamp")] = body
             return 200, {"id": body["id"]}

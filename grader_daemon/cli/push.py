@@ -62,7 +62,8 @@ def langfuse(*, grader: SelfGrader, follow: bool, from_now: bool, force: bool, a
     """Send scores of sessions to Langfuse, at the setting langfuse_url.
 
     First it asks whether Langfuse knows ten of your sessions under their ids, says how many, and sends nothing where it
-    knows none. Each time it goes on where it was, as `push otlp`.
+    knows none; a score that Langfuse finds wrong is told, and passed over. Each time it goes on where it was, as
+    `push otlp`.
     """
     export = langfuse_export(grader.context)
     _push(export, follow=follow, from_now=from_now, as_json=as_json, asked=None if force else "Langfuse")
@@ -113,9 +114,11 @@ def _push(export: ScoreExport, *, follow: bool, from_now: bool, as_json: bool, a
         export.begin_now()
     if follow:
         _follow(export)
-    sent = sum(_told(done).sessions for done in _rounds(export))
-    words = f"Sent {sent:,} session{'' if sent == 1 else 's'}."
-    output.result(words, as_json=as_json, sessions=sent, asked=recognized.asked, known=recognized.known)
+    done = [_told(each) for each in _rounds(export)]
+    sent, passed_over = sum(each.sessions for each in done), sum(each.passed_over.sessions for each in done)
+    words = f"Sent {sent:,} session{'' if sent == 1 else 's'}{f', passed over {passed_over:,}' if passed_over else ''}."
+    told = {"sessions": sent, "passed_over": passed_over, "asked": recognized.asked, "known": recognized.known}
+    output.result(words, as_json=as_json, **told)
 
 
 def _recognized(export: ScoreExport, server: str, *, is_told: bool) -> Recognized:
@@ -135,8 +138,8 @@ def _rounds(export: _Export) -> Iterator[Exported]:
 
 
 def _told(done: Exported) -> Exported:
-    if done.refused is not None:
-        output.warning(done.refused)
+    for line in done.passed_over.lines:
+        output.warning(line)
     return done
 
 

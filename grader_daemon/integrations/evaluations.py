@@ -34,11 +34,18 @@ class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
     evaluations: tuple[Evaluation, ...]
 
 
+class PassedOver(msgspec.Struct, frozen=True, kw_only=True):
+    """What a receiver will never take: of how many `sessions`, as far as it says, and why, in `lines` for a person."""
+
+    sessions: int = 0
+    lines: tuple[str, ...] = ()
+
+
 class ScoreSink(Protocol):
     """Somebody who takes evaluations."""
 
-    def send(self, batch: Iterable[Evaluated]) -> str | None:
-        """Hand over evaluations; what it says of those that it took nothing of comes back.
+    def send(self, batch: Iterable[Evaluated]) -> PassedOver:
+        """Hand over evaluations; what it says of those that it took not, or not whole, comes back.
 
         Raises:
             DeliveryError: it did not take them now, and may later.

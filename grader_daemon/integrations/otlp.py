@@ -16,7 +16,7 @@ import msgspec
 
 from grader_daemon._version import __version__
 from grader_daemon.domain.text import clean
-from grader_daemon.integrations.evaluations import Evaluated, Evaluation, origin
+from grader_daemon.integrations.evaluations import Evaluated, Evaluation, PassedOver, origin
 from grader_daemon.integrations.posting import Answer
 from grader_daemon.integrations.score_server import ScoreServer
 
@@ -71,8 +71,8 @@ class OtlpLogs:
         self._database = database
         self._clock = clock
 
-    def send(self, batch: Iterable[Evaluated]) -> str | None:
-        """See `ScoreSink`."""
+    def send(self, batch: Iterable[Evaluated]) -> PassedOver:
+        """See `ScoreSink`; it does not say whose records it rejected."""
         body = request_of(batch, schema_url=self._schema_url, database=self._database, now=self._clock())
         answer = self._server.post("", body)
         if not answer.is_success:
@@ -139,13 +139,13 @@ def _nanoseconds(moment: datetime) -> str:
     return str(round(moment.timestamp() * 1_000_000) * (_NANOSECONDS // 1_000_000))
 
 
-def _refused(answer: Answer) -> str | None:
+def _refused(answer: Answer) -> PassedOver:
     """Return what a receiver says of records that it did not take, which are not to be sent again."""
     try:
         told = msgspec.json.decode(answer.body or b"{}", type=_Response).partial_success
     except msgspec.MsgspecError:
-        return None  # it took them, and says so in a way of its own
+        return PassedOver()  # it took them, and says so in a way of its own
     if told is None or not (told.rejected or told.error_message):
-        return None
+        return PassedOver()
     said = clean(told.error_message)[:_SAID_CHARACTERS]
-    return f"OTLP: the receiver took {told.rejected} records not: {said}"
+    return PassedOver(lines=(f"OTLP: the receiver took {told.rejected} records not: {said}",))

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import msgspec
 
 from grader_daemon.errors import CallError
-from grader_daemon.integrations.evaluations import Evaluated, origin
+from grader_daemon.integrations.evaluations import Evaluated, PassedOver, origin
 from grader_daemon.integrations.posting import Answer
 from grader_daemon.integrations.score_server import ScoreServer
 
@@ -35,13 +35,14 @@ class Phoenix:
         self._url = url
         self._server = ScoreServer("Phoenix", url, headers=headers, timeout_seconds=timeout_seconds)
 
-    def send(self, batch: Iterable[Evaluated]) -> str | None:
+    def send(self, batch: Iterable[Evaluated]) -> PassedOver:
         """See `ScoreSink`; sessions that it does not know are passed over, and counted in what comes back."""
         sent = list(batch)
         if self._taken(self._annotate(sent)):
-            return None
+            return PassedOver()
         unknown = sum(not self._taken(self._annotate([one])) for one in sent)
-        return f"Phoenix does not know {unknown} of {len(sent)} sessions; their scores were passed over"
+        line = f"Phoenix does not know {unknown} of {len(sent)} sessions; their scores were passed over"
+        return PassedOver(sessions=unknown, lines=(line,))
 
     def knows(self, session_id: str) -> bool | None:
         """See `ScoreSink`."""

@@ -10,7 +10,7 @@ import tenacity
 
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.errors import DeliveryError
-from grader_daemon.integrations.evaluations import Evaluated, ScoreSink, evaluations
+from grader_daemon.integrations.evaluations import Evaluated, PassedOver, ScoreSink, evaluations
 from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import Change, ChangeKind
 
@@ -22,13 +22,13 @@ _ABOUT_GRADES: Final = frozenset((ChangeKind.GRADE, ChangeKind.LABEL))
 
 
 class Exported(msgspec.Struct, frozen=True, kw_only=True):
-    """What was handed over: `sessions` with something to say, and what the other side `refused` of them, in a line.
+    """What was handed over: `sessions` of which the other side took all, and what it took not, which is `passed_over`.
 
     `more` says whether there was anything in the feed: then there may be more.
     """
 
     sessions: int = 0
-    refused: str | None = None
+    passed_over: PassedOver = PassedOver()
     more: bool = False
 
 
@@ -76,9 +76,9 @@ class ScoreExport:
         if not changes:
             return Exported()
         batch = self._evaluated(changes)
-        refused = self._patiently()(self._sink.send, batch) if batch else None
+        passed_over = self._patiently()(self._sink.send, batch) if batch else PassedOver()
         self._keep_place(changes[-1].seq)
-        return Exported(sessions=len(batch), refused=refused, more=True)
+        return Exported(sessions=len(batch) - passed_over.sessions, passed_over=passed_over, more=True)
 
     def _evaluated(self, changes: Sequence[Change]) -> list[Evaluated]:
         places = {change.subject: change.seq for change in changes if change.kind in _ABOUT_GRADES}

@@ -200,9 +200,11 @@ DOCUMENTS = (
     _document("errors-show", "`errors show`, `resolve`, `ignore`, `reopen`", issue=ErrorIssue),
     _document(
         "push",
-        "`push langfuse`, `push otlp`, `push phoenix`: of how many sessions scores were sent; how many the server was"
-        " `asked` for, and how many of these are `known` there by their ids",
+        "`push langfuse`, `push otlp`, `push phoenix`: of how many sessions scores were sent, and how many were"
+        " `passed_over`, as not all of their scores were taken; how many the server was `asked` for, and how many of"
+        " these are `known` there by their ids",
         sessions=int,
+        passed_over=int,
         asked=int,
         known=int,
     ),

@@ -147,7 +147,8 @@ def test_nothing_is_sent_to_a_server_that_knows_none_of_the_sessions(
     assert "knows 0 of your 10 newest sessions by their ids, so nothing was sent" in refused.stderr
     assert "--force" in refused.stderr
     assert all(asked.startswith("GET ") for asked in server.asked)
-    assert "Sent 13 sessions." in run(pushing, "push", named(request), "--force").stdout
+    sent = {"langfuse": "Sent 13 sessions.\n", "phoenix": "Sent 0 sessions, passed over 13.\n"}
+    assert run(pushing, "push", named(request), "--force").stdout == sent[named(request)]
 
 
 def test_nothing_is_sent_to_what_is_no_such_server_though_it_is_forced(
@@ -181,6 +182,22 @@ def test_sessions_that_phoenix_does_not_know_are_told(
     ended = run(pushing, "push", named(request))
     told = "grader-daemon: warning: Phoenix does not know 1 of 13 sessions; their scores were passed over\n"
     assert ended.stderr == (told if named(request) == "phoenix" else "")
+    sent = {"langfuse": "Sent 13 sessions.\n", "phoenix": "Sent 12 sessions, passed over 1.\n"}
+    assert ended.stdout.endswith(sent[named(request)])
+
+
+@pytest.mark.parametrize("server", ["langfuse"], indirect=True)
+def test_a_score_that_langfuse_refuses_is_told_once_and_all_others_arrive(
+    pushing: Path, run: Run, server: ScoreServerDouble
+) -> None:
+    server.knows, server.refuses = EVERY, {("demo_03", "response_quality")}
+    first = run(pushing, "push", "langfuse", "--json")
+    reason = "Langfuse refuses response_quality of session demo_03: Invalid request data; Too long"
+    assert (first.returncode, first.stderr) == (0, f"grader-daemon: warning: {reason}\n")
+    document = json.loads(first.stdout)
+    assert (document["sessions"], document["passed_over"], len(server.kept)) == (12, 1, 13 * 3 - 1)
+    second = run(pushing, "push", "langfuse")
+    assert (second.stdout.splitlines()[-1], second.stderr) == ("Sent 0 sessions.", "")
 
 
 @pytest.mark.parametrize("name", ["langfuse", "phoenix"])

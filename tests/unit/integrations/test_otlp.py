@@ -11,7 +11,7 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import CallError, DeliveryError
-from grader_daemon.integrations.evaluations import Evaluated, evaluations
+from grader_daemon.integrations.evaluations import Evaluated, PassedOver, evaluations
 from grader_daemon.integrations.otlp import EVENT, OtlpLogs, request_of
 from tests.otlp_receiver import Receiver, attributes, parsed, receiving
 from tests.strategies import NOW, grade, grades
@@ -36,7 +36,7 @@ def evaluated(made: Grade, change: int = 7) -> Evaluated:
 
 def test_an_event_says_what_the_conventions_ask_for(receiver: Receiver) -> None:
     made = grade(session_id="s", task_completed=True, response_quality=4, model="large", agent="hermes")
-    assert sink(receiver.url).send([evaluated(made)]) is None
+    assert sink(receiver.url).send([evaluated(made)]) == PassedOver()
     by_name = {attributes(record)["gen_ai.evaluation.name"]: record for record in receiver.records}
     record = by_name["task_completed"]
     told = attributes(record)
@@ -90,29 +90,29 @@ def test_nobody_there_is_worth_another_try() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "lines"),
     [
-        pytest.param(b"", None, id="nothing"),
-        pytest.param(b"{}", None, id="all-taken"),
-        pytest.param(b'{"partialSuccess": {}}', None, id="all-taken-in-more-words"),
-        pytest.param(b"OK", None, id="no-json"),
+        pytest.param(b"", (), id="nothing"),
+        pytest.param(b"{}", (), id="all-taken"),
+        pytest.param(b'{"partialSuccess": {}}', (), id="all-taken-in-more-words"),
+        pytest.param(b"OK", (), id="no-json"),
         pytest.param(
             b'{"partialSuccess": {"rejectedLogRecords": "2", "errorMessage": "too\\nold"}}',
-            "OTLP: the receiver took 2 records not: too\N{REPLACEMENT CHARACTER}old",
+            ("OTLP: the receiver took 2 records not: too\N{REPLACEMENT CHARACTER}old",),
             id="some-refused",
         ),
         pytest.param(
             b'{"partialSuccess": {"rejectedLogRecords": 0, "errorMessage": "use gzip"}}',
-            "OTLP: the receiver took 0 records not: use gzip",
+            ("OTLP: the receiver took 0 records not: use gzip",),
             id="a-warning",
         ),
     ],
 )
 def test_what_a_receiver_says_of_records_that_it_refused_is_told(
-    receiver: Receiver, body: bytes, said: str | None
+    receiver: Receiver, body: bytes, lines: tuple[str, ...]
 ) -> None:
     receiver.answers = [(200, body)]
-    assert sink(receiver.url).send([evaluated(grade())]) == said
+    assert sink(receiver.url).send([evaluated(grade())]) == PassedOver(lines=lines)
 
 
 @given(made=grades())

@@ -8,7 +8,7 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import CallError, DeliveryError
-from grader_daemon.integrations.evaluations import Evaluated, evaluations
+from grader_daemon.integrations.evaluations import Evaluated, PassedOver, evaluations
 from grader_daemon.integrations.phoenix import Phoenix
 from tests import score_servers
 from tests.score_servers import Said, ScoreServerDouble
@@ -34,7 +34,7 @@ def evaluated(made: Grade) -> Evaluated:
 def test_an_annotation_says_whose_it_is_and_why(server: ScoreServerDouble) -> None:
     server.knows = {"s"}
     made = grade(session_id="s", task_completed=True, response_quality=4)
-    assert sink(server).send([evaluated(made)]) is None
+    assert sink(server).send([evaluated(made)]) == PassedOver()
     kept = server.kept["s", "task_completed", "grader-daemon"]
     assert (kept["result"]["score"], kept["result"]["label"], kept["annotator_kind"]) == (1.0, "done", "CODE")
     assert kept["result"]["explanation"]
@@ -46,7 +46,8 @@ def test_an_annotation_says_whose_it_is_and_why(server: ScoreServerDouble) -> No
 def test_sessions_that_it_does_not_know_are_counted_and_hold_up_no_other(server: ScoreServerDouble) -> None:
     server.knows = {"a", "c"}
     said = sink(server).send([evaluated(grade(session_id=name)) for name in "abcd"])
-    assert said == "Phoenix does not know 2 of 4 sessions; their scores were passed over"
+    told = "Phoenix does not know 2 of 4 sessions; their scores were passed over"
+    assert said == PassedOver(sessions=2, lines=(told,))
     assert {session for session, _ in server.scores()} == {"a", "c"}
 
 

@@ -9,7 +9,7 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import CallError, DeliveryError
-from grader_daemon.integrations.evaluations import Evaluated
+from grader_daemon.integrations.evaluations import Evaluated, PassedOver
 from grader_daemon.jobs.export import Exported, Recognized, ScoreExport
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import ChangeKind
@@ -23,10 +23,10 @@ class Sink:
     def __init__(self, *script: Exception) -> None:
         self.script = list(script)
         self.took: list[tuple[str, int]] = []
-        self.says: str | None = None
+        self.says = PassedOver()
         self.known: dict[str, bool | None] = {}
 
-    def send(self, batch: Iterable[Evaluated]) -> str | None:
+    def send(self, batch: Iterable[Evaluated]) -> PassedOver:
         if self.script:
             raise self.script.pop(0)
         self.took += [(one.grade.session_id, one.change) for one in batch]
@@ -158,10 +158,10 @@ def test_each_follower_has_a_place_of_its_own(store: SqliteStore) -> None:
 
 
 def test_what_the_receiver_says_comes_back(store: SqliteStore) -> None:
-    save(store, "a")
+    save(store, "a", "b", "c")
     sink = Sink()
-    sink.says = "one was too old"
-    assert export(store, sink).run().refused == "one was too old"
+    sink.says = PassedOver(sessions=1, lines=("one was too old",))
+    assert export(store, sink).run() == Exported(sessions=2, passed_over=sink.says, more=True)
 
 
 def test_a_receiver_is_asked_for_the_newest_sessions_that_are_finished(store: SqliteStore) -> None:
