@@ -1,6 +1,7 @@
 """Langfuse and Phoenix on this machine, as far as scores go: they check what they are asked as the real ones do.
 
-What Langfuse takes is what the OpenAPI document says of which its Python client 5.0.4 was made; what Phoenix answers
+What Langfuse takes is what its published Python clients say, `LANGFUSE_CLIENTS`: one score a request and what answers
+it is from the first, which knows no time of a score; that is from the second, which sends lists. What Phoenix answers
 was seen with 20.26.1, against which tests/e2e/test_phoenix.py runs the same command.
 """
 
@@ -16,6 +17,7 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+LANGFUSE_CLIENTS = ("4.18.0", "5.0.4")
 KEYS = ("pk-lf-1", "sk-lf-2")
 _SCORE = frozenset({"id", "sessionId", "name", "value", "comment", "metadata", "dataType", "timestamp"})
 _ANNOTATION = frozenset({"session_id", "name", "annotator_kind", "result", "metadata", "identifier"})

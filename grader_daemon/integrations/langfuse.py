@@ -1,7 +1,7 @@
-"""Scores of sessions in Langfuse, by its public API as its OpenAPI document has it (that of its client 5.0).
+"""Scores of sessions in Langfuse, by its public API as its published Python clients have it, not tried with a real one.
 
-Each score is a request: a list of them is taken by newer servers alone. Langfuse takes scores of sessions that it
-does not know, and shows them when these come.
+Each score is a request, as in the client 4.18; that of 5.0 sends lists of them. What is replaced by what, and the time
+of a score, is as 5.0 says.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Langfuse:
         return PassedOver(sessions=len({name for name, _ in wrong}), lines=tuple(line for _, line in wrong))
 
     def knows(self, session_id: str) -> bool | None:
-        """See `ScoreSink`; a session is known by what was observed in it, of which servers before 4 do not tell."""
+        """See `ScoreSink`; a session is known by what was observed in it."""
         wanted = f"sessionId={quote(session_id, safe='')}&limit=1&fields=core"
         answer = self._server.get(f"/api/public/v2/observations?{wanted}")
         observations = _read(answer, _Observations) if answer.is_success else None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from grader_daemon.errors import CallError, DeliveryError
 from grader_daemon.integrations.evaluations import Evaluated, PassedOver, evaluations
 from grader_daemon.integrations.langfuse import Langfuse
 from tests import score_servers
-from tests.score_servers import KEYS, Said, ScoreServerDouble
+from tests.score_servers import KEYS, LANGFUSE_CLIENTS, Said, ScoreServerDouble
 from tests.strategies import grade
 
 TRUST = Trust(version="r", by=VerdictBy.RULES)
@@ -157,3 +158,10 @@ def test_a_server_that_cannot_say_what_it_knows_is_no_server_that_knows_nothing(
     server.answer = lambda *_: (200, {"other": 1})
     with pytest.raises(CallError, match="200"):
         sink(server).knows("s")
+
+
+def test_its_document_says_what_it_was_tried_with() -> None:
+    said = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text("utf-8")
+    assert "tried with no real server of any version" in said
+    assert all(client in said for client in LANGFUSE_CLIENTS)
+    assert "all of its versions" not in said
