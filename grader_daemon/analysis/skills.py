@@ -1,8 +1,8 @@
 """Which skills a session used: what its calls loaded or wrote, and what a person typed.
 
 Hermes loads a skill by `skill_view`, writes one by `skill_manage`, and puts the text of one that was typed as a command
-into the person's message (its `agent/skill_commands.py` and `skill_bundles.py`, 0.13 to 0.19). Claude Code, OpenCode
-and Gemini CLI have one tool that loads a skill; Codex opens the file, as any agent may.
+in its place (`user_messages.invocations`). Claude Code, OpenCode and Gemini CLI have one tool that loads a skill; Codex
+opens the file, as any agent may.
 """
 
 from __future__ import annotations
@@ -31,11 +31,8 @@ _FILE: Final = "SKILL.md"
 _PATH: Final = re.compile(r"([\w.-]{1,64})/SKILL\.md\b")
 _NAME: Final = re.compile(r"[\w][\w .:/-]{0,127}")
 _TYPED: Final = re.compile(r"/([a-z0-9][a-z0-9:_-]{0,63})(?=\s|$)")
-_LOADED: Final = "[IMPORTANT: The user has invoked the "
-_ONE: Final = re.compile(r'"([^"\n]{1,128})" skill, ')
-_SEVERAL: Final = re.compile(r"^Skills loaded: ([^\n]{1,2000})$", re.MULTILINE)
 _HEAD: Final = 4_000
-"""So much of a message says which skills were loaded into it: their texts follow."""
+"""So much of the arguments of a call is searched for a skill's file."""
 
 
 class _Arguments(msgspec.Struct):
@@ -56,7 +53,7 @@ def skills_used(
     """
     found: dict[tuple[str, SkillHow], None] = {}
     for message in said:
-        found |= dict.fromkeys((name, SkillHow.COMMAND) for name in _typed(message.text, source))
+        found |= dict.fromkeys((name, SkillHow.COMMAND) for name in _typed(message, source))
     for _, call, status in notes:
         if status is not CallStatus.SUCCESS or not call.tool:
             continue
@@ -70,15 +67,10 @@ def skills_used(
     return tuple(SkillUse(redactor.redact(name), how) for name, how in list(found)[:MOST_USES])
 
 
-def _typed(text: str, source: str) -> Iterator[str]:
-    if text.startswith(_LOADED):
-        one, several = _ONE.match(text, len(_LOADED)), _SEVERAL.search(text, 0, _HEAD)
-        if one is not None:
-            yield from _plain(one[1])
-        elif several is not None:
-            for name in several[1].split(", "):
-                yield from _plain(name)
-    elif source == "claude-code" and (typed := _TYPED.match(text)) is not None:
+def _typed(message: UserMessage, source: str) -> Iterator[str]:
+    for name in message.skills:
+        yield from _plain(name)
+    if source == "claude-code" and (typed := _TYPED.match(message.text)) is not None:
         yield typed[1]
 
 

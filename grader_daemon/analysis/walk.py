@@ -14,7 +14,7 @@ from grader_daemon.analysis.tool_calls.failure_trail import UNNAMED_TOOL, Failur
 from grader_daemon.analysis.tool_calls.frames import without_frame
 from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader, ToolOutcome
 from grader_daemon.analysis.tool_calls.probes import ProbeFinder
-from grader_daemon.analysis.user_messages import UserMessage, written_by_person
+from grader_daemon.analysis.user_messages import UserMessage, invocation_of, written_by_person
 from grader_daemon.domain.analysis import CallStatus, Category, Failure, ToolUse
 from grader_daemon.domain.limits import LONGEST_NAME, MOST_TOOLS
 from grader_daemon.domain.rules import ErrorRunRules, PeopleRules, Rules
@@ -117,15 +117,24 @@ class UserSide:
 
         A person's first message is no answer to what the agent did, unless the machinery has written before.
         """
-        said = written_by_person(text, self._rules)
-        self._answered = self._answered or said is not text or (bool(self.messages) and api_calls > 0)
+        invocation = invocation_of(text)
+        typed = text if invocation is None else invocation.said
+        said = written_by_person(typed, self._rules)
+        self._answered = self._answered or said is not typed or (bool(self.messages) and api_calls > 0)
         if said is None:
             return None
         question, self.question = self.question, None
         asked = question is not None and not question.tool_calls and self._ends_in_question(question.text)
         self.was_asked = self.was_asked or asked
         self.messages.append(
-            UserMessage(index=index, text=said, answered=self._answered, asked=asked, tool_calls=tool_calls)
+            UserMessage(
+                index=index,
+                text=said,
+                answered=self._answered,
+                asked=asked,
+                tool_calls=tool_calls,
+                skills=() if invocation is None else invocation.skills,
+            )
         )
         return said
 

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.analysis.user_messages.requests import written_by_person
+from grader_daemon.analysis.user_messages import as_typed, written_by_person
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.excerpts import excerpt, passage
 from grader_daemon.api.explanation import sentences_of
@@ -155,7 +155,7 @@ def review_item(
     """Gather the evidence; `session` is None when its messages cannot be read, `note` says why."""
     grade = stored.grade
     messages = () if session is None else session.messages
-    told = (written_by_person(message.text, rules.people) for message in messages if message.role == USER)
+    told = (written_by_person(as_typed(message.text), rules.people) for message in messages if message.role == USER)
     asked = [text for text in told if text]
     first, last = (asked[0], asked[-1]) if asked else (grade.task_summary or "", "")
     return ReviewItem(

@@ -1,5 +1,6 @@
 """What people wrote: who of those in the user's role is one, what they asked for, and what they said of the work."""
 
+from grader_daemon.analysis.user_messages.invocations import as_typed, invocation_of
 from grader_daemon.analysis.user_messages.requests import (
     digest_of,
     is_sentinel,
@@ -14,7 +15,9 @@ __all__ = [
     "SignalReader",
     "TaskTypes",
     "UserMessage",
+    "as_typed",
     "digest_of",
+    "invocation_of",
     "is_sentinel",
     "summarize",
     "wording_of_request",

@@ -56,7 +56,7 @@ class UserMessage(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A person's message, and where it stands.
 
     `answered` says that the agent had spoken before, `asked` that this answers a question of the agent; `tool_calls`
-    counts those before.
+    counts those before. `skills` were typed as a command, and their texts stood in its place.
     """
 
     index: int
@@ -64,6 +64,7 @@ class UserMessage(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     answered: bool
     asked: bool
     tool_calls: int
+    skills: tuple[str, ...] = ()
 
 
 class _Where(StrEnum):

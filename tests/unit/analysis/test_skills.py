@@ -8,27 +8,21 @@ from hypothesis import strategies as st
 
 from grader_daemon.analysis.skills import MOST_USES, skills_used
 from grader_daemon.analysis.tool_calls.call_view import CallView
-from grader_daemon.analysis.user_messages import UserMessage
+from grader_daemon.analysis.walk import UserSide
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.installed import SkillHow, SkillUse
 from grader_daemon.redaction import redactor_of
 from grader_daemon.rules import load_rules
+from tests.hermes_skills import BUNDLE, LOADED, STACKED
 
 REDACTOR = redactor_of(load_rules(None).redaction)
-LOADED = (
-    '[IMPORTANT: The user has invoked the "deploy" skill, indicating they want you to follow its instructions. The full'
-    " skill content is loaded below.]\n\n# Deploy"
-)
-BUNDLE = (
-    '[IMPORTANT: The user has invoked the "release" skill bundle, loading 2 skills together. Treat every skill below as'
-    " active guidance for this turn.]\n\nBundle: release\nSkills loaded: devops/deploy, changelog\n\n# Deploy"
-)
 
 
 def used(*calls: CallView, status: CallStatus = CallStatus.SUCCESS, source: str = "hermes", said: str = "Go") -> object:
-    message = UserMessage(index=0, text=said, answered=False, asked=False, tool_calls=0)
+    users = UserSide(load_rules(None).people)
+    users.add(0, said, api_calls=0, tool_calls=0)
     notes = [(place, call, status) for place, call in enumerate(calls)]
-    return skills_used(notes, [message], source=source, redactor=REDACTOR)
+    return skills_used(notes, users.messages, source=source, redactor=REDACTOR)
 
 
 def call(tool: str, **arguments: object) -> CallView:
@@ -62,6 +56,7 @@ def test_a_call_tells_which_skill_it_uses(made: CallView, use: tuple[str, SkillH
     [
         pytest.param(LOADED, "hermes", ["deploy"], id="hermes"),
         pytest.param(BUNDLE, "hermes", ["deploy", "changelog"], id="hermes-bundle"),
+        pytest.param(STACKED, "hermes", ["deploy", "changelog"], id="hermes-several-commands"),
         pytest.param("/pdf report.pdf", "claude-code", ["pdf"], id="claude-code"),
         pytest.param("/tmp/x is broken", "claude-code", [], id="a-path"),
         pytest.param("/pdf report.pdf", "hermes", [], id="typed-where-the-text-would-stand"),
