@@ -6,6 +6,8 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.pages.every_page import address
+
 
 def test_keys_mark_a_row_and_open_it(page: Page) -> None:
     page.goto("/sessions")
@@ -27,6 +29,18 @@ def test_two_rows_are_compared_by_keys_and_a_button(page: Page) -> None:
         page.keyboard.press("x")
     page.get_by_role("button", name="Compare").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Two sessions")
+
+
+def test_two_sessions_are_compared_on_a_telephone_without_pushing_anything_aside(page: Page) -> None:
+    page.goto(address(page, "/compare"))
+    page.set_viewport_size({"width": 360, "height": 740})
+    wider = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.outerHTML.slice(0, 80))"
+    assert page.locator("main :is(.scroll, table, pre)").evaluate_all(wider) == []
+    sides = page.get_by_role("row").last.get_by_role("cell")
+    left, right = (sides.nth(place).bounding_box() for place in range(2))
+    assert left is not None
+    assert right is not None
+    assert (left["y"], left["x"] + left["width"] <= right["x"]) == (right["y"], True)
 
 
 def test_next_page_by_key(page: Page) -> None:
