@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from grader_daemon.domain.calendar import beginning
 from grader_daemon.domain.routing import MOST_SESSIONS, FinishedSession
 from grader_daemon.domain.setup_changes import WINDOW, SetupChange, SetupChanges
 from grader_daemon.patterns.setup_effects import effects
@@ -34,7 +35,7 @@ def changes_between(store: Store, since: datetime, until: datetime) -> list[Setu
 
 def _sessions(store: Store, since: datetime, until: datetime) -> list[FinishedSession]:
     """Read the sessions that changes since then are seen by, and compared with."""
-    return store.grades.finished_tasks(since=since - WINDOW, until=until, limit=MOST_SESSIONS)[::-1]
+    return store.grades.finished_tasks(since=beginning(WINDOW, since, None), until=until, limit=MOST_SESSIONS)[::-1]
 
 
 def _changes(store: Store, sessions: list[FinishedSession], until: datetime) -> list[SetupChange]:

@@ -16,6 +16,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from grader_daemon.domain.calendar import beginning
 from grader_daemon.domain.estimate import Estimate, Figure, figure, standardised
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.setup_changes import (
@@ -86,7 +87,7 @@ def _effect(
     agents = {change.agent for change in changes} if group[0].agent is None else {group[0].agent, None}
     others = [change for change in changes if change.agent in agents and change not in group]
     same = [change.at for change in others if any(_is_same_thing(change, each) for each in group)]
-    begin = max([first - WINDOW, *(at for at in same if at < first)])
+    begin = max([beginning(WINDOW, first, None), *(at for at in same if at < first)])
     end = min([last + WINDOW, *(at for at in same if at > last)])
     scope = _of(group[0].agent, sessions)
     before = [session for session in scope if begin <= session.ended_at < first]

@@ -92,6 +92,11 @@ def test_without_a_change_that_is_said(home: Path, run: Run) -> None:
     assert "Nothing changed that sessions or files show." in run(home, "changes", "--since", "1h").stdout
 
 
+@pytest.mark.parametrize("since", ["999999w", "0001-01-01"])
+def test_all_changes_that_there_ever_were_can_be_asked_for(home: Path, run: Run, since: str) -> None:
+    assert run(home, "changes", "--since", since).stdout == run(home, "changes").stdout
+
+
 @pytest.mark.parametrize("since", ["yesterday", "1e9d", ""])
 def test_a_wrong_moment_is_one_line(home: Path, run: Run, since: str) -> None:
     ended = run(home, "changes", "--since", since)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.setup_changes import SetupChange, SetupEffect, SetupKind
@@ -114,6 +115,15 @@ def test_what_is_compared_ends_at_the_next_change_of_the_same_and_after_four_wee
 
     [long] = told([change(720)], stream(0.5, each=1440))
     assert (long.sessions_before, long.sessions_after) == (28 * 24, 28 * 24)
+
+
+def test_a_change_in_the_first_days_that_there_are_is_compared_with_all_before() -> None:
+    first = datetime.min.replace(tzinfo=UTC)
+    sessions = [finished(agent="hermes", ended_at=first + number * HOUR) for number in range(80)]
+
+    [effect] = effects([replace(change(0), at=first + 40 * HOUR)], sessions, value, since=first)
+
+    assert (effect.sessions_before, effect.sessions_after) == (40, 40)
 
 
 def test_an_edit_of_another_skill_does_not_end_it() -> None:
