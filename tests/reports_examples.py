@@ -32,11 +32,12 @@ from grader_daemon.domain.insight import (
     WeeklyReport,
 )
 from grader_daemon.domain.rollup import Dimension, Metric
-from grader_daemon.domain.setup_changes import SetupChange, SetupEffect, SetupKind
+from grader_daemon.domain.setup_changes import WINDOW, SetupChange, SetupEffect, SetupKind
 from grader_daemon.domain.verdict import VerdictBy
 
 MONDAY: Final = date(2026, 11, 16)
 WEEK: Final = "2026-W47"
+_CHANGED_AT: Final = datetime(2026, 11, 18, 5, 40, tzinfo=UTC)
 NOTHING: Final = Figure(now=Estimate(), before=Estimate(), change=Estimate())
 ATTACK: Final = (
     "<script>alert(1)</script><img src=x onerror=alert(2)>`|[a](javascript:1)![b](//e.example/c)**_~~"
@@ -171,7 +172,7 @@ def example_alert(**changes: Any) -> Alert:
 def example_change(**changes: Any) -> SetupChange:
     """Another model took over on Wednesday."""
     usual = SetupChange(
-        at=datetime(2026, 11, 18, 5, 40, tzinfo=UTC),
+        at=_CHANGED_AT,
         kind=SetupKind.MODEL,
         agent="hermes",
         before="hermes-5",
@@ -185,6 +186,8 @@ def example_effect(**changes: Any) -> SetupEffect:
     skill = {"kind": SetupKind.SKILL, "name": "deploy", "before": "5f", "after": "4e"}
     usual = SetupEffect(
         changes=(example_change(), example_change(**skill)),
+        since=_CHANGED_AT - WINDOW,
+        until=_CHANGED_AT + WINDOW,
         meanwhile=(example_change(kind=SetupKind.TOOLS, before="5f", after="4e"),),
         sessions_before=79,
         sessions_after=41,

@@ -10,9 +10,9 @@ from grader_daemon.analysis.user_messages.task_types import TaskTypes
 from grader_daemon.api.context import GraderContext
 from grader_daemon.domain.calendar import beginning, last_days
 from grader_daemon.domain.routing import WINDOW_DAYS
-from grader_daemon.domain.setup_changes import SetupChanges
+from grader_daemon.domain.setup_changes import SetupChange, SetupChanges
 from grader_daemon.domain.skills import SkillAdvice, SkillDetail, Skills
-from grader_daemon.jobs.change_effects import setup_changes
+from grader_daemon.jobs.change_effects import changes_between, setup_changes
 from grader_daemon.jobs.skill_book import SkillBook
 
 _USUAL: Final = timedelta(days=90)
@@ -33,6 +33,16 @@ class Setup:
         now = self._context.now()
         begin = beginning(since, now, self._context.settings.zone)
         return setup_changes(self._context.store, since=begin, until=now)
+
+    def changes_alone(self, since: timedelta | datetime = _USUAL) -> list[SetupChange]:
+        """Return what changed since then, in order, without how work went, which takes longer.
+
+        Args:
+            since: as of `changes`.
+        """
+        now = self._context.now()
+        begin = beginning(since, now, self._context.settings.zone)
+        return changes_between(self._context.store, begin, now)
 
     def skills(self) -> Skills:
         """Return the skills that lie here, and those that tasks of the last 90 days used, the most used first."""

@@ -52,6 +52,7 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
     """How work went before and since changes that cannot be told apart; mostly one.
 
     changes: the first one first.
+    since, until: compared are sessions that ended between them, the second one exclusive; it may be still to come.
     meanwhile: other changes in the time that is looked at.
     sessions_before, sessions_after: how many are compared, those at work that was done on both sides.
     missing_before, missing_after: so many more are needed to tell.
@@ -60,6 +61,8 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     changes: tuple[SetupChange, ...]
+    since: datetime
+    until: datetime
     meanwhile: tuple[SetupChange, ...] = ()
     sessions_before: int
     sessions_after: int

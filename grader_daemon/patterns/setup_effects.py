@@ -96,6 +96,8 @@ def _effect(
     completion = compared(before, after, value)
     return SetupEffect(
         changes=tuple(group),
+        since=begin,
+        until=end,
         meanwhile=tuple(change for change in others if begin < change.at < end),
         sessions_before=sum(_stratum(session) in shared for session in before),
         sessions_after=sum(_stratum(session) in shared for session in after),

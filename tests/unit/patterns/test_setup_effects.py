@@ -112,9 +112,11 @@ def test_changes_farther_apart_are_two_that_name_each_other() -> None:
 def test_what_is_compared_ends_at_the_next_change_of_the_same_and_after_four_weeks() -> None:
     first, second = told([change(60), change(120)], stream(0.5, 0.5, 0.5))
     assert (first.sessions_after, second.sessions_before) == (60, 60)
+    assert (first.until, second.since) == (second.changes[0].at, first.changes[0].at)
 
     [long] = told([change(720)], stream(0.5, each=1440))
     assert (long.sessions_before, long.sessions_after) == (28 * 24, 28 * 24)
+    assert (long.since, long.until) == (NOW + 48 * HOUR, NOW + (720 + 28 * 24) * HOUR)
 
 
 def test_a_change_in_the_first_days_that_there_are_is_compared_with_all_before() -> None:
