@@ -1,7 +1,8 @@
 """Eight weeks of made-up sessions, the same on every machine: what the pictures of the documents are made from.
 
 Each kind of work has a way in which it goes well and one in which it does not. How often is drawn for each week from a
-seed, and in the last week deployments go wrong far more often, so that a report has something to say.
+seed. After five weeks the usual model is swapped for a larger one, with which most goes well; in the last week
+deployments go wrong far more often: so a report has something to say.
 """
 
 from __future__ import annotations
@@ -23,9 +24,16 @@ WEEK = "2026-W45"
 _LAST_MONDAY = datetime(2026, 11, 2, tzinfo=UTC)
 _WEEKS = 8
 _SESSIONS_A_WEEK = 90
-_SEED = 45
-_MODELS = ("hermes-4-70b", "hermes-4-70b", "qwen3-coder")
+_SEED = 13
+_MODELS = (*("hermes-4-14b",) * 9, "qwen3-coder")
+_MODELS_SINCE = (*("hermes-4-70b",) * 9, "qwen3-coder")
+_SWAP_WEEK = 5
+"""From this week on, counted from 0, the models are others."""
+_WORSE_BEFORE = 0.6
+"""So much more of the work went wrong before: probabilities differ by less, and the difference is to be a sure one."""
 _PLATFORMS = ("cli", "cli", "telegram")
+_PLACES = ("billing", "intranet", "shop", "stock", "website")
+"""For what work is asked: where setups are compared, the same request counts once a week."""
 
 Turns = list[dict[str, Any]]
 
@@ -61,22 +69,30 @@ def _sessions() -> Iterator[tuple[str, datetime, bytes]]:
         monday = _LAST_MONDAY - timedelta(weeks=_WEEKS - 1 - week)
         for _ in range(_SESSIONS_A_WEEK + random.randrange(-12, 13)):
             work = random.choices(_WORK, [one.share for one in _WORK])[0]
-            wrong = random.random() < (work.goes_wrong_last if week == _WEEKS - 1 else work.goes_wrong)
-            yield _session(random, monday, work, wrong=wrong)
+            wrong = random.random() < _goes_wrong(work, week)
+            models = _MODELS if week < _SWAP_WEEK else _MODELS_SINCE
+            yield _session(random, monday, work, model=random.choice(models), wrong=wrong)
 
 
-def _session(random: Random, monday: datetime, work: _Work, *, wrong: bool) -> tuple[str, datetime, bytes]:
+def _goes_wrong(work: _Work, week: int) -> float:
+    if week == _WEEKS - 1:
+        return work.goes_wrong_last
+    return work.goes_wrong if week >= _SWAP_WEEK else work.goes_wrong + _WORSE_BEFORE
+
+
+def _session(random: Random, monday: datetime, work: _Work, *, model: str, wrong: bool) -> tuple[str, datetime, bytes]:
     start = monday + timedelta(
         days=random.choice((0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6)), seconds=random.randrange(7 * 3600, 19 * 3600)
     )
     turns, answer = work.badly if wrong else work.well
     ended = start + timedelta(seconds=random.randrange(20, 60) * (1 + len(turns) // 2))
     session_id = f"{start:%Y%m%d_%H%M%S}_{random.randrange(16**6):06x}"
-    messages = [json_user(random.choice(work.tasks)), *_numbered(turns), *([json_answer(answer)] if answer else [])]
+    task = f"{random.choice(work.tasks)} ({random.choice(_PLACES)})"
+    messages = [json_user(task), *_numbered(turns), *([json_answer(answer)] if answer else [])]
     content = document(
         messages,
         session_id=session_id,
-        model=random.choice(_MODELS),
+        model=model,
         platform=random.choice(_PLATFORMS),
         session_start=start.replace(tzinfo=None).isoformat(),
         last_updated=ended.replace(tzinfo=None).isoformat(),

@@ -18,7 +18,18 @@ from starlette.types import ASGIApp
 
 from grader_daemon.dashboard import http_api, scrape
 from grader_daemon.dashboard.access import Guard
-from grader_daemon.dashboard.pages import alerts, errors, health, overview, reports, review, session, sessions, trust
+from grader_daemon.dashboard.pages import (
+    alerts,
+    changes,
+    errors,
+    health,
+    overview,
+    reports,
+    review,
+    session,
+    sessions,
+    trust,
+)
 from grader_daemon.dashboard.site import THEME_COOKIE, THEMES, Site
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.errors import GraderError, InputError
@@ -45,6 +56,7 @@ PAGES: Final[tuple[Page, ...]] = (
     *sessions.PAGES,
     *errors.PAGES,
     *alerts.PAGES,
+    *changes.PAGES,
     *reports.PAGES,
     *review.PAGES,
     *trust.PAGES,

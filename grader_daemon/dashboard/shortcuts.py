@@ -28,6 +28,7 @@ SHORTCUTS: Final = (
     Shortcut("g s", "/sessions", "Go to the sessions"),
     Shortcut("g e", "/errors", "Go to the errors"),
     Shortcut("g a", "/alerts", "Go to the alerts"),
+    Shortcut("g c", "/changes", "Go to the changes"),
     Shortcut("g r", "/review", "Go to the review"),
     Shortcut("g t", "/trust", "Go to trust"),
     Shortcut("g w", "/reports", "Go to the weekly reports"),

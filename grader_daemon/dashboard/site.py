@@ -37,6 +37,7 @@ NAVIGATION: Final = (
     ("/sessions", "Sessions"),
     ("/errors", "Errors"),
     ("/alerts", "Alerts"),
+    ("/changes", "Changes"),
     ("/review", "Review"),
     ("/trust", "Trust"),
     ("/reports", "Reports"),

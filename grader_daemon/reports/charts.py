@@ -24,6 +24,9 @@ TOP: Final = 22
 BOTTOM: Final = 162
 """Where the lowest value of a scale lies."""
 
+APART: Final = 5
+"""Days between two marks whose names would stand on each other if they were nearer."""
+
 _FIRST, _LAST = 13.0, 94.0
 """Where the first and the last week stand, in percent of the width; to the left are the numbers of the scale."""
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -38,7 +41,7 @@ _SPARK_EDGE = 4
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that happened at one of the places of a trend, counted from 0; `name` is short."""
+    """Something that happened at one of the places of a trend, counted from 0; `name` is short, or empty."""
 
     at: int
     name: str

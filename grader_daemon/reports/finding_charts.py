@@ -1,4 +1,4 @@
-"""The charts beside a finding: on which days an error came, and which part of a drop is other work.
+"""The charts beside a finding: on which days an error came, how work went since a change, what of a drop is other work.
 
 Widths are percentages and heights pixels, as in `charts`.
 """
@@ -10,6 +10,7 @@ from datetime import date
 from typing import Final
 from xml.etree.ElementTree import Element
 
+from grader_daemon.domain.estimate import Estimate
 from grader_daemon.reports.markup import element
 from grader_daemon.reports.numbers import count
 
@@ -92,12 +93,23 @@ def days_words(days: Mapping[date, int]) -> str:
 
 def part_strip(part: float, margin: float | None, *, reach: float) -> Element:
     """Draw a part of a change as a dot on its interval, from `-reach` to `reach`; its table says the same in words."""
+    spread = None if margin is None else (part - margin, part + margin)
+    return _strip(part, spread, reach)
+
+
+def change_strip(change: Estimate, *, reach: float) -> Element:
+    """Draw a change, which has a value, in the same way: for beside a sentence that says it."""
+    spread = None if change.low is None or change.high is None else (change.low, change.high)
+    return _strip(change.value or 0.0, spread, reach)
+
+
+def _strip(value: float, spread: tuple[float, float] | None, reach: float) -> Element:
     drawn = element("svg", class_="strip", width="100%", height=2 * _STRIP_MIDDLE, aria_hidden="true")
     drawn.append(_level(-reach, reach, "base", reach))
     drawn.append(element("line", x1="50%", x2="50%", y1=2, y2=2 * _STRIP_MIDDLE - 2, class_="zero"))
-    if margin is not None:
-        drawn.append(_level(part - margin, part + margin, "range", reach))
-    drawn.append(element("circle", cx=_along(part, reach), cy=_STRIP_MIDDLE, r=4, class_="dot"))
+    if spread is not None:
+        drawn.append(_level(*spread, "range", reach))
+    drawn.append(element("circle", cx=_along(value, reach), cy=_STRIP_MIDDLE, r=4, class_="dot"))
     return drawn
 
 

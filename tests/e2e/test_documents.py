@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.documents import page
-from tests.pictures import TERMINAL, WEEKLY, SampleHome, digest, kept_digest, words
+from tests.pages.served import AT, make_sample_home
+from tests.pictures import TERMINAL, WEEKLY, Home, SampleHome, digest, kept_digest, words
 
 _DAILY = [name for name in page("README.md").explained if name.startswith("grader-daemon")]
 
@@ -99,6 +100,13 @@ def test_error_issues_have_the_columns_that_the_page_shows(home: SampleHome) -> 
     shown = _output("docs/insight.md", "grader-daemon errors list")[0]
 
     assert home.run("errors", "list").splitlines()[0].split() == shown.split()
+
+
+def test_changes_are_told_as_the_page_shows(tmp_path: Path) -> None:
+    make_sample_home(tmp_path)
+    [shown] = [block for block in page("docs/changes.md").blocks("console") if "$ grader-daemon changes\n" in block]
+
+    assert shown == f"$ grader-daemon changes\n{Home(tmp_path, at=AT).run('changes')}"
 
 
 def _output(name: str, command: str) -> list[str]:

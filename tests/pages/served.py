@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Final
 from grader_daemon.bootstrap.periodic import make_reports
 from grader_daemon.domain.alert import Decomposition, DropCause, ShareChange, StreamDrop
 from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.settings import load_settings
 from grader_daemon.storage.records import GradeFilter
@@ -27,6 +28,8 @@ from tests.pictures import SampleHome
 
 AT: Final = datetime(2026, 11, 9, 8, tzinfo=UTC)
 """When the page is looked at: the morning after the last of the sample weeks."""
+
+_EDITED_AT: Final = AT - timedelta(days=1, hours=22)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +64,31 @@ def serve(home: Path, *, at: datetime = AT) -> Iterator[Served]:
 
 
 def make_sample_home(home: Path) -> None:
-    """Fill a home with eight weeks of sample sessions, graded, with reports and an alert."""
+    """Fill a home with eight weeks of sample sessions, graded, with an edit of a skill, reports and an alert."""
     SampleHome(home, at=AT)
+    keep_an_edit_of_a_skill(home)
     keep_reports_and_an_alert(home)
+
+
+def keep_an_edit_of_a_skill(home: Path) -> None:
+    """Note a skill and that it was edited, as a daemon that ran all the time would have."""
+    seen = [_version("5f", AT - timedelta(weeks=8), AT - timedelta(days=2)), _version("4e", _EDITED_AT, AT)]
+    with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
+        store.observed.save(seen)
+
+
+def _version(digest: str, first_seen: datetime, last_seen: datetime) -> ObservedVersion:
+    return ObservedVersion(
+        kind=InstalledKind.SKILL,
+        name="deploy",
+        agent="hermes",
+        path="/home/you/.hermes/skills/deploy/SKILL.md",
+        digest=digest * 16,
+        bytes=1024,
+        written_at=first_seen,
+        first_seen=first_seen,
+        last_seen=last_seen,
+    )
 
 
 def keep_reports_and_an_alert(home: Path) -> None:
@@ -72,7 +97,7 @@ def keep_reports_and_an_alert(home: Path) -> None:
     began, opened = AT - timedelta(days=5), AT - timedelta(days=2)
     drop = StreamDrop(
         stream=OVERALL,
-        before=Estimate(value=0.84, low=0.81, high=0.87, sample=540),
+        before=Estimate(value=0.85, low=0.79, high=0.89, sample=220),
         since=Estimate(value=0.68, low=0.57, high=0.77, sample=76),
         began_at=began,
     )
@@ -82,7 +107,7 @@ def keep_reports_and_an_alert(home: Path) -> None:
         opened_at=opened,
         began_at=began,
         sessions=tuple(each.grade.session_id for each in worst.grades),
-        changes=(ShareChange(dimension=Dimension.MODEL, name="qwen3-coder", before=0.32, since=0.45),),
+        changes=(ShareChange(dimension=Dimension.PLATFORM, name="cli", before=0.68, since=0.71),),
         decomposition=Decomposition(mix=-0.02, work=-0.14, mix_margin=0.03, work_margin=0.08, cause=DropCause.WORK),
     )
     with store.transaction():

@@ -1,4 +1,4 @@
-"""Errors, alerts and reports: from what is wrong to the message that proves it, and what a person says of it."""
+"""Errors, alerts, changes and reports: from what is wrong to the message that proves it, and what people say of it."""
 
 from __future__ import annotations
 
@@ -62,3 +62,43 @@ def test_report_of_a_week_leads_to_the_week_before_it(page: Page) -> None:
     page.locator("a[rel=prev]").click()
 
     expect(page.locator("a[rel=next]")).to_contain_text(week)
+
+
+def test_from_a_change_one_step_leads_to_the_sessions_since(page: Page) -> None:
+    for key in ("g", "c"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Changes")
+    swap = page.locator("section.change", has=page.get_by_role("heading", name="since the model of hermes changed"))
+    expect(swap.locator(".state")).to_have_text("better")
+    expect(swap.locator("svg .range")).to_have_count(1)
+    swap.get_by_role("link", name="Sessions since").click()
+
+    expect(page.locator("table.sessions tbody")).to_contain_text("hermes-4-70b")
+    expect(page.locator("table.sessions tbody")).not_to_contain_text("hermes-4-14b")
+
+
+def test_change_with_too_few_sessions_is_said_and_not_drawn(page: Page) -> None:
+    page.goto("/changes")
+    edit = page.locator("section.change", has_text="skill deploy of hermes was edited").first
+
+    expect(edit.locator(".state")).to_have_text("too few")
+    expect(edit.locator("svg")).to_have_count(0)
+
+
+def test_changes_are_chosen_by_a_click_or_a_day(page: Page) -> None:
+    page.goto("/changes")
+    page.get_by_role("link", name="7 days").click()
+    expect(page.locator("section.change")).to_have_count(1)
+    page.get_by_role("textbox", name="since").fill("2026-11-08")
+    page.get_by_role("button", name="Show").click()
+
+    expect(page).to_have_url("/changes?since=2026-11-08")
+    expect(page.get_by_text("Nothing changed that sessions or files show.")).to_be_visible()
+
+
+def test_the_overview_marks_changes_and_leads_to_them(page: Page) -> None:
+    marks = page.locator("svg.chart text.event")
+    expect(marks.first).to_have_text("model")
+    page.get_by_role("link", name="what changed").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Changes")

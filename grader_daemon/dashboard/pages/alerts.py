@@ -21,7 +21,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import DayFigures
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.errors import InputError
-from grader_daemon.reports.charts import Event, scale_end, strip, trend_chart
+from grader_daemon.reports.charts import APART, Event, scale_end, strip, trend_chart
 from grader_daemon.reports.finding_charts import part_strip
 from grader_daemon.reports.numbers import MEASURES, Measure, estimate_words, part_words
 from grader_daemon.reports.phrasing import (
@@ -35,8 +35,6 @@ from grader_daemon.reports.phrasing import (
 
 _LISTED: Final = 100
 _SILENCES: Final[Mapping[str, str]] = {"12h": "12 hours", "1d": "a day", "7d": "7 days", "30d": "30 days"}
-_APART: Final = 5
-"""Days between two marks whose names would stand on each other if they were nearer."""
 
 
 class Part(NamedTuple):
@@ -154,7 +152,7 @@ def _chart(found: Alert, stream: Stream, days: tuple[DayFigures, ...], visit: Vi
     events = [Event(at=began, name="it began")]
     if found.resolved_at is not None:
         resolved = places.get(day_of(found.resolved_at, zone), began)
-        events += [Event(at=resolved, name="resolved")] if resolved - began > _APART else []
+        events += [Event(at=resolved, name="resolved")] if resolved - began > APART else []
     names = [f"{each.day:%m-%d}" for each in days]
     return trend_chart(names, estimates, measure=measure, identifier="around", events=events)
 

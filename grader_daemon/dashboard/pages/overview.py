@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import date
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, timedelta, tzinfo
 from typing import Final
 from xml.etree.ElementTree import Element
 
@@ -20,7 +20,9 @@ from grader_daemon.domain.counting import task_and_model
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import DayFigures, ErrorIssue, Group, Spending, StepCount
 from grader_daemon.domain.rollup import Dimension
-from grader_daemon.reports.charts import Event, sparkline, trend_chart
+from grader_daemon.domain.setup_changes import SetupChange
+from grader_daemon.reports.change_words import mark_words
+from grader_daemon.reports.charts import APART, Event, sparkline, trend_chart
 from grader_daemon.reports.money import usd_words
 from grader_daemon.reports.numbers import (
     COMPLETION,
@@ -81,6 +83,7 @@ def overview(visit: Visit) -> Response:
     seen, daily = main_figures(grader, days=_WEEK), grader.insight.daily(days=_MONTH)
     assert seen.patterns is not None  # there is a database
     issues = grader.insight.error_issues(days=_WEEK, limit=_ERRORS_SHOWN)
+    changed = _changed(visit)
     return visit.show(
         "overview.html",
         seen=seen,
@@ -88,7 +91,8 @@ def overview(visit: Visit) -> Response:
         alerts=seen.alerts[:_ALERTS_SHOWN],
         more_alerts=max(0, len(seen.alerts) - _ALERTS_SHOWN),
         tiles=list(_tiles(seen, daily)),
-        trend=_trend(daily, grader.insight.alerts(), visit),
+        trend=_trend(daily, _events(daily, grader.insight.alerts(), changed, visit.site.settings.zone)),
+        changed=bool(changed),
         failing=[Failing(issue=issue, step=sure_step(issue.steps)) for issue in issues],
         matrix=_matrix(grader.insight.groups(Dimension.TASK_MODEL, days=_MONTH)),
         graded=_listed(visit, GradeFilter(limit=_GRADED_SHOWN)),
@@ -136,16 +140,48 @@ def _per_completed(days: Sequence[DayFigures]) -> float | None:
     return sum(day.cost_usd or 0.0 for day in days) / completed if completed else None
 
 
-def _trend(daily: Sequence[DayFigures], alerts: Sequence[Alert], visit: Visit) -> Element | None:
+def _changed(visit: Visit) -> list[SetupChange]:
+    """Return what changed of how agents are set up in the month, in order."""
+    month = timedelta(days=_MONTH)
+    return visit.site.recent("changes of a month", lambda: visit.grader.setup.changes_alone(month))[1]
+
+
+def _trend(daily: Sequence[DayFigures], events: Sequence[Event]) -> Element | None:
     estimates = [day.completion for day in daily]
     if all(one.value is None for one in estimates):
         return None
+    days = [_short(day.day) for day in daily]
+    return trend_chart(days, estimates, measure=COMPLETION, identifier="trend", events=events)
+
+
+def _events(
+    daily: Sequence[DayFigures], alerts: Iterable[Alert], changes: Iterable[SetupChange], zone: tzinfo | None
+) -> list[Event]:
+    """Mark the days on which alerts began and setups changed; the first of those that are near names all of them."""
     places = {day.day: number for number, day in enumerate(daily)}
-    began = [(day_of(alert.began_at, visit.site.settings.zone), alert) for alert in alerts]
-    events = [Event(at=places[day], name=f"alert {alert.number}") for day, alert in began if day in places]
-    return trend_chart(
-        [_short(day.day) for day in daily], estimates, measure=COMPLETION, identifier="trend", events=events
-    )
+    dated: list[tuple[date, Alert | SetupChange]] = [
+        *((day_of(alert.began_at, zone), alert) for alert in alerts),
+        *((day_of(change.at, zone), change) for change in changes),
+    ]
+    groups: list[dict[int, list[Alert | SetupChange]]] = []
+    for day, each in sorted(dated, key=lambda one: one[0]):
+        if day not in places:
+            continue
+        if not groups or places[day] - next(iter(groups[-1])) >= APART:
+            groups.append({})
+        groups[-1].setdefault(places[day], []).append(each)
+    return [
+        Event(at=place, name="" if number else _mark_words([each for some in group.values() for each in some]))
+        for group in groups
+        for number, place in enumerate(group)
+    ]
+
+
+def _mark_words(happened: Sequence[Alert | SetupChange]) -> str:
+    alerts = [each for each in happened if isinstance(each, Alert)]
+    changes = [each for each in happened if isinstance(each, SetupChange)]
+    words = [f"alert {alerts[0].number}" if len(alerts) == 1 else f"{len(alerts)} alerts"] if alerts else []
+    return ", ".join([*words, mark_words(changes)] if changes else words)
 
 
 def _short(day: date) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -13,10 +14,12 @@ from starlette.testclient import TestClient
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.insight import IssueRow
+from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.sqlite.issues import Issues
 from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.alert_examples import alert
 from tests.strategies import NOW, grade, new_grade
 from tests.unit.dashboard.conftest import MakeClient
 
@@ -25,16 +28,16 @@ Fill = Callable[..., TestClient]
 
 @pytest.fixture
 def home_with(client_of: MakeClient, tmp_path: Path) -> Fill:
-    """Make a home with so many sessions, one a day, the last one just now, and a client of its page."""
+    """Make a home with so many sessions, one a day or more, the last one just now, and a client of its page."""
 
-    def filled(sessions: int, **changes: object) -> TestClient:
+    def filled(sessions: int, *, a_day: int = 1, **changes: object) -> TestClient:
         store = SqliteStore(tmp_path / "grades.db")
         made = [
             grade(
                 session_id=f"s{number}",
                 session_file=f"/s/{number}.json",
-                ended_at=NOW - timedelta(days=number),
-                ended_on=f"{NOW - timedelta(days=number):%Y-%m-%d}",
+                ended_at=NOW - timedelta(days=number // a_day),
+                ended_on=f"{NOW - timedelta(days=number // a_day):%Y-%m-%d}",
                 task_summary=f"Task {number}",
                 **changes,
             )
@@ -87,6 +90,51 @@ def test_where_nothing_is_wrong_that_is_said(home_with: Fill, tmp_path: Path) ->
     with DaemonLock(tmp_path / "grades.db"):
         said = text_of(client)
     assert "No alert is open, the daemon runs and keeps up, and no file was given up." in said
+
+
+def test_changes_and_alerts_are_marked_on_the_trend(home_with: Fill, tmp_path: Path) -> None:
+    client = home_with(90, a_day=3, agent="hermes")
+    _edit_files_and_open_alerts(tmp_path, edited=(20, 6, 5), opened=(12, 4))
+    page = client.get("/").text
+
+    assert re.findall(r'<text[^>]* class="event"[^>]*>([^<]*)</text>', page) == [
+        "config.yaml",
+        "alert 1",
+        "alert 2, 2 changes",
+        *("", ""),
+    ]
+    assert '<a href="/changes">what changed</a>' in page
+
+
+def test_alerts_that_are_near_are_named_together(home_with: Fill, tmp_path: Path) -> None:
+    client = home_with(90, a_day=3)
+    _edit_files_and_open_alerts(tmp_path, edited=(), opened=(4, 3, 40))
+    page = client.get("/").text
+
+    assert re.findall(r'<text[^>]* class="event"[^>]*>([^<]*)</text>', page) == ["2 alerts", ""]
+    assert "what changed" not in page
+
+
+def _edit_files_and_open_alerts(tmp_path: Path, *, edited: Sequence[int], opened: Sequence[int]) -> None:
+    """Note edits of a file and alerts, each so many days ago."""
+    seen = [
+        ObservedVersion(
+            kind=InstalledKind.CONFIGURATION,
+            name="config.yaml",
+            agent="hermes",
+            path="/home/t/.hermes/config.yaml",
+            digest=f"{days:032}",
+            bytes=9,
+            written_at=NOW - timedelta(days=days),
+            first_seen=NOW - timedelta(days=days),
+            last_seen=NOW - timedelta(days=days),
+        )
+        for days in (60, *edited)
+    ]
+    with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
+        store.observed.save(seen)
+        for days in opened:
+            store.alerts.add(alert(began_at=NOW - timedelta(days=days), opened_at=NOW - timedelta(days=days)))
 
 
 def test_cost_that_is_not_known_takes_no_room(home_with: Fill) -> None:

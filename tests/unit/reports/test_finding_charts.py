@@ -5,7 +5,8 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from grader_daemon.reports.finding_charts import day_bars, day_chart, days_words, part_strip
+from grader_daemon.domain.estimate import Estimate
+from grader_daemon.reports.finding_charts import change_strip, day_bars, day_chart, days_words, part_strip
 
 FIRST = date(2026, 11, 1)
 
@@ -74,3 +75,11 @@ def test_part_has_its_interval_where_that_is_known() -> None:
 
     assert (interval.get("x1"), interval.get("x2")) == ("15.50%", "38.50%")
     assert of_class(part_strip(-0.1, None, reach=0.2), "range") == []
+
+
+def test_change_has_the_interval_that_is_known_of_it() -> None:
+    drawn = change_strip(Estimate(value=-0.1, low=-0.15, high=0.0), reach=0.2)
+    (interval,), (dot,) = of_class(drawn, "range"), of_class(drawn, "dot")
+
+    assert (interval.get("x1"), interval.get("x2"), dot.get("cx")) == ("15.50%", "50.00%", "27.00%")
+    assert of_class(change_strip(Estimate(value=-0.1), reach=0.2), "range") == []
