@@ -140,8 +140,7 @@ class Insight:
     def daily(self, *, days: float = 28) -> tuple[DayFigures, ...]:
         """Describe each of the last `days` days, up to and with today, also those on which no session finished."""
         span = self._span(days)
-        known = self._context.store.rollups.days(span)
-        return tuple(_each_day(span, known))
+        return tuple(_each_day(span, self._context.store.rollups.days(span)))
 
     def alert_days(self, alert: Alert) -> tuple[DayFigures, ...]:
         """Describe the days around an alert, of the sessions in which it showed first.
@@ -208,11 +207,8 @@ class Insight:
         return surest_first(steps)
 
     def other_steps(self, issue: ErrorIssue) -> tuple[StepCount, ...]:
-        """Count what was tried after all failures of the tool of an issue for its cause, the surest first.
-
-        Nothing if these are no more than its own.
-        """
-        known = () if issue.tool is None else self.alternatives(issue.tool, issue.category)
+        """Return the `alternatives` after all failures of its tool in its category; none if that is no more than its own."""
+        known = self.alternatives(issue.tool, issue.category) if issue.tool is not None else ()
         return known if sum(step.tries for step in known) > sum(step.tries for step in issue.steps) else ()
 
     def issue_days(self, issues: Iterable[ErrorIssue], *, days: int = 28) -> dict[str, dict[date, int]]:
