@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
+
+MOST_VERSIONS: Final = 200
+"""So many versions of one path are kept: a file that a program rewrites time and again does not fill the database."""
 
 
 class InstalledKind(StrEnum):
@@ -43,6 +46,7 @@ class ObservedVersion(msgspec.Struct, frozen=True, kw_only=True):
     written_at: when it was last written to by the file system's word, which `cp -p` and `git checkout` bend.
     first_seen: when it was noticed; the edit itself was up to a minute earlier, or while no daemon ran.
     last_seen: when it was last known to lie there, to within an hour.
+    gone_at: when it was noticed to be gone; None while it lies there, and where another version took its place.
     """
 
     kind: InstalledKind
@@ -54,6 +58,7 @@ class ObservedVersion(msgspec.Struct, frozen=True, kw_only=True):
     written_at: datetime
     first_seen: datetime
     last_seen: datetime
+    gone_at: datetime | None = None
 
 
 class InstalledSkill(msgspec.Struct, frozen=True, kw_only=True):

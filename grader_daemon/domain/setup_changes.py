@@ -34,10 +34,11 @@ class SetupKind(StrEnum):
 class SetupChange(msgspec.Struct, frozen=True, kw_only=True):
     """One change of how an agent is set up.
 
-    at: the end of the first session that shows it; of a file, when it was first seen so.
+    at: the end of the first session that shows it; of a file, when it was first seen so, or noticed to be gone.
     agent: whose; None where it is not known, or of all.
     name: of the skill or file; None for other kinds.
-    before, after: the values: names of models, versions, digests. `before` is None for what is new.
+    before, after: the values: names of models, versions, digests. `before` is None for what is new, `after` for what
+        was removed.
     """
 
     at: datetime
@@ -45,7 +46,7 @@ class SetupChange(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None = None
     name: str | None = None
     before: str | None = None
-    after: str
+    after: str | None
 
 
 class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):

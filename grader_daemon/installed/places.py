@@ -85,6 +85,17 @@ class Installed:
         return found
 
 
+def is_gone(kind: InstalledKind, path: str) -> bool:
+    """Whether a skill or file that lay there does so no more; one that cannot be looked at may."""
+    try:
+        os.lstat(os.path.join(path, SKILL_FILE) if kind is InstalledKind.SKILL else path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def name_of(place: Place) -> str:
     """Return what a skill or file is called."""
     if place.kind is InstalledKind.SKILL:

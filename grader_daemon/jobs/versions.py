@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from msgspec.structs import replace
 
-from grader_daemon.domain.installed import ObservedVersion
+from grader_daemon.domain.installed import MOST_VERSIONS, ObservedVersion
 from grader_daemon.domain.unit import shown_path
 from grader_daemon.installed.content import Part, digest_of, parts_of
-from grader_daemon.installed.places import Installed, Place, name_of
+from grader_daemon.installed.places import Installed, Place, is_gone, name_of
 from grader_daemon.storage.protocol import Store
 
 _AT_MOST_EVERY: Final = timedelta(minutes=1)
 _CPU_SHARE: Final = 0.001
 """A look at very many skills waits so long that no more of one processor is used."""
 _CONFIRMED_EVERY: Final = timedelta(hours=1)
-_MOST_VERSIONS: Final = 200
-"""Of one path: a file that a program rewrites time and again does not fill the database."""
 
 
 class VersionsJob:
-    """Notes a version when it is new at its place, and every hour that it is still there."""
+    """Notes a version when it is new at its place, every hour that it is still there, and when it is gone."""
 
     name = "versions"
 
@@ -33,6 +31,7 @@ class VersionsJob:
         self._installed = installed
         self._digests: dict[str, tuple[tuple[Part, ...], str]] = {}
         self._newest: dict[str, ObservedVersion] | None = None
+        self._missing: dict[str, datetime] = {}
         self._looked_at: datetime | None = None
         self._pause = _AT_MOST_EVERY
 
@@ -66,10 +65,24 @@ class VersionsJob:
                 parts, digest = self._look(place.path)
             except OSError:
                 continue  # gone, or not to be read: perhaps the next time
-            if known is None or digest != known.digest:
+            if known is None or known.gone_at is not None or digest != known.digest:
                 yield _version(place, parts, digest=digest, now=now)
             elif now - known.last_seen >= _CONFIRMED_EVERY:
                 yield replace(known, last_seen=now)
+        yield from self._gone(self._newest, seen, now)
+
+    def _gone(
+        self, newest: Mapping[str, ObservedVersion], seen: Collection[str], now: datetime
+    ) -> Iterator[ObservedVersion]:
+        """Yield what is gone at two looks in a row: a checkout or an update takes things away for a moment."""
+        missed = self._missing
+        lost = [
+            each
+            for path, each in newest.items()
+            if path not in seen and each.gone_at is None and is_gone(each.kind, path)
+        ]
+        self._missing = {each.path: missed.get(each.path, now) for each in lost}
+        yield from (replace(each, gone_at=missed[each.path]) for each in lost if each.path in missed)
 
     def _look(self, path: str) -> tuple[tuple[Part, ...], str]:
         """Return what is at a path and its digest, of which nothing is read that is as it was."""
@@ -83,7 +96,7 @@ class VersionsJob:
         with self._store.transaction():
             self._store.observed.save(noted)
             for version in noted:
-                self._store.observed.forget(version.path, keep=_MOST_VERSIONS)
+                self._store.observed.forget(version.path, keep=MOST_VERSIONS)
         self._newest = {**(self._newest or {}), **{version.path: version for version in noted}}
 
 

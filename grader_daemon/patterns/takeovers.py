@@ -6,11 +6,12 @@ back after a few sessions is no change either: an agent that has two models by t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from grader_daemon.domain.installed import ObservedVersion
+from grader_daemon.domain.installed import MOST_VERSIONS, ObservedVersion
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.setup_changes import APART_SESSIONS, SetupChange, SetupKind, Unsteady
 
@@ -53,26 +54,20 @@ def shown_changes(sessions: Sequence[FinishedSession]) -> list[SetupChange]:
 def file_changes(versions: Sequence[ObservedVersion]) -> list[SetupChange]:
     """Return which skills and configuration files changed, in order, by versions in the order of `first_seen`.
 
-    What lay there at the first look is no change. An edit that was noticed later, as after a stop of the daemon, was
-    when the file system says, if that is after the version before it was last seen.
+    What lay there at the first look is no change, nor is the oldest version of a path of which so many are kept that
+    those before it are forgotten: nobody knows what it came after. What was removed and comes back is added.
     """
+    cut = {path for path, kept in Counter(each.path for each in versions).items() if kept >= MOST_VERSIONS}
     found: list[SetupChange] = []
     last: dict[str, ObservedVersion] = {}
     for version in versions:
         before = last.get(version.path)
         last[version.path] = version
-        if before is None and version.first_seen - versions[0].first_seen < _FIRST_LOOK:
-            continue
-        is_told = before is not None and before.last_seen <= version.written_at <= version.first_seen
-        change = SetupChange(
-            at=version.written_at if is_told else version.first_seen,
-            kind=SetupKind(version.kind),
-            agent=version.agent,
-            name=version.name,
-            before=None if before is None else before.digest,
-            after=version.digest,
-        )
-        found.append(change)
+        is_new = version.path not in cut and version.first_seen - versions[0].first_seen >= _FIRST_LOOK
+        if before is not None or is_new:
+            found.append(_placed(version, before))
+        if version.gone_at is not None:
+            found.append(_file_change(version, at=version.gone_at, before=version.digest, after=None))
     return sorted(found, key=lambda change: change.at)
 
 
@@ -112,6 +107,29 @@ def takeovers(values: Sequence[str]) -> list[tuple[int, str]]:
     return found
 
 
+def _placed(version: ObservedVersion, before: ObservedVersion | None) -> SetupChange:
+    """Return the change that put a version in its place.
+
+    One that was noticed later, as after a stop of the daemon, was when the file system says, if that is after the
+    version before it was last seen, or noticed to be gone.
+    """
+    if before is None:
+        return _file_change(version, at=version.first_seen, before=None, after=version.digest)
+    is_told = (before.gone_at or before.last_seen) <= version.written_at <= version.first_seen
+    return _file_change(
+        version,
+        at=version.written_at if is_told else version.first_seen,
+        before=before.digest if before.gone_at is None else None,
+        after=version.digest,
+    )
+
+
+def _file_change(version: ObservedVersion, *, at: datetime, before: str | None, after: str | None) -> SetupChange:
+    return SetupChange(
+        at=at, kind=SetupKind(version.kind), agent=version.agent, name=version.name, before=before, after=after
+    )
+
+
 def _of_kind(kind: SetupKind, source: _Source, sessions: Iterable[FinishedSession]) -> Iterator[SetupChange]:
     """Yield the changes of a kind; one that shows in several streams of an agent is one, where it showed first."""
     streams: dict[_Stream, list[tuple[FinishedSession, str]]] = {}
@@ -124,7 +142,7 @@ def _of_kind(kind: SetupKind, source: _Source, sessions: Iterable[FinishedSessio
         for stream, known in streams.items()
         for place, before in takeovers([value for _, value in known])
     ]
-    last: dict[str | None, str] = {}
+    last: dict[str | None, str | None] = {}
     for change in sorted(found, key=lambda change: change.at):
         if last.get(change.agent) != change.after:
             yield change

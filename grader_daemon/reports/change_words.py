@@ -23,13 +23,15 @@ _NAMED_VALUES: Final = frozenset({SetupKind.MODEL, SetupKind.AGENT_VERSION})
 
 
 def change_words(change: SetupChange) -> Words:
-    """Return what changed: "the model of hermes changed from a to b", "skill x of hermes was edited"."""
+    """Return what changed: "the model of hermes changed from a to b", "skill x of hermes was edited", or removed."""
     subject: Words = (SUBJECTS[change.kind],) if change.name is None else (SUBJECTS[change.kind], name(change.name))
     whose: Words = () if change.agent is None else (" of ", name(change.agent))
-    if change.kind in _NAMED_VALUES and change.before is not None:
+    if change.kind in _NAMED_VALUES and change.before is not None and change.after is not None:
         return (*subject, *whose, " changed from ", name(change.before), " to ", name(change.after))
     if change.name is None:
         return (*subject, *whose, " changed")
+    if change.after is None:
+        return (*subject, *whose, " was removed")
     return (*subject, *whose, " was edited" if change.before is not None else " was added")
 
 

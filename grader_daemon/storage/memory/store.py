@@ -129,7 +129,8 @@ class ObservedVersions(Part):
         for version in versions:
             key = (version.path, version.first_seen)
             known = self._tables.observed.get(key)
-            kept = version if known is None else msgspec.structs.replace(known, last_seen=version.last_seen)
+            seen = {"last_seen": version.last_seen, "gone_at": version.gone_at}
+            kept = version if known is None else msgspec.structs.replace(known, **seen)
             self._tables.observed.put(key, kept)
 
     def versions(self, since: datetime | None = None) -> list[ObservedVersion]:

@@ -216,7 +216,7 @@ class ObservedVersions(Protocol):
     """Versions of skills and configuration files as they were seen on disk."""
 
     def save(self, versions: Iterable[ObservedVersion]) -> None:
-        """Keep versions; of one that is kept, by its path and when it was first seen, when it was seen last."""
+        """Keep versions; of one that is kept, by path and when it was first seen, when it was last seen, and gone."""
 
     def versions(self, since: datetime | None = None) -> list[ObservedVersion]:
         """Return the versions that were seen since a moment, by default all, in the order in which they came."""

@@ -7,12 +7,12 @@ from datetime import datetime
 
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.storage.sqlite.database import Database
-from grader_daemon.storage.sqlite.rows import known_moment, to_text
+from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text
 
-_COLUMNS = ("kind", "name", "agent", "path", "digest", "bytes", "written_at", "first_seen", "last_seen")
+_COLUMNS = ("kind", "name", "agent", "path", "digest", "bytes", "written_at", "first_seen", "last_seen", "gone_at")
 _SAVE = (
     f"INSERT INTO observed_versions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
-    " ON CONFLICT (path, first_seen) DO UPDATE SET last_seen = excluded.last_seen"
+    " ON CONFLICT (path, first_seen) DO UPDATE SET last_seen = excluded.last_seen, gone_at = excluded.gone_at"
 )
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM observed_versions"
 
@@ -49,11 +49,12 @@ def _row(version: ObservedVersion) -> tuple[str | int | None, ...]:
         to_text(version.written_at),
         to_text(version.first_seen),
         to_text(version.last_seen),
+        to_text(version.gone_at),
     )
 
 
-def _to_version(row: tuple[str, str, str | None, str, str, int, str, str, str]) -> ObservedVersion:
-    kind, name, agent, path, digest, size, written_at, first_seen, last_seen = row
+def _to_version(row: tuple[str, str, str | None, str, str, int, str, str, str, str | None]) -> ObservedVersion:
+    kind, name, agent, path, digest, size, written_at, first_seen, last_seen, gone_at = row
     return ObservedVersion(
         kind=InstalledKind(kind),
         name=name,
@@ -64,4 +65,5 @@ def _to_version(row: tuple[str, str, str | None, str, str, int, str, str, str]) 
         written_at=known_moment(written_at),
         first_seen=known_moment(first_seen),
         last_seen=known_moment(last_seen),
+        gone_at=to_moment(gone_at),
     )

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from grader_daemon.domain.installed import InstalledKind, InstalledSkill
-from grader_daemon.installed.places import Installed, name_of
+from grader_daemon.installed.places import Installed, is_gone, name_of
 
 
 def write_skill(folder: Path, name: str, description: str = "Does it.") -> Path:
@@ -71,3 +71,14 @@ def test_a_folder_that_cannot_be_listed_is_told(tmp_path: Path) -> None:
 
 def test_only_a_folder_that_is_set_has_to_be_there(tmp_path: Path) -> None:
     assert installed(tmp_path, tmp_path / "gone").unreadable() == {str(tmp_path / "gone"): "No such file or directory"}
+
+
+def test_only_what_surely_lies_there_no_more_is_gone(tmp_path: Path) -> None:
+    skill, file = write_skill(tmp_path / "skills" / "deploy", "deploy"), tmp_path / "config.yaml"
+    (tmp_path / "link").symlink_to(tmp_path / "link")
+    assert not is_gone(InstalledKind.SKILL, str(skill))
+    assert is_gone(InstalledKind.CONFIGURATION, str(file))
+    assert is_gone(InstalledKind.CONFIGURATION, str(skill / "SKILL.md" / "config.yaml"))
+    assert not is_gone(InstalledKind.SKILL, str(tmp_path / "link")), "a folder that cannot be entered"
+    (skill / "SKILL.md").unlink()
+    assert is_gone(InstalledKind.SKILL, str(skill))

@@ -5,12 +5,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.errors import StoreError
 from grader_daemon.installed import content
 from grader_daemon.installed.places import Installed
 from grader_daemon.jobs.versions import VersionsJob
+from grader_daemon.patterns.takeovers import file_changes
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW
 
@@ -80,6 +82,48 @@ def test_a_version_that_returns_is_a_row_of_its_own(job: VersionsJob, store: Sql
     assert first.digest == third.digest
 
 
+def test_what_is_removed_and_comes_back_the_same_leaves_both(
+    job: VersionsJob, store: SqliteStore, home: Path, tmp_path: Path
+) -> None:
+    job.run(NOW)
+    aside = (home / "skills" / "deploy").rename(tmp_path / "aside")
+    assert not job.run(NOW + MINUTE)
+    assert job.run(NOW + 2 * MINUTE)
+    assert not job.run(NOW + 3 * MINUTE)
+    aside.rename(home / "skills" / "deploy")
+    assert job.run(NOW + 9 * MINUTE)
+    before, after = store.observed.versions()
+    assert (before.gone_at, before.last_seen, after.gone_at) == (NOW + MINUTE, NOW, None)
+    assert (before.digest, after.first_seen) == (after.digest, NOW + 9 * MINUTE)
+    removed, added = file_changes([before, after])
+    assert (removed.at, removed.before, removed.after) == (NOW + MINUTE, before.digest, None)
+    assert (added.at, added.before, added.after) == (NOW + 9 * MINUTE, None, after.digest)
+
+
+def test_another_daemon_knows_what_is_gone(job: VersionsJob, store: SqliteStore, home: Path) -> None:
+    job.run(NOW)
+    skill_file(home).unlink()
+    other = make_job(store, home)
+    assert [other.run(NOW + minute * MINUTE) for minute in (1, 2, 3)] == [False, True, False]
+    assert not make_job(store, home).run(NOW + HOUR)
+
+
+def test_what_is_away_for_a_moment_is_not_gone(job: VersionsJob, store: SqliteStore, home: Path) -> None:
+    job.run(NOW)
+    for minute in (1, 3):
+        skill_file(home).unlink()
+        assert not job.run(NOW + minute * MINUTE)
+        write(skill_file(home), "one")
+        assert not job.run(NOW + (minute + 1) * MINUTE)
+    assert spans(store) == [(NOW, NOW)]
+
+
+def test_what_is_no_longer_looked_at_is_not_gone(job: VersionsJob, store: SqliteStore, tmp_path: Path) -> None:
+    job.run(NOW)
+    elsewhere = make_job(store, tmp_path / "elsewhere")
+    assert [elsewhere.run(NOW + minute * MINUTE) for minute in (1, 2)] == [False, False]
+
+
 def test_it_looks_once_a_minute_and_confirms_once_an_hour(job: VersionsJob, store: SqliteStore, home: Path) -> None:
     job.run(NOW)
     write(skill_file(home), "two")
@@ -126,7 +170,11 @@ def test_a_file_that_is_rewritten_all_the_time_does_not_fill_the_database(
         store.observed.save([_again(made, minute) for minute in range(1, 300)])
     write(skill_file(home), "two")
     job.run(NOW + HOUR * 10)
-    assert len(store.observed.versions()) == 200
+    kept = store.observed.versions()
+    assert len(kept) == 200
+    changes = file_changes([replace(kept[0], path="/other", first_seen=NOW - HOUR), *kept])
+    assert len(changes) == 199
+    assert all(change.before is not None for change in changes)
 
 
 def _first(job: VersionsJob, store: SqliteStore) -> ObservedVersion:

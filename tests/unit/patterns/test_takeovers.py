@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.domain.installed import InstalledKind, ObservedVersion
+from grader_daemon.domain.installed import MOST_VERSIONS, InstalledKind, ObservedVersion
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.setup_changes import SetupKind, Unsteady
 from grader_daemon.patterns.takeovers import file_changes, shown_changes, takeovers, unsteady
@@ -140,3 +140,25 @@ def test_an_edit_that_is_noticed_late_was_when_the_file_system_says_if_that_can_
     [change] = file_changes([version("a", 0), version("b", 5, written_at=NOW + written * HOUR)])
 
     assert change.at == NOW + at * HOUR
+
+
+def test_what_was_removed_and_came_back_the_same_was_removed_and_added() -> None:
+    removed, added = file_changes([version("a", 0, gone_at=NOW + HOUR / 4), version("a", 0.5)])
+
+    assert (removed.at, removed.before, removed.after) == (NOW + HOUR / 4, "a", None)
+    assert (added.at, added.before, added.after) == (NOW + HOUR / 2, None, "a")
+
+
+def test_what_came_back_while_nobody_looked_was_when_the_file_system_says() -> None:
+    _, added = file_changes([version("a", 0, gone_at=NOW + 2 * HOUR), version("b", 9, written_at=NOW + 5 * HOUR)])
+    _, moved = file_changes([version("a", 0, gone_at=NOW + 2 * HOUR), version("a", 9, written_at=NOW)])
+
+    assert (added.at, moved.at) == (NOW + 5 * HOUR, NOW + 9 * HOUR)
+
+
+def test_the_oldest_of_as_many_versions_as_are_kept_came_after_others() -> None:
+    other = version("x", 0, path="/s/other")
+    kept = [version(str(hours), hours) for hours in range(2, MOST_VERSIONS + 2)]
+
+    assert [change.before for change in file_changes([other, *kept])] == [each.digest for each in kept[:-1]]
+    assert file_changes([other, *kept[1:]])[0].before is None, "of so few none was forgotten"

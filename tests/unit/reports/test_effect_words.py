@@ -45,6 +45,12 @@ DIGESTS = {"before": "5f", "after": "4e"}
             "config.yaml",
             id="new-file",
         ),
+        pytest.param(
+            {"kind": SetupKind.SKILL, "name": "deploy", "agent": None, **DIGESTS, "after": None},
+            "skill deploy was removed",
+            "deploy",
+            id="what-was-removed",
+        ),
     ],
 )
 def test_a_change_says_what_changed_and_whose(change: dict[str, Any], words: str, mark: str) -> None:

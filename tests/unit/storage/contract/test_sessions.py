@@ -589,6 +589,15 @@ def test_a_version_that_is_kept_is_only_seen_again(store: SessionStore) -> None:
     assert store.observed.versions() == [replace(version(digest="first"), last_seen=NOW + HOUR)]
 
 
+def test_a_version_that_is_gone_is_kept_as_such(store: SessionStore) -> None:
+    gone = replace(version(), gone_at=NOW + HOUR)
+    keep(store, version())
+    keep(store, gone)
+    assert store.observed.versions() == [gone]
+    keep(store, version(at=NOW + 2 * HOUR))
+    assert store.observed.versions() == [gone, version(at=NOW + 2 * HOUR)]
+
+
 def test_versions_since_a_moment_are_those_that_were_there_then(store: SessionStore) -> None:
     over, there = version("/over"), replace(version("/there"), last_seen=NOW + HOUR)
     keep(store, over, there)
