@@ -207,7 +207,7 @@ class Insight:
         return surest_first(steps)
 
     def other_steps(self, issue: ErrorIssue) -> tuple[StepCount, ...]:
-        """Return the `alternatives` after failures of its tool in its category; none if those are no more than its own."""
+        """Return the `alternatives` after failures of its tool in its category; none if these are but its own."""
         known = self.alternatives(issue.tool, issue.category) if issue.tool is not None else ()
         return known if sum(step.tries for step in known) > sum(step.tries for step in issue.steps) else ()
 
