@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.similar import PartingCall as PartingCall
     from grader_daemon.domain.similar import Similar as Similar
     from grader_daemon.domain.similar import SimilarSession as SimilarSession
+    from grader_daemon.domain.similar import SkillOutcome as SkillOutcome
     from grader_daemon.domain.skills import FittingSkill as FittingSkill
     from grader_daemon.domain.skills import Lesson as Lesson
     from grader_daemon.domain.skills import SkillAdvice as SkillAdvice
@@ -134,7 +135,7 @@ _HOMES = {
     "domain.rollup": "Dimension",
     "domain.routing": "ModelDifference ModelScore Route RouteCoverage RouteReason TaskRoute TaskWords",
     "domain.session": "Message Session SessionKind",
-    "domain.similar": "ModelRecord PartingCall Similar SimilarSession",
+    "domain.similar": "ModelRecord PartingCall Similar SimilarSession SkillOutcome",
     "domain.skills": "FittingSkill Lesson SkillAdvice SkillDetail SkillReason SkillRecord SkillTasks Skills",
     "domain.unit": "Found Unit",
     "errors": "ConfigurationError GraderError InputError ScorerError ScorerUnavailableError StoreError UngradableError",

@@ -51,6 +51,14 @@ def _print(found: Similar) -> None:
         ("sessions", lambda record: record.sessions),
         ("completed", lambda record: estimate_words(record.completion, COMPLETION)),
     )
+    if found.skills:
+        output.line()
+        output.items(
+            found.skills,
+            ("skill", lambda outcome: outcome.skill),
+            ("used in", lambda outcome: outcome.sessions),
+            ("completed", lambda outcome: estimate_words(outcome.completion, COMPLETION)),
+        )
     output.line()
     output.items(
         found.sessions,

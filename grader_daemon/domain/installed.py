@@ -26,6 +26,11 @@ class SkillHow(StrEnum):
     COMMAND = "command"
     MANAGE = "manage"
 
+    @property
+    def is_use(self) -> bool:
+        """Whether the skill was used so; who only writes one does not use it."""
+        return self is not SkillHow.MANAGE
+
 
 class SkillUse(NamedTuple):
     """A skill that a session used, and one of the ways in which it did."""

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.installed import SkillUse
 
 FEWEST_PAIRS: Final = 5
 """Of a failed and a completed session: from fewer no parting call is told."""
@@ -22,6 +23,7 @@ class AskedAlike(NamedTuple):
     completed: bool | None
     request: int | None
     wording: bytes | None
+    skills: tuple[SkillUse, ...] | None = None
 
 
 class SimilarSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +40,14 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
     """How often sessions of one model completed it; `completion` has no value for fewer than 5 with a verdict."""
 
     model: str | None
+    sessions: int
+    completion: Estimate
+
+
+class SkillOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How often sessions that used a skill completed it; see `ModelRecord`. Agents choose what they use."""
+
+    skill: str
     sessions: int
     completion: Estimate
 
@@ -63,7 +73,7 @@ class Similar(msgspec.Struct, frozen=True, kw_only=True):
     `same` were asked for the same words, `near` share at least 80 % of them; `more` says that only the newest were
     looked at. `completion` is over those with a verdict. `pairs` of a failed and a completed session were compared for
     the parting call, which is None where they are fewer than 5 or no call tells them apart beyond doubt. `sessions` are
-    the newest, `models` those with most sessions first.
+    the newest, `models` and `skills` those with most sessions first.
     """
 
     session_id: str | None
@@ -72,6 +82,7 @@ class Similar(msgspec.Struct, frozen=True, kw_only=True):
     more: bool
     completion: Estimate
     models: tuple[ModelRecord, ...]
+    skills: tuple[SkillOutcome, ...]
     pairs: int
     parting: PartingCall | None
     sessions: tuple[SimilarSession, ...]

@@ -13,7 +13,15 @@ from collections.abc import Callable, Iterable, Sequence
 
 from grader_daemon.domain.analysis import Called
 from grader_daemon.domain.estimate import Estimate, proportion
-from grader_daemon.domain.similar import FEWEST_PAIRS, AskedAlike, ModelRecord, PartingCall, Similar, SimilarSession
+from grader_daemon.domain.similar import (
+    FEWEST_PAIRS,
+    AskedAlike,
+    ModelRecord,
+    PartingCall,
+    Similar,
+    SimilarSession,
+    SkillOutcome,
+)
 from grader_daemon.domain.wording import NEAR, likeness
 
 _FEWEST_SESSIONS = 5
@@ -60,6 +68,7 @@ def similar(
         more=len(known) >= most,
         completion=_completion(sessions),
         models=_models(sessions),
+        skills=_skills(sessions),
         pairs=len(pairs),
         parting=parting_call(pairs),
         sessions=tuple(
@@ -140,3 +149,15 @@ def _models(sessions: Sequence[AskedAlike]) -> tuple[ModelRecord, ...]:
         for model, those in of_model.items()
     ]
     return tuple(sorted(records, key=lambda record: (-record.sessions, record.model or "")))
+
+
+def _skills(sessions: Sequence[AskedAlike]) -> tuple[SkillOutcome, ...]:
+    with_skill: dict[str, list[AskedAlike]] = {}
+    for each in sessions:
+        for skill in dict.fromkeys(use.name for use in each.skills or () if use.how.is_use):
+            with_skill.setdefault(skill, []).append(each)
+    outcomes = [
+        SkillOutcome(skill=skill, sessions=len(those), completion=_completion(those))
+        for skill, those in with_skill.items()
+    ]
+    return tuple(sorted(outcomes, key=lambda outcome: (-outcome.sessions, outcome.skill)))

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from grader_daemon.domain.estimate import Estimate, Figure, figure, proportion, standardised
 from grader_daemon.domain.insight import StepCount
-from grader_daemon.domain.installed import InstalledKind, InstalledSkill, ObservedVersion, SkillHow, SkillUse
+from grader_daemon.domain.installed import InstalledKind, InstalledSkill, ObservedVersion, SkillUse
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.skills import FEWEST_TASKS, FittingSkill, SkillRecord, SkillTasks
 from grader_daemon.patterns.votes import by_request
@@ -20,8 +20,6 @@ _MOST_FITTING: Final = 3
 _HARDLY: Final = 0.05
 """A skill that no larger share of the tasks used is as good as unused."""
 _MOSTLY: Final = 0.5
-_USED: Final = frozenset({SkillHow.VIEW, SkillHow.COMMAND})
-"""Who only writes a skill does not use it."""
 
 _Each = TypeVar("_Each")
 _Key = TypeVar("_Key", bound=Hashable)
@@ -92,7 +90,7 @@ def _record(
     uses: list[tuple[SkillUse, FinishedSession]],
     of_agent: Mapping[str | None, Sequence[FinishedSession]],
 ) -> SkillRecord:
-    used = {task.session_id: task for use, task in uses if use.how in _USED}
+    used = {task.session_id: task for use, task in uses if use.how.is_use}
     agents = {skill.agent for skill in lying} | {task.agent for _, task in uses}
     may_use = of_agent.keys() if any(skill.agent is None for skill in lying) else of_agent.keys() & agents
     known = [task for agent in may_use for task in of_agent[agent]]
@@ -136,7 +134,7 @@ def _fitting(
     return FittingSkill(
         skill=skill,
         words=tuple(sorted(words, key=lambda word: (-rarity[word], word))),
-        used_in=sum(any(use.name == skill.name and use.how in _USED for use in task.skills or ()) for task in known),
+        used_in=sum(any(use.name == skill.name and use.how.is_use for use in task.skills or ()) for task in known),
         known_in=len(known),
     )
 

@@ -285,6 +285,7 @@ def _asked(row: Row) -> AskedAlike:
         completed=grade.completed,
         request=grade.request,
         wording=grade.wording,
+        skills=grade.skills,
     )
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from grader_daemon.api.grades import Grades
 from grader_daemon.domain.analysis import Called
+from grader_daemon.domain.installed import SkillHow, SkillUse
 from grader_daemon.domain.wording import wording_of
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -34,6 +36,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             task_completed=number % 2 == 0,
             wording=wording_of(TASK.lower()),
             model=HOSTILE,
+            skills=(SkillUse(HOSTILE, SkillHow.VIEW),) if number < 4 else (),
         )
         for number in range(10)
     ]
@@ -48,6 +51,7 @@ def test_what_became_of_a_request_is_told_with_its_numbers(home: Path, run: Run)
     assert "in 10 other sessions: 0 in the same words, 10 nearly so" in text
     assert "50 % (24" in text  # Wilson, of 5 of 10
     assert "the one that failed made it, 5 of 5 pairs (57" in " ".join(text.split())
+    assert re.search(r"^evil\S* +4  too few \(4 sessions\)$", text, re.MULTILINE)
     assert "\x1b" not in text
     assert "\u202e" not in text
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import Called
+from grader_daemon.domain.installed import SkillHow, SkillUse
 from grader_daemon.domain.similar import AskedAlike, Similar
 from grader_daemon.domain.wording import wording_of
 from grader_daemon.patterns.recurrence import parting_call, similar
@@ -59,6 +60,22 @@ def test_other_sessions_are_counted_by_likeness_model_and_verdict() -> None:
     assert [(each.model, each.sessions, each.completion.sample) for each in found.models] == [("m", 4, 4), ("n", 3, 2)]
     assert [each.completion.value for each in found.models] == [None, None]  # of fewer than five
     assert [(each.session_id, each.likeness == 1) for each in found.sessions] == [("s07", False), ("s06", True)]
+
+
+def test_other_sessions_are_counted_by_the_skills_that_they_used() -> None:
+    view, manage = (SkillUse("deploy", how) for how in (SkillHow.VIEW, SkillHow.MANAGE))
+    pdf = SkillUse("pdf", SkillHow.COMMAND)
+    sessions = [session(number, completed=number > 1, skills=(view, manage)) for number in range(6)]
+    sessions += [
+        session(6, completed=False, skills=(view, pdf)),
+        session(7, completed=True, skills=(manage,)),
+        session(8, completed=True, skills=None),
+    ]
+
+    found = found_of(*sessions)
+
+    assert [(each.skill, each.sessions) for each in found.skills] == [("deploy", 7), ("pdf", 1)]
+    assert [each.completion.value for each in found.skills] == [4 / 7, None]
 
 
 def test_that_only_the_newest_were_looked_at_is_said() -> None:

@@ -22,7 +22,7 @@ def similar(**said: Any) -> Similar:
         "pairs": 10,
         "parting": None,
     }
-    return Similar(session_id=None, models=(), sessions=(), **(usual | said))
+    return Similar(session_id=None, models=(), skills=(), sessions=(), **(usual | said))
 
 
 def parting(**said: Any) -> PartingCall:

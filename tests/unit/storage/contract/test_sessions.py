@@ -21,7 +21,7 @@ from grader_daemon.domain.early import EarlyCount
 from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import decide
-from grader_daemon.domain.installed import InstalledKind, ObservedVersion
+from grader_daemon.domain.installed import InstalledKind, ObservedVersion, SkillHow, SkillUse
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.routing import FinishedSession
@@ -635,7 +635,8 @@ def test_sessions_of_a_request_and_of_a_near_one_are_found(store: SessionStore) 
     assert ours is not None
     third_band = b"x" * 8 + ours[8:12] + b"x" * 20
     shifted = b"x" * 16 + ours[:16]
-    first = {"request": 7, "wording": ours, "model": "m", "task_completed": False}
+    used = (SkillUse("deploy", SkillHow.VIEW),)
+    first = {"request": 7, "wording": ours, "model": "m", "task_completed": False, "skills": used}
     save(
         store,
         grade(session_id="a", **first),
@@ -650,7 +651,7 @@ def test_sessions_of_a_request_and_of_a_near_one_are_found(store: SessionStore) 
     assert alike(store, None, ours) == ["a", "near"]
     assert alike(store, None, None) == []
     found = next(each for each in store.grades.asked_alike(7, None, limit=9) if each.session_id == "a")
-    assert found == AskedAlike("a", NOW, "m", False, 7, ours)
+    assert found == AskedAlike("a", NOW, "m", False, 7, ours, used)
 
 
 def test_of_a_request_that_very_many_have_the_newest_are_found(store: SessionStore) -> None:
