@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -112,7 +113,7 @@ def test_who_decides_is_a_setting(labelled_home: Path, prior: Path, policy: str)
     assert (made["policy"], made["verdict_by"]) == (policy, by)
     assert versions(labelled_home) == {f"{made['model']}.{by}"}
     shown = ask(labelled_home, prior, "calibration", "show", verdict=policy).stdout
-    assert f"verdicts by  the {by}" in shown
+    assert re.search(rf"^verdicts by +the {by}$", shown, re.MULTILINE)
     assert made["model"] in shown
 
 
