@@ -52,12 +52,12 @@ class SkillBook:
         Raises:
             NotFoundError: none of this name lies there or was used.
         """
-        record = next((each for each in self.skills(now).skills if each.name == name), None)
+        observed = self._store.observed.versions()
+        records = skill_records(self._installed.skills(), observed, self._tasks(now))
+        record = next((each for each in records if each.name == name), None)
         if record is None:
             raise NotFoundError(f"no skill is called {name!r}; `grader-daemon skills` names all")
-        versions = [
-            each for each in self._store.observed.versions() if each.kind is InstalledKind.SKILL and each.name == name
-        ]
+        versions = [each for each in observed if each.kind is InstalledKind.SKILL and each.name == name]
         changes = setup_changes(self._store, since=now - _WINDOW, until=now)
         return SkillDetail(
             skill=record,

@@ -63,19 +63,20 @@ def skill_draft(advice: SkillAdvice) -> str | None:
     Agents will read it. Nothing of what sessions said stands in it, only names of tools and commands that are plain.
     """
     told = [
-        (_ordinary(lesson.tool, lesson.command), _ordinary(lesson.step.tool, lesson.step.command), lesson)
+        (failed, step, lesson)
         for lesson in advice.lessons
+        if (failed := _ordinary(lesson.tool, lesson.command)) is not None
+        and (step := _ordinary(lesson.step.tool, lesson.step.command)) is not None
     ]
+    kind = _ordinary(advice.task_type, None)
+    if not told or kind is None:
+        return None
     lines = [
         f"- After `{failed}` fails ({lesson.category}): use `{step}`. It worked in {lesson.step.worked:,} of"
         f" {count(lesson.step.tries, 'try', 'tries')}."
         for failed, step, lesson in told
-        if failed and step
     ]
-    kind = _ordinary(advice.task_type, None)
-    if not lines or kind is None:
-        return None
-    failing = ", ".join(dict.fromkeys(failed for failed, step, _ in told if failed and step))
+    failing = ", ".join(dict.fromkeys(failed for failed, _, _ in told))
     return "\n".join(
         (
             "---",
