@@ -118,8 +118,8 @@ def _host_name(value: str) -> str:
     return value.lower()
 
 
-def is_fleet_host(name: str) -> bool:
-    """Whether a machine can be called so in a fleet: its role there has this name behind a beginning."""
+def is_fleet_name(name: str) -> bool:
+    """Whether a machine, or a person, can be called so in a fleet: behind a beginning it is the name of their role."""
     return re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,39}", name) is not None
 
 

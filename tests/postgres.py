@@ -48,10 +48,13 @@ class Server:
         self._pg_ctl("stop", "-m", "immediate")
 
     def empty(self) -> None:
-        """Remove the fleet and its hosts."""
+        """Remove the fleet, its hosts and its people."""
         with self.admin() as connection:
             connection.execute("DROP SCHEMA IF EXISTS grader CASCADE")
-            for (role,) in connection.execute(r"SELECT rolname FROM pg_roles WHERE rolname LIKE 'grader\_host\_%'"):
+            roles = connection.execute(
+                r"SELECT quote_ident(rolname) FROM pg_roles WHERE rolname ~ '^grader_(host|member)_'"
+            )
+            for (role,) in roles:
                 connection.execute(f"DROP OWNED BY {role}".encode())
                 connection.execute(f"DROP ROLE {role}".encode())
 

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
+
+import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon._version import __version__
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.documents import grade_document
 from grader_daemon.api.tables import columns
+from grader_daemon.bootstrap.fleet import needing_psycopg
 from grader_daemon.errors import ConfigurationError, InputError
 from grader_daemon.integrations.machine import machine_id
-from grader_daemon.setting_types import is_fleet_host
+from grader_daemon.setting_types import is_fleet_name
 from grader_daemon.settings import Settings
 from grader_daemon.storage.records import StoredGrade
 
 if TYPE_CHECKING:
     from grader_daemon.domain.calibration import Trust
-    from grader_daemon.jobs.fleet import FleetPush
-    from grader_daemon.storage.postgres.fleet import FleetDatabase, HostLogin
+    from grader_daemon.jobs.fleet_push import FleetPush
+    from grader_daemon.storage.postgres.fleet import FleetDatabase, FleetLogin
+
+
+_OF_THE_TABLE = tuple(name for name in columns() if name != "host")
+"""What is sent of a grade as tables have it; the host is who sends."""
+_COLUMNS = (*_OF_THE_TABLE, "request", "wording")
 
 
 def fleet_push(context: GraderContext, *, take_over: bool = False) -> FleetPush:
@@ -36,17 +43,18 @@ def fleet_push(context: GraderContext, *, take_over: bool = False) -> FleetPush:
     """
     settings, store = context.settings, context.writable
     url = fleet_url(settings)
-    with _needing_psycopg():
-        from grader_daemon.jobs.fleet import FleetPush
+    with needing_psycopg():
+        from grader_daemon.jobs.fleet_push import FleetPush
         from grader_daemon.storage.postgres.host_rows import HostRows
 
-    rows = HostRows(url, columns=tuple(columns()), machine=_identity(settings), version=__version__)
+    rows = HostRows(url, columns=_COLUMNS, machine=_identity(settings), version=__version__)
     if take_over:
         rows.take_over()
     return FleetPush(
         store,
         rows,
         documents=partial(_documents, trust=partial(bootstrap.read_trust, settings, store), texts=settings.fleet_texts),
+        texts=settings.fleet_texts,
     )
 
 
@@ -57,7 +65,7 @@ def fleet_database(url: str) -> FleetDatabase:
         ConfigurationError: the URL cannot be understood, or psycopg is not installed.
         DeliveryError: nobody answers, or does not let us in.
     """
-    with _needing_psycopg():
+    with needing_psycopg():
         from grader_daemon.storage.postgres.fleet import FleetDatabase
 
     return FleetDatabase(url)
@@ -76,24 +84,24 @@ def fleet_url(settings: Settings) -> str:
     return settings.fleet_url.get_secret_value()
 
 
-def checked_host(name: str) -> str:
-    """Return the name of a host, if it can be one.
+def checked_name(name: str) -> str:
+    """Return the name of a host, or of a person, if it can be one.
 
     Raises:
         InputError: it cannot.
     """
-    if not is_fleet_host(name):
-        raise InputError(f"{name!r} cannot be a host: up to 40 of a-z, 0-9, - and _ are expected")
+    if not is_fleet_name(name):
+        raise InputError(f"{name!r} cannot be a name here: up to 40 of a-z, 0-9, - and _ are expected")
     return name
 
 
-def configuration_line(login: HostLogin) -> str:
-    """Return the line of a host's settings file by which it gets in."""
+def configuration_line(login: FleetLogin, *, setting: str) -> str:
+    """Return the line of a settings file by which a host, or a person, gets in."""
     is_socket = login.server.startswith("/")
     where = "" if is_socket else f"{_bracketed(login.server)}:{login.port}"
     query = f"?{urlencode({'host': login.server, 'port': login.port})}" if is_socket else ""
     credentials = f"{quote(login.role, safe='')}:{quote(login.password, safe='')}"
-    return f'fleet_url = "postgresql://{credentials}@{where}/{quote(login.database, safe="")}{query}"'
+    return f'{setting} = "postgresql://{credentials}@{where}/{quote(login.database, safe="")}{query}"'
 
 
 def _bracketed(host: str) -> str:
@@ -108,20 +116,19 @@ def _identity(settings: Settings) -> str:
 
 def _documents(stored: list[StoredGrade], *, trust: Any, texts: bool) -> list[Mapping[str, Any]]:
     now: Trust = trust()
-    documents = (grade_document(each.grade, each.id, trust=now) for each in stored)
+    documents = (_document(each, now) for each in stored)
     return [document if texts else _without_texts(document) for document in documents]
+
+
+def _document(stored: StoredGrade, trust: Trust) -> dict[str, Any]:
+    """Return what is sent of a grade; of failures all, by which a copy counts them as this database does."""
+    grade = stored.grade
+    document = grade_document(grade, stored.id, trust=trust)
+    document["failures"] = msgspec.to_builtins(grade.failures)
+    return {**{name: document[name] for name in _OF_THE_TABLE}, "request": grade.request, "wording": grade.wording}
 
 
 def _without_texts(document: dict[str, Any]) -> dict[str, Any]:
     """Return a document without what it has of the words of a session, and without paths, which name people."""
     claims = [{**claim, "subject": None} for claim in document["claims"]]
     return {**document, "session_file": None, "project": None, "task_summary": None, "claims": claims}
-
-
-@contextmanager
-def _needing_psycopg() -> Iterator[None]:
-    """Name what is missing where psycopg, which is an extra, cannot be imported."""
-    try:
-        yield
-    except ImportError as error:
-        raise ConfigurationError("psycopg is not installed: pip install 'grader-daemon[fleet]'") from error

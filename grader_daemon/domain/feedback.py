@@ -17,13 +17,14 @@ FEWEST_REVIEWS: Final = 10
 
 
 class FeedbackSource(StrEnum):
-    """How it was given: by a person, or as the reward that a verifier gave a run."""
+    """How it was given: by a person here or elsewhere in a fleet, or as the reward that a verifier gave a run."""
 
     LABEL = "label"
     CSV = "csv"
     REVIEW = "review"
     API = "api"
     REWARD = "reward"
+    FLEET = "fleet"
 
 
 class Sampling(StrEnum):
@@ -85,6 +86,24 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NOTHING_SAID = Standing()
+
+
+class FleetLabel(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person said of a session of a host, there or elsewhere in a fleet.
+
+    `given_at` is by the clock of the host, or else of the fleet's database. `withdraws` and `withdraws_by` are when and
+    by whom that was said which is taken back by it; None where nothing is. See `Feedback`.
+    """
+
+    host: str
+    session_id: str
+    given_by: str
+    given_at: datetime
+    completed: bool | None = None
+    quality: int | None = None
+    note: str | None = None
+    withdraws: datetime | None = None
+    withdraws_by: str | None = None
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,9 +214,12 @@ def standing(said: Iterable[Feedback]) -> Standing:
     """Return what stands of all feedback on one session, in whatever order it comes: for each part the last word.
 
     That of a person stands above any reward. Feedback that was taken back counts for nothing, unless what took it back
-    was taken back itself.
+    was taken back itself. What came from elsewhere in a fleet is as old as it says, by whatever clock; else words are
+    in the order in which they were kept, however clocks jump.
     """
     newest_first = sorted(said, key=lambda feedback: feedback.id, reverse=True)
+    if any(feedback.source is FeedbackSource.FLEET for feedback in newest_first):
+        newest_first.sort(key=lambda feedback: feedback.given_at, reverse=True)
     withdrawn: set[int] = set()
     words: list[Feedback] = []
     for feedback in newest_first:
@@ -218,19 +240,14 @@ def standing(said: Iterable[Feedback]) -> Standing:
 
 def apply_override(grade: Grade, said: Standing) -> Grade:
     """Return a grade with what people say of it above what is automatic, whatever stood above it before."""
-    bare = automatic(grade)
-    completed, quality = said.completed, said.quality
-    if completed is not None and completed.completed is not None:
-        bare = msgspec.structs.replace(
-            bare,
-            task_completed=completed.completed,
-            verdict_by=VerdictBy.REWARD if completed.source is FeedbackSource.REWARD else VerdictBy.PERSON,
-            automatic_completed=bare.task_completed,
-            automatic_by=bare.verdict_by,
-        )
-    if quality is not None and quality.quality is not None:
-        bare = msgspec.structs.replace(bare, response_quality=quality.quality, automatic_quality=bare.response_quality)
-    return bare
+    return _above(automatic(grade), said)
+
+
+def add_override(grade: Grade, said: Standing) -> Grade:
+    """Return a grade with what people say of it above what is automatic; what stands above it already stays."""
+    completed = said.completed if grade.verdict_by.is_automatic else None
+    quality = said.quality if grade.automatic_quality is None else None
+    return _above(grade, msgspec.structs.replace(said, completed=completed, quality=quality))
 
 
 def keep_override(grade: Grade, before: Grade) -> Grade:
@@ -263,3 +280,18 @@ def automatic(grade: Grade) -> Grade:
     if grade.automatic_quality is not None:
         grade = msgspec.structs.replace(grade, response_quality=grade.automatic_quality, automatic_quality=None)
     return grade
+
+
+def _above(bare: Grade, said: Standing) -> Grade:
+    completed, quality = said.completed, said.quality
+    if completed is not None and completed.completed is not None:
+        bare = msgspec.structs.replace(
+            bare,
+            task_completed=completed.completed,
+            verdict_by=VerdictBy.REWARD if completed.source is FeedbackSource.REWARD else VerdictBy.PERSON,
+            automatic_completed=bare.task_completed,
+            automatic_by=bare.verdict_by,
+        )
+    if quality is not None and quality.quality is not None:
+        bare = msgspec.structs.replace(bare, response_quality=quality.quality, automatic_quality=bare.response_quality)
+    return bare

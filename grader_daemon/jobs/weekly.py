@@ -24,7 +24,7 @@ from grader_daemon.reports.week import Bases, WeekFacts, missing_weeks, revised,
 from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import StoredReport
 
-_SHOWN = (Dimension.OVERALL, Dimension.AGENT, Dimension.TASK_TYPE, Dimension.TOOL, Dimension.CATEGORY)
+_SHOWN = (Dimension.OVERALL, Dimension.AGENT, Dimension.TASK_TYPE, Dimension.TOOL, Dimension.CATEGORY, Dimension.HOST)
 _EXAMINED_ISSUES = 200
 _TREND_WEEKS = 8
 _GRACE = timedelta(hours=1)
@@ -122,7 +122,9 @@ class WeeklyReports:
         overall = groups.group(now, before, Dimension.OVERALL, "")
         overall_now = now.get((Dimension.OVERALL, ""), Sums())
         changes = self._changes(week)
-        agents, task_types, tools, categories = (groups.groups(now, before, dimension) for dimension in _SHOWN[1:])
+        agents, task_types, tools, categories, hosts = (
+            groups.groups(now, before, dimension) for dimension in _SHOWN[1:]
+        )
 
         facts = WeekFacts(
             week=week,
@@ -138,6 +140,7 @@ class WeeklyReports:
             overall=overall,
             spending_before=groups.spending(before.get((Dimension.OVERALL, ""), Sums())),
             agents=agents,
+            hosts=hosts,
             task_types=task_types,
             tools=tools,
             categories=categories,

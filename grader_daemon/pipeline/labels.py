@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -13,6 +13,7 @@ from grader_daemon.domain.feedback import (
     Candidate,
     Feedback,
     FeedbackSource,
+    FleetLabel,
     Label,
     Said,
     Standing,
@@ -67,6 +68,50 @@ def keep_rewards(store: SessionStore, rewards: Mapping[str, float], *, now: date
         for session_id, of in known.items()
     ]
     add_feedback(store, [said for said in found if said is not None], now=now)
+
+
+def take_labels(store: SessionStore, given: Sequence[FleetLabel]) -> None:
+    """Keep what people said elsewhere in a fleet, unless it is kept, and let it stand; call it inside a transaction.
+
+    What is said of sessions that have no grade of ours any more is passed over.
+    """
+    for label, said in _new(store, given):
+        add_feedback(store, [said], now=label.given_at)
+
+
+def note_labels(store: SessionStore, given: Sequence[FleetLabel]) -> None:
+    """Keep what the grades of a copy of a fleet say already; else as `take_labels`."""
+    for label, said in _new(store, given):
+        of = store.grades.stored([label.session_id])[label.session_id]
+        store.feedback.add(feedback_on(of.grade, said, digest=of.digest, now=label.given_at))
+
+
+def _new(store: SessionStore, given: Sequence[FleetLabel]) -> Iterator[tuple[FleetLabel, Said]]:
+    """Yield what is not kept, in order."""
+    for label in given:
+        kept = store.feedback.said([label.session_id])
+        graded = store.grades.stored([label.session_id]).get(label.session_id)
+        if graded is None or not graded.detailed or _find(kept, label.given_by, label.given_at) is not None:
+            continue
+        withdrawn = _find(kept, label.withdraws_by, label.withdraws)
+        if label.withdraws is None or withdrawn is not None:
+            yield label, _as_said(label, withdrawn)
+
+
+def _find(kept: Sequence[Feedback], by: str | None, at: datetime | None) -> int | None:
+    return next((each.id for each in kept if each.given_by == by and each.given_at == at), None)
+
+
+def _as_said(label: FleetLabel, withdrawn: int | None) -> Said:
+    return Said(
+        session_id=label.session_id,
+        by=label.given_by,
+        source=FeedbackSource.FLEET,
+        completed=label.completed,
+        quality=label.quality,
+        note=label.note,
+        withdraws=withdrawn,
+    )
 
 
 def _as_label(session_id: str, reward: float, *, digest: str | None, given: Sequence[Feedback]) -> Said | None:

@@ -135,7 +135,8 @@ class Grades(Part):
                 which.until is None or row.ended_at < which.until,
                 *(getattr(which, name) in (None, getattr(grade, name)) for name in _EQUAL),
                 which.kind in (None, grade.kind or SessionKind.MAIN),
-                which.host in (None, self._tables.host),
+                which.host in (None, grade.host or self._tables.host),
+                which.user is None,  # nobody has said whose machine it is
                 which.completed in (None, grade.completed),
                 which.unsure in (None, grade.unsure and grade.verdict_by.is_automatic),
                 which.claim is None or any(claim.support is which.claim for claim in grade.claims),
@@ -211,6 +212,9 @@ class FeedbackLog(Part):
     def said(self, session_ids: Sequence[str] | None = None) -> list[Feedback]:
         said = self._tables.feedback.values()
         return [one for one in said if session_ids is None or one.session_id in session_ids]
+
+    def said_after(self, number: int, limit: int) -> list[Feedback]:
+        return [one for one in self.said() if one.id > number][:limit]
 
     def said_of_reviewed(self, since: datetime) -> list[Feedback]:
         said = self._tables.feedback.values()

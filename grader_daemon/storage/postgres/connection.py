@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -36,11 +36,8 @@ def connect(url: str, *, program: str) -> psycopg.Connection:
         ConfigurationError: the URL cannot be understood.
         DeliveryError: nobody answers, or does not let us in.
     """
-    try:
-        given = conninfo_to_dict(url)
-        said = {option.keyword.decode(): option.val for option in Conninfo.get_defaults()}
-    except psycopg.Error:
-        raise ConfigurationError("fleet_url is no URL of PostgreSQL: postgresql://user@host/database") from None
+    given = _parts_of(url)
+    said = {option.keyword.decode(): option.val for option in Conninfo.get_defaults()}
     hosts = str(given.get("host") or (said.get("host") or b"").decode()).split(",")
     is_left_open = "sslmode" not in given and "service" not in given and said["sslmode"] == _LEFT_TO_LIBPQ.encode()
     if is_left_open and not all(_is_here(host) for host in hosts):
@@ -51,6 +48,16 @@ def connect(url: str, *, program: str) -> psycopg.Connection:
             autocommit=True,
             prepare_threshold=None,  # poolers may hand each transaction another session
         )
+
+
+def place_of(url: str) -> str:
+    """Return which database a URL names, whoever connects to it.
+
+    Raises:
+        ConfigurationError: the URL cannot be understood.
+    """
+    given = _parts_of(url)
+    return " ".join(f"{name}={given.get(name, '')}" for name in ("host", "hostaddr", "port", "dbname", "service"))
 
 
 @contextmanager
@@ -67,6 +74,13 @@ def translated() -> Iterator[None]:
         raise DeliveryError(f"PostgreSQL: {_line(error)}") from error
     except psycopg.Error as error:
         raise CallError(f"PostgreSQL refused: {_line(error)}") from error
+
+
+def _parts_of(url: str) -> dict[str, Any]:
+    try:
+        return conninfo_to_dict(url)
+    except psycopg.Error:
+        raise ConfigurationError("no URL of PostgreSQL is given: postgresql://user@host/database") from None
 
 
 def _is_here(host: str) -> bool:

@@ -1,4 +1,4 @@
-"""What an administrator does with a fleet's database: make it, let hosts in and out, see how they are."""
+"""What an administrator does with a fleet's database: make it, let hosts and people in and out, see how hosts are."""
 
 from __future__ import annotations
 
@@ -13,11 +13,21 @@ from psycopg.rows import class_row
 
 from grader_daemon.errors import DeliveryError, InputError
 from grader_daemon.storage.postgres.connection import connect, translated
-from grader_daemon.storage.postgres.schema import HOST_GROUP, READER_GROUP, check_version, migrate, newest_version
+from grader_daemon.storage.postgres.schema import (
+    HOST_GROUP,
+    MEMBER_GROUP,
+    READER_GROUP,
+    check_version,
+    migrate,
+    newest_version,
+)
 
 _ROLE: Final = f"{HOST_GROUP}_"
+_MEMBER_ROLE: Final = f"{MEMBER_GROUP}_"
 _CONNECTIONS: Final = 4
 """A host needs one, and a second while a first that was cut off is not yet given up."""
+_MEMBER_CONNECTIONS: Final = 16
+"""A person has the page open, and asks in a few terminals."""
 _GONE_WITHIN_MS: Final = 10_000
 
 
@@ -28,10 +38,10 @@ class FleetMade(msgspec.Struct, frozen=True, kw_only=True):
     version: int
 
 
-class HostLogin(msgspec.Struct, frozen=True, kw_only=True):
-    """How a new host gets in; the password is kept nowhere."""
+class FleetLogin(msgspec.Struct, frozen=True, kw_only=True):
+    """How a new host, or a person, gets in; the password is kept nowhere."""
 
-    host: str
+    name: str
     role: str
     password: str
     server: str
@@ -44,6 +54,7 @@ class FleetHost(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         host: its name.
+        user: whose machine it is; None: nobody said.
         version: of its grader-daemon; None: it never pushed.
         last_seen: when it said anything last, by the server's clock.
         behind: so many numbers of its change feed were not sent then; several may be of one session.
@@ -52,6 +63,7 @@ class FleetHost(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     host: str
+    user: str | None
     version: str | None
     last_seen: datetime | None
     behind: int
@@ -86,37 +98,56 @@ class FleetDatabase:
         """
         with translated(), self._connection.transaction():
             before = migrate(self._connection)
-            grant = sql.SQL("GRANT CONNECT, TEMPORARY ON DATABASE {} TO {}, {}")
-            names = (self._connection.info.dbname, HOST_GROUP, READER_GROUP)
+            grant = sql.SQL("GRANT CONNECT, TEMPORARY ON DATABASE {} TO {}, {}, {}")
+            names = (self._connection.info.dbname, HOST_GROUP, READER_GROUP, MEMBER_GROUP)
             self._connection.execute(grant.format(*map(sql.Identifier, names)))
         return FleetMade(before=before, version=newest_version())
 
-    def add(self, host: str) -> HostLogin:
-        """Admit a host by a login role of its own.
+    def add(self, host: str, *, user: str | None = None) -> FleetLogin:
+        """Admit a host, which is the machine of `user`, by a login role of its own.
 
         Raises:
             InputError: there is one of this name.
             StoreError: the schema is not of this version.
             CallError: the role may not do that.
         """
-        role, password = _ROLE + host, secrets.token_urlsafe(24)
         with translated(), self._connection.transaction():
             check_version(self._connection)
-            if self._connection.execute("SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = %s", (role,)).fetchone():
+            if self._has_role(_ROLE + host):
                 raise InputError(f"there is a host {host} already, in this fleet or another one of this server")
-            # The server is given the verifier alone: what it logs of statements holds no password.
-            verifier = self._connection.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256")
-            make = sql.SQL("CREATE ROLE {} LOGIN CONNECTION LIMIT {} PASSWORD {} IN ROLE {}")
-            self._connection.execute(
-                make.format(
-                    sql.Identifier(role), _CONNECTIONS, sql.Literal(verifier.decode()), sql.Identifier(HOST_GROUP)
-                )
-            )
-            self._connection.execute("INSERT INTO grader.hosts (host) VALUES (%s)", (host,))
-        info = self._connection.info
-        return HostLogin(
-            host=host, role=role, password=password, server=info.host, port=info.port, database=info.dbname
-        )
+            login = self._make_login(host, _ROLE + host, group=HOST_GROUP, connections=_CONNECTIONS)
+            self._connection.execute("INSERT INTO grader.hosts (host, user_name) VALUES (%s, %s)", (host, user))
+        return login
+
+    def add_member(self, name: str) -> FleetLogin:
+        """Admit a person of the team, who reads all, labels, and answers alerts, by a login role of their own.
+
+        Raises:
+            InputError: there is one of this name.
+            StoreError: the schema is not of this version.
+            CallError: the role may not do that.
+        """
+        with translated(), self._connection.transaction():
+            check_version(self._connection)
+            if self._has_role(_MEMBER_ROLE + name):
+                raise InputError(f"there is a member {name} already, of this fleet or another one of this server")
+            return self._make_login(name, _MEMBER_ROLE + name, group=MEMBER_GROUP, connections=_MEMBER_CONNECTIONS)
+
+    def remove_member(self, name: str) -> None:
+        """Remove the login of a person, and end its connections; what they said of sessions stays.
+
+        Raises:
+            InputError: there is none of this name.
+            CallError: the role may not do that.
+            DeliveryError: a connection does not end; nothing but the login was removed.
+        """
+        role = _MEMBER_ROLE + name
+        with translated():
+            if not self._has_role(role):
+                raise InputError(f"there is no member {name}")
+            self._end_connections(role, f"member {name}")
+        with translated(), self._connection.transaction():
+            self._drop_role(role)
 
     def remove(self, host: str) -> int:
         """Remove a host with its grades, its role and its connections; returns how many grades there were.
@@ -127,20 +158,15 @@ class FleetDatabase:
             CallError: the role may not do that.
             DeliveryError: a connection of the host does not end; nothing but its login was removed.
         """
-        role = sql.Identifier(_ROLE + host)
         with translated():
             check_version(self._connection)
             if self._connection.execute("SELECT 1 FROM grader.hosts WHERE host = %s", (host,)).fetchone() is None:
                 raise InputError(f"there is no host {host}; see: grader-daemon fleet status")
-            # Before its connections end, so that it makes no new ones.
-            self._connection.execute(sql.SQL("ALTER ROLE {} NOLOGIN").format(role))
-            self._end_connections(host)
+            self._end_connections(_ROLE + host, f"host {host}")
         with translated(), self._connection.transaction():
             removed = self._connection.execute("DELETE FROM grader.grades WHERE host = %s", (host,)).rowcount
             self._connection.execute("DELETE FROM grader.hosts WHERE host = %s", (host,))
-            # A crash of the server leaves temporary tables of the role.
-            self._connection.execute(sql.SQL("DROP OWNED BY {}").format(role))
-            self._connection.execute(sql.SQL("DROP ROLE {}").format(role))
+            self._drop_role(_ROLE + host)
         return removed
 
     def hosts(self) -> list[FleetHost]:
@@ -156,17 +182,40 @@ class FleetDatabase:
     @staticmethod
     def _hosts(cursor: psycopg.Cursor[FleetHost]) -> list[FleetHost]:
         return cursor.execute(
-            "SELECT host, version, last_seen, newest_seq - last_seq AS behind, other_machine_at, added_at"
-            " FROM grader.hosts ORDER BY host"
+            "SELECT host, user_name AS user, version, last_seen, newest_seq - last_seq AS behind, other_machine_at,"
+            " added_at FROM grader.hosts ORDER BY host"
         ).fetchall()
 
-    def _end_connections(self, host: str) -> None:
-        """End what the host has open, and wait for it, which takes to be a member of its role."""
-        role = sql.Identifier(_ROLE + host)
-        self._connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(role))
+    def _has_role(self, role: str) -> bool:
+        found = self._connection.execute("SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = %s", (role,))
+        return found.fetchone() is not None
+
+    def _make_login(self, name: str, role: str, *, group: str, connections: int) -> FleetLogin:
+        password = secrets.token_urlsafe(24)
+        # The server is given the verifier alone: what it logs of statements holds no password.
+        verifier = self._connection.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256")
+        make = sql.SQL("CREATE ROLE {} LOGIN CONNECTION LIMIT {} PASSWORD {} IN ROLE {}")
+        self._connection.execute(
+            make.format(sql.Identifier(role), connections, sql.Literal(verifier.decode()), sql.Identifier(group))
+        )
+        info = self._connection.info
+        return FleetLogin(
+            name=name, role=role, password=password, server=info.host, port=info.port, database=info.dbname
+        )
+
+    def _drop_role(self, role: str) -> None:
+        # A crash of the server leaves temporary tables of the role.
+        self._connection.execute(sql.SQL("DROP OWNED BY {}").format(sql.Identifier(role)))
+        self._connection.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
+
+    def _end_connections(self, role: str, whose: str) -> None:
+        """Refuse a role from now on, end what it has open, and wait for that, which takes to be a member of it."""
+        name = sql.Identifier(role)
+        self._connection.execute(sql.SQL("ALTER ROLE {} NOLOGIN").format(name))
+        self._connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(name))
         ended = self._connection.execute(
             "SELECT pg_terminate_backend(pid, %s) FROM pg_catalog.pg_stat_activity WHERE usename = %s",
-            (_GONE_WITHIN_MS, _ROLE + host),
+            (_GONE_WITHIN_MS, role),
         ).fetchall()
         if not all(is_gone for (is_gone,) in ended):
-            raise DeliveryError(f"a connection of host {host} does not end; run this again")
+            raise DeliveryError(f"a connection of {whose} does not end; run this again")

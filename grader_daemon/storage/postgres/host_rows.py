@@ -1,4 +1,4 @@
-"""What one host sends: its rows, each batch in one transaction with how far it is.
+"""What one host sends, its rows, each batch in one transaction with how far it is; and what people say of them.
 
 The server says how far it has taken them, in the transaction that did, so an interrupted batch is there whole or not
 at all; clocks decide nothing.
@@ -6,22 +6,40 @@ at all; clocks decide nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import Any, Final
 
 import psycopg
+from psycopg.rows import class_row
 
+from grader_daemon.domain.analysis import ErrorSign
+from grader_daemon.domain.feedback import FleetLabel
 from grader_daemon.errors import CallError, DeliveryError
 from grader_daemon.storage.postgres.connection import connect, translated
 from grader_daemon.storage.postgres.schema import HOST_GROUP, check_version
 
 CHANNEL: Final = "grader_grades"
 """Where a host is named after each batch of it (LISTEN)."""
+LABEL_CHANNEL: Final = "grader_labels"
+"""Where a host is named of whose sessions somebody said something."""
 _PROGRAM: Final = "grader-daemon push"
 _PATIENCE_SECONDS: Final = 2.0
 """The server may see for a moment what has ended."""
 _OWN: Final = f"host = substr(current_user, {len(HOST_GROUP) + 2})"
+_SIGN: Final = ("fingerprint", "tool", "command", "category", "subcategory", "signal", "example")
+_SAVE_SIGNS: Final = (
+    f"INSERT INTO grader.error_issues (host, {', '.join(_SIGN)})"
+    f" VALUES (%s{', %s' * len(_SIGN)}) ON CONFLICT (host, fingerprint) DO UPDATE SET"
+    " subcategory = excluded.subcategory, signal = excluded.signal, example = excluded.example"
+).encode()
+LABEL_COLUMNS: Final = FleetLabel.__struct_fields__
+SELECT_LABELS: Final = f"SELECT {', '.join(LABEL_COLUMNS)} FROM grader.labels"
+_SEND_LABEL: Final = (
+    f"INSERT INTO grader.labels ({', '.join(LABEL_COLUMNS)}, taken_at)"
+    f" VALUES ({'%s, ' * len(LABEL_COLUMNS)}clock_timestamp()) ON CONFLICT DO NOTHING"
+).encode()
 
 
 class HostRows:
@@ -35,6 +53,8 @@ class HostRows:
         self._connection: psycopg.Connection | None = None
         self._host = ""
         self._taken = 0
+        self._labels_sent = 0
+        self._has_looked_for_labels = False
         names = (*columns, "changed_seq")
         told = ", ".join(names)
         self._copy = f"COPY pg_temp.batch (host, {told}) FROM STDIN".encode()
@@ -71,35 +91,47 @@ class HostRows:
         self.close()
         with translated(), connect(self._url, program=_PROGRAM) as connection:
             connection.execute(
-                f"UPDATE grader.hosts SET machine = %s, last_seq = 0, other_machine_at = NULL WHERE {_OWN}".encode(),
+                "UPDATE grader.hosts SET machine = %s, last_seq = 0, labels_sent = 0, other_machine_at = NULL"
+                f" WHERE {_OWN}".encode(),
                 (self._machine,),
             )
 
-    def save(self, rows: Sequence[Sequence[Any]], gone: Sequence[str], *, after: int, seq: int, newest: int) -> None:
+    def save(
+        self,
+        rows: Sequence[Sequence[Any]],
+        gone: Sequence[str],
+        *,
+        after: int,
+        seq: int,
+        newest: int,
+        signs: Sequence[ErrorSign] = (),
+    ) -> None:
         """Write rows in the place of those of the same sessions, and remove those of sessions that are `gone`.
 
-        They are what changed `after` a number of the feed up to and with `seq`; what begins at 0 is all there is.
+        They are what changed `after` a number of the feed up to and with `seq`; what begins at 0 is all there is. What
+        begins before what was taken already is of a feed that was set back: whoever copies the rows reads all anew.
+        `signs` are what the errors in the rows look like.
 
         Raises:
             DeliveryError: it was not taken now.
             CallError: it was refused, and will be again.
         """
-        connection = self._connected()
-        try:
-            with translated(), connection.transaction():
-                self._advance(connection, seq=seq, newest=newest)
-                connection.execute(
-                    "DELETE FROM grader.grades WHERE host = %s AND (%s = 0 OR session_id = ANY(%s))",
-                    (self._host, after, list(gone)),
+        with self._talking() as connection, connection.transaction():
+            self._advance(connection, seq=seq, newest=newest, begins_anew=after == 0 or after < self._taken)
+            self._remove(connection, gone, seq=seq, everything=after == 0)
+            with connection.cursor() as cursor, cursor.copy(self._copy) as copy:
+                for row in rows:
+                    copy.write_row((self._host, *row))
+            connection.execute(self._upsert)
+            connection.execute(
+                "DELETE FROM grader.removals AS r USING pg_temp.batch AS b"
+                " WHERE r.host = b.host AND r.session_id = b.session_id"
+            )
+            with connection.cursor() as cursor:
+                cursor.executemany(
+                    _SAVE_SIGNS, [(self._host, *(getattr(sign, name) or None for name in _SIGN)) for sign in signs]
                 )
-                with connection.cursor() as cursor, cursor.copy(self._copy) as copy:
-                    for row in rows:
-                        copy.write_row((self._host, *row))
-                connection.execute(self._upsert)
-                connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, self._host))
-        except DeliveryError:
-            self.close()
-            raise
+            connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, self._host))
         self._taken = seq
 
     def greet(self, *, newest: int) -> None:
@@ -108,20 +140,90 @@ class HostRows:
         Raises:
             DeliveryError: the server is away.
         """
+        with self._talking() as connection:
+            self._advance(connection, seq=self._taken, newest=newest, begins_anew=False)
+            self._has_looked_for_labels = False
+
+    def labels(self) -> list[FleetLabel]:
+        """Return what people of the team said of this host's sessions, and was not taken yet, in order.
+
+        The server is asked when it told of something, after `greet`, and first.
+
+        Raises:
+            DeliveryError: the server is away.
+        """
+        with self._talking() as connection:
+            told = [note for note in connection.notifies(timeout=0) if note.payload == self._host]
+            if self._has_looked_for_labels and not told:
+                return []
+            cursor = connection.cursor(row_factory=class_row(FleetLabel))
+            found = cursor.execute(
+                f"{SELECT_LABELS} WHERE taken_at IS NULL AND {_OWN} ORDER BY given_at".encode()
+            ).fetchall()
+            self._has_looked_for_labels = True
+        return found
+
+    def labels_sent(self) -> int:
+        """Return up to which number what was said on this host is there; raises as `taken` does."""
+        self._connected()
+        return self._labels_sent
+
+    def send_labels(self, labels: Sequence[FleetLabel], *, up_to: int) -> None:
+        """Send what was said on this host, up to and with a number.
+
+        Raises:
+            DeliveryError: the server is away.
+        """
+        rows = [[self._host, *(getattr(label, name) for name in LABEL_COLUMNS[1:])] for label in labels]
+        with self._talking() as connection, connection.transaction():
+            with connection.cursor() as cursor:
+                cursor.executemany(_SEND_LABEL, rows)
+            connection.execute(f"UPDATE grader.hosts SET labels_sent = %s WHERE {_OWN}".encode(), (up_to,))
+            connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, self._host))
+        self._labels_sent = up_to
+
+    def note_taken(self, labels: Sequence[FleetLabel]) -> None:
+        """Note that what people said is in the database of this host.
+
+        Raises:
+            DeliveryError: the server is away.
+        """
+        with self._talking() as connection, connection.transaction(), connection.cursor() as cursor:
+            cursor.executemany(
+                "UPDATE grader.labels SET taken_at = clock_timestamp()"
+                " WHERE host = %s AND session_id = %s AND given_by = %s AND given_at = %s",
+                [(label.host, label.session_id, label.given_by, label.given_at) for label in labels],
+            )
+
+    @contextmanager
+    def _talking(self) -> Iterator[psycopg.Connection]:
+        """Hand out the connection, which is closed when the server is away."""
         connection = self._connected()
         try:
             with translated():
-                self._advance(connection, seq=self._taken, newest=newest)
+                yield connection
         except DeliveryError:
             self.close()
             raise
 
-    def _advance(self, connection: psycopg.Connection, *, seq: int, newest: int) -> None:
+    def _remove(self, connection: psycopg.Connection, gone: Sequence[str], *, seq: int, everything: bool) -> None:
+        names = list(gone)
+        for table in ("grades", "removals"):
+            connection.execute(
+                f"DELETE FROM grader.{table} WHERE host = %s AND (%s OR session_id = ANY(%s))".encode(),
+                (self._host, everything, names),
+            )
+        connection.execute(
+            "INSERT INTO grader.removals (host, session_id, changed_seq) SELECT %s, unnest(%s::text[]), %s",
+            (self._host, names, seq),
+        )
+
+    def _advance(self, connection: psycopg.Connection, *, seq: int, newest: int, begins_anew: bool) -> None:
         """Note how far this host is, if nobody else did since we looked."""
         done = connection.execute(
-            "UPDATE grader.hosts SET last_seq = %s, newest_seq = %s, version = %s, last_seen = now()"
-            " WHERE host = %s AND machine = %s AND last_seq = %s",
-            (seq, newest, self._version, self._host, self._machine, self._taken),
+            "UPDATE grader.hosts SET last_seq = %s, newest_seq = %s, version = %s, last_seen = now(),"
+            " epoch = epoch + %s::int WHERE host = %s AND machine = %s AND last_seq = %s",
+            (seq, newest, self._version, begins_anew, self._host, self._machine, self._taken),
         )
         if done.rowcount != 1:
             raise DeliveryError(f"another program pushes as host {self._host}, or the host was removed")
@@ -141,17 +243,19 @@ class HostRows:
         with translated():
             check_version(connection)
             found = connection.execute(
-                f"SELECT host, machine, last_seq FROM grader.hosts WHERE {_OWN}".encode()
+                f"SELECT host, machine, last_seq, labels_sent FROM grader.hosts WHERE {_OWN}".encode()
             ).fetchone()
             if found is None:
                 raise CallError(
                     "the login of fleet_url is no host's; its administrator runs: grader-daemon fleet add-host"
                 )
-            self._host, machine, self._taken = found
+            self._host, machine, self._taken, self._labels_sent = found
             self._refuse_others(connection, machine)
             connection.execute(
                 "CREATE TEMPORARY TABLE batch (LIKE grader.grades INCLUDING DEFAULTS) ON COMMIT DELETE ROWS"
             )
+            connection.execute(f"LISTEN {LABEL_CHANNEL}".encode())
+            self._has_looked_for_labels = False
 
     def _refuse_others(self, connection: psycopg.Connection, machine: str | None) -> None:
         """See that no other machine has this login: of two, each would undo what the other did."""

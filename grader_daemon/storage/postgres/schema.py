@@ -13,6 +13,8 @@ from grader_daemon.errors import StoreError
 
 HOST_GROUP: Final = "grader_host"
 READER_GROUP: Final = "grader_reader"
+MEMBER_GROUP: Final = "grader_member"
+_GROUPS: Final = (HOST_GROUP, READER_GROUP, MEMBER_GROUP)
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _LOCK: Final = 0x67726164  # "grad": two that make a schema at once wait for each other
 
@@ -27,6 +29,7 @@ def migrate(connection: psycopg.Connection) -> int:
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         before = applied_version(connection)
         _refuse_newer(before)
+        _make_groups(connection)
         if before == 0:
             _begin(connection)
         for number, sql in migrations():
@@ -72,12 +75,16 @@ def migrations() -> list[tuple[int, bytes]]:
     return sorted((int(numbered[1]), entry.read_bytes()) for numbered, entry in named if numbered)
 
 
-def _begin(connection: psycopg.Connection) -> None:
-    """Make what the first migration needs; the groups are of the whole server, and another fleet may have them."""
-    for group in (HOST_GROUP, READER_GROUP):
+def _make_groups(connection: psycopg.Connection) -> None:
+    """Make the groups of roles; they are of the whole server, and another fleet may have them."""
+    for group in _GROUPS:
         known = connection.execute("SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = %s", (group,)).fetchone()
         if known is None:
             connection.execute(f"CREATE ROLE {group} NOLOGIN".encode())
+
+
+def _begin(connection: psycopg.Connection) -> None:
+    """Make what the first migration needs."""
     connection.execute("CREATE SCHEMA grader")
     connection.execute(
         "CREATE TABLE grader.schema_versions (version int PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"

@@ -237,6 +237,9 @@ class FeedbackLog(Protocol):
     def said(self, session_ids: Sequence[str] | None = None) -> list[Feedback]:
         """Return all that was ever said of some sessions, or of any, in order."""
 
+    def said_after(self, number: int, limit: int) -> list[Feedback]:
+        """Return what was said after a number, in order."""
+
     def said_of_reviewed(self, since: datetime) -> list[Feedback]:
         """Return all that was ever said of sessions that were judged in a review since then, in order."""
 

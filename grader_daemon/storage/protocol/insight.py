@@ -60,6 +60,9 @@ class Signs(Protocol):
 class Issues(Signs, Protocol):
     """Error issues: what failures have in common."""
 
+    def signs(self, fingerprints: Collection[str]) -> list[ErrorSign]:
+        """Return what those of these issues look like that are known, in order of their fingerprints."""
+
     def seen(self, span: Span) -> list[str]:
         """Fingerprints of the issues that occurred in a span, most failures first."""
 

@@ -61,6 +61,10 @@ class Feedbacks:
             return self._said("")
         return self._said(f"WHERE session_id IN {LISTED}", listed(session_ids))
 
+    def said_after(self, number: int, limit: int) -> list[Feedback]:
+        rows = self._database.rows(f"{_SELECT} WHERE id > ? ORDER BY id LIMIT ?", (number, limit))
+        return [_to_feedback(row) for row in rows]
+
     def said_of_reviewed(self, since: datetime) -> list[Feedback]:
         return self._said(
             "WHERE session_id IN (SELECT session_id FROM feedback WHERE source = 'review' AND given_at >= ?)",

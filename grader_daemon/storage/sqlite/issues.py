@@ -12,7 +12,7 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.insight import IssueRow, StepCount, StepRow, ToolStep
 from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError, NotFoundError
-from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text
 
 _LATEST = 3
@@ -34,6 +34,25 @@ class Issues:
                 for s in sorted(signs, key=lambda sign: sign.fingerprint)
             ],
         )
+
+    def signs(self, fingerprints: Collection[str]) -> list[ErrorSign]:
+        rows = self._database.rows(
+            "SELECT fingerprint, tool, command, category, signal, example, subcategory FROM error_issues"
+            f" WHERE fingerprint IN {LISTED} ORDER BY fingerprint",
+            (listed(sorted(fingerprints)),),
+        )
+        return [
+            ErrorSign(
+                fingerprint=row[0],
+                tool=row[1],
+                command=row[2],
+                category=Category(row[3]),
+                signal=row[4],
+                example=row[5],
+                subcategory=None if row[6] is None else Subcategory(row[6]),
+            )
+            for row in rows
+        ]
 
     def seen(self, span: Span) -> list[str]:
         rows = self._database.rows(

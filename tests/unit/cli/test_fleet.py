@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from grader_daemon.api.tables import columns
+from grader_daemon.storage.postgres import schema
 from tests import demo_home
 from tests.postgres import Server, serving
 from tests.reference.pages import SCHEMAS
@@ -86,7 +87,8 @@ def test_the_table_has_the_columns_of_a_grade(host: Path, server: Server) -> Non
     del host
     with server.admin() as connection:
         names = [column.name for column in connection.execute("SELECT * FROM grader.grades").description or ()]
-    assert names == ["host", *columns(), "changed_seq", "received_at"]
+    beside = ["changed_seq", "received_at", "request", "wording"]
+    assert names == ["host", *(name for name in columns() if name != "host"), *beside]
 
 
 @pytest.mark.parametrize("texts", [False, True])
@@ -211,7 +213,24 @@ def test_an_older_program_says_that_it_must_be_updated(
         connection.execute("INSERT INTO grader.schema_versions (version) VALUES (99)")
     refused = run(host, *command)
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.endswith("its schema 99 is newer than this program's 1; update grader-daemon\n")
+    assert refused.stderr.endswith("its schema 99 is newer than this program's 2; update grader-daemon\n")
+
+
+def test_a_fleet_of_the_first_schema_is_brought_to_this_one_and_sent_again(
+    server: Server, made: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = shutil.copytree(made, tmp_path / "home")
+    with monkeypatch.context() as older:
+        first = schema.migrations()[:1]
+        older.setattr(schema, "migrations", lambda: first)
+        assert run(home, "fleet", "init", "--url", server.url()).returncode == 0
+    with server.admin() as connection:
+        connection.execute("INSERT INTO grader.hosts (host, last_seq, newest_seq) VALUES ('old', 9, 9)")
+        connection.execute("INSERT INTO grader.grades (host, session_id, changed_seq) VALUES ('old', 'a', 9)")
+    assert "schema 1 is older" in run(home, "fleet", "status", "--url", server.url()).stderr
+    assert run(home, "fleet", "init", "--url", server.url()).stdout.startswith("The fleet's database has schema 2.")
+    [old] = _hosts(home, run, server).values()
+    assert (old["behind"], _counted(server)) == (9, 1)
 
 
 def test_before_it_is_made_there_is_no_fleet(server: Server, home: Path, run: Run) -> None:
@@ -235,7 +254,7 @@ def test_no_password_is_printed_of_a_url_that_is_wrong(home: Path, run: Run, url
 
 
 def test_a_name_that_no_role_can_have_is_refused(home: Path, run: Run) -> None:
-    assert "cannot be a host" in run(home, "fleet", "add-host", "La;ptop", "--url", "postgresql://h/db").stderr
+    assert "cannot be a name here" in run(home, "fleet", "add-host", "La;ptop", "--url", "postgresql://h/db").stderr
 
 
 def test_one_cannot_follow_and_end_in_a_document(host: Path, run: Run) -> None:

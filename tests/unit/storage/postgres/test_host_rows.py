@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from grader_daemon.errors import DeliveryError
-from grader_daemon.storage.postgres.fleet import FleetDatabase, HostLogin
+from grader_daemon.storage.postgres.fleet import FleetDatabase, FleetLogin
 from grader_daemon.storage.postgres.host_rows import CHANNEL, HostRows
 from tests.postgres import Server, serving
 
@@ -36,7 +36,7 @@ def _let_in(server: Server, name: str) -> str:
     return _url(login)
 
 
-def _url(login: HostLogin) -> str:
+def _url(login: FleetLogin) -> str:
     return f"postgresql://{login.role}:{login.password}@{login.server}:{login.port}/{login.database}"
 
 
@@ -107,6 +107,17 @@ def test_a_batch_is_told_once_and_what_is_gone_is_removed(server: Server) -> Non
             "INSERT INTO grader.grades (host, session_id, changed_seq) VALUES ('victim', 'x', 1)", id="insert"
         ),
         pytest.param("UPDATE grader.grades SET host = 'victim'", id="move-own-rows"),
+        pytest.param(
+            "INSERT INTO grader.removals (host, session_id, changed_seq) VALUES ('victim', 's1', 1)", id="remove"
+        ),
+        pytest.param(
+            "INSERT INTO grader.labels (host, session_id, given_by) VALUES ('victim', 's1', 'anna')", id="say-something"
+        ),
+        pytest.param(
+            "INSERT INTO grader.error_issues (host, fingerprint, category) VALUES ('victim', 'x', 'y')", id="an-error"
+        ),
+        pytest.param("UPDATE grader.labels SET given_by = 'anna'", id="put-words-into-a-mouth"),
+        pytest.param("SELECT decisions FROM grader.fleet", id="read-what-was-decided"),
         pytest.param("INSERT INTO grader.hosts (host) VALUES ('third')", id="a-host-of-its-own"),
         pytest.param("UPDATE grader.hosts SET host = 'victim'", id="be-the-other"),
         pytest.param("TRUNCATE grader.grades", id="truncate"),
@@ -124,6 +135,27 @@ def test_what_a_host_tries_on_another_is_refused(server: Server, attack: str) ->
     with psycopg.connect(url, autocommit=True) as evil, pytest.raises(psycopg.errors.InsufficientPrivilege):
         evil.execute(attack.encode())
     assert _counted(server) == {"evil": 3, "victim": 3}
+
+
+def test_what_was_removed_and_came_back_is_no_removal(server: Server) -> None:
+    with closing(_rows(_let_in(server, "laptop"))) as rows:
+        rows.taken()
+        rows.save(_batch(1, 3), [], after=0, seq=3, newest=3)
+        rows.save([], ["s1", "s2"], after=3, seq=5, newest=5)
+        rows.save([("s2", 6)], [], after=5, seq=6, newest=6)
+    with server.admin() as connection:
+        removed = connection.execute("SELECT session_id, changed_seq FROM grader.removals").fetchall()
+        epoch = connection.execute("SELECT epoch FROM grader.hosts").fetchone()
+    assert (removed, epoch, _counted(server)) == ([("s1", 5)], (1,), {"laptop": 2})
+
+
+def test_a_feed_that_is_set_back_begins_another_epoch(server: Server) -> None:
+    with closing(_rows(_let_in(server, "laptop"))) as rows:
+        rows.taken()
+        rows.save(_batch(1, 3), [], after=0, seq=3, newest=3)
+        rows.save([("s1", 2)], [], after=1, seq=2, newest=2)
+    with server.admin() as connection:
+        assert connection.execute("SELECT epoch, last_seq FROM grader.hosts").fetchone() == (2, 2)
 
 
 @pytest.mark.parametrize("role", ["grader_host_evil", "grader_host"])

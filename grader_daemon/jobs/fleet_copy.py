@@ -1,0 +1,251 @@
+"""A copy of a fleet's grades in a database of its own, which then answers all that a machine's own does.
+
+What PostgreSQL has of each host behind the place up to which its rows are here is read and saved, batch by batch, each
+in one transaction with the new place. So it may end at any moment, be deleted and made anew, and be behind; it is never
+wrong about more than the time.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Final
+
+from msgspec.structs import replace
+
+from grader_daemon.domain.analysis import ErrorSign
+from grader_daemon.domain.feedback import Feedback, FleetLabel, Said, add_override, standing
+from grader_daemon.domain.fleet_hosts import FleetHostState, copied_id
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.identity import Identity
+from grader_daemon.errors import InputError, StoreError
+from grader_daemon.pipeline.labels import note_labels, take_labels
+from grader_daemon.pipeline.saving import remove_copies, save_copies
+from grader_daemon.storage.postgres.fleet_rows import Decisions, FleetRows
+from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.records import FleetCopyState, NewGrade
+
+_AT_ONCE: Final = 500
+_COMING_IN: Final = timedelta(hours=1)
+"""A label comes in when its transaction begins, and is seen when that ends."""
+_NOTHING_OF_IT: Final = -1
+"""The epoch of a host of whose earlier one something is still here."""
+
+
+class FleetCopy:
+    """A store that follows the rows of a fleet."""
+
+    def __init__(self, store: Store, rows: FleetRows) -> None:
+        """`store` is empty, or a copy of this fleet."""
+        self.store = store
+        self.rows = rows
+
+    def close(self) -> None:
+        """Close the connection to the fleet's database; safe to call twice."""
+        self.rows.close()
+
+    def behind(self) -> int:
+        """Return how many numbers of the feeds of all hosts are not read yet; several may be of one session.
+
+        Raises:
+            DeliveryError, CallError, StoreError: see `catch_up`.
+        """
+        here = {host.host: host.seq for host in self.store.fleet.hosts()}
+        return sum(max(0, host.seq - here.get(host.host, 0)) for host in self.rows.hosts())
+
+    def catch_up(self, now: datetime) -> Iterator[int]:
+        """Read what is new; yields after each batch how many sessions it had.
+
+        Raises:
+            DeliveryError: the fleet's database is away.
+            CallError: the login is no person's.
+            StoreError: one of the databases cannot be used, or this one is of something else.
+        """
+        known = self._begin()
+        there = {host.host: host for host in self.rows.hosts()}
+        here = {host.host: host for host in self.store.fleet.hosts()}
+        waiting = _by_session(self.rows.waiting_labels())
+        for gone in here.keys() - there.keys():
+            yield from self._forget(gone)
+        for name, host in there.items():
+            yield from self._follow(host, here.get(name), waiting)
+        labels_at = self._take(waiting, known)
+        decided = self.rows.decisions(but=known.decisions)
+        with self.store.transaction():
+            self.store.fleet.save_state(replace(self._adopted(known, decided), read_at=now, labels_at=labels_at))
+
+    @contextmanager
+    def deciding(self) -> Iterator[None]:
+        """What is changed inside of alerts, silences and marks of errors, in a transaction here, all copies have then.
+
+        Raises:
+            DeliveryError: it was not sent; nothing of it is here either, or it is undone by the next `catch_up`.
+        """
+        with self.rows.deciding() as decided:
+            known = self._begin()
+            with self.store.transaction():
+                known = self._adopted(known, decided)
+                self.store.fleet.save_state(known)
+            before = None if decided.content is None else self.store.fleet.decisions()
+            yield
+            after = self.store.fleet.decisions()
+            if after != before:
+                version = self.rows.decide(after)
+                with self.store.transaction():
+                    self.store.fleet.save_state(replace(known, decisions=version))
+
+    def _adopted(self, known: FleetCopyState, decided: Decisions | None) -> FleetCopyState:
+        """Adopt what was decided elsewhere; call it inside a transaction."""
+        if decided is None or decided.version == known.decisions:
+            return known
+        if decided.content is not None:
+            self.store.fleet.replace_decisions(decided.content)
+        return replace(known, decisions=decided.version)
+
+    def say(self, said: Sequence[Said]) -> list[Feedback]:
+        """Send what a person says of sessions to the fleet's database, and keep it here; call it inside a transaction.
+
+        It stands on the machine of a session when that has taken it.
+
+        Raises:
+            InputError: it takes back what somebody else said.
+            DeliveryError, CallError: it was not sent.
+        """
+        known = {each.id: each for each in self.store.feedback.said([each.session_id for each in said])}
+        taken_back = [None if each.withdraws is None else known[each.withdraws] for each in said]
+        if any(each is not None and each.given_by != self.rows.person() for each in taken_back):
+            raise InputError("what somebody else said can only be taken back by them, or on the machine of the session")
+        moments = [None if each is None else each.given_at for each in taken_back]
+        labels = [_as_here(label) for label in self.rows.say(said, withdraws=moments)]
+        take_labels(self.store, labels)
+        given = {(each.session_id, each.given_at): each for each in self.store.feedback.said(_ids(labels))}
+        return [given[label.session_id, label.given_at] for label in labels]
+
+    def _begin(self) -> FleetCopyState:
+        """Return of which fleet this is a copy, from now on at the latest.
+
+        Raises:
+            StoreError: it is of another one, or holds something else.
+        """
+        fleet, known = self.rows.name(), self.store.fleet.state()
+        if known is None and (self.store.file_counts() or self.store.changes.newest()):
+            raise StoreError("the copy of a fleet needs its own file, and this one has grades: see fleet_copy_file")
+        if known is not None and known.fleet != fleet:
+            raise StoreError("the file of fleet_copy_file is a copy of another fleet: delete it, or name another one")
+        if known is None:
+            known = FleetCopyState(fleet=fleet)
+            with self.store.transaction():
+                self.store.fleet.save_state(known)
+        return known
+
+    def _follow(
+        self, there: FleetHostState, here: FleetHostState | None, waiting: dict[str, list[FleetLabel]]
+    ) -> Iterator[int]:
+        """Read what is new of a host."""
+        if here is not None and here.epoch != there.epoch:
+            yield from self._forget(there.host)
+            here = None
+        seq = 0 if here is None else here.seq
+        if here == there:
+            return
+        more = seq < there.seq
+        while more:
+            found = self.rows.grades(there.host, after=seq, limit=_AT_ONCE)
+            more = len(found) == _AT_ONCE
+            removed = self.rows.removed(there.host, after=seq, up_to=found[-1][0] if more else None)
+            gone = [copied_id(there.host, session_id) for session_id in removed]
+            seq = found[-1][0] if more else there.seq
+            self._save(replace(there, seq=seq), [grade for _, grade in found], gone, waiting)
+            yield len(found) + len(gone)
+        with self.store.transaction():
+            self.store.fleet.save_host(there)
+
+    def _save(
+        self,
+        host: FleetHostState,
+        grades: Sequence[Grade],
+        gone: Sequence[str],
+        waiting: dict[str, list[FleetLabel]],
+    ) -> None:
+        signs = self._signs(host.host, grades)
+        with self.store.transaction():
+            save_copies(self.store, [self._to_keep(grade, signs, waiting) for grade in grades])
+            remove_copies(self.store, gone)
+            self.store.fleet.save_host(host)
+
+    def _signs(self, host: str, grades: Sequence[Grade]) -> dict[str, ErrorSign]:
+        """Return what errors in grades look like that nobody here has seen, or that told nothing of it."""
+        seen = {failure.fingerprint for grade in grades for failure in grade.errors if failure.fingerprint is not None}
+        known = {sign.fingerprint for sign in self.store.issues.signs(seen)}
+        return {sign.fingerprint: sign for sign in self.rows.signs(host, seen - known)} if seen - known else {}
+
+    def _to_keep(self, grade: Grade, signs: dict[str, ErrorSign], waiting: dict[str, list[FleetLabel]]) -> NewGrade:
+        """Return a grade as it is kept: under what people said that its host did not take yet."""
+        labels = waiting.get(grade.session_id)
+        if labels:
+            said = {(label.given_by, label.given_at) for label in labels}
+            kept = self.store.feedback.said([grade.session_id])
+            grade = add_override(grade, standing(each for each in kept if (each.given_by, each.given_at) in said))
+        new = [signs[failure.fingerprint] for failure in grade.errors if failure.fingerprint in signs]
+        return NewGrade(grade=grade, identity=_identity(grade), digest="", signs=tuple(new))
+
+    def _take(self, waiting: dict[str, list[FleetLabel]], known: FleetCopyState) -> datetime | None:
+        """Keep what people said; returns when the last of it came in."""
+        since = None if known.labels_at is None else known.labels_at - _COMING_IN
+        labels, newest = self.rows.labels(since=since)
+        if labels:
+            with self.store.transaction():
+                for label in map(_as_here, labels):
+                    keep = take_labels if label in waiting.get(label.session_id, ()) else note_labels
+                    keep(self.store, [label])
+        return newest
+
+    def _forget(self, host: str) -> Iterator[int]:
+        """Remove the sessions of a host; what is left of it when this is interrupted is removed the next time."""
+        with self.store.transaction():
+            known = next((each for each in self.store.fleet.hosts() if each.host == host), None)
+            if known is not None:
+                self.store.fleet.save_host(replace(known, epoch=_NOTHING_OF_IT))
+        while gone := self.store.fleet.sessions_of(host, _AT_ONCE):
+            with self.store.transaction():
+                remove_copies(self.store, gone)
+            yield len(gone)
+        with self.store.transaction():
+            self.store.fleet.forget_host(host)
+
+
+def _by_session(labels: Sequence[FleetLabel]) -> dict[str, list[FleetLabel]]:
+    """Return labels under the ids that sessions have here."""
+    found: dict[str, list[FleetLabel]] = defaultdict(list)
+    for label in map(_as_here, labels):
+        found[label.session_id].append(label)
+    return found
+
+
+def _as_here(label: FleetLabel) -> FleetLabel:
+    return replace(label, session_id=copied_id(label.host, label.session_id))
+
+
+def _ids(labels: Sequence[FleetLabel]) -> list[str]:
+    return list({label.session_id for label in labels})
+
+
+def _identity(grade: Grade) -> Identity:
+    """Return what there is of the identity of a session, which its host has settled."""
+    return Identity(
+        session_id=grade.session_id,
+        unit=grade.unit,
+        written_ns=0,
+        state=grade.state,
+        messages=0,
+        started_at=grade.session_start,
+        updated_at=grade.ended_at,
+        lineage=None,
+        opening=None,
+        conversation=None,
+        compacted=False,
+        named_after_id=False,
+        kind=grade.kind,
+    )

@@ -1,0 +1,129 @@
+"""Sending grades to the fleet's database as the change feed tells, and taking what people there say of them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from grader_daemon.domain.analysis import ErrorSign
+from grader_daemon.domain.feedback import Feedback, FeedbackSource, FleetLabel
+from grader_daemon.domain.grade import Grade
+from grader_daemon.jobs.export import Exported
+from grader_daemon.pipeline.labels import take_labels
+from grader_daemon.storage.postgres.host_rows import HostRows
+from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.records import ChangeKind, StoredGrade
+
+_AT_ONCE: Final = 500
+_FOLLOWER: Final = "fleet"
+_NOT_SAID_HERE: Final = frozenset({FeedbackSource.FLEET, FeedbackSource.REWARD})
+_GREETS_EVERY_SECONDS: Final = 60.0
+_NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+"""NUL in JSON, whose backslash is no escaped one."""
+_encode = msgspec.json.Encoder().encode
+
+Documents = Callable[[list[StoredGrade]], list[Mapping[str, Any]]]
+"""What makes of grades what is sent of each: values by the names of the columns, in their order."""
+
+
+class FleetPush:
+    """Reads the feed for the fleet. Its place is what both sides say they have: what one of them lost is sent again.
+
+    The server has each batch whole or not at all, and a row for each session, so nothing is there twice.
+    """
+
+    def __init__(self, store: Store, rows: HostRows, *, documents: Documents, texts: bool) -> None:
+        """`texts`: what errors say is sent, too."""
+        self._store = store
+        self._rows = rows
+        self._documents = documents
+        self._texts = texts
+        self._greeted_at: float | None = None
+
+    def close(self) -> None:
+        """Close the connection to the fleet's database; safe to call twice."""
+        self._rows.close()
+
+    def run(self) -> Exported:
+        """Hand over the next batch, and keep what people of the team said.
+
+        Raises:
+            DeliveryError: it was not taken now.
+            CallError: it was refused.
+            StoreError: one of the databases cannot be used.
+        """
+        taken_up_to = self._rows.taken()
+        self._take_labels()
+        after = min(self._store.changes.position(_FOLLOWER), taken_up_to)
+        changes = self._store.changes.after(after, _AT_ONCE)
+        newest = self._store.changes.newest()
+        if not changes:
+            self._send_labels()  # behind the grades that they are of
+            self._greet(newest)
+            return Exported()
+        places = {change.subject: change.seq for change in changes if change.kind is not ChangeKind.ALERT}
+        stored = self._store.grades.stored(list(places))
+        there = [stored[name] for name in places if name in stored]
+        documents = self._documents(there)
+        rows = [[*map(_cell, document.values()), places[str(document["session_id"])]] for document in documents]
+        gone = [name for name in places if name not in stored]
+        signs = self._signs([each.grade for each in there])
+        self._rows.save(rows, gone, after=after, seq=changes[-1].seq, newest=newest, signs=signs)
+        self._greeted_at = time.monotonic()
+        with self._store.transaction():
+            self._store.changes.advance(_FOLLOWER, changes[-1].seq)
+        return Exported(sessions=len(rows) + len(gone), more=True)
+
+    def _take_labels(self) -> None:
+        labels = self._rows.labels()
+        if labels:
+            with self._store.transaction():
+                take_labels(self._store, labels)
+            self._rows.note_taken(labels)
+
+    def _send_labels(self) -> None:
+        """Send what was said here, but for what came from elsewhere, and for rewards, which nobody said."""
+        newest = self._store.feedback.newest_number()
+        while (sent := self._rows.labels_sent()) < newest:
+            said = self._store.feedback.said_after(sent, _AT_ONCE)
+            known = {each.id: each for each in self._store.feedback.said([each.session_id for each in said])}
+            labels = [self._label(each, known) for each in said if each.source not in _NOT_SAID_HERE]
+            self._rows.send_labels(labels, up_to=said[-1].id)
+
+    def _label(self, said: Feedback, known: Mapping[int, Feedback]) -> FleetLabel:
+        withdrawn = None if said.withdraws is None else known[said.withdraws]
+        return FleetLabel(
+            host="",
+            session_id=said.session_id,
+            given_by=said.given_by,
+            given_at=said.given_at,
+            completed=said.completed,
+            quality=said.quality,
+            note=said.note if self._texts else None,
+            withdraws=None if withdrawn is None else withdrawn.given_at,
+            withdraws_by=None if withdrawn is None else withdrawn.given_by,
+        )
+
+    def _signs(self, grades: Iterable[Grade]) -> list[ErrorSign]:
+        """Return what errors in grades look like; without what they say unless texts are sent."""
+        seen = {failure.fingerprint for grade in grades for failure in grade.errors if failure.fingerprint is not None}
+        signs = self._store.issues.signs(seen)
+        return signs if self._texts else [replace(sign, signal="", example="") for sign in signs]
+
+    def _greet(self, newest: int) -> None:
+        now = time.monotonic()
+        if self._greeted_at is None or now - self._greeted_at >= _GREETS_EVERY_SECONDS:
+            self._rows.greet(newest=newest)
+            self._greeted_at = now
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as a column holds it: lists and objects as JSON, texts without NUL, which PostgreSQL has not."""
+    if isinstance(value, str):
+        return value.replace("\0", "")
+    return _NUL.sub(r"\1", _encode(value).decode()) if isinstance(value, list | tuple | dict) else value
