@@ -103,13 +103,14 @@ def decompose(
 def is_mix_of_agents(before: Sequence[Member], since: Sequence[Member], *, dispersion: float) -> bool:
     """Whether the mean fell for no other reason than that other agents do more of the sessions than before.
 
-    Agents write down different things, so their rates lie apart: none of them does worse. A loss within the agents
-    beyond its 95 % interval is one that people are told of, whatever their mix.
+    Agents write down different things, and machines of a fleet do other work, so their rates lie apart: none of them
+    does worse. A loss within the agents of each machine beyond its 95 % interval is one that people are told of,
+    whatever their mix.
     """
-    agents = {member.observation.agent for member in (*before, *since)}
+    agents = {_agent_of(member.observation) for member in (*before, *since)}
     if len(agents) < 2 or not before or not since:  # noqa: PLR2004  of one there is no mix
         return False
-    mix, work = _parts(before, since, by=lambda observation: observation.agent or "")
+    mix, work = _parts(before, since, by=_agent_of)
     return mix.is_loss(dispersion) and not work.is_loss(dispersion)
 
 
@@ -132,12 +133,18 @@ def _names(observation: Observation) -> Iterator[tuple[Dimension, str]]:
     yield Dimension.TASK_TYPE, observation.task_type
     if observation.agent is not None:
         yield Dimension.AGENT, observation.agent
+    if observation.host is not None:
+        yield Dimension.HOST, observation.host
     if observation.model is not None:
         yield Dimension.MODEL, observation.model
     if observation.platform is not None:
         yield Dimension.PLATFORM, observation.platform
     for tool in {use.tool for use in observation.tools}:
         yield Dimension.TOOL, tool
+
+
+def _agent_of(observation: Observation) -> str:
+    return f"{observation.agent or ''} on {observation.host or ''}"
 
 
 class _Part(msgspec.Struct, frozen=True):

@@ -83,6 +83,8 @@ def _groups(observation: Observation) -> Iterator[tuple[Dimension, str]]:
         yield Dimension.MODEL, observation.model
     if observation.agent is not None and _is_watched(observation.agent):
         yield Dimension.AGENT, observation.agent
+    if observation.host is not None:
+        yield Dimension.HOST, observation.host
 
 
 def _is_watched(name: str) -> bool:

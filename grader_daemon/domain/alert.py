@@ -37,6 +37,7 @@ class Observation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     failures: int
     tools: tuple[ToolUse, ...]
     agent: str | None = None
+    host: str | None = None
 
 
 class AlertKind(StrEnum):
@@ -75,7 +76,7 @@ class StreamDrop(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShareChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the sessions, 0 to 1, that is another than before: an agent, model, platform, task type or tool."""
+    """A part of the sessions, 0 to 1, that is another than before: an agent, host, model, platform, task or tool."""
 
     dimension: Dimension
     name: str

@@ -40,7 +40,8 @@ class Trust(msgspec.Struct, frozen=True, kw_only=True):
 
     `labels` are those of people here that say so, 0 as long as they are fewer than `FEWEST_LABELS`. `agreement` is the
     Matthews correlation of such verdicts, -1 to 1, with these labels, else with the truth in places that the prior had
-    not seen; None where that is not known. The model says done from a probability of `threshold` on.
+    not seen; None where that is not known. The model says done from a probability of `threshold` on. Of verdicts
+    `of_fleet` nothing of this is known but on the machine that gave one.
     """
 
     version: str
@@ -48,6 +49,7 @@ class Trust(msgspec.Struct, frozen=True, kw_only=True):
     labels: int = 0
     agreement: float | None = None
     threshold: float | None = None
+    of_fleet: bool = False
 
 
 class WeightChange(msgspec.Struct, frozen=True):

@@ -89,10 +89,13 @@ class _Work(NamedTuple):
     agent: str
     project: str
     kind: SessionKind
+    host: str | None
 
     def groups(self) -> tuple[tuple[Dimension, str], ...]:
         """Return the groups that such a session is in, beside that of its kind."""
+        own = () if self.host is None else ((Dimension.HOST, self.host),)
         return (
+            *own,
             (Dimension.OVERALL, ""),
             (Dimension.TASK_TYPE, self.task_type),
             (Dimension.MODEL, self.model),
@@ -167,6 +170,7 @@ class Changes:
             grade.agent or UNKNOWN,
             grade.project or UNKNOWN,
             kind,
+            grade.host,
         )
         _add(self._work, work, [*shared, *_call_sums(grade.tool_calls, grade.total_errors), *_spent_sums(grade)], sign)
         if not grade.is_persons:

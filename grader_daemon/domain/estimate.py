@@ -143,6 +143,20 @@ def figure(now: Estimate, before: Estimate) -> Figure:
     return Figure(now=now, before=before, change=change)
 
 
+def combined_change(strata: Sequence[tuple[float, Figure]]) -> Estimate:
+    """Estimate the mean of the changes in strata, by weights above 0, whatever part of all each had before.
+
+    The interval is that of a linear combination: the squared distances of its parts from their ends add up.
+    """
+    whole = math.fsum(weight for weight, _ in strata)
+    known = [(weight / whole, figure) for weight, figure in strata]
+    value = math.fsum(weight * (each.change.value or 0.0) for weight, each in known)
+    below = math.hypot(*(weight * _distance(each.change.value, each.change.low) for weight, each in known))
+    above = math.hypot(*(weight * _distance(each.change.high, each.change.value) for weight, each in known))
+    sample = sum(each.change.sample for _, each in known)
+    return Estimate(value=value, low=value - below, high=value + above, sample=sample)
+
+
 def effective_proportion(rate: float, sample: float) -> tuple[float, float]:
     """Return the 95 % interval of a rate that is as sure as one of `sample` independent sessions, above 0."""
     return _wilson(rate, sample)
@@ -153,6 +167,10 @@ def _wilson(rate: float, sample: float) -> tuple[float, float]:
     middle = (rate + square / (2 * sample)) / (1 + square / sample)
     margin = _Z / (1 + square / sample) * math.sqrt(rate * (1 - rate) / sample + square / (4 * sample * sample))
     return max(0.0, min(rate, middle - margin)), min(1.0, max(rate, middle + margin))
+
+
+def _distance(value: float | None, end: float | None) -> float:
+    return 0.0 if value is None or end is None else value - end
 
 
 def _coin(rate: float) -> float:

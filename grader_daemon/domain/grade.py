@@ -109,6 +109,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         tools_digest: the same for the same list of tools that the model was offered.
         skills: each skill that it used, with how: view, command or manage; None where its source does not tell.
         early_errors: errors among the results of its first ten tool calls; None where it made fewer.
+        host: the machine of a fleet that it ran on; None of a session of this machine.
     """
 
     session_id: str
@@ -176,6 +177,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     tools_digest: str | None = None
     skills: tuple[SkillUse, ...] | None = None
     early_errors: int | None = None
+    host: str | None = None
 
     @property
     def unit(self) -> Unit:

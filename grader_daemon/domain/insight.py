@@ -298,7 +298,7 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     an unsure verdict; None in reports of versions that did not count them. `agents` are the sessions by agent, and
     `spending` is what all of them cost, of every kind; both are missing in reports of versions that knew neither.
     `changes` is what changed in the week in how agents are set up, and how work went before and since, as it stood at
-    its end; None in reports of versions that did not look.
+    its end; None in reports of versions that did not look. `hosts` are the machines of a fleet.
     """
 
     report_version: int = REPORT_VERSION
@@ -333,3 +333,4 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     spending: Spending | None = None
     spending_before: Spending | None = None
     changes: tuple[SetupEffect, ...] | None = None
+    hosts: tuple[Group, ...] = ()

@@ -17,8 +17,10 @@ from grader_daemon.domain.estimate import Estimate, mean, proportion, rate_per_c
 class Dimension(StrEnum):
     """By what sessions are grouped. A session is in several groups of `TOOL` and `CATEGORY`.
 
-    In groups of `KIND` count all sessions; in the others those of a person, and beside them what the rest cost. A name
-    of `TASK_MODEL` is made by `counting.task_model`.
+    Groups of `HOST` are the machines of a fleet, those of `USER` are made of them: sessions of this machine are in
+    none. In groups of `KIND` count all
+    sessions; in the others those of a person, and beside them what the rest cost. A name of `TASK_MODEL` is made by
+    `counting.task_model`.
     """
 
     OVERALL = "overall"
@@ -30,6 +32,8 @@ class Dimension(StrEnum):
     AGENT = "agent"
     PROJECT = "project"
     KIND = "kind"
+    HOST = "host"
+    USER = "user"
     TASK_MODEL = "task_model"
 
 
@@ -101,6 +105,10 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     def judged(self) -> int:
         """Sessions of which it is known whether their task was completed."""
         return self.sessions + self.unanswered_judged
+
+    def plus(self, other: Self) -> Self:
+        """Return the sums over the sessions of both, which have none in common."""
+        return type(self)(**{name: getattr(self, name) + getattr(other, name) for name in SUM_NAMES})
 
     def completion_rate(self, *, fewest: int = 1) -> Estimate:
         """Rate of completed sessions, of those judged, 0 to 1; here and below: no value for fewer than `fewest`."""

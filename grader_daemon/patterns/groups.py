@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from functools import reduce
+
+from msgspec.structs import replace
 
 from grader_daemon.domain.calendar import Span
-from grader_daemon.domain.estimate import Estimate, figure
+from grader_daemon.domain.estimate import Estimate, Figure, combined_change, figure
+from grader_daemon.domain.fleet_hosts import FleetHostState
 from grader_daemon.domain.insight import DayFigures, DaySpending, Group, Patterns, Spending, ToolStep
 from grader_daemon.domain.rollup import ESTIMATORS, Dimension, Sums
 from grader_daemon.patterns.issues import alternatives
@@ -18,6 +22,9 @@ GroupSums = Mapping[tuple[Dimension, str], Sums]
 """The sums of every group of a span."""
 
 _NONE = Sums()
+_SEVERAL = 2
+_FEWEST_OF_A_STRATUM = 10
+"""With so many sessions of each host on both sides intervals hold what they promise (tests/unit/patterns)."""
 _GROUPED: tuple[Dimension, ...] = tuple(
     each for each in Dimension if each not in {Dimension.OVERALL, Dimension.TASK_MODEL}
 )
@@ -41,6 +48,10 @@ def group(now: GroupSums, before: GroupSums, dimension: Dimension, name: str) ->
     found, found_before = estimates(sums), estimates(earlier)
     if dimension is Dimension.CATEGORY:
         found["failure_rate"], found_before["failure_rate"] = _of_all_calls(sums, now), _of_all_calls(earlier, before)
+    figures = {field: figure(found[field], found_before[field]) for field in found}
+    if dimension is Dimension.OVERALL:
+        strata = _strata(now, before)
+        figures = {field: _within_hosts(field, each, strata) for field, each in figures.items()}
     return Group(
         name=name,
         sessions=sums.sessions,
@@ -49,7 +60,7 @@ def group(now: GroupSums, before: GroupSums, dimension: Dimension, name: str) ->
         calls=sums.calls,
         failures=sums.failures,
         failures_before=earlier.failures,
-        **{field: figure(found[field], found_before[field]) for field in found},
+        **figures,
         spending=None if dimension in _WITHOUT_MONEY else spending(sums, dimension),
     )
 
@@ -122,6 +133,47 @@ def find_patterns(
         alternatives=alternatives(steps, failures={each.name: each.failures for each in found[Dimension.TOOL]}),
         daily=tuple(DaySpending(day, spending(sums)) for day, sums in daily.items()),
     )
+
+
+def with_users(found: GroupSums, hosts: Iterable[FleetHostState]) -> GroupSums:
+    """Return sums with those of the users of a fleet, which are made of the sums of their hosts."""
+    users: dict[tuple[Dimension, str], Sums] = {}
+    for host in hosts:
+        sums = found.get((Dimension.HOST, host.host))
+        if host.user is not None and sums is not None:
+            key = (Dimension.USER, host.user)
+            users[key] = users[key].plus(sums) if key in users else sums
+    return {**found, **users}
+
+
+def _within_hosts(field: str, whole: Figure, strata: Sequence[tuple[Sums, Sums]] | None) -> Figure:
+    """Return a figure of a fleet whose change compares each of its `strata` with itself, by the sessions it has now."""
+    if strata is None:
+        return whole
+    estimate = ESTIMATORS[field]
+    compared = [figure(estimate(now), estimate(before)) for now, before in strata]
+    weighted = [(float(each.now.sample), each) for each in compared if each.change.value is not None]
+    return replace(whole, change=combined_change(weighted) if weighted else Estimate())
+
+
+def _strata(now: GroupSums, before: GroupSums) -> list[tuple[Sums, Sums]] | None:
+    """Return the hosts of a fleet as strata, each now and before; None where there are not several.
+
+    Hosts do other work, and their rates lie apart: else the whole would change when one of them does more. Those with
+    few sessions in one of the spans are one stratum together: intervals of a handful add up to one that is too short.
+    """
+    names = list(dict.fromkeys(name for sums in (now, before) for of, name in sums if of is Dimension.HOST))
+    if len(names) < _SEVERAL:
+        return None
+    hosts = [(now.get((Dimension.HOST, name), _NONE), before.get((Dimension.HOST, name), _NONE)) for name in names]
+    both = [(later, earlier) for later, earlier in hosts if later.sessions and earlier.sessions]
+    large = [pair for pair in both if min(pair[0].sessions, pair[1].sessions) >= _FEWEST_OF_A_STRATUM]
+    small = [pair for pair in both if pair not in large]
+    return [*large, *([(_together(each[0] for each in small), _together(each[1] for each in small))] if small else [])]
+
+
+def _together(sums: Iterable[Sums]) -> Sums:
+    return reduce(Sums.plus, sums)
 
 
 def _of_all_calls(sums: Sums, whole: GroupSums) -> Estimate:

@@ -22,6 +22,7 @@ from grader_daemon.reports.numbers import (
     SCORE,
     TRENDED,
     WEEK_BEFORE,
+    WITHIN_HOSTS,
     Direction,
     Measure,
     brief_words,
@@ -141,7 +142,7 @@ def _summary(report: WeeklyReport) -> tuple[Block, ...]:
     figures = tuple((measure, getattr(report, measure.report)) for measure in REPORTED)
     total: tuple[Block, ...] = tuple(Prose((words,)) for words in (_total(report), *phrasing.unanswered_words(report)))
     checked = tuple(Prose((words,)) for words in phrasing.checked_words(report.checked_completion))
-    total += _agents(report) + _spending(report)
+    total += _hosts(report) + _agents(report) + _spending(report)
     if not report.total_sessions and not report.sessions_before:
         return total
     trust = Prose((phrasing.trust_sentence(report),))
@@ -151,6 +152,14 @@ def _summary(report: WeeklyReport) -> tuple[Block, ...]:
     table = Table("The week in numbers", (Column("Measure", is_number=False), *_FIGURE_COLUMNS), rows)
     notes = (Prose((phrasing.INTERVALS_NOTE,)), Prose(phrasing.MORE_OF_A_SESSION))
     return (*total, trust, *checked, *people, *changes, table, *notes)
+
+
+def _hosts(report: WeeklyReport) -> tuple[Block, ...]:
+    """Return how each machine of a fleet does."""
+    if not report.hosts:
+        return ()
+    table = _groups("By machine", "Machine", ("sessions",), report.hosts, COMPLETION)
+    return (Prose((WITHIN_HOSTS,)), table)
 
 
 def _agents(report: WeeklyReport) -> tuple[Block, ...]:

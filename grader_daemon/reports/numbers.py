@@ -21,6 +21,7 @@ MINUS: Final = "−"
 UNKNOWN: Final = "-"
 """What stands in a table where there is nothing to say, as in the tables of the command line."""
 WEEK_BEFORE: Final = "the week before"
+WITHIN_HOSTS: Final = "Changes of the whole compare each machine with itself, by the sessions that it has now."
 
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True):

@@ -52,6 +52,8 @@ _GROUP_OF = {
     Dimension.AGENT: "agent ",
     Dimension.PROJECT: "project ",
     Dimension.KIND: "sessions of the kind ",
+    Dimension.HOST: "machine ",
+    Dimension.USER: "machines of ",
     Dimension.TASK_MODEL: "task type and model ",
 }
 CAUSE_OF: Final = {

@@ -43,6 +43,8 @@ def verdict_words(grade: Grade, trust: Trust, *, said: str | None = None) -> str
 
 def trust_words(trust: Trust) -> str:
     """Return how far automatic verdicts can be trusted."""
+    if trust.of_fleet:
+        return "each machine has its own, and says there how far it can be trusted"
     if not trust.labels:
         elsewhere = "how far such verdicts agree with the truth is not known"
         if trust.agreement is not None:

@@ -50,6 +50,7 @@ class WeekFacts(msgspec.Struct, frozen=True, kw_only=True):
     overall: Group
     spending_before: Spending
     agents: Sequence[Group]
+    hosts: Sequence[Group]
     task_types: Sequence[Group]
     tools: Sequence[Group]
     categories: Sequence[Group]
@@ -93,6 +94,7 @@ def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
         unsure_completed=facts.unsure_completed,
         people=facts.people,
         agents=tuple(facts.agents),
+        hosts=tuple(facts.hosts),
         spending=overall.spending,
         spending_before=facts.spending_before,
         changes=tuple(facts.changes),

@@ -37,10 +37,11 @@ class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which grades to list, and in which order.
 
     `since` and `until` (exclusive) are about the end of sessions. `tool` was used, `error` occurred, `claim` says that
-    there is a claim of this support. `issue` is a whole fingerprint. `unsure` are the sessions of this outcome (see
-    `Outcome`). `text` are words, or beginnings of words, of what was asked for; all of them must be there. What is not
-    known, a filter never finds, and sorting puts it last; but of the `kind` main are those too whose file does not say.
-    `lowest_first` turns the order about. `before` goes on behind a page of the same filter.
+    there is a claim of this support. `host` and `user` are of a fleet. `issue` is a whole fingerprint. `unsure` are the
+    sessions of this outcome (see `Outcome`). `text` are words, or beginnings of words, of what was asked for; all of
+    them must be there. What is not known, a filter never finds, and sorting puts it last; but of the `kind` main are
+    those too whose file does not say. `lowest_first` turns the order about. `before` goes on behind a page of the same
+    filter.
     """
 
     since: datetime | None = None
@@ -53,6 +54,7 @@ class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
     project: str | None = None
     kind: SessionKind | None = None
     host: str | None = None
+    user: str | None = None
     completed: bool | None = None
     verdict_by: VerdictBy | None = None
     unsure: bool | None = None
@@ -93,6 +95,18 @@ class NewGrade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     digest: str
     signs: tuple[ErrorSign, ...] = ()
     loop_told: bool = False
+
+
+class FleetCopyState(msgspec.Struct, frozen=True, kw_only=True):
+    """Of which fleet a store is a copy, when it had all, None: never yet, and which version of its decisions it has.
+
+    `labels_at` is when the last label came in, by the clock of the fleet's database, that it has.
+    """
+
+    fleet: str
+    read_at: datetime | None = None
+    decisions: int = 0
+    labels_at: datetime | None = None
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,16 +25,17 @@ from grader_daemon.storage.records import Position
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import PERSONS_TASK, known_moment, to_moment, to_text, to_tools
 
-_ALERT_COLUMNS = (
+ALERT_COLUMNS = (
     *("kind", "level", "rule", "drops", "sessions", "changes", "decomposition", "opened_at", "began_at"),
     *("resolved_at", "acknowledged_at", "note", "told", "setup_change"),
 )
-_INSERT_ALERT = f"INSERT INTO alerts ({', '.join(_ALERT_COLUMNS)}) VALUES ({', '.join('?' * len(_ALERT_COLUMNS))})"
-_UPDATE_ALERT = f"UPDATE alerts SET {', '.join(f'{column} = ?' for column in _ALERT_COLUMNS)} WHERE id = ?"
-_SELECT_ALERTS = f"SELECT id, {', '.join(_ALERT_COLUMNS)} FROM alerts"
+_INSERT_ALERT = f"INSERT INTO alerts ({', '.join(ALERT_COLUMNS)}) VALUES ({', '.join('?' * len(ALERT_COLUMNS))})"
+_UPDATE_ALERT = f"UPDATE alerts SET {', '.join(f'{column} = ?' for column in ALERT_COLUMNS)} WHERE id = ?"
+_SELECT_ALERTS = f"SELECT id, {', '.join(ALERT_COLUMNS)} FROM alerts"
 _OBSERVATION = (
     "SELECT d.session_id, d.ended_at, d.ended_on, d.task_type, g.model, g.platform, g.task_completed,"
-    " g.tool_calls_efficient, g.response_quality, d.tool_calls, g.total_errors, d.tools, d.agent"
+    " g.tool_calls_efficient, g.response_quality, d.tool_calls, g.total_errors, d.tools, d.agent,"
+    " d.fleet_host"
     " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
     f" WHERE d.state <> 'open' AND d.scored AND {PERSONS_TASK}"
 )
@@ -181,7 +182,7 @@ class Alerts:
 
 
 def _alert_row(alert: Alert) -> tuple[Any, ...]:
-    """Values for `_ALERT_COLUMNS`."""
+    """Values for `ALERT_COLUMNS`."""
     split = alert.decomposition
     return (
         alert.kind,
@@ -202,7 +203,7 @@ def _alert_row(alert: Alert) -> tuple[Any, ...]:
 
 
 def _to_alert(row: Sequence[Any]) -> Alert:
-    """Read ``id, *_ALERT_COLUMNS``."""
+    """Read ``id, *ALERT_COLUMNS``."""
     return Alert(
         number=row[0],
         kind=AlertKind(row[1]),
@@ -237,4 +238,5 @@ def _to_observation(row: Sequence[Any]) -> Observation:
         failures=row[10],
         tools=to_tools(row[11]),
         agent=row[12],
+        host=row[13],
     )

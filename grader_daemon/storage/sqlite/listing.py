@@ -47,7 +47,7 @@ _VALUES = {
     "model": "g.model",
     "platform": "g.platform",
     "project": "d.project",
-    "host": "d.host",
+    "host": "coalesce(d.fleet_host, d.host)",
     "verdict_by": "coalesce(d.verdict_by, 'rules')",
     "completed": f"iif({_SCORED} OR {_BY_LABEL}, g.task_completed, NULL)",
     "p_completed": "d.p_completed",
@@ -95,6 +95,7 @@ _BELOW_ALL, _ABOVE_ALL = "-1", "9e99"
 _BEGINS: Final = "has_words_that_begin_so"
 _FACET = "SELECT id FROM session_facets WHERE facet = '{}' AND value = ?"
 _ISSUE = "l.session_id IN (SELECT session_id FROM session_failures WHERE fingerprint = ? AND ended_at IS NOT NULL)"
+_USER = "l.host IN (SELECT host FROM fleet_hosts WHERE user = ?)"
 _TEXT = "SELECT rowid FROM session_words WHERE session_words MATCH ?"
 _FEW = 1000
 """So many sessions are looked up one by one within 8 ms; a look through a list of a million takes some 60."""
@@ -326,6 +327,7 @@ def _conditions(which: GradeFilter) -> list[tuple[str, Sequence[Any]]]:
             if (column, getattr(which, column)) not in _INDEXED
         ),
         (_ISSUE, which.issue),
+        (_USER, which.user),
     )
     conditions: list[tuple[str, Sequence[Any]]] = [(sql, (value,)) for sql, value in single if value is not None]
     conditions += [(sql, ()) for (column, value), sql in _INDEXED.items() if getattr(which, column) == value]

@@ -210,6 +210,7 @@ _DETAILS: Final = _Columns(
     Column("wording"),
     Column("early_errors"),
     Column("skills", lambda skills: None if skills is None else _json(skills), to_skills),
+    Column("fleet_host", field="host"),
 )
 """What `session_details` holds of a grade."""
 

@@ -1,0 +1,55 @@
+"""The machines of a team, whose grades lie in one place, and how their sessions are named there."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+_SILENT: Final = timedelta(days=1)
+_BETWEEN: Final = "/"
+"""Which the name of no host has."""
+
+
+class FleetHostState(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine of a fleet, and up to where its rows are known.
+
+    Attributes:
+        host: its name.
+        user: whose machine it is; None where nobody said.
+        epoch: another number than before says that all its rows are to be read anew.
+        seq: up to which change of the machine its rows are known.
+        version: of its grader-daemon; None: it never sent anything.
+        last_seen: when it said anything last, by the clock of the fleet's database.
+    """
+
+    host: str
+    user: str | None
+    epoch: int
+    seq: int
+    version: str | None
+    last_seen: datetime | None
+
+
+class FleetView(msgspec.Struct, frozen=True, kw_only=True):
+    """The machines whose grades are here, by name, and when all that their fleet had was here; None: never yet."""
+
+    hosts: tuple[FleetHostState, ...]
+    read_at: datetime | None
+
+
+def silent_hosts(fleet: FleetView, now: datetime) -> list[FleetHostState]:
+    """Return the machines that nobody heard of for a day."""
+    return [host for host in fleet.hosts if host.last_seen is None or now - host.last_seen > _SILENT]
+
+
+def copied_id(host: str, session_id: str) -> str:
+    """Return the id of a session of a host where those of all hosts are."""
+    return f"{host}{_BETWEEN}{session_id}"
+
+
+def host_and_session(copied: str) -> tuple[str, str]:
+    """Return the host of such an id, and the id of the session there."""
+    host, _, session_id = copied.partition(_BETWEEN)
+    return host, session_id

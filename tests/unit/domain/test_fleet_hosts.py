@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader_daemon.domain.fleet_hosts import FleetHostState, FleetView, copied_id, host_and_session, silent_hosts
+
+NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
+
+
+@given(host=st.from_regex(r"[a-z0-9][a-z0-9_-]{0,39}", fullmatch=True), session=st.text())
+def test_the_id_of_a_copy_tells_host_and_session_whatever_is_in_it(host: str, session: str) -> None:
+    assert host_and_session(copied_id(host, session)) == (host, session)
+
+
+def test_a_machine_is_silent_that_never_spoke_or_not_for_a_day() -> None:
+    seen = {"never": None, "long": NOW - timedelta(hours=25), "today": NOW - timedelta(hours=23)}
+    hosts = tuple(
+        FleetHostState(host=name, user=None, epoch=1, seq=1, version=None, last_seen=at) for name, at in seen.items()
+    )
+    assert [host.host for host in silent_hosts(FleetView(hosts=hosts, read_at=NOW), NOW)] == ["never", "long"]
