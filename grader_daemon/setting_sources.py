@@ -18,6 +18,7 @@ from grader_daemon.errors import ConfigurationError
 ENVIRONMENT_PREFIX = "GRADER_"
 CONFIG_VARIABLE = "GRADER_CONFIG"
 DEFAULT_DB_PATH = Path("~/.timmy/uniwizard/session_grades.db")
+_FLAGS = {"fleet_read_url": "db"}
 _JSON_BEGINS = ("[", "{", '"')
 _OF_OURS = frozenset((CONFIG_VARIABLE, "GRADER_DELIVERY"))
 """Variables that are no settings; the last is in the environment of a program that is told of an alert."""
@@ -50,7 +51,7 @@ class Given:
         """Return the source of a setting as a person would look for it."""
         match self.sources.get(name, Source.DEFAULT):
             case Source.FLAG:
-                return f"flag --{name.replace('_', '-').replace('-roots', '-root')}"
+                return f"flag --{_FLAGS.get(name) or name.replace('_', '-').replace('-roots', '-root')}"
             case Source.ENVIRONMENT:
                 return f"environment {self.variables[name]}"
             case Source.FILE:

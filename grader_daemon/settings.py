@@ -36,7 +36,7 @@ from grader_daemon.setting_types import (
     phoenix_url,
 )
 
-_FILES = ("metrics_file", "route_file", "dashboard_certificate_file", "dashboard_key_file")
+_FILES = ("metrics_file", "route_file", "fleet_copy_file", "dashboard_certificate_file", "dashboard_key_file")
 _COMMANDS = ("alert_command", "quality_command")
 _CHECKED_BESIDE: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], str | None]]] = {
     "quality_judge_url": judge_url,
@@ -163,6 +163,14 @@ class Settings(GradingSettings):
         None,
         examples=["postgresql://grader_host_laptop:…@db.example.org/grader"],
         description="The PostgreSQL to which `push fleet` sends grades; nothing is sent without it.",
+    )
+    fleet_read_url: PostgresUrl | None = Field(
+        None,
+        examples=["postgresql://grader_member_anna:…@db.example.org/grader"],
+        description="The PostgreSQL of a fleet that commands ask in place of this machine's database: docs/fleet.md.",
+    )
+    fleet_copy_file: File | None = Field(
+        None, examples=["/srv/grader/fleet.db"], description="Where a copy of it is kept; default: a file in ~/.cache."
     )
     dashboard_port: int = Field(
         7654, ge=1, le=65_535, description="The port of the page that `dashboard` serves on this machine."

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from grader_daemon import bootstrap
 from grader_daemon.domain.calendar import day_of
+from grader_daemon.domain.fleet_hosts import FleetView
 from grader_daemon.errors import InputError, NoDatabaseError, VanishedFileError
 from grader_daemon.settings import Settings
 
 if TYPE_CHECKING:
     from grader_daemon.domain.rules import Rules
     from grader_daemon.domain.unit import Unit
+    from grader_daemon.jobs.fleet_copy import FleetCopy
     from grader_daemon.pipeline.rereading import RecentSessions
     from grader_daemon.redaction import Redactor
     from grader_daemon.sources.protocol import Source, Sources
@@ -45,6 +48,8 @@ class GraderContext:
         """Close the database; from then on nothing can be asked."""
         with self.lock:
             self._closed = True
+            if self.__dict__.get("fleet") is not None:
+                self.__dict__["fleet"].close()
             for store in (self._reading, self._writing):
                 if store is not None:
                     store.close()
@@ -96,6 +101,35 @@ class GraderContext:
             if self._writing is None:
                 self._writing = bootstrap.open_store(self.settings)
             return self._writing
+
+    @cached_property
+    def fleet(self) -> FleetCopy | None:
+        """What keeps the database up to date if it is the copy of a fleet; None if it is this machine's own."""
+        if self.settings.fleet_read_url is None:
+            return None
+        from grader_daemon.bootstrap.fleet import is_of_copy, make_fleet_copy
+
+        return make_fleet_copy(self.settings, self.make_store()) if is_of_copy(self.settings) else None
+
+    def fleet_view(self) -> FleetView | None:
+        """Return whose grades these are; None of this machine's own.
+
+        Raises:
+            NoDatabaseError: there is none.
+        """
+        state = self.store.fleet.state()
+        return None if state is None else FleetView(hosts=tuple(self.store.fleet.hosts()), read_at=state.read_at)
+
+    @contextmanager
+    def deciding(self) -> Iterator[None]:
+        """Everything inside happens, or nothing of it: what people say of alerts and errors, in a fleet for all.
+
+        Raises:
+            NoDatabaseError: there is none.
+            DeliveryError: the fleet's database is away.
+        """
+        with nullcontext() if self.fleet is None else self.fleet.deciding(), self.writable.transaction():
+            yield
 
     @property
     def today(self) -> date:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext, paths_of
+from grader_daemon.errors import InputError
 from grader_daemon.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -53,10 +54,12 @@ class SelfGrader:
         settings: Settings | None = None,
         clock: bootstrap.Clock = bootstrap.utc_now,
         store: Store | None = None,
+        fleet: str | None = None,
     ) -> None:
         """Use the daemon's own settings, but for what is given here; a single text is one folder.
 
-        `clock` returns the time, aware; `store` is an open database in place of the one at `db_path`.
+        `clock` returns the time, aware; `store` is an open database in place of the one at `db_path`. `fleet` is the
+        URL of a team's PostgreSQL, of which a copy is asked in place of this machine's grades: see `read_fleet`.
 
         Raises:
             ConfigurationError: a setting is wrong.
@@ -65,6 +68,10 @@ class SelfGrader:
             db_path=None if db_path is None else os.fspath(db_path),
             watch_roots=None if watch_roots is None else paths_of(watch_roots),
         )
+        if fleet is not None:
+            from grader_daemon.bootstrap.fleet import settings_of_copy
+
+            self.settings = settings_of_copy(load_settings(fleet_read_url=fleet))
         self.context = GraderContext(self.settings, clock=clock, store=store)
 
     def __enter__(self) -> Self:
@@ -164,6 +171,18 @@ class SelfGrader:
         from grader_daemon.api.doctor import examine
 
         return examine(lambda: self.settings, clock=self.context.now, full=full)
+
+    def read_fleet(self) -> int:
+        """Read what is new of the fleet that this grader is of; returns how many sessions.
+
+        Raises:
+            InputError: it is of none.
+            DeliveryError: the fleet's database is away.
+            CallError, StoreError: it cannot be read.
+        """
+        if self.context.fleet is None:
+            raise InputError("this SelfGrader is of this machine; one of a fleet is SelfGrader(fleet=URL)")
+        return sum(self.context.fleet.catch_up(self.context.now()))
 
     def migrate(self) -> None:
         """Bring a database of an older version up to this one, as all that writes does by itself; there may be none."""

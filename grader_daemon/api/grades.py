@@ -47,6 +47,8 @@ _NAMED = (
     ("task_type", Dimension.TASK_TYPE),
     ("platform", Dimension.PLATFORM),
     ("tool", Dimension.TOOL),
+    ("host", Dimension.HOST),
+    ("user", Dimension.USER),
 )
 """Fields of a filter that name what sessions are grouped by."""
 
@@ -248,7 +250,9 @@ class Grades:
         return () if session is None else first_calls(session, self._context.redactor)
 
     def names(self, dimension: Dimension) -> list[str]:
-        """Return the models (or tools, task types, …) of finished sessions, the commonest first."""
+        """Return the models (or tools, task types, …) of finished sessions, the commonest first; users by name."""
+        if dimension is Dimension.USER:
+            return sorted({host.user for host in self._context.store.fleet.hosts() if host.user is not None})
         return self._context.store.rollups.names(dimension)
 
     def begin_of(self, span: float | timedelta | datetime) -> datetime:
@@ -274,6 +278,8 @@ class Grades:
 
     def is_gone(self, grade: Grade) -> bool:
         """Whether a session does not lie any more where it was graded; where that cannot be told, it does."""
+        if grade.host is not None:
+            return False
         try:
             self._context.source_of(grade.unit).look(grade.unit)
         except VanishedFileError:
@@ -373,6 +379,8 @@ def check_days(days: float) -> float:
 
 def read_graded(context: GraderContext, stored: StoredGrade) -> tuple[Session | None, str | None]:
     """Read a session as it is now; without it, or where it is not what was graded, also why."""
+    if stored.grade.host is not None:
+        return None, f"the messages cannot be shown: they stay on {stored.grade.host}"
     try:
         read = context.recent_sessions.read(stored.grade)
     except GraderError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from functools import partial
 from itertools import islice
@@ -29,16 +29,21 @@ from grader_daemon.domain.insight import (
     WeeklyReport,
 )
 from grader_daemon.domain.rollup import Dimension, Sums
-from grader_daemon.domain.text import clean, storable
+from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.patterns.completion_estimate import estimate_completion
-from grader_daemon.patterns.groups import PATTERN_DIMENSIONS, day_figures, find_patterns, groups, spending
+from grader_daemon.patterns.groups import (
+    PATTERN_DIMENSIONS,
+    GroupSums,
+    day_figures,
+    find_patterns,
+    groups,
+    spending,
+    with_users,
+)
 from grader_daemon.patterns.issues import surest_first, to_issue
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.pipeline.saving import save_alert
-from grader_daemon.reports.money import agents_words, spending_words
-from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, QUALITY, RECOVERY, count, estimate_words
-from grader_daemon.reports.verdicts import trust_words
 from grader_daemon.reports.week import FIRST_WEEK
 
 _LONGEST_SILENCE = timedelta(days=366)
@@ -102,29 +107,14 @@ class Insight:
 
     def summary_text(self, days: float = 7) -> str:
         """Return the last days at a glance, as text for people."""
-        summary = self.summary(days=days)
-        patterns = self.patterns(days)
-        span = "day" if days == 1 else f"{days:g} days"
-        others = f"{summary.open_sessions} open, {summary.unanswered} without an answer"
-        lines = [f"Sessions of the last {span}: {summary.sessions} finished, {others}"]
-        if summary.sessions:
-            lines += [*_figures(summary, patterns.overall), *_checked(summary.checked)]
-            trust = Grades(self._context).trust()
-            lines.append(f"  verdicts          by the {trust.by}: {trust_words(trust)}")
-        lines += [f"  {name:<17} {words}" for name, words in _money(summary, patterns)]
-        for title, counts in (("tools", patterns.tool_errors), ("errors", patterns.error_types)):
-            most = ", ".join(f"{clean(name)} {count}" for name, count in list(counts.items())[:3])
-            if most:
-                lines.append(f"  {'failing ' + title:<17} {most}")
-        for task_type, score in patterns.task_scores.items():
-            behind = count(patterns.task_sessions[task_type], "session")
-            lines.append(f"  {clean(task_type):<17} {score:.2f} of 5 ({behind})")
-        return "\n".join(lines)
+        from grader_daemon.api.summary_text import summary_text
+
+        return summary_text(self.summary(days=days), self.patterns(days), Grades(self._context).trust(), days=days)
 
     def patterns(self, days: float = 7) -> Patterns:
         """Gather what the finished sessions of the last `days` days have in common, beside the days before."""
         span = self._span(days)
-        sums, before = (self._context.store.rollups.groups(each, PATTERN_DIMENSIONS) for each in (span, span.before()))
+        sums, before = (self._sums(each, PATTERN_DIMENSIONS) for each in (span, span.before()))
         steps, daily = self._context.store.rollups.tool_steps(span), self._context.store.rollups.days(span)
         return find_patterns(sums, before, steps, span=span, daily=daily)
 
@@ -134,7 +124,7 @@ class Insight:
         As in `patterns`, and those of `Dimension.TASK_MODEL` too: what each model does of each type of task.
         """
         span = self._span(days)
-        read = partial(self._context.store.rollups.groups, dimensions=(Dimension.OVERALL, dimension))
+        read = partial(self._sums, dimensions=(Dimension.OVERALL, Dimension.HOST, dimension))
         return groups(read(span), {} if days is None else read(span.before()), dimension)
 
     def daily(self, *, days: float = 28) -> tuple[DayFigures, ...]:
@@ -303,7 +293,7 @@ class Insight:
         Raises:
             InputError: there is none of this number.
         """
-        with self._context.writable.transaction():
+        with self._context.deciding():
             known = self._context.store.alerts.find(number)
             said = known.note if note is None else one_line(storable(note), self._context.redactor)
             alert = msgspec.structs.replace(known, acknowledged_at=self._context.now(), note=said)
@@ -319,7 +309,7 @@ class Insight:
         if not timedelta(minutes=1) <= span <= _LONGEST_SILENCE:
             raise InputError("an alert can be silenced for a minute to a year")
         until = self._context.now() + span
-        with self._context.writable.transaction():
+        with self._context.deciding():
             alert = self._context.store.alerts.find(number)
             self._context.store.alerts.silence([drop.stream for drop in alert.drops], until)
         return until
@@ -330,7 +320,7 @@ class Insight:
         Raises:
             InputError: there is none of this number.
         """
-        with self._context.writable.transaction():
+        with self._context.deciding():
             alert = msgspec.structs.replace(self._context.store.alerts.find(number), acknowledged_at=None)
             save_alert(self._context.store, alert)
         return alert
@@ -341,7 +331,7 @@ class Insight:
         Raises:
             InputError: there is none of this number.
         """
-        with self._context.writable.transaction():
+        with self._context.deciding():
             alert = self._context.store.alerts.find(number)
             self._context.store.alerts.unsilence([drop.stream for drop in alert.drops])
         return alert
@@ -356,6 +346,9 @@ class Insight:
         """The streams of which nothing is told now, and until when."""
         return self._context.store.alerts.silenced(self._context.now())
 
+    def _sums(self, span: Span, dimensions: Collection[Dimension]) -> GroupSums:
+        return with_users(self._context.store.rollups.groups(span, dimensions), self._context.store.fleet.hosts())
+
     def _span(self, days: float | None) -> Span:
         today = self._context.today
         return ALWAYS if days is None else last_days(math.ceil(check_days(days)), today)
@@ -365,7 +358,7 @@ class Insight:
         return None if row is None else to_issue(row, now, today=day_of(now, self._context.settings.zone))
 
     def _mark(self, prefix: str, *, resolved_at: datetime | None, ignored_at: datetime | None) -> ErrorIssue:
-        with self._context.writable.transaction():
+        with self._context.deciding():
             fingerprint = self._context.store.issues.find(prefix)
             self._context.store.issues.mark(fingerprint, resolved_at=resolved_at, ignored_at=ignored_at)
         return self.error_issue(fingerprint)
@@ -374,27 +367,3 @@ class Insight:
 def _each_day(span: Span, known: Mapping[date, Sums]) -> Iterator[DayFigures]:
     days = (span.first + timedelta(days=number) for number in range(span.days))
     return (day_figures(day, known.get(day, Sums())) for day in days)
-
-
-def _money(summary: Summary, patterns: Patterns) -> Iterator[tuple[str, str]]:
-    agents = agents_words(patterns.groups[Dimension.AGENT])
-    if agents:
-        yield "agents", clean(agents)
-    if spent := spending_words(summary.spending, days=patterns.days):
-        yield "spent", "; ".join(spent)
-
-
-def _checked(checked: Estimate) -> list[str]:
-    if checked.value is None:
-        return []
-    return [f"  checked           {estimate_words(checked, COMPLETION)} by {count(checked.sample, 'random review')}"]
-
-
-def _figures(summary: Summary, whole: Group) -> Iterator[str]:
-    """Yield the rates and means with their intervals, a line each."""
-    completion = whole.completion.now
-    yield f"  completed         {summary.completed} of {completion.sample}: {estimate_words(completion, COMPLETION)}"
-    yield f"  tool efficiency   {estimate_words(whole.efficiency.now, EFFICIENCY)}"
-    yield f"  response quality  {estimate_words(whole.quality.now, QUALITY)}"
-    share = f"{summary.recovered} of {summary.with_errors}: " if summary.with_errors else ""
-    yield f"  errors recovered  {share}{estimate_words(whole.recovery.now, RECOVERY)}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 import os
 from collections.abc import Sequence
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
@@ -73,7 +72,7 @@ class Labels:
                 note=None if note is None else one_line(storable(note), self._context.redactor),
                 sampled=sampled,
             )
-            return add_feedback(self._context.store, [said], now=self._context.now())[0]
+            return self._keep([said])[0]
 
     def undo(self, session_id: str, *, source: FeedbackSource = FeedbackSource.API) -> Feedback:
         """Withdraw what was said last of a session, and is not taken back yet; returns what that was.
@@ -87,7 +86,7 @@ class Labels:
             if last is None:
                 raise InputError(f"nothing was said of session {known!r} that could be taken back")
             undone = Said(session_id=known, by=_user(), source=source, withdraws=last.id)
-            add_feedback(self._context.store, [undone], now=self._context.now())
+            self._keep([undone])
         return last
 
     def add_file(self, path: str | os.PathLike[str]) -> LabelledFile:
@@ -104,10 +103,10 @@ class Labels:
             return LabelledFile(added=0, same=0, unknown=(), wrong=read.wrong)
         added = same = 0
         unknown: list[str] = []
-        now, lines = self._context.now(), iter(read.lines)
+        lines = iter(read.lines)
         with self._context.writable.transaction():
             while some := list(islice(lines, _AT_ONCE)):
-                new, missing = self._give_lines(some, now)
+                new, missing = self._give_lines(some)
                 added, same = added + new, same + len(some) - new - len(missing)
                 unknown += missing
         return LabelledFile(added=added, same=same, unknown=tuple(unknown), wrong=())
@@ -120,7 +119,14 @@ class Labels:
         """Return what people say of the session with this id, whole."""
         return standing_of(self._context.store, [session_id]).get(session_id, Standing())
 
-    def _give_lines(self, lines: Sequence[LabelLine], now: datetime) -> tuple[int, list[str]]:
+    def _keep(self, said: Sequence[Said]) -> list[Feedback]:
+        """Keep what is said; of the sessions of a fleet it goes to their machines, too."""
+        fleet = self._context.fleet
+        if fleet is not None:
+            return fleet.say(said)
+        return add_feedback(self._context.store, said, now=self._context.now())
+
+    def _give_lines(self, lines: Sequence[LabelLine]) -> tuple[int, list[str]]:
         """Keep what is new in some lines; returns how many those are, and the sessions that have no grade of ours."""
         stored = self._context.store.grades.stored([line.session_id for line in lines])
         known = {session_id: each for session_id, each in stored.items() if each.detailed}
@@ -143,7 +149,7 @@ class Labels:
             for line in told
             if not _stands(line, standing.get(line.session_id, Standing()), known[line.session_id].digest)
         ]
-        add_feedback(self._context.store, new, now=now)
+        self._keep(new)
         return len(new), [line.session_id for line in lines if line.session_id not in known]
 
 

@@ -13,6 +13,7 @@ from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.fleet_hosts import FleetView
 from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns
 from grader_daemon.integrations.machine import has_systemd
 
@@ -41,7 +42,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     `checked` is the completion rate put right by sessions that people judged; `unsure_completed` sessions count as
     completed by an unsure verdict. `alerts` are those that are open,
     `worst_error` is the error issue that is new, or back, and has most failures. `has_systemd` says whether a service
-    could run the daemon here, `at` when all of this was so.
+    could run the daemon here, `at` when all of this was so. `fleet` is whose grades these are, if not this machine's.
     """
 
     status: Status
@@ -54,6 +55,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     open_sessions: OpenSessions | None = None
     has_systemd: bool
     at: datetime
+    fleet: FleetView | None = None
 
 
 def overview(grader: SelfGrader, *, days: int = 7) -> Overview:
@@ -99,6 +101,7 @@ def main_figures(grader: SelfGrader, *, days: int = 7) -> Overview:
         trust=grader.grades.trust(),
         unsure_completed=insight.unsure_completed(days=days),
         alerts=tuple(alert for alert in insight.alerts() if alert.resolved_at is None),
+        fleet=grader.context.fleet_view(),
     )
 
 

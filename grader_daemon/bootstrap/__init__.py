@@ -92,14 +92,19 @@ def read_prior(settings: Settings) -> ShippedPrior:
 def read_trust(settings: Settings, store: Store | None) -> Trust:
     """Return how far the verdicts of the policy of `make_policy` can be trusted; loads nothing that grading needs.
 
+    Of those in the copy of a fleet, which are of the policies of its machines, nothing is known here.
+
     Raises:
         ConfigurationError: the prior cannot be read.
         StoreError: the database cannot be read.
     """
     from grader_daemon.calibration.in_force import policy_in_force, trust_in
-    from grader_daemon.domain.verdict import VerdictSetting
+    from grader_daemon.domain.calibration import Trust
+    from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
     from grader_daemon.rules.prior import load_prior
 
+    if store is not None and store.fleet.state() is not None:
+        return Trust(version="", by=VerdictBy.MODEL, of_fleet=True)
     shipped = load_prior(settings.calibration_prior)
     adopted, look = (None, None) if store is None else (store.calibrations.adopted(), store.calibrations.last_look())
     setting, better = VerdictSetting(settings.verdict), shipped.validity.better

@@ -12,7 +12,7 @@ from grader_daemon.alerts.settlement import is_news, silent_until
 from grader_daemon.api.documents import alert_document
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import ListedByDefault, Whole, asks, json_option
+from grader_daemon.cli.options import ListedByDefault, Whole, json_option, reads
 from grader_daemon.cli.times import shown_zone
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.calendar import read_span
@@ -36,7 +36,7 @@ def command() -> None:
 
 
 @command.command("list")
-@asks
+@reads
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if an alert is open that nobody acknowledged or silenced.")
 @json_option
 def list_alerts(*, grader: SelfGrader, exit_code: bool, as_json: bool) -> int:
@@ -53,7 +53,7 @@ def list_alerts(*, grader: SelfGrader, exit_code: bool, as_json: bool) -> int:
 
 
 @command.command("show")
-@asks
+@reads
 @click.argument("number", type=Whole(), metavar="NUMBER")
 @json_option
 def show(*, grader: SelfGrader, number: int, as_json: bool) -> None:
@@ -70,7 +70,7 @@ def show(*, grader: SelfGrader, number: int, as_json: bool) -> None:
 
 
 @command.command("test")
-@asks
+@reads
 @json_option
 def test(*, grader: SelfGrader, as_json: bool) -> int:
     """Send a test in every way in which alerts are told, and say what came back.
@@ -90,7 +90,7 @@ def test(*, grader: SelfGrader, as_json: bool) -> int:
 
 
 @command.command("silences")
-@asks
+@reads
 @json_option
 def list_silences(*, grader: SelfGrader, as_json: bool) -> None:
     """List what nothing is told of, and until when."""
@@ -106,7 +106,7 @@ def list_silences(*, grader: SelfGrader, as_json: bool) -> None:
 
 
 @command.command("ack")
-@asks
+@reads
 @click.argument("number", type=Whole(), metavar="NUMBER")
 @click.option("--note", help="What you know of it.")
 @json_option
@@ -118,7 +118,7 @@ def acknowledge(*, grader: SelfGrader, number: int, note: str | None, as_json: b
 
 
 @command.command("silence")
-@asks
+@reads
 @click.argument("number", type=Whole(), metavar="NUMBER")
 @click.option("--for", "span", callback=_read_span, default="7d", show_default=True, help="30m, 12h, 7d or 2w.")
 @json_option
@@ -130,7 +130,7 @@ def silence(*, grader: SelfGrader, number: int, span: timedelta, as_json: bool) 
 
 
 @command.command("unack")
-@asks
+@reads
 @click.argument("number", type=Whole(), metavar="NUMBER")
 @json_option
 def unacknowledge(*, grader: SelfGrader, number: int, as_json: bool) -> None:
@@ -140,7 +140,7 @@ def unacknowledge(*, grader: SelfGrader, number: int, as_json: bool) -> None:
 
 
 @command.command("unsilence")
-@asks
+@reads
 @click.argument("number", type=Whole(), metavar="NUMBER")
 @json_option
 def unsilence(*, grader: SelfGrader, number: int, as_json: bool) -> None:

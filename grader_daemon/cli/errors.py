@@ -8,7 +8,7 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import ListedByDefault, Whole, asks, days_option, json_option
+from grader_daemon.cli.options import ListedByDefault, Whole, days_option, json_option, reads
 from grader_daemon.cli.times import here, shown_zone
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.insight import ErrorIssue, IssueState, StepCount
@@ -23,7 +23,7 @@ def command() -> None:
 
 
 @command.command("list")
-@asks
+@reads
 @days_option(30)
 @click.option("-n", "--limit", type=Whole(min=1), default=50, show_default=True, help="At most so many.")
 @click.option("--all", "every", is_flag=True, help="Of all time.")
@@ -52,7 +52,7 @@ def list_issues(
 
 
 @command.command("show")
-@asks
+@reads
 @click.argument("issue_id")
 @json_option
 def show(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
@@ -66,7 +66,7 @@ def show(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
 
 
 @command.command("alternatives")
-@asks
+@reads
 @click.argument("tool")
 @click.argument("category", type=click.Choice([category.value for category in Category]))
 @click.option("--command", "of_command", metavar="COMMAND", help="Only failures of this command, as in 'git push'.")
@@ -86,7 +86,7 @@ def alternatives(*, grader: SelfGrader, tool: str, category: str, of_command: st
 
 
 @command.command("resolve")
-@asks
+@reads
 @click.argument("issue_id")
 @json_option
 def resolve(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
@@ -95,7 +95,7 @@ def resolve(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
 
 
 @command.command("ignore")
-@asks
+@reads
 @click.argument("issue_id")
 @json_option
 def ignore(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
@@ -104,7 +104,7 @@ def ignore(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
 
 
 @command.command("reopen")
-@asks
+@reads
 @click.argument("issue_id")
 @json_option
 def reopen(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:

@@ -13,13 +13,13 @@ from grader_daemon.api.tables import TableForm, write_table
 from grader_daemon.cli import output
 from grader_daemon.cli.filters import filter_options
 from grader_daemon.cli.grades import write_grades
-from grader_daemon.cli.options import asks
+from grader_daemon.cli.options import reads
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import count
 
 
 @click.command("export")
-@asks
+@reads
 @filter_options
 @click.option(
     "-f",

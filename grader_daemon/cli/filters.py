@@ -37,6 +37,8 @@ _OPTIONS = (
         type=click.Choice([each.value for each in SessionKind]),
         help="Only those that were begun so; main: by a person.",
     ),
+    click.option("--host", help="Of a fleet: on this machine only."),
+    click.option("--user", help="Of a fleet: on machines of this user only."),
     click.option("--tool", help="Only those in which this tool was called."),
     click.option(
         "--error", type=click.Choice([each.value for each in Category]), help="Only those with such a failure."
@@ -96,4 +98,7 @@ def _taken(grader: SelfGrader, since: datetime | None, given: dict[str, Any]) ->
     return which, given
 
 
-_AS_THEY_ARE = ("state", "task_type", "agent", "model", "platform", "project", "kind", "tool", "error", "claim", "text")
+_AS_THEY_ARE = (
+    *("state", "task_type", "agent", "model", "platform", "project", "kind", "host", "user", "tool", "error", "claim"),
+    "text",
+)

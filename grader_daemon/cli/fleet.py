@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import click
 
-from grader_daemon.api.fleet import checked_host, configuration_line, fleet_database, fleet_url
+from grader_daemon import log
+from grader_daemon.api.fleet import checked_name, configuration_line, fleet_database, fleet_url
+from grader_daemon.api.fleet_watch import watch_fleet
+from grader_daemon.bootstrap.fleet import settings_of_copy
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Group, json_option, read_settings, settings_options
+from grader_daemon.cli.options import Group, fleet_option, json_option, read_settings, settings_options
 from grader_daemon.domain.text import clean
+from grader_daemon.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from grader_daemon.storage.postgres.fleet import FleetDatabase, FleetHost
@@ -44,15 +49,43 @@ def init(*, url: str | None, as_json: bool) -> None:
 @command.command("add-host")
 @settings_options
 @click.argument("name")
+@click.option("--user", metavar="USER", help="Whose machine it is, to compare and filter by.")
 @_url_option
 @json_option
-def add_host(*, name: str, url: str | None, as_json: bool) -> None:
+def add_host(*, name: str, user: str | None, url: str | None, as_json: bool) -> None:
     """Admit a machine, and print the line of its settings file; its password is shown this once and kept nowhere."""
-    host = checked_host(name)
+    host = checked_name(name)
     with _fleet(url) as fleet:
-        login = fleet.add(host)
-    words = configuration_line(login)
-    output.result(words, as_json=as_json, host=login.host, role=login.role, line=words)
+        login = fleet.add(host, user=user)
+    words = configuration_line(login, setting="fleet_url")
+    output.result(words, as_json=as_json, host=host, user=user, role=login.role, line=words)
+
+
+@command.command("add-member")
+@settings_options
+@click.argument("name")
+@_url_option
+@json_option
+def add_member(*, name: str, url: str | None, as_json: bool) -> None:
+    """Admit a person who reads all, labels and answers alerts, and print the line of their settings file, this once."""
+    member = checked_name(name)
+    with _fleet(url) as fleet:
+        login = fleet.add_member(member)
+    words = configuration_line(login, setting="fleet_read_url")
+    output.result(words, as_json=as_json, member=member, role=login.role, line=words)
+
+
+@command.command("remove-member")
+@settings_options
+@click.argument("name")
+@_url_option
+@json_option
+def remove_member(*, name: str, url: str | None, as_json: bool) -> None:
+    """Remove the login of a person; what they said of sessions stays."""
+    member = checked_name(name)
+    with _fleet(url) as fleet:
+        fleet.remove_member(member)
+    output.result(f"Removed {member}.", as_json=as_json, member=member)
 
 
 @command.command("remove-host")
@@ -63,7 +96,7 @@ def add_host(*, name: str, url: str | None, as_json: bool) -> None:
 @json_option
 def remove_host(*, name: str, url: str | None, yes: bool, as_json: bool) -> None:
     """Remove a machine with all that it sent; its own database keeps its grades."""
-    host = checked_host(name)
+    host = checked_name(name)
     if not yes:
         if not sys.stdin.isatty():
             raise click.UsageError("nobody can be asked here: --yes removes the host with its data")
@@ -71,6 +104,21 @@ def remove_host(*, name: str, url: str | None, yes: bool, as_json: bool) -> None
     with _fleet(url) as fleet:
         removed = fleet.remove(host)
     output.result(f"Removed {host} and {removed:,} of its grades.", as_json=as_json, host=host, grades=removed)
+
+
+@command.command("watch")
+@settings_options
+@fleet_option
+def watch() -> None:
+    """Keep the copy of a fleet up to date, raise its alerts, tell receivers, and write its reports, until Ctrl-C.
+
+    Where several watch one fleet, one of them works, and another takes its place when it ends.
+    """
+    settings = read_settings()
+    log.configure(level=settings.log_level, log_format=settings.log_format, zone=settings.zone)
+    if settings.fleet_read_url is None:
+        raise ConfigurationError("setting fleet_read_url is missing: grader-daemon fleet add-member NAME gives it")
+    watch_fleet(settings_of_copy(settings), threading.Event())
 
 
 @command.command("status")
@@ -88,8 +136,8 @@ def status(*, url: str | None, as_json: bool) -> None:
         output.line("No machines yet: grader-daemon fleet add-host NAME")
         return
     output.table(
-        ("host", "version", "last seen", "behind by"),
-        [(host.host, _version(host), host.last_seen, host.behind) for host in hosts],
+        ("host", "user", "version", "last seen", "behind by"),
+        [(host.host, host.user, _version(host), host.last_seen, host.behind) for host in hosts],
     )
     for host in hosts:
         if host.other_machine_at is not None:

@@ -9,7 +9,7 @@ import msgspec
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Whole, asks, json_option
+from grader_daemon.cli.options import Whole, json_option, reads
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label
 
 _INTERNAL = ("features", "request")
@@ -18,7 +18,7 @@ _NOTE_CHARACTERS = 60
 
 
 @click.command("label")
-@asks
+@reads
 @click.argument("session_id", required=False)
 @click.option("--completed", type=click.Choice(["yes", "no"]), help="Was the task completed?")
 @click.option("--quality", type=Whole(1, 5), help="How good was the answer, 1 to 5?")

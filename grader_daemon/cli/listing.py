@@ -12,7 +12,7 @@ from grader_daemon.api.tables import TableForm
 from grader_daemon.cli import output
 from grader_daemon.cli.filters import filter_options
 from grader_daemon.cli.grades import MAY_DROP, grade_table, write_grades
-from grader_daemon.cli.options import Whole, asks, json_option
+from grader_daemon.cli.options import Whole, json_option, reads
 
 
 @click.command(
@@ -20,7 +20,7 @@ from grader_daemon.cli.options import Whole, asks, json_option
     epilog="On a narrow terminal columns are left out, in this order: agent where there is only one,"
     f" {', '.join(MAY_DROP)}. Piped, all are there.",
 )
-@asks
+@reads
 @click.option("-n", "--limit", type=Whole(min=1), default=20, show_default=True, help="At most so many.")
 @filter_options
 @click.option(

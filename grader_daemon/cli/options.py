@@ -47,6 +47,17 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+fleet_option = click.option(
+    "--db",
+    "fleet_read_url",
+    metavar="URL",
+    expose_value=False,
+    callback=_keep,
+    help="Ask a fleet: the URL of its PostgreSQL; default: fleet_read_url.",
+)
+"""``--db``, for commands that can ask a fleet; `read_settings` knows what it says."""
+
+
 def config_flag() -> str | None:
     """Return the file of settings that a flag names."""
     named: str | None = click.get_current_context().meta.get(_FLAGS, {}).get("config")
@@ -73,6 +84,21 @@ def asks(command: Callable[..., Any]) -> Callable[..., Any]:
         from grader_daemon.api.grader import SelfGrader
 
         with SelfGrader(settings=read_settings(), clock=bootstrap.utc_now) as grader:
+            return command(grader=grader, **arguments)
+
+    return ask
+
+
+def reads(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Do as `asks`, and add ``--db``, by which the grades of a fleet are asked in place of this machine's."""
+
+    @settings_options
+    @fleet_option
+    @wraps(command)
+    def ask(**arguments: Any) -> Any:
+        from grader_daemon.cli.reading import grader_of  # `--help` must not wait for it
+
+        with grader_of(read_settings()) as grader:
             return command(grader=grader, **arguments)
 
     return ask

@@ -6,20 +6,31 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import asks, days_option, json_option
+from grader_daemon.cli.options import days_option, json_option, reads
 from grader_daemon.domain.insight import Group, Patterns, Spending
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.money import agents_words, spending_words, usd_words, used_words
-from grader_daemon.reports.numbers import COMPLETION, FAILURES, SCORE, change_words, count, estimate_words
+from grader_daemon.reports.numbers import (
+    COMPLETION,
+    FAILURES,
+    SCORE,
+    WITHIN_HOSTS,
+    change_words,
+    count,
+    estimate_words,
+)
 
 _WORK = (*(Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM, Dimension.PROJECT), Dimension.KIND)
+_OF_A_FLEET = (Dimension.USER, Dimension.HOST)
 _ONLY_IF_SEVERAL = {Dimension.PROJECT, Dimension.KIND}
 _FAILING = (Dimension.TOOL, Dimension.CATEGORY)
 _TITLES = {
     Dimension.AGENT: "agent",
     Dimension.PROJECT: "project",
     Dimension.KIND: "kind",
+    Dimension.HOST: "machine",
+    Dimension.USER: "user",
     Dimension.TASK_TYPE: "task type",
     Dimension.MODEL: "model",
     Dimension.PLATFORM: "platform",
@@ -29,7 +40,7 @@ _TITLES = {
 
 
 @click.command("patterns")
-@asks
+@reads
 @days_option(7)
 @json_option
 def command(*, grader: SelfGrader, days: int, as_json: bool) -> None:
@@ -45,6 +56,11 @@ def _print(patterns: Patterns) -> None:
     span = f"{patterns.first_day} to {patterns.last_day}"
     left_out = f"not counted: {patterns.open_sessions} open, {patterns.unanswered} without an answer"
     output.line(f"{count(patterns.sessions, 'finished session')}, {span}; {left_out}.")
+    hosts = len(patterns.groups[Dimension.HOST])
+    if hosts:
+        output.line(f"Of {count(hosts, 'machine')}. {WITHIN_HOSTS}")
+    for dimension in _OF_A_FLEET:
+        _work_table(dimension, patterns.groups[dimension])
     agents = agents_words(patterns.groups[Dimension.AGENT])
     if agents:
         output.line(f"Agents: {clean(agents)}. Figures that are not by agent are of all of them together.")

@@ -18,7 +18,7 @@ from grader_daemon.cli.options import Group, asks, json_option
 from grader_daemon.errors import CallError, DeliveryError
 
 if TYPE_CHECKING:
-    from grader_daemon.jobs.fleet import FleetPush
+    from grader_daemon.jobs.fleet_push import FleetPush
 
 _LOOKS_EVERY_SECONDS: Final = 2.0
 _FLEET_LOOKS_EVERY_SECONDS: Final = 0.5

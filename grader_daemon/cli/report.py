@@ -8,7 +8,7 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import asks
+from grader_daemon.cli.options import reads
 from grader_daemon.domain.calendar import week_name
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.renderers import RENDERERS
@@ -16,7 +16,7 @@ from grader_daemon.reports.text import render_text
 
 
 @click.command("report")
-@asks
+@reads
 @click.option("--week", metavar="WEEK", help="An ISO week as in 2026-W47; default: the last that is over.")
 @click.option("--format", "form", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")

@@ -10,7 +10,7 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.review import ReviewItem
 from grader_daemon.cli import output
 from grader_daemon.cli.keys import keys
-from grader_daemon.cli.options import Whole, asks
+from grader_daemon.cli.options import Whole, reads
 from grader_daemon.cli.transcript import transcript_lines
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import FeedbackSource
@@ -25,7 +25,7 @@ _QUALITIES = frozenset("12345")
 
 
 @click.command("review")
-@asks
+@reads
 @click.option("-n", "--limit", type=Whole(min=1), default=5, show_default=True, help="At most so many.")
 def command(*, grader: SelfGrader, limit: int) -> None:
     """Judge the sessions that teach most, and some drawn by chance; one key each.

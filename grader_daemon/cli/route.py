@@ -9,7 +9,7 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import asks, json_option
+from grader_daemon.cli.options import json_option, reads
 from grader_daemon.domain.routing import ModelScore, Route, RouteReason, TaskRoute
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.money import usd_words
@@ -33,7 +33,7 @@ _NOTE = (
 
 
 @click.command("route")
-@asks
+@reads
 @click.option("--task-type", metavar="TYPE", help="Only this type of task.")
 @click.option("--default", metavar="MODEL", help="Compare with this model, not with the one that is used most.")
 @click.option("--max-cost", type=float, metavar="USD", help="Prefer none whose completed task costs more.")

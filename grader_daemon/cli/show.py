@@ -9,7 +9,7 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grades import Child
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import children_words, people_words
-from grader_daemon.cli.options import Whole, asks, json_option
+from grader_daemon.cli.options import Whole, json_option, reads
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.early import EarlyErrors
 from grader_daemon.domain.feedback import Standing
@@ -32,7 +32,7 @@ from grader_daemon.reports.sessions import (
 
 
 @click.command("show")
-@asks
+@reads
 @click.argument("session_id")
 @click.option("--transcript", is_flag=True, help="The session itself as text, with what was found in each message.")
 @click.option("--around", type=Whole(min=0), help="Of the transcript, this message and those next to it.")

@@ -6,7 +6,7 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Whole, asks, json_option
+from grader_daemon.cli.options import Whole, json_option, reads
 from grader_daemon.domain.similar import Similar
 from grader_daemon.reports.numbers import COMPLETION, estimate_words
 from grader_daemon.reports.other_sessions import asked_words, completed_words, likeness_words, parting_words
@@ -16,7 +16,7 @@ _VERDICTS = {True: "completed", False: "not completed", None: None}
 
 
 @click.command("similar")
-@asks
+@reads
 @click.argument("asked", metavar="ID|TEXT", nargs=-1, required=True)
 @click.option("-n", "--limit", type=Whole(min=1), default=10, show_default=True, help="Name at most so many sessions.")
 @json_option

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 import click
 
@@ -10,13 +11,14 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.overview import OpenSessions, Overview, overview, summary_document
 from grader_daemon.api.status import Status
 from grader_daemon.cli import output
-from grader_daemon.cli.options import asks, days_option, json_option
+from grader_daemon.cli.options import days_option, json_option, reads
 from grader_daemon.cli.status import HOW_TO_RUN, file_words, silence_words, ungraded_words, waiting_words
+from grader_daemon.domain.fleet_hosts import FleetView, silent_hosts
 from grader_daemon.domain.insight import ErrorIssue, Patterns
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.money import agents_words, spending_words
-from grader_daemon.reports.numbers import COMPLETION, TRENDED, count, estimate_words, figure_words
+from grader_daemon.reports.numbers import COMPLETION, TRENDED, WITHIN_HOSTS, count, estimate_words, figure_words
 from grader_daemon.reports.phrasing import alert_title, helped, issue_title
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.reports.verdicts import trust_words, unsure_words
@@ -26,7 +28,7 @@ _SHOWN_SESSIONS = 3
 
 
 @click.command("summary")
-@asks
+@reads
 @days_option(7)
 @json_option
 def command(*, grader: SelfGrader, days: int, as_json: bool) -> None:
@@ -45,9 +47,7 @@ def _print(seen: Overview) -> None:
 
 
 def _facts(seen: Overview) -> Iterator[tuple[str, str | None]]:
-    yield "daemon", _state(seen.status)
-    for agent in seen.status.ungraded:
-        yield "not graded", ungraded_words(agent)
+    yield from _whose(seen)
     if seen.patterns is None:
         yield "sessions", "none are graded yet"
         return
@@ -65,12 +65,32 @@ def _facts(seen: Overview) -> Iterator[tuple[str, str | None]]:
         yield "open", _open(seen.open_sessions)
 
 
+def _whose(seen: Overview) -> Iterator[tuple[str, str]]:
+    """Return what grades these sessions: the daemon, or the machines of a fleet."""
+    if seen.fleet is not None:
+        yield "fleet", _fleet(seen.fleet, seen.at)
+        return
+    yield "daemon", _state(seen.status)
+    for agent in seen.status.ungraded:
+        yield "not graded", ungraded_words(agent)
+
+
 def _state(status: Status) -> str:
     if not status.running:
         return HOW_TO_RUN
     waiting = waiting_words(status)
     watched = ", ".join(map(output.from_home, status.roots))
     return f"running, pid {status.pid}, on {watched}; {waiting} waiting; last session: {silence_words(status)}"
+
+
+def _fleet(fleet: FleetView, now: datetime) -> str:
+    """Return how many machines these are, and which were not heard of for a day."""
+    silent = silent_hosts(fleet, now)
+    read = "never read to the end" if fleet.read_at is None else f"read {output.cell(fleet.read_at)}"
+    names = ", ".join(host.host for host in silent[:_SHOWN_SESSIONS])
+    more = f" and {len(silent) - _SHOWN_SESSIONS} more" if len(silent) > _SHOWN_SESSIONS else ""
+    heard = f"; not heard of for a day: {names}{more}" if silent else ""
+    return f"{count(len(fleet.hosts), 'machine')}, {read}{heard}"
 
 
 def _coverage(patterns: Patterns, status: Status) -> str:
@@ -91,6 +111,8 @@ def _figures(patterns: Patterns, seen: Overview) -> Iterator[tuple[str, str]]:
         yield f"  {measure.name.lower()}", figure_words(getattr(overall, measure.group), measure, before=before)
         if measure is COMPLETION:
             yield from _reliability(seen)
+    if len(patterns.groups[Dimension.HOST]) > 1:
+        yield "  machines", WITHIN_HOSTS
     agents = agents_words(patterns.groups[Dimension.AGENT])
     if agents:
         yield "  agents", clean(f"{agents}; by agent: grader-daemon patterns")
@@ -128,7 +150,7 @@ def _next(seen: Overview) -> str:
     status = seen.status
     if seen.patterns is None and status.ungraded:
         return output.from_home(status.ungraded[0].fix)
-    if not status.running:
+    if not status.running and seen.fleet is None:
         return "grader-daemon service install" if seen.has_systemd else "grader-daemon run"
     if seen.alerts:
         return f"grader-daemon alerts show {seen.alerts[0].number}"

@@ -11,7 +11,7 @@ from grader_daemon.api.explanation import Explanation
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import people_words
-from grader_daemon.cli.options import asks, json_option
+from grader_daemon.cli.options import json_option, reads
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade, Reason
@@ -22,7 +22,7 @@ _SHOWN_INDEXES = 6
 
 
 @click.command("why")
-@asks
+@reads
 @click.argument("session_id")
 @json_option
 def command(*, session_id: str, grader: SelfGrader, as_json: bool) -> None:

@@ -58,6 +58,21 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "a receiver of alerts could not be told; it is tried again",
             "an alert did not get out by {channel}: {error}; tried again in {retry_seconds}".format_map,
         ),
+        "fleet.away": Event(
+            "warning",
+            "error retry_seconds",
+            "the database of the fleet does not answer; it is asked again",
+            "the fleet cannot be read: {error}; tried again in {retry_seconds}".format_map,
+        ),
+        "fleet.standing_by": Event(
+            "info",
+            "",
+            "another `fleet watch` raises the alerts of this fleet; this one takes its place when it ends",
+            "another one watches this fleet; this one stands by".format_map,
+        ),
+        "fleet.watching": Event(
+            "info", "", "this `fleet watch` raises the alerts of the fleet from now on", "watching the fleet".format_map
+        ),
         "intake.behind": Event(
             "warning",
             "waiting oldest_seconds",

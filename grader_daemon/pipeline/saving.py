@@ -35,14 +35,30 @@ def save_grades(
     asked for again to count; None leaves `asked_again` as it is.
     """
     grades = _under_overrides(store, list({new.grade.session_id: new for new in grades}.values()))
+    before = save_copies(store, grades)
+    if asked_again_within is not None:
+        after = [new.grade for new in grades]
+        _settle_repeats(store, [*places_of(after), *places_of(before)], within=asked_again_within)
+
+
+def save_copies(store: SessionStore, grades: Sequence[NewGrade]) -> list[Grade]:
+    """Insert or replace grades, each once, as they are: nothing stands above them. Returns those that were replaced."""
     replaced = store.grades.stored([new.grade.session_id for new in grades])
     before, after = [old.grade for old in replaced.values()], [new.grade for new in grades]
     _count(store, added=after, removed=before)
     store.grades.put(grades, replacing=replaced)
     store.changes.note(ChangeKind.GRADE, [grade.session_id for grade in after])
     store.issues.save_signs([sign for new in grades for sign in new.signs])
-    if asked_again_within is not None:
-        _settle_repeats(store, [*places_of(after), *places_of(before)], within=asked_again_within)
+    return before
+
+
+def remove_copies(store: SessionStore, session_ids: Sequence[str]) -> None:
+    """Remove grades that are gone where they were copied from; those that are not here are passed over."""
+    removed = [old.grade for old in store.grades.stored(session_ids).values()]
+    _count(store, added=[], removed=removed)
+    for grade in removed:
+        store.grades.remove(grade.session_id)
+    store.changes.note(ChangeKind.RETRACTION, [grade.session_id for grade in removed])
 
 
 def save_verdicts(store: SessionStore, changes: Sequence[tuple[Grade, Grade]]) -> None:

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
+from grader_daemon.storage.protocol.fleet import FleetCopies
 from grader_daemon.storage.protocol.grades import (
     ChangeFeed,
     FeedbackLog,
@@ -111,6 +112,8 @@ class Store(SessionStore, Protocol):
     def job_runs(self) -> JobRuns: ...
     @property
     def daemon(self) -> DaemonState: ...
+    @property
+    def fleet(self) -> FleetCopies: ...
 
     def close(self) -> None:
         """Close it; safe to call twice."""

@@ -11,6 +11,7 @@ from grader_daemon.storage.sqlite.calibrations import Calibrations
 from grader_daemon.storage.sqlite.changes import Changes as ChangeFeed
 from grader_daemon.storage.sqlite.daemon import DaemonState
 from grader_daemon.storage.sqlite.feedback import Feedbacks
+from grader_daemon.storage.sqlite.fleet import FleetCopies
 from grader_daemon.storage.sqlite.grades import Grades
 from grader_daemon.storage.sqlite.issues import Issues
 from grader_daemon.storage.sqlite.jobs import JobRuns
@@ -48,6 +49,7 @@ class SqliteStore(Ledger):
         self.changes = ChangeFeed(self)
         self.archives = ArchiveProgress(self)
         self.observed = ObservedVersions(self)
+        self.fleet = FleetCopies(self)
         if not read_only and self._lacks_rollups():
             with self.transaction():
                 if self._lacks_rollups():

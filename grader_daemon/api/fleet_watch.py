@@ -1,0 +1,89 @@
+"""Following a fleet: its copy is kept up to date, and one of those who watch it raises its alerts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import closing
+from itertools import chain, repeat
+from time import monotonic
+from typing import Final
+
+import structlog
+
+from grader_daemon import bootstrap
+from grader_daemon.bootstrap import periodic
+from grader_daemon.bootstrap.fleet import make_fleet_copy
+from grader_daemon.errors import DeliveryError, GraderError
+from grader_daemon.jobs import Job
+from grader_daemon.jobs.fleet_copy import FleetCopy
+from grader_daemon.settings import Settings
+
+_LOOKS_EVERY_SECONDS: Final = 2.0
+_PAUSES: Final = (5.0, 15.0, 60.0, 300.0)
+
+
+def follow_fleet(settings: Settings, stop: threading.Event) -> None:
+    """Keep the copy of a fleet, whose settings these are, up to date until `stop`; what goes wrong is in the log.
+
+    Raises:
+        CallError, StoreError: it cannot be helped by waiting.
+    """
+    with closing(bootstrap.open_store(settings)) as store, closing(make_fleet_copy(settings, store)) as copy:
+        _Follower(copy, (), job_seconds=settings.job_seconds).run(stop)
+
+
+def watch_fleet(settings: Settings, stop: threading.Event) -> None:
+    """Follow, and raise alerts, tell of them and write reports while nobody else does; raises as `follow_fleet`."""
+    with closing(bootstrap.open_store(settings)) as store, closing(make_fleet_copy(settings, store)) as copy:
+        _Follower(copy, periodic.make_fleet_jobs(settings, store), job_seconds=settings.job_seconds).run(stop)
+
+
+class _Follower:
+    """Reads when a host has sent something; the jobs run every `job_seconds`, with all that was read before."""
+
+    def __init__(self, copy: FleetCopy, jobs: Sequence[Job], *, job_seconds: float) -> None:
+        self._copy = copy
+        self._jobs = jobs
+        self._job_seconds = job_seconds
+        self._jobs_at = 0.0
+        self._leads: bool | None = None
+        self._log = structlog.get_logger()
+
+    def run(self, stop: threading.Event) -> None:
+        pauses = chain(_PAUSES, repeat(_PAUSES[-1]))
+        while not stop.is_set():
+            try:
+                self._follow(stop)
+                pauses = chain(_PAUSES, repeat(_PAUSES[-1]))
+                self._copy.rows.wait(_LOOKS_EVERY_SECONDS)
+            except DeliveryError as error:
+                pause = next(pauses)
+                self._leads = None
+                self._log.warning("fleet.away", error=str(error), retry_seconds=pause)
+                stop.wait(pause)
+
+    def _follow(self, stop: threading.Event) -> None:
+        for _ in self._copy.catch_up(bootstrap.utc_now()):
+            if stop.is_set():
+                return
+        if self._jobs and monotonic() >= self._jobs_at and self._is_leader():
+            self._jobs_at = monotonic() + self._job_seconds
+            with self._copy.deciding():
+                for job in self._jobs:
+                    self._do(job)
+
+    def _is_leader(self) -> bool:
+        leads = self._copy.rows.leads()
+        if leads is not self._leads:
+            self._leads = leads
+            self._log.info("fleet.watching" if leads else "fleet.standing_by")
+        return leads
+
+    def _do(self, job: Job) -> None:
+        try:
+            job.run(bootstrap.utc_now())
+        except DeliveryError:
+            raise
+        except GraderError as error:
+            self._log.warning("job.failed", job=job.name, error=str(error))

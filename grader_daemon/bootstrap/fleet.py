@@ -1,0 +1,70 @@
+"""A copy of a fleet's grades, put together from settings: where it lies, and what keeps it up to date.
+
+Settings are of such a copy when their database is the file of it: from there on all is as with a machine's own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import xxhash
+
+from grader_daemon.errors import ConfigurationError
+from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.jobs.fleet_copy import FleetCopy
+    from grader_daemon.storage.protocol import Store
+
+
+def settings_of_copy(settings: Settings) -> Settings:
+    """Return settings whose database is the copy of the fleet that `fleet_read_url` names.
+
+    Raises:
+        ConfigurationError: the URL cannot be understood, or psycopg is not installed.
+    """
+    return settings.model_copy(update={"db_path": _copy_file(settings)})
+
+
+def is_of_copy(settings: Settings) -> bool:
+    """Whether the database of settings is the copy of a fleet."""
+    return settings.fleet_read_url is not None and settings.db_path == _copy_file(settings)
+
+
+def make_fleet_copy(settings: Settings, store: Store) -> FleetCopy:
+    """Return what keeps `store`, which is such a copy, up to date; it connects when it must.
+
+    Raises:
+        ConfigurationError: psycopg is not installed.
+    """
+    assert settings.fleet_read_url is not None
+    with needing_psycopg():
+        from grader_daemon.jobs.fleet_copy import FleetCopy
+        from grader_daemon.storage.postgres.fleet_rows import FleetRows
+
+    return FleetCopy(store, FleetRows(settings.fleet_read_url.get_secret_value()))
+
+
+@contextmanager
+def needing_psycopg() -> Iterator[None]:
+    """Name what is missing where psycopg, which is an extra, cannot be imported."""
+    try:
+        yield
+    except ImportError as error:
+        raise ConfigurationError("psycopg is not installed: pip install 'grader-daemon[fleet]'") from error
+
+
+def _copy_file(settings: Settings) -> Path:
+    """Return where the copy lies: each fleet has one, whoever reads it."""
+    if settings.fleet_copy_file is not None:
+        return settings.fleet_copy_file
+    assert settings.fleet_read_url is not None
+    with needing_psycopg():
+        from grader_daemon.storage.postgres.connection import place_of
+    place = xxhash.xxh3_64_hexdigest(place_of(settings.fleet_read_url.get_secret_value()).encode())
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "grader-daemon" / f"fleet-{place}.db"

@@ -1,0 +1,392 @@
+"""What a person of a team sees and says of the sessions of all machines; a real PostgreSQL, two homes and a lead's."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from grader_daemon.storage.sqlite.store import SqliteStore
+from tests import demo_home
+from tests.postgres import Server, serving
+from tests.reference.pages import SCHEMAS
+from tests.reference.validation import misfits
+from tests.unit.cli.conftest import Run
+
+SETTINGS = Path(".config/grader-daemon/config.toml")
+COPIES = Path(".cache/grader-daemon")
+Ask = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    demo_home.make(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Server]:
+    with serving() as server:
+        yield server
+
+
+class Team:
+    """Two machines, of anna and ben, and a lead who has none; the machines have sent what they have."""
+
+    def __init__(self, folder: Path, server: Server, run: Run) -> None:
+        self.lead = folder / "lead"
+        self.machines = {"anna": folder / "anna", "ben": folder / "ben"}
+        self.server = server
+        self._run = run
+
+    def __call__(self, home: str, *arguments: str) -> str:
+        """Run a command that must go well."""
+        ended = self._run(self.lead if home == "lead" else self.machines[home], *arguments)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    def fails(self, home: str, *arguments: str) -> str:
+        """Run a command that must not; returns its line."""
+        ended = self._run(self.lead if home == "lead" else self.machines[home], *arguments)
+        assert ended.returncode == 2, ended.stdout
+        return ended.stderr
+
+    def let_in(self, home: str, line: str) -> None:
+        place = (self.lead if home == "lead" else self.machines[home]) / SETTINGS
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(line)
+
+    def verdict(self, session: str, *, home: str = "lead") -> str:
+        shown = self(home, "show", session)
+        return next(line for line in shown.splitlines() if line.startswith("verdict")).split(maxsplit=1)[1]
+
+    def ids(self, *arguments: str) -> list[str]:
+        document = json.loads(self("lead", "list", "-n", "100", "--json", *arguments))
+        return [grade["session_id"] for grade in document["grades"]]
+
+
+@pytest.fixture
+def team(running: Server, made: Path, tmp_path: Path, run: Run) -> Team:
+    running.empty()
+    url = running.url()
+    team = Team(tmp_path, running, run)
+    team.lead.mkdir()
+    team("lead", "fleet", "init", "--url", url)
+    for user, home in team.machines.items():
+        shutil.copytree(made, home)
+        team.let_in(user, team("lead", "fleet", "add-host", f"{user}-laptop", "--user", user, "--url", url))
+        team(user, "push", "fleet")
+    team.let_in("lead", team("lead", "fleet", "add-member", "lead", "--url", url))
+    return team
+
+
+def test_a_lead_sees_the_sessions_of_all_machines_and_those_of_one(team: Team) -> None:
+    assert len(team.ids()) == 26
+    of_anna = team.ids("--user", "anna")
+    assert len(of_anna) == 13
+    assert all(session.startswith("anna-laptop/") for session in of_anna)
+    assert team.ids("--host", "anna-laptop") == of_anna
+    assert "known: " in team.fails("lead", "list", "--host", "nobody-s")
+    assert "known: anna, ben" in team.fails("lead", "list", "--user", "nobody")
+
+
+def test_a_url_asks_a_fleet_and_a_file_this_machine(team: Team) -> None:
+    url = (team.lead / SETTINGS).read_text().split('"')[1]
+    assert "anna-laptop/demo_03" in team("anna", "list", "--db", url)
+    own = team.machines["anna"] / demo_home.DATABASE
+    assert "anna-laptop" not in team("lead", "list", "--db-path", str(own))
+
+
+def test_what_is_read_again_is_only_what_changed(team: Team) -> None:
+    assert len(team.ids()) == 26
+    team("anna", "label", "demo_05", "--completed", "yes")
+    team("anna", "push", "fleet")
+    with closing(SqliteStore(next((team.lead / COPIES).glob("*.db")))) as copy:
+        before = copy.changes.newest()
+    assert team.verdict("anna-laptop/demo_05").startswith("done, said by ")
+    with closing(SqliteStore(next((team.lead / COPIES).glob("*.db")))) as copy:
+        assert [change.subject for change in copy.changes.after(before, 100)] == ["anna-laptop/demo_05"]
+
+
+@pytest.mark.parametrize("texts", [False, True])
+def test_a_copied_grade_is_that_of_its_machine(team: Team, texts: bool) -> None:
+    team("anna", "config", "set", "fleet_texts", str(texts).lower())
+    team("anna", "push", "fleet", "--take-over")
+    own = {each["session_id"]: each for each in json.loads(team("anna", "list", "-n", "50", "--json"))["grades"]}
+    copied = json.loads(team("lead", "list", "-n", "50", "--host", "anna-laptop", "--json"))["grades"]
+    not_there = ("id", "session_id", "host", "verdict")
+    words = ("session_file", "task_summary", "project")
+    for each in copied:
+        name = each["session_id"].removeprefix("anna-laptop/")
+        expected = {key: value for key, value in own[name].items() if key not in not_there}
+        if expected["asked_again"] is not None:
+            expected["asked_again"] = f"anna-laptop/{expected['asked_again']}"
+        if not texts:
+            claims = [{**claim, "subject": None} for claim in expected["claims"]]
+            expected |= {"session_file": "", "task_summary": None, "project": None, "claims": claims}
+        assert {key: value for key, value in each.items() if key not in not_there} == expected
+        assert each["host"] == "anna-laptop"
+        assert texts or not any(each[word] for word in words)
+    assert len(copied) == len(own) == 13
+
+
+def test_errors_of_machines_are_one_issue_and_told_in_words_only_if_they_were_sent(team: Team) -> None:
+    worst = json.loads(team("lead", "errors", "list", "--json"))["issues"][0]
+    assert (worst["failures"], worst["sessions"], worst["signal"]) == (18, 6, "")
+    team("anna", "config", "set", "fleet_texts", "true")
+    team("anna", "push", "fleet", "--take-over")
+    shutil.rmtree(team.lead / COPIES)
+    again = json.loads(team("lead", "errors", "list", "--json"))["issues"][0]
+    assert (again["failures"], again["sessions"]) == (18, 6)
+    assert "Permission denied" in again["signal"]
+
+
+def test_patterns_compare_machines_and_users_and_each_machine_with_itself(team: Team) -> None:
+    document = json.loads(team("lead", "patterns", "--json"))
+    assert {group["name"]: group["sessions"] for group in document["groups"]["host"]} == {
+        "anna-laptop": 7,
+        "ben-laptop": 7,
+    }
+    assert {group["name"] for group in document["groups"]["user"]} == {"anna", "ben"}
+    told = team("lead", "patterns")
+    assert "Of 2 machines. Changes of the whole compare each machine with itself" in told
+
+
+def test_the_first_look_is_about_the_machines_and_not_about_a_daemon(team: Team) -> None:
+    seen = team("lead", "summary")
+    assert "fleet" in seen
+    assert "2 machines, read " in seen
+    assert "daemon  " not in seen
+    document = json.loads(team("lead", "summary", "--json"))
+    schema = json.loads((SCHEMAS / "summary.json").read_text("utf-8"))
+    assert list(misfits(document, schema, root=schema)) == []
+    assert [host["host"] for host in document["fleet"]["hosts"]] == ["anna-laptop", "ben-laptop"]
+
+
+def test_messages_stay_where_they_are(team: Team) -> None:
+    assert "they stay on ben-laptop" in team("lead", "why", "ben-laptop/demo_09")
+    assert "they stay on ben-laptop" in team("lead", "show", "ben-laptop/demo_09", "--transcript")
+
+
+def test_a_label_stands_at_once_and_comes_back_to_its_machine(team: Team) -> None:
+    assert team.verdict("anna-laptop/demo_05").startswith("not done")
+    assert "(by lead on " in team("lead", "label", "anna-laptop/demo_05", "--completed", "yes", "--note", "it works")
+    assert team.verdict("anna-laptop/demo_05").startswith("done, said by lead")
+    assert team.verdict("demo_05", home="anna").startswith("not done")
+    team("anna", "push", "fleet")
+    assert team.verdict("demo_05", home="anna").startswith("done, said by lead")
+    labels = json.loads(team("anna", "label", "--list", "--json"))["labels"]
+    [label] = [each for each in labels if each["session_id"] == "demo_05"]
+    assert (label["session_id"], label["given_by"], label["source"], label["note"]) == (
+        "demo_05",
+        "lead",
+        "fleet",
+        "it works",
+    )
+    team("anna", "push", "fleet")
+    assert team.verdict("anna-laptop/demo_05").startswith("done, said by lead")
+
+
+def test_of_two_words_the_newer_stands_on_both_sides_and_both_are_kept(team: Team) -> None:
+    team("lead", "label", "anna-laptop/demo_05", "--completed", "yes")
+    team("anna", "label", "demo_05", "--completed", "no")
+    team("anna", "push", "fleet")
+    assert team.verdict("demo_05", home="anna").startswith("not done, said by ")
+    assert team.verdict("anna-laptop/demo_05").startswith("not done, said by ")
+    shutil.rmtree(team.lead / COPIES)  # also to somebody who looks for the first time
+    assert team.verdict("anna-laptop/demo_05").startswith("not done, said by ")
+    assert "lead" not in team.verdict("anna-laptop/demo_05")
+    team("anna", "label", "demo_05", "--undo")
+    assert team.verdict("demo_05", home="anna").startswith("done, said by lead")
+    team("anna", "push", "fleet")
+    assert team.verdict("anna-laptop/demo_05").startswith("done, said by lead")
+
+
+def test_a_label_that_waits_for_its_machine_stays_above_what_the_machine_sends(team: Team) -> None:
+    team("lead", "label", "anna-laptop/demo_05", "--completed", "yes")
+    with team.server.admin() as connection:  # as a machine that has not heard of it yet sends its row again
+        connection.execute(
+            "UPDATE grader.grades SET changed_seq = changed_seq + 1000 WHERE host = 'anna-laptop'"
+            " AND session_id = 'demo_05'"
+        )
+        connection.execute("UPDATE grader.hosts SET last_seq = last_seq + 1000 WHERE host = 'anna-laptop'")
+    assert team.verdict("anna-laptop/demo_05").startswith("done, said by lead")
+
+
+def test_a_word_is_taken_back_by_who_said_it(team: Team) -> None:
+    team("lead", "label", "anna-laptop/demo_05", "--completed", "yes")
+    team("anna", "push", "fleet")
+    team("lead", "label", "--undo", "anna-laptop/demo_05")
+    assert team.verdict("anna-laptop/demo_05").startswith("not done")
+    team("anna", "push", "fleet")
+    assert team.verdict("demo_05", home="anna").startswith("not done")
+    assert "can only be taken back by them" in team.fails("lead", "label", "--undo", "anna-laptop/demo_03")
+    with team.server.admin() as connection:
+        said = connection.execute("SELECT count(*) FROM grader.labels WHERE given_by = 'lead'").fetchone()
+    assert said == (2,)
+
+
+def test_labels_of_a_file_come_back_too(team: Team, tmp_path: Path) -> None:
+    table = tmp_path / "labels.csv"
+    table.write_text("session_id,completed\nanna-laptop/demo_05,yes\nben-laptop/demo_09,yes\n")
+    told = json.loads(team("lead", "label", "--csv", str(table), "--json"))
+    assert told["added"] == 2
+    for user in team.machines:
+        team(user, "push", "fleet")
+    assert team.verdict("demo_09", home="ben").startswith("done, said by lead")
+
+
+def test_what_is_forgotten_on_a_machine_is_gone_for_all(team: Team) -> None:
+    assert "anna-laptop/demo_05" in team.ids()
+    with closing(SqliteStore(team.machines["anna"] / demo_home.DATABASE)) as store, store.transaction():
+        from grader_daemon.domain.session import SkipReason
+        from grader_daemon.pipeline.saving import retract
+
+        retract(store, "demo_05", SkipReason.COPY)
+    team("anna", "push", "fleet")
+    assert "anna-laptop/demo_05" not in team.ids()
+    assert len(team.ids()) == 25
+
+
+def test_a_machine_that_begins_anew_is_read_anew(team: Team) -> None:
+    assert len(team.ids()) == 26
+    database = team.machines["anna"] / demo_home.DATABASE
+    for file in database.parent.glob(f"{database.name}*"):
+        file.unlink()
+    team("anna", "grade", ".timmy/sessions/session_demo_01.json", ".timmy/sessions/session_demo_02.json")
+    team("anna", "push", "fleet")
+    assert sorted(team.ids("--host", "anna-laptop")) == ["anna-laptop/demo_01", "anna-laptop/demo_02"]
+    assert len(team.ids()) == 15
+
+
+def test_a_machine_whose_database_is_an_older_one_again_is_read_anew(team: Team) -> None:
+    backup = team.lead / "backup.db"
+    team("anna", "backup", str(backup))
+    team("anna", "label", "demo_05", "--completed", "yes")
+    team("anna", "push", "fleet")
+    assert team.verdict("anna-laptop/demo_05").startswith("done")
+    team("anna", "restore", str(backup))
+    team("anna", "label", "demo_06", "--completed", "no")
+    team("anna", "push", "fleet")
+    assert team.verdict("anna-laptop/demo_06").startswith("not done, said by")
+
+
+def test_a_removed_machine_is_gone_from_copies(team: Team) -> None:
+    assert len(team.ids()) == 26
+    team("lead", "fleet", "remove-host", "ben-laptop", "--yes", "--url", team.server.url())
+    assert len(team.ids()) == 13
+    assert "1 machine" in team("lead", "summary")
+
+
+def test_where_the_server_is_away_the_copy_says_how_it_was(team: Team, run: Run) -> None:
+    assert len(team.ids()) == 26
+    team.server.kill()
+    try:
+        ended = run(team.lead, "list", "--json")
+        assert len(json.loads(ended.stdout)["grades"]) == 20
+        assert "; this is the fleet as it was on " in ended.stderr
+        assert "admin-secret" not in ended.stderr
+        refused = run(team.lead, "label", "anna-laptop/demo_05", "--completed", "yes")
+        assert refused.returncode == 2
+        shutil.rmtree(team.lead / COPIES)
+        assert run(team.lead, "list").returncode == 2
+    finally:
+        team.server.start()
+    assert team.verdict("anna-laptop/demo_05").startswith("not done")
+
+
+def test_what_is_decided_of_errors_and_alerts_is_decided_for_all(team: Team, tmp_path: Path) -> None:
+    issue = json.loads(team("lead", "errors", "list", "--json"))["issues"][0]["fingerprint"]
+    team("lead", "errors", "resolve", issue)
+    other = tmp_path / "other"
+    shutil.copytree(team.lead, other, ignore=shutil.ignore_patterns(".cache"))
+    team.machines["other"] = other
+    assert json.loads(team("other", "errors", "show", issue, "--json"))["issue"]["state"] == "resolved"
+    team("other", "errors", "reopen", issue)
+    assert json.loads(team("lead", "errors", "show", issue, "--json"))["issue"]["state"] != "resolved"
+
+
+def test_a_host_s_login_reads_no_fleet_and_a_person_s_sends_nothing(team: Team) -> None:
+    line = (team.machines["anna"] / SETTINGS).read_text().replace("fleet_url", "fleet_read_url")
+    team.let_in("lead", line)
+    assert "no person's" in team.fails("lead", "list")
+    team.let_in("anna", (team.machines["anna"] / SETTINGS).read_text())
+    member = team("lead", "fleet", "add-member", "other", "--url", team.server.url())
+    team.let_in("anna", member.replace("fleet_read_url", "fleet_url"))
+    assert "no host's" in team.fails("anna", "push", "fleet")
+
+
+def test_a_person_who_left_is_let_in_no_more(team: Team) -> None:
+    team("lead", "label", "anna-laptop/demo_05", "--completed", "yes")
+    assert team("lead", "fleet", "remove-member", "lead", "--url", team.server.url()) == "Removed lead.\n"
+    shutil.rmtree(team.lead / COPIES)
+    assert "password authentication failed" in team.fails("lead", "list")
+    team("anna", "push", "fleet")
+    assert team.verdict("demo_05", home="anna").startswith("done, said by lead")
+    assert "no member lead" in team.fails("lead", "fleet", "remove-member", "lead", "--url", team.server.url())
+
+
+def test_a_copy_is_never_made_of_another_database(team: Team) -> None:
+    team("lead", "config", "set", "fleet_copy_file", str(team.machines["anna"] / demo_home.DATABASE))
+    assert "needs its own file" in team.fails("lead", "list")
+    assert len(json.loads(team("anna", "list", "-n", "50", "--json"))["grades"]) == 13
+
+
+def test_a_copy_of_another_fleet_is_said_to_be_one(team: Team) -> None:
+    assert len(team.ids()) == 26
+    with team.server.admin() as connection:
+        connection.execute("UPDATE grader.fleet SET name = gen_random_uuid()")
+    assert "copy of another fleet" in team.fails("lead", "list")
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        pytest.param("DELETE FROM grader.grades", id="delete"),
+        pytest.param("UPDATE grader.grades SET task_completed = true", id="update"),
+        pytest.param(
+            "INSERT INTO grader.labels (host, session_id, given_by, completed)"
+            " VALUES ('anna-laptop', 'demo_05', 'anna', true)",
+            id="speak-as-another",
+        ),
+        pytest.param("UPDATE grader.labels SET completed = true", id="change-a-word"),
+        pytest.param("DELETE FROM grader.labels", id="remove-a-word"),
+        pytest.param("UPDATE grader.hosts SET last_seq = 0", id="a-host"),
+        pytest.param("UPDATE grader.fleet SET name = gen_random_uuid()", id="the-fleet"),
+        pytest.param("SET ROLE grader_host_anna-laptop", id="be-a-host"),
+    ],
+)
+def test_a_person_changes_no_grade_and_speaks_as_nobody_else(team: Team, attack: str) -> None:
+    import psycopg
+
+    url = (team.lead / SETTINGS).read_text().split('"')[1]
+    with psycopg.connect(url, autocommit=True) as connection, pytest.raises(psycopg.Error):
+        connection.execute(attack.encode())
+
+
+def test_documents_are_as_their_schemas_say(team: Team) -> None:
+    for name, arguments in {
+        "fleet-add-member": ("fleet", "add-member", "other"),
+        "fleet-remove-member": ("fleet", "remove-member", "other"),
+        "fleet-add-host": ("fleet", "add-host", "third", "--user", "cleo"),
+    }.items():
+        document = json.loads(team("lead", *arguments, "--url", team.server.url(), "--json"))
+        schema = json.loads((SCHEMAS / f"{name}.json").read_text("utf-8"))
+        assert list(misfits(document, schema, root=schema)) == []
+
+
+def test_an_interrupted_copy_goes_on_and_a_damaged_one_is_made_anew(team: Team) -> None:
+    assert len(team.ids()) == 26
+    copy = next((team.lead / COPIES).glob("*.db"))
+    with closing(apsw.Connection(str(copy))) as connection:  # as if it had ended in the middle of a new beginning
+        connection.execute("UPDATE fleet_hosts SET epoch = -1 WHERE host = 'anna-laptop'")
+        connection.execute("DELETE FROM session_list WHERE session_id = 'anna-laptop/demo_05'")
+    assert len(team.ids()) == 26
+    copy.unlink()
+    assert len(team.ids()) == 26

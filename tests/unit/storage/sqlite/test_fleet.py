@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from grader_daemon.domain.fleet_hosts import FleetHostState
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.records import FleetCopyState, Position
+from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.alert_examples import alert
+from tests.strategies import NOW, grade, new_grade
+
+LAPTOP = FleetHostState(host="laptop", user="anna", epoch=2, seq=70, version="0.1.0", last_seen=NOW)
+
+
+def test_what_is_known_of_hosts_is_kept(store: SqliteStore) -> None:
+    desk = msgspec.structs.replace(LAPTOP, host="desk", user=None, version=None, last_seen=None)
+    with store.transaction():
+        for host in (LAPTOP, desk, msgspec.structs.replace(LAPTOP, seq=71)):
+            store.fleet.save_host(host)
+    assert store.fleet.hosts() == [desk, msgspec.structs.replace(LAPTOP, seq=71)]
+    with store.transaction():
+        store.fleet.forget_host("desk")
+    assert [host.host for host in store.fleet.hosts()] == ["laptop"]
+
+
+def test_a_machine_s_own_database_is_no_copy(store: SqliteStore) -> None:
+    assert store.fleet.state() is None
+    state = FleetCopyState(fleet="f", read_at=NOW, decisions=3, labels_at=NOW - timedelta(hours=1))
+    with store.transaction():
+        store.fleet.save_state(state)
+    assert store.fleet.state() == state
+
+
+def test_sessions_of_a_host_are_those_whose_ids_begin_with_its_name(store: SqliteStore) -> None:
+    with store.transaction():
+        save_grades(
+            store,
+            [
+                new_grade(grade(session_id=name, session_file=f"/{number}"))
+                for number, name in enumerate(("laptop/a", "laptop/é", "laptop-2/b", "lap", "laptop0"))
+            ],
+        )
+    assert sorted(store.fleet.sessions_of("laptop", 10)) == ["laptop/a", "laptop/é"]
+    assert len(store.fleet.sessions_of("laptop", 1)) == 1
+
+
+def test_decisions_of_one_copy_are_those_of_another(tmp_path: Path) -> None:
+    one, other = (SqliteStore(tmp_path / name) for name in ("one.db", "other.db"))
+    position = Position(datetime(2026, 11, 20, tzinfo=UTC), "laptop/m")
+    drop = alert()
+    seen = [new_grade(grade(session_id=f"laptop/{name}", session_file=f"/{name}")) for name in "az"]
+    for store in (one, other):
+        with store.transaction():
+            save_grades(store, seen)
+    with one.transaction():
+        kept = one.alerts.add(drop)
+        one.alerts.begin(position, now=NOW)
+        one.alerts.silence([each.stream for each in drop.drops], NOW + timedelta(days=1))
+        one.outbox.put(kind="alert", subject="1", event="opened", channel="webhook", payload="{}", now=NOW)
+    with other.transaction():  # what it decided by itself gives way, and what it took up is taken up again
+        other.alerts.add(msgspec.structs.replace(drop, note="another"))
+        other.outbox.put(kind="alert", subject="9", event="opened", channel="command", payload="{}", now=NOW)
+        other.connection.execute("UPDATE session_details SET watched = 1")
+        other.fleet.replace_decisions(one.fleet.decisions())
+    assert other.fleet.decisions() == one.fleet.decisions()
+    assert other.alerts.open() == [kept]
+    assert other.alerts.position() == position
+    assert other.alerts.silenced(NOW) == one.alerts.silenced(NOW)
+    assert (other.outbox.waiting(["webhook"]), other.outbox.waiting(["command"])) == (1, 0)
+    assert not any(each.watched for each in other.grades.stored(["laptop/z"]).values())
+    one.close()
+    other.close()
