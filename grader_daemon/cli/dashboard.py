@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from grader_daemon import log
+from grader_daemon.bootstrap.fleet import is_of_copy
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Group, Whole, json_option, read_settings, settings_options
+from grader_daemon.cli.options import Group, Whole, fleet_option, json_option, read_settings, settings_options
+from grader_daemon.cli.reading import settings_to_read
 from grader_daemon.domain.addresses import is_this_machine
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.settings import Settings
@@ -26,6 +31,7 @@ _INSTALL = "grader-daemon dashboard install"
 
 @click.group("dashboard", cls=Group, invoke_without_command=True)
 @settings_options
+@fleet_option
 @click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
 @click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="The port; 0: any that is free.")
 @click.option("--idle-exit", type=float, metavar="SECONDS", help="End when nobody has looked for so long.")
@@ -39,7 +45,7 @@ def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: flo
         return
     from grader_daemon.dashboard.server import serve  # loads a web server
 
-    settings = read_settings()
+    settings = settings_to_read(read_settings())
     listening = _listening(settings, port)
     if listening is None:
         _tell(_entrance(settings), settings, opens=opens)
@@ -51,7 +57,8 @@ def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: flo
         output.line("Ctrl-C ends it.")
         output.flush()
 
-    serve(settings, listening, idle_exit=idle_exit, tell=tell)
+    with _following(settings):
+        serve(settings, listening, idle_exit=idle_exit, tell=tell)
 
 
 @command.command("install")
@@ -107,6 +114,24 @@ def status(*, as_json: bool) -> int:
     return 0 if page.listening else _NOT_LISTENING
 
 
+@contextmanager
+def _following(settings: Settings) -> Iterator[None]:
+    """Keep what the page shows up to date meanwhile, if it is of a fleet."""
+    if not is_of_copy(settings):
+        yield
+        return
+    from grader_daemon.api.fleet_watch import follow_fleet
+
+    stop = threading.Event()
+    following = threading.Thread(target=follow_fleet, args=(settings, stop), name="fleet")
+    following.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        following.join()
+
+
 def _listening(settings: Settings, port: int | None) -> socket.socket | None:
     """Return the socket to serve; None where the service of the page has its port."""
     from grader_daemon.dashboard.server import bind, passed_socket
@@ -117,7 +142,7 @@ def _listening(settings: Settings, port: int | None) -> socket.socket | None:
     try:
         return bind(settings.dashboard_address, settings.dashboard_port if port is None else port)
     except ConfigurationError:
-        if port is None and _is_installed(settings):
+        if port is None and not is_of_copy(settings) and _is_installed(settings):
             return None
         raise
 

@@ -45,7 +45,7 @@ _CHOICES: Final[Mapping[str, type[StrEnum]]] = {
     "error": Category,
     "claim": Support,
 }
-_NAMES: Final = ("task_type", "agent", "model", "platform", "project", "tool", "text")
+_NAMES: Final = ("task_type", "agent", "model", "platform", "project", "host", "user", "tool", "text")
 _OTHERS: Final[Mapping[str, type[str]]] = {
     **dict.fromkeys(("days", "since", "until"), str),
     "verdict": Verdict,
@@ -104,6 +104,8 @@ def fields(grader: SelfGrader) -> Iterator[Field]:
         ("tool", Dimension.TOOL),
         ("platform", Dimension.PLATFORM),
         ("project", Dimension.PROJECT),
+        ("host", Dimension.HOST),
+        ("user", Dimension.USER),
     ):
         yield Field(name, name.replace("_", " "), tuple(grader.grades.names(dimension)[:200]))
     yield Field("error", "failure", tuple(Category))

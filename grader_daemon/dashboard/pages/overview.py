@@ -17,6 +17,7 @@ from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.counting import task_and_model
+from grader_daemon.domain.fleet_hosts import FleetHostState, silent_hosts
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import DayFigures, ErrorIssue, Group, Spending, StepCount
 from grader_daemon.domain.rollup import Dimension
@@ -27,10 +28,12 @@ from grader_daemon.reports.money import usd_words
 from grader_daemon.reports.numbers import (
     COMPLETION,
     TRENDED,
+    UNKNOWN,
     Direction,
     change_words,
     count,
     direction_of,
+    estimate_words,
     interval_words,
     missing_words,
     value_words,
@@ -61,6 +64,15 @@ class Tile(msgspec.Struct, frozen=True, kw_only=True):
     month: Element | None
 
 
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine of a fleet, and how it did in the week, beside the one before."""
+
+    host: FleetHostState
+    sessions: int
+    completed: str
+    change: str
+
+
 class Failing(msgspec.Struct, frozen=True, kw_only=True):
     """An error issue, and the next step that surely helps, if one does."""
 
@@ -88,6 +100,8 @@ def overview(visit: Visit) -> Response:
         "overview.html",
         seen=seen,
         patterns=seen.patterns,
+        machines=_machines(seen, seen.patterns.groups[Dimension.HOST]),
+        silent=[] if seen.fleet is None else silent_hosts(seen.fleet, seen.at),
         alerts=seen.alerts[:_ALERTS_SHOWN],
         more_alerts=max(0, len(seen.alerts) - _ALERTS_SHOWN),
         tiles=list(_tiles(seen, daily)),
@@ -120,6 +134,24 @@ def _tiles(seen: Overview, daily: Sequence[DayFigures]) -> Iterator[Tile]:
         )
     if overall.spending is not None and overall.spending.priced:
         yield _cost(overall.spending, daily)
+
+
+def _machines(seen: Overview, groups: Iterable[Group]) -> list[Machine]:
+    """Return the machines of a fleet, those with most sessions first."""
+    known = {group.name: group for group in groups}
+    found = [(host, known.get(host.host)) for host in (() if seen.fleet is None else seen.fleet.hosts)]
+    return sorted(
+        (
+            Machine(
+                host=host,
+                sessions=0 if group is None else group.sessions,
+                completed=UNKNOWN if group is None else estimate_words(group.completion.now, COMPLETION),
+                change=UNKNOWN if group is None else change_words(group.completion, COMPLETION),
+            )
+            for host, group in found
+        ),
+        key=lambda machine: (-machine.sessions, machine.host.host),
+    )
 
 
 def _cost(spent: Spending, daily: Sequence[DayFigures]) -> Tile:

@@ -91,6 +91,7 @@ def sessions(visit: Visit) -> Response:
         opened=any(name in query for name in _FOLDED),
         sorts=_SORTS,
         with_agents=len({agent_words(grade) for grade in grades}) > 1,
+        with_hosts=any(grade.host is not None for grade in grades),
         with_cost=any(grade.cost_usd is not None for grade in grades),
         next_page=_next_page(query, page),
         is_first="before" not in query,
