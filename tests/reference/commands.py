@@ -68,8 +68,10 @@ EXAMPLES = MappingProxyType(
         "push": ("push otlp", "push otlp --from-now --follow", "push langfuse", "push phoenix", "push fleet --follow"),
         "fleet": (
             "fleet init --url postgresql://admin@db.example.org/grader",
-            "fleet add-host laptop --url postgresql://admin@db.example.org/grader",
+            "fleet add-host laptop --user anna --url postgresql://admin@db.example.org/grader",
+            "fleet add-member lead --url postgresql://admin@db.example.org/grader",
             "fleet status",
+            "fleet watch",
         ),
         "sources": ("sources", "sources enable claude-code", "sources disable codex"),
         "dashboard": ("dashboard --open", "dashboard --port 8080"),

@@ -19,6 +19,8 @@ TABLES = {
     "feedback": "what people said of sessions; rows are only added",
     "error_issues": "failures of one cause, and whether it is resolved or ignored",
     "alerts": "what degraded or passed a threshold, with its evidence",
+    "fleet_hosts": "in the copy of a fleet: its machines, and how far the rows of each are here",
+    "fleet_copy": "in the copy of a fleet: which one it is, and when it was read",
     "weekly_reports": "the weekly reports as JSON",
     "session_files": "the ledger: what became of each file",
     "file_counts": "how many files of each state and reason",
