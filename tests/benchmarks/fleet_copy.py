@@ -1,0 +1,187 @@
+"""What it costs to have a copy of a fleet, and to ask it: ``python -m tests.benchmarks.fleet_copy [--days N]``.
+
+A PostgreSQL of its own is filled with the sessions of 50 machines, 1,000 a day each, of the last days: rows that the
+product sent of the labelled sessions, or of made ones where these are not at hand, multiplied by SQL. Measured are
+
+1. the copy: made from nothing, with its size; nothing new; 500 new sessions of one machine;
+2. commands on it, as whole processes that look for something new first: time by the clock, the median of three.
+
+The days are as dense as those of such a fleet; what a year adds are sums by day and depth of trees.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from time import monotonic, process_time
+from typing import Final
+
+from grader_daemon import SelfGrader
+from grader_daemon.api.fleet import configuration_line, fleet_database, fleet_push
+from grader_daemon.bootstrap.fleet import settings_of_copy
+from grader_daemon.settings import Settings, load_settings
+from grader_daemon.storage.postgres.fleet import FleetLogin
+from tests.benchmarks import machine
+from tests.benchmarks.machine import Figure, at_most
+from tests.benchmarks.process import Sandbox, make_sandbox
+from tests.benchmarks.sessions import write_sessions
+from tests.postgres import Server, serving
+
+_HOSTS: Final = 50
+_A_DAY: Final = 1_000
+_SENT: Final = 400
+_TIMES: Final = 3
+_QUESTIONS: Final = (
+    ("list",),
+    ("list", "--user", "user7"),
+    ("summary",),
+    ("patterns",),
+    ("patterns", "-d", "28"),
+    ("report",),
+    ("errors",),
+    ("alerts",),
+    ("route", "general"),
+)
+_ANSWER_MILLISECONDS: Final = 500
+_NEW_SECONDS: Final = 1.0
+
+
+def main() -> int:
+    """Make the fleet and its copy, and ask; exit code 1 if a target is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--days", type=int, default=20, help="of 50,000 sessions each (default: %(default)s)")
+    machine.add_folder_option(parser)
+    arguments = parser.parse_args()
+    machine.print_machine()
+    with machine.work_folder(arguments.folder) as folder, serving() as server:
+        machine.forget_settings(folder)
+        url = _make_fleet(server, folder, days=arguments.days)
+        read = {"fleet_read_url": url, "fleet_copy_file": str(folder / "copy.db"), "timezone": "UTC"}
+        lead = folder / "lead"
+        lead.mkdir()
+        sandbox = make_sandbox(lead, settings={f"GRADER_{name.upper()}": value for name, value in read.items()})
+        settings = settings_of_copy(load_settings(**read))
+        figures = [*_copying(server, settings), *_asking(sandbox)]
+    machine.progress_done()
+    machine.print_figures(figures)
+    return int(any(figure.met is False for figure in figures))
+
+
+def _make_fleet(server: Server, folder: Path, *, days: int) -> str:
+    """Fill the server; returns the URL by which somebody reads it."""
+    machine.progress("making the fleet")
+    with fleet_database(server.url()) as fleet:
+        fleet.make()
+        sends = _url(fleet.add("h0", user="user0"))
+        for number in range(1, _HOSTS):
+            fleet.add(f"h{number}", user=f"user{number % 20}")
+        reads = _url(fleet.add_member("lead"))
+    _send(folder, sends)
+    with server.admin() as connection:
+        columns = [name for (name,) in connection.execute(_COLUMNS).fetchall()]
+        told = ", ".join(columns)
+        made = ", ".join(_MADE.get(name, f"g.{name}") for name in columns)
+        connection.execute(b"CREATE TABLE first AS SELECT *, row_number() OVER () AS number FROM grader.grades")
+        connection.execute("DELETE FROM grader.grades")
+        for day in range(days):
+            machine.progress(f"making the fleet, day {day + 1} of {days}")
+            connection.execute(
+                f"INSERT INTO grader.grades (host, {told}) SELECT 'h' || h, {made}"
+                f" FROM generate_series(0, {_HOSTS - 1}) AS h, generate_series(1, {_A_DAY}) AS n"
+                " JOIN first AS g ON g.number = n % (SELECT count(*) FROM first) + 1".encode(),
+                {"day": day, "a_day": _A_DAY},
+            )
+        connection.execute(
+            "UPDATE grader.hosts AS h SET machine = h.host, epoch = 1, version = '0', last_seen = now(),"
+            " last_seq = %s, newest_seq = %s",
+            (days * _A_DAY, days * _A_DAY),
+        )
+        connection.execute(
+            "INSERT INTO grader.error_issues SELECT 'h1', fingerprint, tool, command, category,"
+            " subcategory, signal, example FROM grader.error_issues WHERE host = 'h0'"
+        )
+        connection.execute("VACUUM ANALYZE grader.grades")
+    return reads
+
+
+_COLUMNS: Final = (
+    "SELECT column_name FROM information_schema.columns WHERE table_schema = 'grader' AND table_name = 'grades'"
+    " AND column_name NOT IN ('host', 'received_at') ORDER BY ordinal_position"
+)
+_ENDED: Final = "now() - %(day)s * interval '1 day' - n * interval '80 seconds'"
+_MADE: Final = {
+    "session_id": "g.session_id || '-' || h || '-' || %(day)s || '-' || n",
+    "ended_at": _ENDED,
+    "session_start": f"{_ENDED} - interval '5 minutes'",
+    "ended_on": f"(({_ENDED}) AT TIME ZONE 'UTC')::date",
+    "request": "g.request + n",
+    "asked_again": "NULL",
+    "changed_seq": "%(day)s * %(a_day)s + n",
+    "task_completed": "CASE WHEN g.scored THEN (hashtext(h || '.' || n || '.' || %(day)s) %% 100 + 100) %% 100 < 70 END",
+}
+"""What a copy of a row has of its own."""
+
+
+def _send(folder: Path, url: str) -> None:
+    """Grade some sessions, and send them as the product does."""
+    root = folder / "sessions"
+    root.mkdir()
+    for _ in write_sessions([root] * _SENT, size=4_000):
+        pass
+    settings = load_settings(db_path=str(folder / "h0.db"), watch_roots=[str(root)], fleet_url=url, fleet_texts=True)
+    with SelfGrader(settings=settings) as grader:
+        for _ in grader.grading.backfill(grader.grading.ungraded_files()):
+            pass
+        with closing(fleet_push(grader.context)) as push:
+            while push.run().more:
+                pass
+
+
+def _url(login: FleetLogin) -> str:
+    return configuration_line(login, setting="x").split('"')[1]
+
+
+def _copying(server: Server, settings: Settings) -> Iterator[Figure]:
+    machine.progress("copying")
+    with SelfGrader(settings=settings) as grader:
+        began, cpu = monotonic(), process_time()
+        copied = grader.read_fleet()
+        seconds, used = monotonic() - began, process_time() - cpu
+    size = settings.db_path.stat().st_size
+    yield Figure(f"a copy of {copied:,} sessions is made", f"{seconds:,.0f} s, {copied / seconds:,.0f} a second")
+    yield Figure("  CPU of it a session; its size a session", f"{used / copied * 1e6:,.0f} µs; {size / copied:,.0f} B")
+    with SelfGrader(settings=settings) as grader:
+        grader.read_fleet()
+        began = monotonic()
+        assert grader.read_fleet() == 0
+        yield at_most("nothing is new", monotonic() - began, target=_NEW_SECONDS, unit="s", digits=3)
+        with server.admin() as connection:
+            connection.execute(
+                "UPDATE grader.grades SET changed_seq = changed_seq + 1000000 WHERE host = 'h7' AND changed_seq <= 500"
+            )
+            connection.execute("UPDATE grader.hosts SET last_seq = last_seq + 1000000 WHERE host = 'h7'")
+        began = monotonic()
+        assert grader.read_fleet() == 500
+        yield at_most(
+            "500 sessions of one machine are new", monotonic() - began, target=_NEW_SECONDS, unit="s", digits=3
+        )
+
+
+def _asking(sandbox: Sandbox) -> Iterator[Figure]:
+    for arguments in _QUESTIONS:
+        machine.progress(" ".join(arguments))
+        spent = []
+        for _ in range(1 + _TIMES):
+            began = monotonic()
+            sandbox.command(*arguments)
+            spent.append((monotonic() - began) * 1000)
+        name = f"grader-daemon {' '.join(arguments)}"
+        yield at_most(name, statistics.median(spent[1:]), target=_ANSWER_MILLISECONDS, unit="ms", digits=0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
