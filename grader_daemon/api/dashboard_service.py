@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from grader_daemon._version import __version__
-from grader_daemon.api.installed_unit import InstalledUnit, make_folders
+from grader_daemon.api.installed_unit import InstalledUnit, make_folders, remove_units
 from grader_daemon.api.service_fit import dashboard_fit
 from grader_daemon.errors import ConfigurationError, ServiceError
 from grader_daemon.integrations.systemd import UserManager
@@ -106,15 +106,9 @@ class DashboardService:
             ServiceError: systemd did not do it.
         """
         there = [unit for unit in (self._socket, self._service) if unit.read() is not None]
-        if not there:
-            return False
-        for unit in there:
-            self._manager.disable(unit.name)
-            unit.path.unlink()
-        self._manager.reload()
-        for unit in there:
-            self._manager.forget(unit.name)
-        return True
+        if there:
+            remove_units(self._manager, there)
+        return bool(there)
 
     def status(self, settings: Settings) -> DashboardStatus:
         """Return how the page is, and whether its units fit these settings."""
@@ -135,12 +129,12 @@ class DashboardService:
         return {self._service: fitted_unit(DASHBOARD, fit, version=__version__), self._socket: _fitted_socket(settings)}
 
     def _is_outdated(self, settings: Settings) -> bool:
-        """Whether a unit is another one than these settings ask for; what somebody edited is theirs."""
+        """Whether a unit is another one than these settings ask for."""
         try:
             wanted = self._wanted(settings)
         except ConfigurationError:  # `install` says what cannot be passed on
             return True
-        return any(not unit.is_edited and unit.read() != fitted for unit, fitted in wanted.items())
+        return any(unit.is_other_than(fitted) for unit, fitted in wanted.items())
 
     def _holds_port(self, settings: Settings) -> bool:
         there, wanted = directives(self._socket.read() or ""), directives(_fitted_socket(settings))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grader_daemon.errors import ServiceError
@@ -36,6 +36,10 @@ class InstalledUnit:
         """Whether somebody edited what is in place."""
         there = self.read()
         return there is not None and is_edited(self._unit, there)
+
+    def is_other_than(self, fitted: str) -> bool:
+        """Whether another unit is in place than a fitted one, or none; what somebody edited is theirs."""
+        return not self.is_edited and self.read() != fitted
 
     def refuse_if_edited(self, fitted: str) -> None:
         """Refuse to replace what somebody edited.
@@ -90,6 +94,20 @@ class InstalledUnit:
             f"{self.path} was edited by hand: {'; '.join(lines[:_TOLD_EDITS])}{more}. Lines of your own belong into a"
             f" drop-in (systemctl --user edit {self._unit.name}); --force replaces the unit and keeps a copy"
         )
+
+
+def remove_units(manager: UserManager, units: Sequence[InstalledUnit]) -> None:
+    """Stop units, in this order, and remove them.
+
+    Raises:
+        ServiceError: systemd did not do it.
+    """
+    for unit in units:
+        manager.disable(unit.name)
+        unit.path.unlink()
+    manager.reload()
+    for unit in units:
+        manager.forget(unit.name)
 
 
 def make_folders(paths: Iterable[Path]) -> None:

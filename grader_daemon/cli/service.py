@@ -5,13 +5,18 @@ from __future__ import annotations
 import click
 
 from grader_daemon import bootstrap
-from grader_daemon.api.service import Installation, ServiceStatus, UserService, read_daemon_log
+from grader_daemon.api.service import UserService, read_daemon_log
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, Whole, json_option, read_settings, settings_options
+from grader_daemon.cli.service_words import Service, print_installation, status_facts
 
 _NOT_RUNNING = 3
-_INSTALL = "grader-daemon service install"
-_EDIT = "systemctl --user edit grader-daemon"
+_DAEMON = Service(
+    install="grader-daemon service install",
+    edit="systemctl --user edit grader-daemon",
+    troubles="grader-daemon service logs -p warning",
+    started="Started: it is ready",
+)
 _PRIORITIES = ("emerg", "alert", "crit", "err", "warning", "notice", "info", "debug")
 
 
@@ -30,10 +35,7 @@ def install(*, force: bool, as_json: bool) -> None:
     Settings that are given here, and GRADER_… variables, are passed on to the daemon.
     """
     done = UserService(clock=bootstrap.utc_now).install(read_settings(), force=force)
-    if as_json:
-        output.document(done)
-    else:
-        _print_installation(done)
+    print_installation(done, _DAEMON, as_json=as_json)
 
 
 @command.command("uninstall")
@@ -55,7 +57,7 @@ def status(*, as_json: bool) -> int:
     if as_json:
         output.document(service)
     else:
-        _print_status(service)
+        output.facts(status_facts(service, _DAEMON))
     return 0 if service.running else _NOT_RUNNING
 
 
@@ -70,58 +72,3 @@ def logs(*, follow: bool, lines: int, priority: str | None) -> None:
     for entry in read_daemon_log(lines=lines, priority=priority, follow=follow):
         output.log_line(entry.at, _PRIORITIES[entry.priority], entry.message)
         output.flush()
-
-
-def _print_installation(done: Installation) -> None:
-    if not (done.written or done.enabled or done.started):
-        output.line(f"Nothing to do: the service is installed as your settings ask for, and runs, pid {done.pid}.")
-    if done.kept is not None:
-        output.line(f"Kept the edited unit as {done.kept}.")
-    if done.written:
-        output.line(f"Wrote {done.unit}.")
-        output.line(_permissions(done))
-    if done.enabled:
-        output.line("Enabled: it starts with your session.")
-    if done.started:
-        output.line(f"Started: it is ready, pid {done.pid}.")
-    if done.lingers is False:
-        output.line(f"It ends when you log out. To keep it running: {_linger(done.user)}")
-
-
-def _permissions(done: Installation) -> str:
-    """One line about the sandbox."""
-    writes = " and ".join(str(folder) for folder in done.writable)
-    if done.programs:
-        names = " and ".join(done.programs)
-        reach = f"for {names} it may use the network, your session's sockets and calls that few programs need"
-    elif done.network:
-        reach = f"for {' and '.join(done.network)} it may use the network"
-    else:
-        reach = "it has no network"
-    return f"It can write in {writes} and nowhere else; {reach}."
-
-
-def _print_status(service: ServiceStatus) -> None:
-    output.facts(
-        [
-            ("service", _state(service)),
-            ("installed", service.unit if service.installed else f"no: {_INSTALL}"),
-            *([("edited", f"by hand: lines of your own belong into a drop-in: {_EDIT}")] if service.edited else []),
-            *([("outdated", f"other settings or another version since: {_INSTALL}")] if service.outdated else []),
-            ("starts with your session", service.enabled),
-            ("goes on after logout", f"no: {_linger(service.user)}" if service.lingers is False else service.lingers),
-            *([("says", service.says)] if service.says else []),
-            *([("restarts", f"{service.restarts}: grader-daemon service logs -p warning")] if service.restarts else []),
-            *([("last exit", f"{output.cell(service.ended_at)}, {service.ended}")] if service.ended else []),
-        ]
-    )
-
-
-def _state(service: ServiceStatus) -> str:
-    if service.running:
-        return f"running, pid {service.pid}, since {output.cell(service.since)}"
-    return f"not running ({service.state})"
-
-
-def _linger(user: str) -> str:
-    return f"loginctl enable-linger {user}"

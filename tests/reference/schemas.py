@@ -27,7 +27,7 @@ from grader_daemon.api.grades import Child
 from grader_daemon.api.insight import Summary
 from grader_daemon.api.labels import LabelledFile
 from grader_daemon.api.overview import Overview
-from grader_daemon.api.service import Installation, ServiceStatus
+from grader_daemon.api.running_service import Installation, ServiceStatus
 from grader_daemon.api.sources import FoundSource, Switched
 from grader_daemon.api.status import Status
 from grader_daemon.api.transcript import TranscriptMessage
