@@ -97,7 +97,7 @@ def fitted_unit(unit: Unit, fit: Fit, *, version: str) -> str:
     if fit.needs(*_UNSEEN):
         raise ConfigurationError("a service can use no folders below /dev, /proc and /sys; choose others")
     shipped = shipped_unit(unit)
-    changes = {**_command(fit), **_memory(fit, shipped), **_folders(fit), **_sockets(fit), **_calls(fit)}
+    changes = {**_command(fit), **_memory(fit, shipped), **_folders(fit), **_sockets(fit, shipped), **_calls(fit)}
     return _headed(unit, _replace(shipped, changes), version)
 
 
@@ -190,18 +190,20 @@ def _folders(fit: Fit) -> _Lines:
     return folders
 
 
-def _sockets(fit: Fit) -> _Lines:
+def _sockets(fit: Fit, shipped: str) -> _Lines:
+    notify = ["%t/systemd/notify"] if directives(shipped)["Type"] == "notify" else []
     seen = fit.seen_in_home
     hidden, comment = ([] if seen is None else ["%h:ro"]), []
     bound = [_quoted(f"-{path}") for path in seen or ()]
     if not (fit.programs or fit.needs(fit.runtime)):
-        bound[:0] = ["%t/systemd/notify", *(_quoted(f"-{path}") for path in fit.shown)]
+        bound[:0] = [*notify, *(_quoted(f"-{path}") for path in fit.shown)]
         is_open = bool(fit.network) or fit.needs(_RUN)
         hidden.insert(0, "%t:ro" if is_open else "/run:ro")
         if is_open:
+            needed = "It needs one: to say that it is ready and alive. " if notify else ""
             comment = [
                 "# Through the sockets of your session it could ask others to act for it, your service manager first.",
-                "# It needs one: to say that it is ready and alive. The rest of /run is open, to look up names.",
+                f"# {needed}The rest of /run is open, to look up names.",
             ]
     return {
         "TemporaryFileSystem": [*comment, f"TemporaryFileSystem={' '.join(hidden)}"] if hidden else [],
