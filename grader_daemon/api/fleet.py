@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -82,6 +84,19 @@ def fleet_url(settings: Settings) -> str:
             "setting fleet_url is missing: its administrator gets it from grader-daemon fleet add-host NAME"
         )
     return settings.fleet_url.get_secret_value()
+
+
+def fleet_files(settings: Settings) -> tuple[Path, ...]:
+    """Return the files of this person that are read to get to the fleet, there or not.
+
+    Raises:
+        ConfigurationError: nobody said where the fleet is, or psycopg is not installed.
+    """
+    url = fleet_url(settings)
+    with needing_psycopg():
+        from grader_daemon.storage.postgres.client_files import client_files
+
+    return client_files(url, home=Path(os.path.expanduser("~")))
 
 
 def checked_name(name: str) -> str:

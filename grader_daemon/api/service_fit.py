@@ -46,6 +46,17 @@ def dashboard_fit(settings: Settings, *, runtime: Path) -> Fit:
     return replace(fit, shown=_OF_SYSTEMD)
 
 
+def pusher_fit(settings: Settings, *, runtime: Path, files: Iterable[Path]) -> Fit:
+    """Return what sending to the fleet needs: the network, and `files` of libpq; it reads no session.
+
+    The fleet knows a machine by where its database really is. A sandbox has no links to that place, so it is told.
+    """
+    fit = _fit(settings, "push", "fleet", "--follow", runtime=runtime, read=files)
+    place = settings.db_path.resolve()
+    command = fit.command if place == settings.db_path else (*fit.command, "--db-path", str(place))
+    return replace(fit, command=command, network=("fleet_url",), max_file_bytes=0)
+
+
 def _fit(settings: Settings, *words: str, runtime: Path, read: Iterable[Path]) -> Fit:
     """Return what a command needs; of what was given by flag, the environment has no say."""
     command = [sys.executable, "-P", "-m", "grader_daemon", *words]

@@ -12,7 +12,7 @@ from grader_daemon import log
 from grader_daemon.api.fleet import checked_name, configuration_line, fleet_database, fleet_url
 from grader_daemon.api.fleet_watch import watch_fleet
 from grader_daemon.bootstrap.fleet import settings_of_copy
-from grader_daemon.cli import output
+from grader_daemon.cli import fleet_service, output
 from grader_daemon.cli.options import Group, fleet_option, json_option, read_settings, settings_options
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import ConfigurationError
@@ -25,7 +25,7 @@ _url_option = click.option(
 )
 
 
-@click.group("fleet", cls=Group)
+@click.group("fleet", cls=Group, commands=fleet_service.COMMANDS)
 def command() -> None:
     """One PostgreSQL for the grades of many machines: make it, let machines in and out, see how they are."""
 

@@ -14,7 +14,9 @@ import msgspec
 
 from grader_daemon.errors import ServiceError
 
-_INSTEAD = "run `grader-daemon run` in the foreground or under a supervisor of your own"
+_INSTEAD = (
+    "run `grader-daemon run`, `dashboard` or `push fleet --follow` in the foreground or under a supervisor of your own"
+)
 _PROPERTIES = (
     "LoadState",
     "ActiveState",

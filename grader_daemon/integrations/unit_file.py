@@ -29,6 +29,7 @@ class Unit(NamedTuple):
 DAEMON = Unit("grader-daemon.service", "service install")
 DASHBOARD = Unit("grader-dashboard.service", "dashboard install")
 DASHBOARD_SOCKET = Unit("grader-dashboard.socket", "dashboard install")
+PUSHER = Unit("grader-push.service", "fleet install")
 TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108  their names; nothing is written there
 
 _MEBIBYTE = 1 << 20

@@ -72,6 +72,8 @@ EXAMPLES = MappingProxyType(
             "fleet add-member lead --url postgresql://admin@db.example.org/grader",
             "fleet status",
             "fleet watch",
+            "fleet install",
+            "fleet service-status",
         ),
         "sources": ("sources", "sources enable claude-code", "sources disable codex"),
         "dashboard": ("dashboard --open", "dashboard --port 8080"),

@@ -22,6 +22,7 @@ from grader_daemon.api.dashboard_service import DashboardInstallation, Dashboard
 from grader_daemon.api.doctor.repairs import Repair
 from grader_daemon.api.documents import GRADE_NAMES
 from grader_daemon.api.explanation import FeatureEffect
+from grader_daemon.api.fleet_service import PusherStatus
 from grader_daemon.api.forget import Forgotten
 from grader_daemon.api.grades import Child
 from grader_daemon.api.insight import Summary
@@ -257,6 +258,9 @@ DOCUMENTS = (
     _document("fleet-remove-member", "`fleet remove-member`", member=str),
     _document("fleet-remove-host", "`fleet remove-host`", host=str, grades=int),
     _document("fleet-status", "`fleet status`", hosts=list[FleetHost]),
+    _document("fleet-install", "`fleet install`", Installation),
+    _document("fleet-uninstall", "`fleet uninstall`", removed=bool),
+    _document("fleet-service-status", "`fleet service-status`", PusherStatus),
     _document("sources-switch", "`sources enable`, `sources disable`", Switched),
     _document("service-install", "`service install`", Installation),
     _document("service-uninstall", "`service uninstall`", removed=bool, writable=str | None),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from grader_daemon import bootstrap
-from grader_daemon.api.doctor import agents, daemon, database, sessions, setup
+from grader_daemon.api.doctor import agents, daemon, database, fleet, sessions, setup
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import reason
 from grader_daemon.domain.check import Check, Finding, unknown
@@ -45,6 +45,7 @@ CHECKS: Mapping[str, Callable[[DoctorContext], Finding]] = MappingProxyType(
         "daemon": daemon.daemon,
         "service": daemon.service,
         "quality scorer": daemon.scorer,
+        "fleet": fleet.pusher,
     }
 )
 """What is checked, by name; names are part of the JSON document."""

@@ -37,6 +37,7 @@ HOME = Path("/home/timmy")
 UNIT = "grader-daemon.service"
 PAGE = "grader-dashboard.service"
 PAGE_SOCKET = "grader-dashboard.socket"
+PUSHER = "grader-push.service"
 UNIT_FILE = HOME / ".config/systemd/user" / UNIT
 PROGRAM = HOME / "venv/bin/grader-daemon"
 DATABASE = HOME / ".timmy/uniwizard/session_grades.db"
@@ -124,9 +125,9 @@ class Box:
         events = [json.loads(line) for line in lines if line.startswith("{")]
         return [event for event in events if event["event"] == name]
 
-    def wait_for_line(self, pattern: str, *options: str) -> str:
+    def wait_for_line(self, pattern: str, *options: str, unit: str = UNIT) -> str:
         """Wait for a line that matches a pattern of grep in these entries of the journal; gives the first."""
-        journal = f"journalctl --user --unit={UNIT} {shlex.join(options)}"
+        journal = f"journalctl --user --unit={unit} {shlex.join(options)}"
         follow = f"timeout {_WITHIN_SECONDS} {journal} --follow --lines=all --output=cat"
         return self.sh(f"grep --max-count=1 {shlex.quote(pattern)} < <({follow} 2>/dev/null)")
 
@@ -134,13 +135,13 @@ class Box:
         """Wait until the daemon says that it has graded a session."""
         self.wait_for_line(f'"event":"session.graded","session_id":"{session_id}"')
 
-    def wait_for(self, **properties: str) -> None:
+    def wait_for(self, *, unit: str = UNIT, **properties: str) -> None:
         """Wait until the unit has these properties."""
-        wait_until(lambda: self.show(*properties) == properties, str(properties), within=_WITHIN_SECONDS)
+        wait_until(lambda: self.show(*properties, unit=unit) == properties, str(properties), within=_WITHIN_SECONDS)
 
     def clear(self) -> None:
         """Leave nothing of a service behind, nor of what it worked on."""
-        units = f"{UNIT} {PAGE} {PAGE_SOCKET}"
+        units = f"{UNIT} {PAGE} {PAGE_SOCKET} {PUSHER}"
         self.run(f"systemctl --user disable --now {units}; rm -rf .timmy .config .local .claude diary /tmp/*")
         self.run(f"systemctl --user daemon-reload; systemctl --user reset-failed {units}")
 
@@ -163,7 +164,16 @@ def booted(folder: Path) -> Iterator[Box]:
     if not _TREE.exists():
         _build()
     environment = {**_ENVIRONMENT, "BOX_ROOT": str(folder / "rootfs")}
-    make_wheels = [sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", str(folder / "wheels"), str(_ROOT)]
+    make_wheels = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--wheel-dir",
+        str(folder / "wheels"),
+        f"{_ROOT}[fleet]",
+    ]
     wheels = subprocess.Popen(make_wheels, stdout=subprocess.DEVNULL)
     try:
         _boot(folder, environment)
@@ -171,7 +181,7 @@ def booted(folder: Path) -> Iterator[Box]:
         box.sh("python3 -m venv venv")
         assert wheels.wait() == 0
         box.put_folder(HOME / "wheels", folder / "wheels")
-        box.sh("venv/bin/pip install --quiet --no-index --find-links wheels grader-daemon")
+        box.sh("venv/bin/pip install --quiet --no-index --find-links wheels 'grader-daemon[fleet]'")
         yield box
     finally:
         wheels.kill()

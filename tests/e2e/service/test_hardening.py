@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.integrations.unit_file import DAEMON, Fit, fitted_unit, shipped_unit
+from grader_daemon.integrations.unit_file import DAEMON, PUSHER, Fit, fitted_unit, shipped_unit
 from tests.e2e.service.box import DATABASE, HOME, SESSIONS, UNIT, UNIT_FILE, Box, Ended
 from tests.e2e.service.conftest import Installed
 from tests.e2e.service.probe import ATTEMPTS, KEY
@@ -172,6 +172,10 @@ def told(prober: Prober) -> dict[str, Told]:
                 _restrictions(fitted_unit(DAEMON, replace(_FIT, network=("a",)), version="0")),
                 tuple(ATTEMPTS),
             ),
+            "pusher": (
+                _restrictions(fitted_unit(PUSHER, replace(_FIT, needed=(), network=("a",)), version="0")),
+                tuple(ATTEMPTS),
+            ),
             "command": (
                 _restrictions(fitted_unit(DAEMON, replace(_FIT, programs=("a",)), version="0")),
                 tuple(ATTEMPTS),
@@ -201,6 +205,10 @@ def test_the_service_can_do_nothing_but_its_work(told: dict[str, Told]) -> None:
 
 def test_for_a_webhook_it_can_use_the_network(told: dict[str, Told]) -> None:
     assert _done(told["webhook"]) == {*_LEFT, *_NETWORK, "use the system bus"}
+
+
+def test_what_sends_to_the_fleet_reads_no_session_and_can_use_the_network(told: dict[str, Told]) -> None:
+    assert _done(told["pusher"]) == {"write beside its database", *_NETWORK, "use the system bus"}
 
 
 def test_for_a_command_it_leaves_open_what_programs_need_and_writes_no_more(told: dict[str, Told]) -> None:

@@ -71,17 +71,19 @@ NOT_HERE = {
     "calibration-train": "it takes fifty labelled sessions: tests/e2e/test_calibration.py",
     "changes": "no command prints it: tests/unit/dashboard/test_http_api.py",
     "sessions": "no command prints it: tests/unit/dashboard/test_http_api.py",
-    "dashboard-install": "it takes systemd: tests/e2e/service",
-    "dashboard-status": "it takes systemd: tests/e2e/service",
-    "dashboard-uninstall": "it takes systemd: tests/e2e/service",
+    **dict.fromkeys(
+        (
+            *("dashboard-install", "dashboard-status", "dashboard-uninstall"),
+            *("fleet-install", "fleet-service-status", "fleet-uninstall"),
+            *("service-install", "service-status", "service-uninstall"),
+        ),
+        "it takes systemd: tests/e2e/service",
+    ),
     **dict.fromkeys(
         ("push-fleet", "fleet-init", "fleet-add-host", "fleet-remove-host", "fleet-status"),
         "it takes PostgreSQL: tests/unit/cli/test_fleet.py",
     ),
     "push": "it takes a receiver: tests/unit/cli/test_push.py",
-    "service-install": "it takes systemd: tests/e2e/service",
-    "service-status": "it takes systemd: tests/e2e/service",
-    "service-uninstall": "it takes systemd: tests/e2e/service",
 }
 
 

@@ -11,6 +11,7 @@ from grader_daemon.integrations.unit_file import (
     DAEMON,
     DASHBOARD,
     DASHBOARD_SOCKET,
+    PUSHER,
     TEMPORARY,
     Fit,
     Unit,
@@ -50,7 +51,7 @@ def values(**needs: object) -> dict[str, str]:
     return directives(fitted_unit(DAEMON, replace(FIT, **needs), version="1.2.3"))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("unit", [DAEMON, DASHBOARD, DASHBOARD_SOCKET])
+@pytest.mark.parametrize("unit", [DAEMON, DASHBOARD, DASHBOARD_SOCKET, PUSHER])
 def test_units_of_the_package_are_those_of_the_repository(unit: Unit) -> None:
     root = Path(__file__).parents[3]
     assert (root / "grader_daemon/integrations" / unit.name).samefile(root / "systemd" / unit.name)
@@ -91,6 +92,34 @@ def test_the_page_is_fitted_like_the_daemon() -> None:
     assert fitted["NoExecPaths"] == "/home/somebody/.timmy/uniwizard"
     assert not {"PrivateTmp", "BindPaths"} & fitted.keys()
     assert not is_edited(DASHBOARD, fitted_unit(DASHBOARD, fit, version="1.2.3"))
+
+
+def test_what_sends_to_the_fleet_is_as_restricted_as_the_daemon_but_for_the_network() -> None:
+    daemon, pusher = _sandbox(DAEMON), _sandbox(PUSHER)
+
+    assert {line.partition("=")[0] for line in daemon - pusher} == {
+        *("TemporaryFileSystem", "BindReadOnlyPaths", "PrivateNetwork", "RestrictAddressFamilies")
+    }
+    shown = (".local/bin", ".local/share/pipx", ".config/grader-daemon", ".postgresql", ".pgpass", ".pg_service.conf")
+    assert pusher - daemon == {
+        "TemporaryFileSystem=%t:ro %h:ro",
+        "BindReadOnlyPaths=" + " ".join(f"-%h/{path}" for path in shown),
+        "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6",
+    }
+
+
+def test_what_sends_to_the_fleet_is_fitted_like_the_daemon() -> None:
+    """It says nothing to systemd, so it needs no socket of the session; no session that it reads takes memory."""
+    fit = replace(FIT, needed=(HOME / ".pgpass",), network=("fleet_url",), max_file_bytes=0)
+
+    unit = fitted_unit(PUSHER, fit, version="1.2.3")
+
+    fitted = directives(unit)
+    assert fitted["BindReadOnlyPaths"] == "-/home/somebody/.pgpass"
+    assert fitted["TemporaryFileSystem"] == "%t:ro %h:ro"
+    assert (fitted["MemoryHigh"], fitted["RestrictAddressFamilies"]) == ("384M", "AF_UNIX AF_INET AF_INET6")
+    assert "# For `fleet_url`.\n" in unit
+    assert "ready and alive" not in unit
 
 
 @pytest.mark.parametrize(("address", "place"), [("127.0.0.1", "127.0.0.1:80"), ("::1", "[::1]:80")])

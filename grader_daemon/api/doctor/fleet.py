@@ -1,0 +1,59 @@
+"""The check of what sends to the fleet: does it run, and how far is it behind? The server is not asked."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from grader_daemon import bootstrap
+from grader_daemon.api.doctor.context import DoctorContext
+from grader_daemon.api.fleet import fleet_files
+from grader_daemon.api.fleet_service import PusherService, PusherStatus, unsent
+from grader_daemon.domain.check import Finding, ok, unknown, warning
+from grader_daemon.errors import ConfigurationError, ServiceError
+from grader_daemon.reports.numbers import count
+
+_INSTALL = "grader-daemon fleet install"
+_BY_HAND = "grader-daemon push fleet"
+_NEW_TROUBLE = timedelta(minutes=6)
+"""A server that is away is tried every 5 minutes, so what was said before is over."""
+
+
+def pusher(context: DoctorContext) -> Finding:
+    """Does what this machine has of grades get to the fleet?"""
+    if context.settings.fleet_url is None:
+        return ok("none is set: no grade leaves this machine for one")
+    try:
+        fleet_files(context.settings)
+    except ConfigurationError as error:
+        return warning(f"nothing is sent: {error}", "install it where grader-daemon is")
+    behind = unsent(context.store) if context.has_database else 0
+    left = f"{count(behind, 'change')} not sent yet" if behind else "all is sent"
+    try:
+        status = PusherService(clock=bootstrap.utc_now).status(context.settings, behind=behind)
+    except ServiceError:
+        said = f"{left}; whether anything sends by itself cannot be told without systemd"
+        return unknown(said, _BY_HAND) if behind else ok(said)
+    if status.running:
+        return _running(status, left, context)
+    return _not_running(status, left)
+
+
+def _running(status: PusherStatus, left: str, context: DoctorContext) -> Finding:
+    said = f"it runs, pid {status.pid}, {left}"
+    is_in_trouble = status.trouble_at is not None and context.now - status.trouble_at < _NEW_TROUBLE
+    if status.behind and is_in_trouble:
+        return warning(
+            f"{said}: {status.trouble}", "mend what it says; systemctl --user restart grader-push does not wait"
+        )
+    if status.outdated:
+        return warning(f"{said}; by other settings or another version", _INSTALL)
+    return ok(said)
+
+
+def _not_running(status: PusherStatus, left: str) -> Finding:
+    if status.installed:
+        why = f": {status.trouble}" if status.trouble else ""
+        return warning(f"its service does not run ({status.ended or status.state}), {left}{why}", _INSTALL)
+    if status.behind:
+        return warning(f"{left}, and no service sends", f"{_INSTALL}; once by hand: {_BY_HAND}")
+    return ok(f"{left}; no service is installed")

@@ -1,0 +1,165 @@
+"""``fleet install | service-status | uninstall`` with a real systemd and a real PostgreSQL: what sends to the fleet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from grader_daemon.integrations.unit_file import PUSHER as UNIT
+from grader_daemon.integrations.unit_file import shipped_unit
+from tests.e2e.service.box import CONFIG, DATABASE, HOME, PROGRAM, PUSHER, SESSIONS, UNIT_FILE, Box
+from tests.e2e.session_files import content, path_of
+from tests.postgres import Server, serving
+from tests.reference.pages import SCHEMAS
+from tests.reference.validation import misfits
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.timeout(600)
+
+_UNIT_FILE = UNIT_FILE.with_name(PUSHER)
+_SOON = b"[Service]\nRestartSec=100ms\n"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Server]:
+    """A PostgreSQL of this machine, whose network the box has."""
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running: Server, box: Box) -> Server:
+    """The server with a fleet that has this box, which has one grade, and sent nothing yet."""
+    running.empty()
+    box.put(path_of(SESSIONS, "worked"), content("worked"))
+    box.grader("backfill")
+    box.grader(f"fleet init --url {running.url()}")
+    box.put(CONFIG, box.grader(f"fleet add-host laptop --url {running.url()}").encode())
+    return running
+
+
+def _told(server: Server) -> list[tuple[bool | None]]:
+    """Return what the server says of each session: was its task completed? None: nobody knows."""
+    with server.admin() as connection:
+        return connection.execute("SELECT task_completed FROM grader.grades WHERE host = 'laptop'").fetchall()
+
+
+def _wait_until_told(server: Server, *, completed: bool) -> None:
+    wait_until(lambda: _told(server) == [(completed,)], f"a grade that says {completed}")
+
+
+@pytest.fixture
+def judge(box: Box) -> Callable[[str], object]:
+    """Say by hand whether the task of the session was completed."""
+    return lambda said: box.grader(f"label worked --completed {said}")
+
+
+def _document(printed: str, name: str) -> dict[str, object]:
+    """Read a document that is as its schema says."""
+    schema = json.loads((SCHEMAS / f"{name}.json").read_text("utf-8"))
+    read: dict[str, object] = json.loads(printed)
+    assert list(misfits(read, schema, root=schema)) == []
+    return read
+
+
+def _status(box: Box) -> dict[str, object]:
+    return _document(box.run_grader("fleet service-status --json").said, "fleet-service-status")
+
+
+def _doctor(box: Box) -> dict[str, str]:
+    checks = json.loads(box.run_grader("doctor --json").said)["checks"]
+    found: dict[str, str] = next(check for check in checks if check["name"] == "fleet")
+    return found
+
+
+def test_what_is_judged_gets_there_whatever_is_killed(box: Box, server: Server, judge: Callable[[str], object]) -> None:
+    judge("no")
+
+    said = box.grader("fleet install")
+
+    pid = box.show("MainPID", unit=PUSHER)["MainPID"]
+    assert said.splitlines() == [
+        f"Wrote {_UNIT_FILE}.",
+        f"It can write in {DATABASE.parent} and nowhere else; for fleet_url it may use the network.",
+        "Enabled: it starts with your session.",
+        f"Started, pid {pid}.",
+    ]
+    _wait_until_told(server, completed=False)
+    password = box.read(CONFIG).split(":")[2].split("@")[0]
+    assert password not in box.read(_UNIT_FILE) + box.sh(f"cat /proc/{pid}/cmdline")
+
+    box.put(_UNIT_FILE.with_name(f"{PUSHER}.d") / "soon.conf", _SOON)
+    box.sh(f"systemctl --user daemon-reload; kill -KILL {pid}")
+    judge("yes")
+    _wait_until_told(server, completed=True)
+    told = _status(box)
+    assert (told["running"], told["restarts"], told["behind"], told["outdated"]) == (True, 1, 0, False)
+
+    server.kill()
+    try:
+        judge("no")
+        box.wait_for_line("tried again in 5 s", unit=PUSHER)
+        in_trouble = _doctor(box)
+    finally:
+        server.start()
+    assert in_trouble["state"] == "warning"
+    assert " not sent yet: PostgreSQL: " in in_trouble["found"]
+    assert "tried again in 5 s" in str(_status(box)["trouble"])
+    _wait_until_told(server, completed=False)
+
+    assert _document(box.grader("fleet uninstall --json"), "fleet-uninstall")["removed"]
+    assert box.show("LoadState", "ActiveState", unit=PUSHER) == {"LoadState": "not-found", "ActiveState": "inactive"}
+    assert box.sh("find .config/systemd -type f -not -name soon.conf -o -type l") == ""
+    assert box.grader("fleet uninstall") == "Nothing to do: no service is installed.\n"
+    nothing = box.run_grader("fleet service-status")
+    assert (nothing.code, "no: grader-daemon fleet install" in nothing.said) == (3, True)
+
+
+def test_of_the_home_it_sees_what_libpq_needs_and_no_session(
+    box: Box, server: Server, judge: Callable[[str], object]
+) -> None:
+    """And reads anew what changed: the password moves from the settings to where libpq has it."""
+    assert _document(box.grader("fleet install --json"), "fleet-install")["network"] == ["fleet_url"]
+    assert box.grader("fleet install").startswith("Nothing to do: ")
+    box.sh(rf"sed 's|.*//\([^:]*:[^@]*\)@.*|*:*:*:\1|' {CONFIG} > .pgpass && chmod 600 .pgpass")
+    box.sh(rf"sed -i 's|//\([^:]*\):[^@]*@|//\1@|' {CONFIG} && touch -d 'next minute' {CONFIG}")
+    box.put(HOME / ".postgresql/root.crt", b"")
+    try:
+        assert "other settings or another version" in box.run_grader("fleet service-status").said
+        assert "Started, pid " in box.grader("fleet install")
+        judge("yes")
+        _wait_until_told(server, completed=True)
+        pid = box.show("MainPID", unit=PUSHER)["MainPID"]
+        seen = box.root(f"cd /proc/{pid}/root{HOME} && ls -A . .config .timmy .postgresql").split()
+    finally:
+        box.sh("rm -r .pgpass .postgresql")
+    there = "venv .config .pgpass .postgresql .timmy"
+    below = ".config: grader-daemon .timmy: uniwizard .postgresql: root.crt"
+    assert sorted(seen) == sorted(f".: {there} {below}".split())
+    assert box.run(f"cat /proc/{pid}/root/run/user/1000/bus").code != 0
+
+
+def test_a_database_behind_a_link_is_the_same_machine(box: Box, server: Server, judge: Callable[[str], object]) -> None:
+    """Links end at the edge of the sandbox, and the fleet refuses two databases with one login."""
+    box.sh("mv .timmy elsewhere && ln -s elsewhere .timmy")
+    try:
+        assert box.grader("push fleet") == "Sent 1 session.\n"
+        assert _told(server) == [(False,)]
+        box.grader("fleet install")
+        judge("yes")
+        _wait_until_told(server, completed=True)
+    finally:
+        box.sh(f"systemctl --user stop {PUSHER}; rm -r elsewhere")
+
+
+def test_the_unit_of_the_repository_can_be_used_by_hand(box: Box, server: Server) -> None:
+    """The program lies elsewhere than pipx puts it: a drop-in shows that place."""
+    box.put(_UNIT_FILE, shipped_unit(UNIT).encode())
+    box.put(_UNIT_FILE.with_name(f"{PUSHER}.d") / "place.conf", b"[Service]\nBindReadOnlyPaths=%h/venv\n")
+    box.sh(f"mkdir -p .local/bin && ln -s {PROGRAM} .local/bin/")
+    box.sh(f"systemctl --user daemon-reload && systemctl --user enable --now {PUSHER}")
+
+    wait_until(lambda: _told(server), "the grade")
+    assert box.run(f"systemd-analyze --user verify {_UNIT_FILE}").errors == ""
