@@ -12,14 +12,12 @@ from grader_daemon._version import __version__
 from grader_daemon.api.fleet import fleet_files
 from grader_daemon.api.running_service import Installation, RunningService, ServiceStatus, is_older
 from grader_daemon.api.service_fit import pusher_fit
+from grader_daemon.domain.fleet_hosts import FEED_FOLLOWER
 from grader_daemon.errors import ConfigurationError, ServiceError
 from grader_daemon.integrations.systemd import LogEntry, read_log
 from grader_daemon.integrations.unit_file import PUSHER, fitted_unit
 from grader_daemon.settings import Settings
 from grader_daemon.storage.protocol import Store
-
-_FOLLOWER: Final = "fleet"
-"""As `jobs.fleet` keeps its place in the change feed; that module takes psycopg, which may be missing here."""
 
 _SOURCE: Final = "grader-push"
 _LOOKED_THROUGH: Final = 20
@@ -105,7 +103,7 @@ class PusherService:
 
 def unsent(store: Store) -> int:
     """Return how many changes of this machine's grades were not sent to the fleet yet, as far as is known here."""
-    return max(0, store.changes.newest() - store.changes.position(_FOLLOWER))
+    return max(0, store.changes.newest() - store.changes.position(FEED_FOLLOWER))
 
 
 def _last_trouble(*, since: datetime | None) -> LogEntry | None:

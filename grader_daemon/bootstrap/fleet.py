@@ -46,7 +46,7 @@ def make_fleet_copy(settings: Settings, store: Store) -> FleetCopy:
         from grader_daemon.jobs.fleet_copy import FleetCopy
         from grader_daemon.storage.postgres.fleet_rows import FleetRows
 
-    return FleetCopy(store, FleetRows(settings.fleet_read_url.get_secret_value()))
+    return FleetCopy(store, FleetRows(settings.fleet_read_url.get_secret_value()), days=settings.fleet_copy_days)
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+FEED_FOLLOWER: Final = "fleet"
+"""By this name what sends to a fleet keeps its place in the change feed."""
 _SILENT: Final = timedelta(days=1)
 _BETWEEN: Final = "/"
 """Which the name of no host has."""

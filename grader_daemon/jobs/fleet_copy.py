@@ -37,10 +37,11 @@ _NOTHING_OF_IT: Final = -1
 class FleetCopy:
     """A store that follows the rows of a fleet."""
 
-    def __init__(self, store: Store, rows: FleetRows) -> None:
-        """`store` is empty, or a copy of this fleet."""
+    def __init__(self, store: Store, rows: FleetRows, *, days: int | None = None) -> None:
+        """`store` is empty, or a copy of this fleet; it has the sessions of the last `days`, by default all."""
         self.store = store
         self.rows = rows
+        self._kept = None if days is None else timedelta(days=days)
 
     def close(self) -> None:
         """Close the connection to the fleet's database; safe to call twice."""
@@ -69,8 +70,11 @@ class FleetCopy:
         waiting = _by_session(self.rows.waiting_labels())
         for gone in here.keys() - there.keys():
             yield from self._forget(gone)
+        since = None if self._kept is None else now - self._kept
         for name, host in there.items():
-            yield from self._follow(host, here.get(name), waiting)
+            yield from self._follow(host, here.get(name), waiting, since=since)
+        if since is not None:
+            self._forget_older(since)
         labels_at = self._take(waiting, known)
         decided = self.rows.decisions(but=known.decisions)
         with self.store.transaction():
@@ -141,7 +145,12 @@ class FleetCopy:
         return known
 
     def _follow(
-        self, there: FleetHostState, here: FleetHostState | None, waiting: dict[str, list[FleetLabel]]
+        self,
+        there: FleetHostState,
+        here: FleetHostState | None,
+        waiting: dict[str, list[FleetLabel]],
+        *,
+        since: datetime | None,
     ) -> Iterator[int]:
         """Read what is new of a host."""
         if here is not None and here.epoch != there.epoch:
@@ -152,7 +161,7 @@ class FleetCopy:
             return
         more = seq < there.seq
         while more:
-            found = self.rows.grades(there.host, after=seq, limit=_AT_ONCE)
+            found = self.rows.grades(there.host, after=seq, limit=_AT_ONCE, since=since)
             more = len(found) == _AT_ONCE
             removed = self.rows.removed(there.host, after=seq, up_to=found[-1][0] if more else None)
             gone = [copied_id(there.host, session_id) for session_id in removed]
@@ -201,6 +210,11 @@ class FleetCopy:
                     keep = take_labels if label in waiting.get(label.session_id, ()) else note_labels
                     keep(self.store, [label])
         return newest
+
+    def _forget_older(self, since: datetime) -> None:
+        while gone := self.store.fleet.ended_before(since, _AT_ONCE):
+            with self.store.transaction():
+                remove_copies(self.store, gone)
 
     def _forget(self, host: str) -> Iterator[int]:
         """Remove the sessions of a host; what is left of it when this is interrupted is removed the next time."""

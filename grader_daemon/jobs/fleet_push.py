@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.analysis import ErrorSign
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, FleetLabel
+from grader_daemon.domain.fleet_hosts import FEED_FOLLOWER
 from grader_daemon.domain.grade import Grade
 from grader_daemon.jobs.export import Exported
 from grader_daemon.pipeline.labels import take_labels
@@ -20,7 +21,6 @@ from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import ChangeKind, StoredGrade
 
 _AT_ONCE: Final = 500
-_FOLLOWER: Final = "fleet"
 _NOT_SAID_HERE: Final = frozenset({FeedbackSource.FLEET, FeedbackSource.REWARD})
 _GREETS_EVERY_SECONDS: Final = 60.0
 _NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
@@ -59,7 +59,7 @@ class FleetPush:
         """
         taken_up_to = self._rows.taken()
         self._take_labels()
-        after = min(self._store.changes.position(_FOLLOWER), taken_up_to)
+        after = min(self._store.changes.position(FEED_FOLLOWER), taken_up_to)
         changes = self._store.changes.after(after, _AT_ONCE)
         newest = self._store.changes.newest()
         if not changes:
@@ -76,7 +76,7 @@ class FleetPush:
         self._rows.save(rows, gone, after=after, seq=changes[-1].seq, newest=newest, signs=signs)
         self._greeted_at = time.monotonic()
         with self._store.transaction():
-            self._store.changes.advance(_FOLLOWER, changes[-1].seq)
+            self._store.changes.advance(FEED_FOLLOWER, changes[-1].seq)
         return Exported(sessions=len(rows) + len(gone), more=True)
 
     def _take_labels(self) -> None:

@@ -44,7 +44,8 @@ _FIELDS: Final = ", ".join(
 )
 _GRADES: Final = (
     f"SELECT changed_seq, row_to_json(g)::text FROM (SELECT g.changed_seq, {_FIELDS} FROM grader.grades AS g"
-    " WHERE g.host = %s AND g.changed_seq > %s ORDER BY g.changed_seq LIMIT %s) AS g"
+    " WHERE g.host = %s AND g.changed_seq > %s AND (%s::timestamptz IS NULL OR g.ended_at >= %s)"
+    " ORDER BY g.changed_seq LIMIT %s) AS g"
 ).encode()
 _SIGNS: Final = (
     "SELECT json_build_object('fingerprint', fingerprint, 'tool', tool, 'command', command, 'category', category,"
@@ -110,13 +111,13 @@ class FleetRows:
                 " FROM grader.hosts ORDER BY host"
             ).fetchall()
 
-    def grades(self, host: str, *, after: int, limit: int) -> list[tuple[int, Grade]]:
+    def grades(self, host: str, *, after: int, limit: int, since: datetime | None = None) -> list[tuple[int, Grade]]:
         """Return grades of a host that changed behind a place in its feed, in order, each with its place.
 
-        Their ids are those of `domain.fleet_hosts.copied_id`.
+        Those of sessions that ended `since` then, by default all, with the ids of `domain.fleet_hosts.copied_id`.
         """
         with self._talking() as connection:
-            rows = connection.execute(_GRADES, (host, after, limit)).fetchall()
+            rows = connection.execute(_GRADES, (host, after, since, since, limit)).fetchall()
         return [(seq, _decode_grade(grade)) for seq, grade in rows]
 
     def removed(self, host: str, *, after: int, up_to: int | None) -> list[str]:

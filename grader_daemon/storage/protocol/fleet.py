@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 from grader_daemon.domain.fleet_hosts import FleetHostState
@@ -29,6 +30,9 @@ class FleetCopies(Protocol):
 
     def sessions_of(self, host: str, limit: int) -> Sequence[str]:
         """Return the ids of some sessions of a machine."""
+
+    def ended_before(self, moment: datetime, limit: int) -> Sequence[str]:
+        """Return the ids of some sessions that ended before a moment."""
 
     def decisions(self) -> bytes:
         """Return what all copies share: alerts, their watch, what is to be told, what people said of them; as JSON."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -76,6 +77,12 @@ class FleetCopies:
         rows = self._database.rows(
             "SELECT session_id FROM session_grades WHERE session_id > ?1 AND session_id < ?1 || char(1114111) LIMIT ?2",
             (first, limit),
+        )
+        return [name for (name,) in rows]
+
+    def ended_before(self, moment: datetime, limit: int) -> Sequence[str]:
+        rows = self._database.rows(
+            "SELECT session_id FROM session_list WHERE ended_at < ? LIMIT ?", (to_text(moment), limit)
         )
         return [name for (name,) in rows]
 

@@ -277,6 +277,16 @@ def test_a_machine_whose_database_is_an_older_one_again_is_read_anew(team: Team)
     assert team.verdict("anna-laptop/demo_06").startswith("not done, said by")
 
 
+def test_a_copy_may_have_the_last_days_alone(team: Team) -> None:
+    assert len(team.ids()) == 26
+    team("lead", "config", "set", "fleet_copy_days", "5")
+    recent = team.ids("--since", "5d")
+    assert team.ids() == recent
+    assert 0 < len(recent) < 26
+    shutil.rmtree(team.lead / COPIES)
+    assert team.ids() == recent
+
+
 def test_a_removed_machine_is_gone_from_copies(team: Team) -> None:
     assert len(team.ids()) == 26
     team("lead", "fleet", "remove-host", "ben-laptop", "--yes", "--url", team.server.url())
