@@ -5,7 +5,7 @@ No text of ours holds the URL, which may have a password in it; what libpq says 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -48,6 +48,46 @@ def connect(url: str, *, program: str) -> psycopg.Connection:
             autocommit=True,
             prepare_threshold=None,  # poolers may hand each transaction another session
         )
+
+
+class Link:
+    """A connection that is made when it is needed, and again after it was cut off."""
+
+    def __init__(self, url: str, *, program: str, begin: Callable[[psycopg.Connection], None]) -> None:
+        """`begin` is called with each new connection, before anything else; for `program` see `connect`."""
+        self.url = url
+        self._program = program
+        self._begin = begin
+        self._connection: psycopg.Connection | None = None
+
+    def close(self) -> None:
+        """Close the connection; safe to call twice."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def connected(self) -> psycopg.Connection:
+        """Return the connection; raises as `connect`, and as what begins."""
+        if self._connection is None:
+            connection = connect(self.url, program=self._program)
+            try:
+                self._begin(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+    @contextmanager
+    def talking(self) -> Iterator[psycopg.Connection]:
+        """Hand out the connection, which is closed when the server is away; exceptions are translated."""
+        connection = self.connected()
+        try:
+            with translated():
+                yield connection
+        except DeliveryError:
+            self.close()
+            raise
 
 
 def place_of(url: str) -> str:

@@ -20,7 +20,7 @@ from grader_daemon.domain.feedback import FleetLabel, Said
 from grader_daemon.domain.fleet_hosts import FleetHostState, host_and_session
 from grader_daemon.domain.grade import Grade
 from grader_daemon.errors import CallError, DeliveryError
-from grader_daemon.storage.postgres.connection import connect, translated
+from grader_daemon.storage.postgres.connection import Link, translated
 from grader_daemon.storage.postgres.host_rows import CHANNEL, LABEL_CHANNEL, LABEL_COLUMNS, SELECT_LABELS
 from grader_daemon.storage.postgres.schema import MEMBER_GROUP, check_version
 
@@ -73,16 +73,12 @@ class FleetRows:
     """The fleet's database in the hands of a person of the team; connects when it must."""
 
     def __init__(self, url: str) -> None:
-        self._url = url
-        self._connection: psycopg.Connection | None = None
+        self._link = Link(url, program=_PROGRAM, begin=self._begin)
         self._is_leader = False
 
     def close(self) -> None:
         """Close the connection; safe to call twice."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-            self._is_leader = False
+        self._link.close()
 
     def name(self) -> str:
         """Return what names the fleet for ever.
@@ -92,19 +88,19 @@ class FleetRows:
             CallError: the login is no person's.
             StoreError: the schema is not of this version.
         """
-        with self._talking() as connection:
+        with self._link.talking() as connection:
             [name] = connection.execute("SELECT name::text FROM grader.fleet").fetchone() or ("",)
         return str(name)
 
     def person(self) -> str:
         """Return as whom this login says something."""
-        with self._talking() as connection:
+        with self._link.talking() as connection:
             [name] = connection.execute(f"SELECT {_OWN_NAME}".encode()).fetchone() or ("",)
         return str(name)
 
     def hosts(self) -> list[FleetHostState]:
         """Return the hosts by name, each with how far its rows are there."""
-        with self._talking() as connection:
+        with self._link.talking() as connection:
             cursor = connection.cursor(row_factory=class_row(FleetHostState))
             return cursor.execute(
                 "SELECT host, user_name AS user, epoch, last_seq AS seq, version, last_seen"
@@ -116,7 +112,7 @@ class FleetRows:
 
         Those of sessions that ended `since` then, by default all, with the ids of `domain.fleet_hosts.copied_id`.
         """
-        with self._talking() as connection:
+        with self._link.talking() as connection:
             rows = connection.execute(_GRADES, (host, after, since, since, limit)).fetchall()
         return [(seq, _decode_grade(grade)) for seq, grade in rows]
 
@@ -125,7 +121,7 @@ class FleetRows:
 
         Those behind `after` up to and with `up_to`, None: the end.
         """
-        with self._talking() as connection:
+        with self._link.talking() as connection:
             rows = connection.execute(
                 "SELECT session_id FROM grader.removals"
                 " WHERE host = %s AND changed_seq > %s AND (%s::bigint IS NULL OR changed_seq <= %s)",
@@ -135,19 +131,19 @@ class FleetRows:
 
     def signs(self, host: str, fingerprints: Collection[str]) -> list[ErrorSign]:
         """Return what those of some errors of a host look like that it told of; what they say may be empty."""
-        with self._talking() as connection:
+        with self._link.talking() as connection:
             rows = connection.execute(_SIGNS, (host, list(fingerprints))).fetchall()
         return [_decode_sign(sign) for (sign,) in rows]
 
     def waiting_labels(self) -> list[FleetLabel]:
         """Return what people said of sessions, and their hosts did not take yet, in order."""
-        with self._talking() as connection:
+        with self._link.talking() as connection:
             cursor = connection.cursor(row_factory=class_row(FleetLabel))
             return cursor.execute(f"{SELECT_LABELS} WHERE taken_at IS NULL ORDER BY given_at".encode()).fetchall()
 
     def labels(self, *, since: datetime | None) -> tuple[list[FleetLabel], datetime | None]:
         """Return what was said of sessions that came in since a moment, or ever, in order, and when the last did."""
-        with self._talking() as connection:
+        with self._link.talking() as connection:
             cursor = connection.cursor(row_factory=class_row(FleetLabel))
             found = cursor.execute(_LABELS, (since, since)).fetchall()
             [newest] = connection.execute("SELECT max(kept_at) FROM grader.labels").fetchone() or (None,)
@@ -168,7 +164,7 @@ class FleetRows:
             f" RETURNING {', '.join(LABEL_COLUMNS)}"
         ).encode()
         kept: list[FleetLabel] = []
-        with self._talking() as connection, connection.transaction():
+        with self._link.talking() as connection, connection.transaction():
             cursor = connection.cursor(row_factory=class_row(FleetLabel))
             for each, taken_back in zip(said, withdraws, strict=True):
                 host, session_id = host_and_session(each.session_id)
@@ -180,7 +176,7 @@ class FleetRows:
 
     def decisions(self, *, but: int) -> Decisions | None:
         """Return what was decided; None where it is of the version `but`."""
-        with self._talking() as connection:
+        with self._link.talking() as connection:
             return _read_decisions(connection, but=but)
 
     @contextmanager
@@ -190,7 +186,7 @@ class FleetRows:
         Raises:
             DeliveryError: the server is away, or somebody else does not come to an end.
         """
-        with self._talking() as connection, connection.transaction():
+        with self._link.talking() as connection, connection.transaction():
             connection.execute(f"SET LOCAL lock_timeout = '{_DECIDING_SECONDS}s'".encode())
             try:
                 connection.execute("SELECT 1 FROM grader.fleet FOR UPDATE")
@@ -202,7 +198,7 @@ class FleetRows:
 
     def decide(self, content: bytes) -> int:
         """Keep what is decided now; returns its version. Call it inside `deciding`."""
-        with self._talking() as connection:
+        with self._link.talking() as connection:
             [version] = connection.execute(
                 "UPDATE grader.fleet SET decisions = %s::jsonb, decisions_version = decisions_version + 1"
                 " RETURNING decisions_version",
@@ -212,7 +208,7 @@ class FleetRows:
 
     def leads(self) -> bool:
         """Whether this connection is the one that watches the fleet: the first that asked, while it lasts."""
-        with self._talking() as connection:
+        with self._link.talking() as connection:
             if not self._is_leader:
                 [self._is_leader] = connection.execute(
                     "SELECT pg_try_advisory_lock(%s)", (_WATCH_LOCK,)
@@ -225,47 +221,25 @@ class FleetRows:
         Raises:
             DeliveryError: the server is away.
         """
-        with self._talking() as connection:
+        with self._link.talking() as connection:
             for _ in connection.notifies(timeout=seconds, stop_after=1):
                 pass
 
-    @contextmanager
-    def _talking(self) -> Iterator[psycopg.Connection]:
-        """Hand out the connection, which is closed when the server is away."""
-        connection = self._connected()
-        try:
-            with translated():
-                yield connection
-        except DeliveryError:
-            self.close()
-            raise
-
-    def _connected(self) -> psycopg.Connection:
-        if self._connection is None:
-            connection = connect(self._url, program=_PROGRAM)
-            try:
-                _begin(connection)
-            except BaseException:
-                connection.close()
-                raise
-            self._connection = connection
-        return self._connection
+    def _begin(self, connection: psycopg.Connection) -> None:
+        self._is_leader = False
+        with translated():
+            check_version(connection)
+            [is_member] = connection.execute(
+                "SELECT pg_has_role(current_user, %s, 'member')", (MEMBER_GROUP,)
+            ).fetchone() or (False,)
+            if not is_member:
+                raise CallError(
+                    "the login of fleet_read_url is no person's; its administrator runs: grader-daemon fleet add-member"
+                )
+            connection.execute("SET timezone = 'UTC'")
+            connection.execute(f"LISTEN {CHANNEL}".encode())
 
 
 def _read_decisions(connection: psycopg.Connection, *, but: int) -> Decisions | None:
     row = connection.execute(_DECISIONS, (but,)).fetchone()
     return None if row is None else Decisions(row[0], None if row[1] is None else row[1].encode())
-
-
-def _begin(connection: psycopg.Connection) -> None:
-    with translated():
-        check_version(connection)
-        [is_member] = connection.execute(
-            "SELECT pg_has_role(current_user, %s, 'member')", (MEMBER_GROUP,)
-        ).fetchone() or (False,)
-        if not is_member:
-            raise CallError(
-                "the login of fleet_read_url is no person's; its administrator runs: grader-daemon fleet add-member"
-            )
-        connection.execute("SET timezone = 'UTC'")
-        connection.execute(f"LISTEN {CHANNEL}".encode())

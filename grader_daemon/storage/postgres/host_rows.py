@@ -6,8 +6,7 @@ at all; clocks decide nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from time import monotonic, sleep
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from psycopg.rows import class_row
 from grader_daemon.domain.analysis import ErrorSign
 from grader_daemon.domain.feedback import FleetLabel
 from grader_daemon.errors import CallError, DeliveryError
-from grader_daemon.storage.postgres.connection import connect, translated
+from grader_daemon.storage.postgres.connection import Link, connect, translated
 from grader_daemon.storage.postgres.schema import HOST_GROUP, check_version
 
 CHANNEL: Final = "grader_grades"
@@ -47,10 +46,9 @@ class HostRows:
 
     def __init__(self, url: str, *, columns: Sequence[str], machine: str, version: str) -> None:
         """`columns` are those of the rows, `machine` is who we are: the same for no two."""
-        self._url = url
+        self._link = Link(url, program=_PROGRAM, begin=self._begin)
         self._machine = machine
         self._version = version
-        self._connection: psycopg.Connection | None = None
         self._host = ""
         self._taken = 0
         self._labels_sent = 0
@@ -66,9 +64,7 @@ class HostRows:
 
     def close(self) -> None:
         """Close the connection; safe to call twice."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        self._link.close()
 
     def taken(self) -> int:
         """Return up to where in its feed the server has the rows of this host.
@@ -78,7 +74,7 @@ class HostRows:
             CallError: the login is no host's, or that of another machine.
             StoreError: the schema is not of this version.
         """
-        self._connected()
+        self._link.connected()
         return self._taken
 
     def take_over(self) -> None:
@@ -89,7 +85,7 @@ class HostRows:
             CallError: the login is no host's.
         """
         self.close()
-        with translated(), connect(self._url, program=_PROGRAM) as connection:
+        with translated(), connect(self._link.url, program=_PROGRAM) as connection:
             connection.execute(
                 "UPDATE grader.hosts SET machine = %s, last_seq = 0, labels_sent = 0, other_machine_at = NULL"
                 f" WHERE {_OWN}".encode(),
@@ -116,7 +112,7 @@ class HostRows:
             DeliveryError: it was not taken now.
             CallError: it was refused, and will be again.
         """
-        with self._talking() as connection, connection.transaction():
+        with self._link.talking() as connection, connection.transaction():
             self._advance(connection, seq=seq, newest=newest, begins_anew=after == 0 or after < self._taken)
             self._remove(connection, gone, seq=seq, everything=after == 0)
             with connection.cursor() as cursor, cursor.copy(self._copy) as copy:
@@ -140,7 +136,7 @@ class HostRows:
         Raises:
             DeliveryError: the server is away.
         """
-        with self._talking() as connection:
+        with self._link.talking() as connection:
             self._advance(connection, seq=self._taken, newest=newest, begins_anew=False)
             self._has_looked_for_labels = False
 
@@ -152,7 +148,7 @@ class HostRows:
         Raises:
             DeliveryError: the server is away.
         """
-        with self._talking() as connection:
+        with self._link.talking() as connection:
             told = [note for note in connection.notifies(timeout=0) if note.payload == self._host]
             if self._has_looked_for_labels and not told:
                 return []
@@ -165,7 +161,7 @@ class HostRows:
 
     def labels_sent(self) -> int:
         """Return up to which number what was said on this host is there; raises as `taken` does."""
-        self._connected()
+        self._link.connected()
         return self._labels_sent
 
     def send_labels(self, labels: Sequence[FleetLabel], *, up_to: int) -> None:
@@ -175,7 +171,7 @@ class HostRows:
             DeliveryError: the server is away.
         """
         rows = [[self._host, *(getattr(label, name) for name in LABEL_COLUMNS[1:])] for label in labels]
-        with self._talking() as connection, connection.transaction():
+        with self._link.talking() as connection, connection.transaction():
             with connection.cursor() as cursor:
                 cursor.executemany(_SEND_LABEL, rows)
             connection.execute(f"UPDATE grader.hosts SET labels_sent = %s WHERE {_OWN}".encode(), (up_to,))
@@ -188,23 +184,12 @@ class HostRows:
         Raises:
             DeliveryError: the server is away.
         """
-        with self._talking() as connection, connection.transaction(), connection.cursor() as cursor:
+        with self._link.talking() as connection, connection.transaction(), connection.cursor() as cursor:
             cursor.executemany(
                 "UPDATE grader.labels SET taken_at = clock_timestamp()"
                 " WHERE host = %s AND session_id = %s AND given_by = %s AND given_at = %s",
                 [(label.host, label.session_id, label.given_by, label.given_at) for label in labels],
             )
-
-    @contextmanager
-    def _talking(self) -> Iterator[psycopg.Connection]:
-        """Hand out the connection, which is closed when the server is away."""
-        connection = self._connected()
-        try:
-            with translated():
-                yield connection
-        except DeliveryError:
-            self.close()
-            raise
 
     def _remove(self, connection: psycopg.Connection, gone: Sequence[str], *, seq: int, everything: bool) -> None:
         names = list(gone)
@@ -227,17 +212,6 @@ class HostRows:
         )
         if done.rowcount != 1:
             raise DeliveryError(f"another program pushes as host {self._host}, or the host was removed")
-
-    def _connected(self) -> psycopg.Connection:
-        if self._connection is None:
-            connection = connect(self._url, program=_PROGRAM)
-            try:
-                self._begin(connection)
-            except BaseException:
-                connection.close()
-                raise
-            self._connection = connection
-        return self._connection
 
     def _begin(self, connection: psycopg.Connection) -> None:
         with translated():

@@ -12,6 +12,8 @@ import pytest
 
 from grader_daemon import cli
 from grader_daemon.cli.times import show_times_in
+from tests import demo_home
+from tests.postgres import Server, serving
 
 
 class Ended(NamedTuple):
@@ -55,3 +57,18 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the grades of the demo."""
+    folder = tmp_path_factory.mktemp("made")
+    demo_home.make(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[Server]:
+    """A PostgreSQL, in which other tests may have left something: `Server.empty` removes it."""
+    with serving() as server:
+        yield server

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,25 +13,12 @@ import pytest
 from grader_daemon.api.tables import columns
 from grader_daemon.storage.postgres import schema
 from tests import demo_home
-from tests.postgres import Server, serving
+from tests.postgres import Server
 from tests.reference.pages import SCHEMAS
 from tests.reference.validation import misfits
 from tests.unit.cli.conftest import Run
 
 SETTINGS = Path(".config/grader-daemon/config.toml")
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made")
-    demo_home.make(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Server]:
-    with serving() as server:
-        yield server
 
 
 @pytest.fixture

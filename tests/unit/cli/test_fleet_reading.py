@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import pytest
 
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests import demo_home
-from tests.postgres import Server, serving
+from tests.postgres import Server
 from tests.reference.pages import SCHEMAS
 from tests.reference.validation import misfits
 from tests.unit.cli.conftest import Run
@@ -21,19 +21,6 @@ from tests.unit.cli.conftest import Run
 SETTINGS = Path(".config/grader-daemon/config.toml")
 COPIES = Path(".cache/grader-daemon")
 Ask = Callable[..., str]
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made")
-    demo_home.make(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Server]:
-    with serving() as server:
-        yield server
 
 
 class Team:
