@@ -89,8 +89,10 @@ def _fleet(fleet: FleetView, now: datetime) -> str:
     read = "never read to the end" if fleet.read_at is None else f"read {output.cell(fleet.read_at)}"
     names = ", ".join(host.host for host in silent[:_SHOWN_SESSIONS])
     more = f" and {len(silent) - _SHOWN_SESSIONS} more" if len(silent) > _SHOWN_SESSIONS else ""
+    unread = [f"{host.unread:,} of {host.host}" for host in fleet.hosts if host.unread]
+    left = f"; sessions that this version cannot read: {', '.join(unread)}" if unread else ""
     heard = f"; not heard of for a day: {names}{more}" if silent else ""
-    return f"{count(len(fleet.hosts), 'machine')}, {read}{heard}"
+    return f"{count(len(fleet.hosts), 'machine')}, {read}{heard}{left}"
 
 
 def _coverage(patterns: Patterns, status: Status) -> str:

@@ -24,6 +24,7 @@ class FleetHostState(msgspec.Struct, frozen=True, kw_only=True):
         seq: up to which change of the machine its rows are known.
         version: of its grader-daemon; None: it never sent anything.
         last_seen: when it said anything last, by the clock of the fleet's database.
+        unread: so many of its rows are not here, because this version cannot read them.
     """
 
     host: str
@@ -32,6 +33,7 @@ class FleetHostState(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     version: str | None
     last_seen: datetime | None
+    unread: int = 0
 
 
 class FleetView(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from grader_daemon._version import __version__
 from grader_daemon.domain.analysis import ErrorSign
 from grader_daemon.domain.feedback import Feedback, FleetLabel, Said, add_override, standing
 from grader_daemon.domain.fleet_hosts import FleetHostState, copied_id
@@ -65,6 +66,7 @@ class FleetCopy:
             StoreError: one of the databases cannot be used, or this one is of something else.
         """
         known = self._begin()
+        is_updated, known = known.version != __version__, replace(known, version=__version__)
         there = {host.host: host for host in self.rows.hosts()}
         here = {host.host: host for host in self.store.fleet.hosts()}
         waiting = _by_session(self.rows.waiting_labels())
@@ -72,7 +74,11 @@ class FleetCopy:
             yield from self._forget(gone)
         since = None if self._kept is None else now - self._kept
         for name, host in there.items():
-            yield from self._follow(host, here.get(name), waiting, since=since)
+            own = here.get(name)
+            if own is not None and (own.epoch != host.epoch or (is_updated and own.unread)):
+                yield from self._forget(name)
+                own = None
+            yield from self._follow(host, own, waiting, since=since)
         if since is not None:
             self._forget_older(since)
         labels_at = self._take(waiting, known)
@@ -139,7 +145,7 @@ class FleetCopy:
         if known is not None and known.fleet != fleet:
             raise StoreError("the file of fleet_copy_file is a copy of another fleet: delete it, or name another one")
         if known is None:
-            known = FleetCopyState(fleet=fleet)
+            known = FleetCopyState(fleet=fleet, version=__version__)
             with self.store.transaction():
                 self.store.fleet.save_state(known)
         return known
@@ -153,23 +159,21 @@ class FleetCopy:
         since: datetime | None,
     ) -> Iterator[int]:
         """Read what is new of a host."""
-        if here is not None and here.epoch != there.epoch:
-            yield from self._forget(there.host)
-            here = None
-        seq = 0 if here is None else here.seq
-        if here == there:
+        seq, unread = (0, 0) if here is None else (here.seq, here.unread)
+        if here == replace(there, unread=unread):
             return
         more = seq < there.seq
         while more:
             found = self.rows.grades(there.host, after=seq, limit=_AT_ONCE, since=since)
             more = len(found) == _AT_ONCE
-            removed = self.rows.removed(there.host, after=seq, up_to=found[-1][0] if more else None)
+            removed = self.rows.removed(there.host, after=seq, up_to=found[-1].seq if more else None)
             gone = [copied_id(there.host, session_id) for session_id in removed]
-            seq = found[-1][0] if more else there.seq
-            self._save(replace(there, seq=seq), [grade for _, grade in found], gone, waiting)
+            grades = [each.grade for each in found if each.grade is not None]
+            seq, unread = found[-1].seq if more else there.seq, unread + len(found) - len(grades)
+            self._save(replace(there, seq=seq, unread=unread), grades, gone, waiting)
             yield len(found) + len(gone)
         with self.store.transaction():
-            self.store.fleet.save_host(there)
+            self.store.fleet.save_host(replace(there, unread=unread))
 
     def _save(
         self,

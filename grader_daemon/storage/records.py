@@ -100,10 +100,12 @@ class NewGrade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 class FleetCopyState(msgspec.Struct, frozen=True, kw_only=True):
     """Of which fleet a store is a copy, when it had all, None: never yet, and which version of its decisions it has.
 
+    `version` is that of the program that read it.
     `labels_at` is when the last label came in, by the clock of the fleet's database, that it has.
     """
 
     fleet: str
+    version: str
     read_at: datetime | None = None
     decisions: int = 0
     labels_at: datetime | None = None

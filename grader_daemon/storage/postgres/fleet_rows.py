@@ -69,6 +69,13 @@ class Decisions(NamedTuple):
     content: bytes | None
 
 
+class SentGrade(NamedTuple):
+    """A grade as its host sent it, and its place in the feed there; None: this version cannot read it."""
+
+    seq: int
+    grade: Grade | None
+
+
 class FleetRows:
     """The fleet's database in the hands of a person of the team; connects when it must."""
 
@@ -107,14 +114,14 @@ class FleetRows:
                 " FROM grader.hosts ORDER BY host"
             ).fetchall()
 
-    def grades(self, host: str, *, after: int, limit: int, since: datetime | None = None) -> list[tuple[int, Grade]]:
-        """Return grades of a host that changed behind a place in its feed, in order, each with its place.
+    def grades(self, host: str, *, after: int, limit: int, since: datetime | None = None) -> list[SentGrade]:
+        """Return grades of a host that changed behind a place in its feed, in order.
 
         Those of sessions that ended `since` then, by default all, with the ids of `domain.fleet_hosts.copied_id`.
         """
         with self._link.talking() as connection:
             rows = connection.execute(_GRADES, (host, after, since, since, limit)).fetchall()
-        return [(seq, _decode_grade(grade)) for seq, grade in rows]
+        return [SentGrade(seq, _read_grade(grade)) for seq, grade in rows]
 
     def removed(self, host: str, *, after: int, up_to: int | None) -> list[str]:
         """Return the ids of sessions of a host, as it has them, that were removed between places in its feed.
@@ -238,6 +245,13 @@ class FleetRows:
                 )
             connection.execute("SET timezone = 'UTC'")
             connection.execute(f"LISTEN {CHANNEL}".encode())
+
+
+def _read_grade(row: str) -> Grade | None:
+    try:
+        return _decode_grade(row)
+    except msgspec.MsgspecError:  # another version knows more kinds of something, or it is not of our making
+        return None
 
 
 def _read_decisions(connection: psycopg.Connection, *, but: int) -> Decisions | None:

@@ -14,6 +14,8 @@ from grader_daemon.storage.sqlite.alerts import ALERT_COLUMNS
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import to_moment, to_text
 
+_HOST: Final = FleetHostState.__struct_fields__
+_HOSTS: Final = f"SELECT {', '.join(_HOST)} FROM fleet_hosts ORDER BY host"
 _ALERT: Final = ("id", *ALERT_COLUMNS)
 _OUTBOX: Final = (
     *("id", "kind", "subject", "event", "channel", "payload", "created_at", "attempts", "next_at"),
@@ -40,33 +42,38 @@ class FleetCopies:
         self._database = database
 
     def state(self) -> FleetCopyState | None:
-        rows = self._database.rows("SELECT fleet, read_at, decisions, labels_at FROM fleet_copy")
+        rows = self._database.rows("SELECT fleet, version, read_at, decisions, labels_at FROM fleet_copy")
         if not rows:
             return None
-        fleet, read_at, decisions, labels_at = rows[0]
+        fleet, version, read_at, decisions, labels_at = rows[0]
         return FleetCopyState(
-            fleet=fleet, read_at=to_moment(read_at), decisions=decisions, labels_at=to_moment(labels_at)
+            fleet=fleet,
+            version=version,
+            read_at=to_moment(read_at),
+            decisions=decisions,
+            labels_at=to_moment(labels_at),
         )
 
     def save_state(self, state: FleetCopyState) -> None:
         self._database.connection.execute(
-            "INSERT OR REPLACE INTO fleet_copy (id, fleet, read_at, decisions, labels_at) VALUES (1, ?, ?, ?, ?)",
-            (state.fleet, to_text(state.read_at), state.decisions, to_text(state.labels_at)),
+            "INSERT OR REPLACE INTO fleet_copy (id, fleet, version, read_at, decisions, labels_at)"
+            " VALUES (1, ?, ?, ?, ?, ?)",
+            (state.fleet, state.version, to_text(state.read_at), state.decisions, to_text(state.labels_at)),
         )
 
     def hosts(self) -> list[FleetHostState]:
-        rows = self._database.rows("SELECT host, user, epoch, seq, version, last_seen FROM fleet_hosts ORDER BY host")
+        rows = self._database.rows(_HOSTS)
         return [
             FleetHostState(
-                host=row[0], user=row[1], epoch=row[2], seq=row[3], version=row[4], last_seen=to_moment(row[5])
+                **{**dict(zip(_HOST, row, strict=True)), "last_seen": to_moment(row[_HOST.index("last_seen")])}
             )
             for row in rows
         ]
 
     def save_host(self, host: FleetHostState) -> None:
         self._database.connection.execute(
-            "INSERT OR REPLACE INTO fleet_hosts (host, user, epoch, seq, version, last_seen) VALUES (?, ?, ?, ?, ?, ?)",
-            (host.host, host.user, host.epoch, host.seq, host.version, to_text(host.last_seen)),
+            f"INSERT OR REPLACE INTO fleet_hosts ({', '.join(_HOST)}) VALUES ({', '.join('?' * len(_HOST))})",
+            tuple({**msgspec.structs.asdict(host), "last_seen": to_text(host.last_seen)}.values()),
         )
 
     def forget_host(self, host: str) -> None:

@@ -264,6 +264,23 @@ def test_a_machine_whose_database_is_an_older_one_again_is_read_anew(team: Team)
     assert team.verdict("anna-laptop/demo_06").startswith("not done, said by")
 
 
+def test_a_row_that_this_version_cannot_read_is_left_out_and_told_until_an_update(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with team.server.admin() as connection:
+        connection.execute(
+            "UPDATE grader.grades SET state = 'paused' WHERE host = 'ben-laptop' AND session_id < 'demo_03'"
+        )
+    assert len(team.ids()) == 23
+    assert "sessions that this version cannot read: 3 of ben-laptop" in team("lead", "summary")
+    with team.server.admin() as connection:
+        connection.execute("UPDATE grader.grades SET state = 'complete' WHERE host = 'ben-laptop'")
+    assert len(team.ids()) == 23
+    monkeypatch.setattr("grader_daemon.jobs.fleet_copy.__version__", "99.0")
+    assert len(team.ids()) == 26
+    assert "cannot read" not in team("lead", "summary")
+
+
 def test_a_copy_may_have_the_last_days_alone(team: Team) -> None:
     assert len(team.ids()) == 26
     team("lead", "config", "set", "fleet_copy_days", "5")

@@ -28,7 +28,7 @@ def test_what_is_known_of_hosts_is_kept(store: SqliteStore) -> None:
 
 def test_a_machine_s_own_database_is_no_copy(store: SqliteStore) -> None:
     assert store.fleet.state() is None
-    state = FleetCopyState(fleet="f", read_at=NOW, decisions=3, labels_at=NOW - timedelta(hours=1))
+    state = FleetCopyState(fleet="f", version="1", read_at=NOW, decisions=3, labels_at=NOW - timedelta(hours=1))
     with store.transaction():
         store.fleet.save_state(state)
     assert store.fleet.state() == state
