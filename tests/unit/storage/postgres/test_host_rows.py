@@ -10,6 +10,7 @@ import pytest
 from grader_daemon.errors import DeliveryError
 from grader_daemon.storage.postgres.fleet import FleetDatabase, FleetLogin
 from grader_daemon.storage.postgres.host_rows import CHANNEL, HostRows
+from tests.fleet_attacks import ATTACKS
 from tests.postgres import Server, serving
 
 HOSTS = [f"host{number}" for number in range(8)]
@@ -100,40 +101,11 @@ def test_a_batch_is_told_once_and_what_is_gone_is_removed(server: Server) -> Non
     assert (told, _counted(server)) == (["laptop", "laptop"], {"laptop": 2})
 
 
-@pytest.mark.parametrize(
-    "attack",
-    [
-        pytest.param(
-            "INSERT INTO grader.grades (host, session_id, changed_seq) VALUES ('victim', 'x', 1)", id="insert"
-        ),
-        pytest.param("UPDATE grader.grades SET host = 'victim'", id="move-own-rows"),
-        pytest.param(
-            "INSERT INTO grader.removals (host, session_id, changed_seq) VALUES ('victim', 's1', 1)", id="remove"
-        ),
-        pytest.param(
-            "INSERT INTO grader.labels (host, session_id, given_by) VALUES ('victim', 's1', 'anna')", id="say-something"
-        ),
-        pytest.param(
-            "INSERT INTO grader.error_issues (host, fingerprint, category) VALUES ('victim', 'x', 'y')", id="an-error"
-        ),
-        pytest.param("UPDATE grader.labels SET given_by = 'anna'", id="put-words-into-a-mouth"),
-        pytest.param("SELECT decisions FROM grader.fleet", id="read-what-was-decided"),
-        pytest.param("INSERT INTO grader.hosts (host) VALUES ('third')", id="a-host-of-its-own"),
-        pytest.param("UPDATE grader.hosts SET host = 'victim'", id="be-the-other"),
-        pytest.param("TRUNCATE grader.grades", id="truncate"),
-        pytest.param("SET ROLE grader_host_victim", id="set-role"),
-        pytest.param("SET SESSION AUTHORIZATION grader_host_victim", id="session-authorization"),
-        pytest.param("SET ROLE grader_reader", id="read-as-reader"),
-        pytest.param("ALTER TABLE grader.grades DISABLE ROW LEVEL SECURITY", id="disable-security"),
-        pytest.param("DROP POLICY own ON grader.grades", id="drop-policy"),
-        pytest.param("SET row_security = off; SELECT 1 FROM grader.grades", id="security-off"),
-        pytest.param("CREATE FUNCTION grader.substr(name, int) RETURNS text LANGUAGE sql RETURN 'victim'", id="shadow"),
-    ],
-)
+@pytest.mark.parametrize("attack", ATTACKS, ids=str)
 def test_what_a_host_tries_on_another_is_refused(server: Server, attack: str) -> None:
     url = _two_hosts(server)
     with psycopg.connect(url, autocommit=True) as evil, pytest.raises(psycopg.errors.InsufficientPrivilege):
-        evil.execute(attack.encode())
+        evil.execute(ATTACKS[attack].encode())
     assert _counted(server) == {"evil": 3, "victim": 3}
 
 
