@@ -26,6 +26,7 @@ LABEL_CHANNEL: Final = "grader_labels"
 _PROGRAM: Final = "grader-daemon push"
 _PATIENCE_SECONDS: Final = 2.0
 """The server may see for a moment what has ended."""
+_GIVEN_UP_BY: Final = ("keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout")
 _OWN: Final = f"host = substr(current_user, {len(HOST_GROUP) + 2})"
 _SIGN: Final = ("fingerprint", "tool", "command", "category", "subcategory", "signal", "example")
 _SAVE_SIGNS: Final = (
@@ -215,6 +216,7 @@ class HostRows:
 
     def _begin(self, connection: psycopg.Connection) -> None:
         with translated():
+            _be_given_up_as_soon(connection)
             check_version(connection)
             found = connection.execute(
                 f"SELECT host, machine, last_seq, labels_sent FROM grader.hosts WHERE {_OWN}".encode()
@@ -257,3 +259,16 @@ class HostRows:
             (_PROGRAM,),
         )
         return others.fetchone() is not None
+
+
+def _be_given_up_as_soon(connection: psycopg.Connection) -> None:
+    """Have the server give up a connection that is cut off as soon as we do.
+
+    By itself it may take hours: a machine that came back from another network would be taken for two until then.
+    """
+    ours = connection.info.get_parameters()
+    given = {f"tcp_{name.removeprefix('tcp_')}": ours[name] for name in _GIVEN_UP_BY if name in ours}
+    connection.execute(
+        "SELECT set_config(name, value, false) FROM unnest(%s::text[], %s::text[]) AS given (name, value)",
+        (list(given), list(given.values())),
+    )
