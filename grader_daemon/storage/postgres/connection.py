@@ -5,6 +5,7 @@ No text of ours holds the URL, which may have a password in it; what libpq says 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -25,6 +26,9 @@ _DEFAULTS: Final = {
 }
 _LEFT_TO_LIBPQ: Final = "prefer"
 """The `sslmode` of libpq where nobody says another: it takes no TLS, or that of anybody, without a word."""
+
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
+"""What it passes over where a connection broke is no line of its own: the exception says the same."""
 
 
 def connect(url: str, *, program: str) -> psycopg.Connection:
