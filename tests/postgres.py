@@ -18,8 +18,8 @@ import psycopg
 from tests.needs import require_postgres, require_programs
 
 _NOBODY = "nobody"
-_LOOPBACK = "127.0.0.1"
-_ALWAYS: Final = {"max_connections": "60", "listen_addresses": _LOOPBACK}
+LOOPBACK: Final = "127.0.0.1"
+_ALWAYS: Final = {"max_connections": "60", "listen_addresses": LOOPBACK}
 FASTER: Final = {"fsync": "off", "full_page_writes": "off", "shared_buffers": "32MB"}
 """Without what a power cut needs; killed processes lose nothing by it."""
 
@@ -78,12 +78,14 @@ class Server:
                 connection.execute(f"DROP ROLE {role}".encode())
 
     def url(self, *, database: str = "fleet", port: int | None = None) -> str:
-        return f"postgresql://admin:admin-secret@{_LOOPBACK}:{port or self.port}/{database}"
+        return f"postgresql://admin:admin-secret@{LOOPBACK}:{port or self.port}/{database}"
+
+    def socket_url(self, *, database: str = "fleet") -> str:
+        """Return how it is reached whatever becomes of the network."""
+        return f"postgresql://admin:admin-secret@/{database}?host={self.folder}&port={self.port}"
 
     def admin(self, database: str = "fleet") -> psycopg.Connection:
-        """Connect by the socket, which is there whatever becomes of the network."""
-        url = f"postgresql://admin:admin-secret@/{database}?host={self.folder}&port={self.port}"
-        return psycopg.connect(url, autocommit=True)
+        return psycopg.connect(self.socket_url(database=database), autocommit=True)
 
     def own(self, *paths: Path) -> None:
         """Give files to the user that it runs as, which root may not be."""
@@ -138,5 +140,5 @@ def _reachable(programs: Path, copy: Path) -> Path:
 
 
 def _free_port() -> int:
-    with socket.create_server((_LOOPBACK, 0)) as taken:
+    with socket.create_server((LOOPBACK, 0)) as taken:
         return int(taken.getsockname()[1])

@@ -1,7 +1,8 @@
 """A database of many sessions within minutes: some are graded, then their rows are multiplied by SQL.
 
 Each copy of a session has an id, a file, keys of identity and times of its own, so that a year is filled up to now. The
-list and all sums are made from the rows by the code that makes them when a database is opened.
+list and all sums are made from the rows by the code that makes them when a database is opened, and the feed of changes
+tells each session once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 from grader_daemon import SelfGrader, bootstrap
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.sources.reading import stamp_of
+from grader_daemon.storage.records import ChangeKind
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.benchmarks import machine
 from tests.benchmarks.process import Sandbox, make_sandbox
@@ -68,6 +70,8 @@ _COLUMNS: Mapping[str, Callable[[str], str]] = {
 }
 """What a copy has of its own; all else is the same."""
 
+_NAMES = "SELECT session_id FROM session_grades ORDER BY id"
+
 _TABLES = ("session_grades", "session_details", "session_failures", "session_files")
 
 
@@ -101,6 +105,8 @@ def make_database(settings: Settings, root: Path, *, sessions: int, graded: int)
             _multiply(store, copies)
         with store.transaction():
             store.recount()
+            store.connection.execute("DELETE FROM grade_changes")
+            store.changes.note(ChangeKind.GRADE, (name for (name,) in store.rows(_NAMES)))
         return int(store.rows("SELECT count(*) FROM session_grades")[0][0])
     finally:
         store.close()

@@ -76,13 +76,14 @@ def run_command(
     home: Path,
     *arguments: str | bytes | Path,
     program: str = "grader-daemon",
+    under: Sequence[str | Path] = (),
     within: float = 2 * PATIENCE_SECONDS,
     **settings: object,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command of the installed program to its end."""
+    """Run a command of the installed program to its end, `under` a program that becomes it, if one is given."""
     home.mkdir(parents=True, exist_ok=True)
     return subprocess.run(
-        [str(_SCRIPTS / program), *arguments],
+        [*under, str(_SCRIPTS / program), *arguments],
         env=environment(home, settings),
         cwd=home,
         stdin=subprocess.DEVNULL,

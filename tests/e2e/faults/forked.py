@@ -1,4 +1,4 @@
-"""Daemons that start at once: a process that has imported the program forks, and the child becomes the daemon.
+"""Daemons, and others that stay, that start at once: a process that has imported the program forks, and becomes it.
 
 A start takes 0.6 s, nearly all of it imports; a test with hundreds of starts pays for them once. From the fork on it is
 the real thing: a process with its own settings, database, threads and signals, and reached from outside only.
@@ -10,25 +10,31 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 
 from tests.e2e.daemon_process import DATABASE, environment
 
-_PROGRAM = ("cli.run", "pipeline.ingest", "rules", "jobs.degradation", "jobs.weekly")
+_IMPORTED = {
+    "run": ("cli.run", "pipeline.ingest", "rules", "jobs.degradation", "jobs.weekly"),
+    "push": ("cli.push", "cli.self_grader", "jobs.fleet", "api.tables", "settings"),
+}
+"""By the first word of a command."""
 
 
 class ForkedDaemons:
     """One daemon after the other in one home. A context manager; what they say is in `log`."""
 
-    def __init__(self, home: Path, settings: Mapping[str, object]) -> None:
+    def __init__(
+        self, home: Path, settings: Mapping[str, object], command: Sequence[str] = ("run", "--log-format", "json")
+    ) -> None:
         self.database = home / DATABASE
         self.log = home / "daemons.log"
         self.pid = 0
         self._parent = subprocess.Popen(
-            [sys.executable, "-m", "tests.e2e.faults.forked", self.log],
+            [sys.executable, "-m", "tests.e2e.faults.forked", self.log, *command],
             env=environment(home, settings) | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             cwd=home,
             stdin=subprocess.PIPE,
@@ -75,14 +81,14 @@ def _state_of(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
-def _main(log: str) -> None:
+def _main(log: str, *command: str) -> None:
     """Fork a daemon for each line of input: say its pid, wait for its end, say its exit code."""
-    for name in _PROGRAM:
+    for name in _IMPORTED[command[0]]:
         import_module(f"grader_daemon.{name}")
     for _ in sys.stdin:
         pid = os.fork()
         if pid == 0:
-            _become_daemon(log)
+            _become_daemon(log, command)
         _say(pid)
         _say(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
@@ -92,11 +98,11 @@ def _say(number: int) -> None:
     sys.stdout.flush()
 
 
-def _become_daemon(log: str) -> None:
+def _become_daemon(log: str, command: Sequence[str]) -> None:
     from grader_daemon.cli import main
 
     os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), sys.stderr.fileno())
-    sys.argv = ["grader-daemon", "run", "--log-format", "json"]
+    sys.argv = ["grader-daemon", *command]
     try:
         main()
     except SystemExit as ended:
@@ -104,4 +110,4 @@ def _become_daemon(log: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1])
+    _main(*sys.argv[1:])
