@@ -25,6 +25,9 @@ _NOT_SAID_HERE: Final = frozenset({FeedbackSource.FLEET, FeedbackSource.REWARD})
 _GREETS_EVERY_SECONDS: Final = 60.0
 _NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """NUL in JSON, whose backslash is no escaped one."""
+_ESCAPED_NUL: Final = "\\u0000"
+_AS_IT_IS: Final = frozenset({type(None), bool, int, float, bytes})
+_LISTS: Final = (list, tuple, dict)
 _encode = msgspec.json.Encoder().encode
 
 Documents = Callable[[list[StoredGrade]], list[Mapping[str, Any]]]
@@ -123,7 +126,15 @@ class FleetPush:
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as a column holds it: lists and objects as JSON, texts without NUL, which PostgreSQL has not."""
+    """Return a value as a column holds it: lists and objects as JSON, texts without NUL, which PostgreSQL has not.
+
+    Most values are numbers or unknown, and hardly any has a NUL: those that look for one cost a third of all.
+    """
+    if type(value) in _AS_IT_IS:
+        return value
     if isinstance(value, str):
-        return value.replace("\0", "")
-    return _NUL.sub(r"\1", _encode(value).decode()) if isinstance(value, list | tuple | dict) else value
+        return value.replace("\0", "") if "\0" in value else value
+    if isinstance(value, _LISTS):
+        told = _encode(value).decode()
+        return _NUL.sub(r"\1", told) if _ESCAPED_NUL in told else told
+    return value
