@@ -142,3 +142,7 @@ PAGE_CROWD_ANSWER_SECONDS = 2.0
 PAGE_CROWD_GROWTH_MEGABYTES = 5.0
 PAGE_CROWD_MORE_DESCRIPTORS = 0.0
 """With 20 tabs and 500 sessions a minute: the slowest answer, and what the server grows by."""
+
+FLEET_GRADES_A_SECOND = (5_000.0, 12_000.0)
+FLEET_SEEN_SECONDS = 1.0
+"""Into a fleet's PostgreSQL, by one connection and by four; from a grade to the fleet, 95 of 100."""
