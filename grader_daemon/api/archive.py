@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext
 from grader_daemon.archive.driver import ShardDone, grade_archive
 from grader_daemon.archive.objects import Archive, import_package
 from grader_daemon.errors import InputError
-from grader_daemon.pipeline.commit import IngestResult
-from grader_daemon.pipeline.examine import Examined
 
 __all__ = ["Archive", "ShardDone", "backfill_archive", "cluster"]
 
+_CLUSTER: Final = {
+    "distributed.comm.timeouts.connect": "120s",  # workers of a busy machine
+    "distributed.deploy.lost-worker-timeout": "365d",  # else one that ends again while it is started anew is given up
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.worker.memory.monitor-interval": "1s",
+}
+"""Of a cluster that is started here. What Dask watches itself by takes a twelfth of two cores; nobody looks at it."""
+
 
 def backfill_archive(context: GraderContext, archive: Archive, client: Any) -> Iterator[ShardDone]:
-    """Grade what is in an archive and was not graded by an earlier call; yields shard by shard.
+    """Grade what is in an archive and was not graded by an earlier call; yields part by part.
 
     `client` is a `distributed.Client`; its workers have this package installed, and can read the archive.
 
@@ -29,16 +37,11 @@ def backfill_archive(context: GraderContext, archive: Archive, client: Any) -> I
     """
     settings, store = context.settings, context.make_store()
     ingest = bootstrap.make_ingest(settings, store, policy=bootstrap.make_policy(settings, store), clock=context.now)
-
-    def save(examined: Sequence[Examined]) -> list[IngestResult]:
-        known = store.ledger_entries([each.unit for each in examined])
-        return ingest.save([(each, known.get(each.unit)) for each in examined])
-
     return grade_archive(
         archive,
         client,
         ingest.examiner,
-        save=save,
+        save=ingest.save_examined,
         done=store.archives,
         batch=settings.batch_sessions,
         now=context.now(),
@@ -62,7 +65,7 @@ def cluster(*, workers: int, scheduler: str | None = None) -> Iterator[Any]:
         with client:
             yield client
         return
-    import_package("dask").config.set({"distributed.comm.timeouts.connect": "120s"})  # workers of a busy machine
+    import_package("dask").config.set(_CLUSTER)
     with (
         distributed.LocalCluster(
             n_workers=workers,

@@ -7,7 +7,7 @@ ends meanwhile, the next run examines it again, and grades of the same sessions 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final
@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from grader_daemon.archive.objects import Archive, StoredObject, import_package, shards_of
-from grader_daemon.archive.shard import ShardResult, examine_shard
+from grader_daemon.archive.shard import ShardResult, examine_shard, read_part
 from grader_daemon.archive.unpacking import Unreadable
 from grader_daemon.domain.unit import shown_path
 from grader_daemon.pipeline.commit import IngestResult
@@ -24,17 +24,16 @@ from grader_daemon.storage.protocol.insight import ArchiveProgress
 
 _AHEAD: Final = 2
 """So many shards for each worker are handed out: one that is done finds another one waiting."""
-_decode = msgspec.msgpack.Decoder(ShardResult).decode
 
 Save = Callable[[Sequence[Examined]], list[IngestResult]]
 """Saves what was examined, in one transaction."""
 
 
 class ShardDone(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a shard.
+    """What came of a shard, or of a part of one that holds many sessions.
 
     recorded: its sessions.
-    bytes: how large it is in the archive.
+    bytes: how large the shard is in the archive, told with its last part; 0 with the others.
     unreadable: objects that could not be read.
     others: files in which no source found a session.
     bugs: tracebacks where we failed.
@@ -57,7 +56,7 @@ def grade_archive(
     batch: int,
     now: datetime,
 ) -> Iterator[ShardDone]:
-    """Have a cluster (a `distributed.Client`) examine what is not done yet, and save it; yields shard by shard.
+    """Have a cluster (a `distributed.Client`) examine what is not done yet, and save it; yields part by part.
 
     Raises:
         InputError: the archive cannot be listed.
@@ -83,15 +82,15 @@ def grade_archive(
             hand_out([suspects.popleft()])
         future = next(finished)
         shard = handed.pop(future.key)
-        result: ShardResult | None
+        results: Iterable[ShardResult] | None
         try:
-            result = _decode(future.result())  # which is waited for again if its worker has ended meanwhile
+            results = map(read_part, future.result())  # waited for again if its worker has ended meanwhile
         except Exception as error:  # noqa: BLE001  whatever a worker failed on
-            result = _failed(shard[0], error) if is_alone else None
-        if result is None:
+            results = [_failed(shard[0], error)] if is_alone else None
+        if results is None:
             suspects.extend(shard)
         else:
-            yield _kept(result, shard, save=save, done=done, batch=batch)
+            yield from _kept(results, shard, save=save, done=done, batch=batch)
         future.release()
         for following in islice(shards, 1):
             hand_out(following)
@@ -103,20 +102,24 @@ def _left(shard: list[StoredObject], done: ArchiveProgress) -> list[StoredObject
 
 
 def _kept(
-    result: ShardResult, shard: Sequence[StoredObject], *, save: Save, done: ArchiveProgress, batch: int
-) -> ShardDone:
-    recorded: list[IngestResult] = []
-    for start in range(0, len(result.examined), batch):
-        recorded += save(result.examined[start : start + batch])
-    failed = {each.name for each in result.unreadable}
+    results: Iterable[ShardResult], shard: Sequence[StoredObject], *, save: Save, done: ArchiveProgress, batch: int
+) -> Iterator[ShardDone]:
+    """Save a shard part by part; it is noted as done with the last one, before that is told."""
+    failed: set[str] = set()
+    before: ShardDone | None = None
+    for result in results:
+        if before is not None:
+            yield before
+        recorded: list[IngestResult] = []
+        for start in range(0, len(result.examined), batch):
+            recorded += save(result.examined[start : start + batch])
+        failed.update(each.name for each in result.unreadable)
+        before = ShardDone(
+            recorded=recorded, bytes=0, unreadable=result.unreadable, others=result.others, bugs=result.bugs
+        )
     done.note([each.digest for each in shard if shown_path(each.name) not in failed])
-    return ShardDone(
-        recorded=recorded,
-        bytes=sum(each.bytes for each in shard),
-        unreadable=result.unreadable,
-        others=result.others,
-        bugs=result.bugs,
-    )
+    if before is not None:
+        yield msgspec.structs.replace(before, bytes=sum(each.bytes for each in shard))
 
 
 def _failed(stored: StoredObject, error: Exception) -> ShardResult:

@@ -13,7 +13,8 @@ import xxhash
 
 from grader_daemon.errors import ConfigurationError, InputError
 
-SHARD_BYTES: Final = 64 * 1024 * 1024
+SHARD_BYTES: Final = 16 * 1024 * 1024
+"""About a thousand sessions: at the end of an archive, others wait for the last shard, and for it to be saved."""
 _MOST_OBJECTS: Final = 4_000
 _UNPACKED: Final = 6
 """Sessions are about so much larger than they are packed."""

@@ -20,7 +20,8 @@ from grader_daemon.errors import ReadError
 AT_ONCE_BYTES: Final = 64 * 1024 * 1024
 """So much is unpacked at once, at least one file: a packed file of any size needs no more room."""
 _AT_ONCE_FILES: Final = 4_000
-_CHUNK: Final = 1024 * 1024
+_CHUNK: Final = 64 * 1024
+"""Memory for more than 128 KB at once comes from the kernel, which takes longer than to read a session."""
 _LONGEST_NAME: Final = 255
 """In bytes, of a name in Linux."""
 _LAST_SECOND: Final = 2**33

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +17,8 @@ import pytest
 from grader_daemon import SelfGrader
 from grader_daemon.api.archive import Archive, backfill_archive, cluster
 from grader_daemon.archive import driver
-from grader_daemon.archive.objects import shards_of
+from grader_daemon.archive.objects import StoredObject, shards_of
+from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.daemon_process import environment
 from tests.e2e.session_files import content, turns
@@ -61,12 +63,12 @@ def test_a_worker_that_is_killed_loses_nothing_and_doubles_nothing(
 ) -> None:
     recorded, killed = 0, 0
     with cluster(workers=2) as client:
+        workers = list(client.run(os.getpid).values())
         for shard in backfill_archive(grader.context, Archive(str(archive)), client):
             recorded += len(shard.recorded)
             assert not shard.unreadable
             if killed < 2:
-                worker = next(iter(client.run(os.getpid).values()))
-                os.kill(worker, signal.SIGKILL)
+                os.kill(workers[killed], signal.SIGKILL)
                 killed += 1
 
     assert recorded == SESSIONS
@@ -85,6 +87,30 @@ def test_an_interrupted_run_is_finished_by_the_next(archive: Path, grader: SelfG
     assert len(first) + len(rest) == SESSIONS // 10
     assert again == []
     assert len(graded(tmp_path / "grades.db")) == SESSIONS
+
+
+def test_a_shard_is_done_when_its_last_part_is_saved(
+    archive: Path, grader: SelfGrader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shard has ten sessions."""
+    monkeypatch.setattr(driver, "examine_shard", _in_parts_of_four)
+    with cluster(workers=1) as client:
+        client.run(_add_path, str(Path(__file__).parents[2]))
+        interrupted = backfill_archive(grader.context, Archive(str(archive)), client)
+        first = [next(interrupted), next(interrupted)]
+        del interrupted
+        rest = list(backfill_archive(grader.context, Archive(str(archive)), client))
+
+    assert [(len(part.recorded), part.bytes) for part in first] == [(4, 0), (4, 0)]
+    assert [len(part.recorded) for part in rest] == [4, 4, 2] * (SESSIONS // 10)
+    assert sum(part.bytes for part in rest) == sum(file.stat().st_size for file in archive.rglob("*.json"))
+
+
+def _in_parts_of_four(examiner: Examiner, url: str, shard: list[StoredObject], now: datetime) -> list[bytes]:
+    from grader_daemon.archive import shard as examined
+
+    examined._MOST_TOGETHER = 4  # type: ignore[misc]
+    return examined.examine_shard(examiner, url, shard, now)
 
 
 def test_what_changed_is_graded_again(archive: Path, grader: SelfGrader) -> None:
@@ -112,12 +138,12 @@ def test_an_object_that_ends_every_worker_is_told_and_the_others_are_graded(
     assert sum(len(shard.recorded) for shard in shards) == SESSIONS - 1
 
 
-def _ends_at_55(examiner: object, url: str, shard: list[object], now: object) -> bytes:
+def _ends_at_55(examiner: Examiner, url: str, shard: list[StoredObject], now: datetime) -> list[bytes]:
     from grader_daemon.archive.shard import examine_shard
 
-    if any(str(getattr(each, "name", "")).endswith("000055_aaaaaa.json") for each in shard):
+    if any(each.name.endswith("000055_aaaaaa.json") for each in shard):
         os.kill(os.getpid(), signal.SIGKILL)
-    return examine_shard(examiner, url, shard, now)  # type: ignore[arg-type]
+    return examine_shard(examiner, url, shard, now)
 
 
 def _add_path(path: str) -> None:

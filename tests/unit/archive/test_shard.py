@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from grader_daemon.archive import unpacking
+from grader_daemon.archive import shard, unpacking
 from grader_daemon.archive.objects import Archive
-from grader_daemon.archive.shard import ShardResult, examine_shard
+from grader_daemon.archive.shard import ShardResult, examine_shard, read_part
 from grader_daemon.bootstrap import make_examiner, make_policy
 from grader_daemon.pipeline.examine import Examiner, GradedUnit, TroubledUnit
 from grader_daemon.settings import load_settings
@@ -21,9 +20,14 @@ def examiner() -> Examiner:
     return make_examiner(settings, make_policy(settings, None))
 
 
-def examined(examiner: Examiner, folder: Path) -> ShardResult:
+def parts(examiner: Examiner, folder: Path) -> list[ShardResult]:
     archive = Archive(str(folder))
-    return msgspec.msgpack.decode(examine_shard(examiner, archive.url, list(archive.objects()), NOW), type=ShardResult)
+    return [read_part(each) for each in examine_shard(examiner, archive.url, list(archive.objects()), NOW)]
+
+
+def examined(examiner: Examiner, folder: Path) -> ShardResult:
+    [result] = parts(examiner, folder)
+    return result
 
 
 def test_sessions_are_told_where_they_lie_in_the_archive(examiner: Examiner, packed: Path) -> None:
@@ -58,11 +62,27 @@ def test_each_part_of_what_is_unpacked_is_examined(
 ) -> None:
     monkeypatch.setattr(unpacking, "AT_ONCE_BYTES", 1)
 
-    result = examined(examiner, packed)
+    results = parts(examiner, packed)
 
-    assert {each.grade.session_id for each in result.examined if isinstance(each, GradedUnit)} == {
-        PLAIN,
-        GZIPPED,
-        ZSTANDARD,
-        IN_TAR,
-    }
+    assert [
+        [each.grade.session_id for each in result.examined if isinstance(each, GradedUnit)] for result in results
+    ] == [[IN_TAR], [ZSTANDARD], [PLAIN], [GZIPPED]]
+
+
+def test_many_sessions_are_told_in_parts_and_what_is_wrong_once(
+    examiner: Examiner, packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shard, "_MOST_TOGETHER", 3)
+    (packed / "README").write_text("Sessions of last year.")
+    (packed / "x.json.gz").write_bytes(b"no gzip")
+
+    results = parts(examiner, packed)
+
+    assert [len(result.examined) for result in results] == [3, 1]
+    assert [(len(result.unreadable), result.others) for result in results] == [(1, 1), (0, 0)]
+
+
+def test_of_a_shard_without_sessions_one_part_says_so(examiner: Examiner, tmp_path: Path) -> None:
+    (tmp_path / "README").write_text("Sessions of last year.")
+
+    assert examined(examiner, tmp_path) == ShardResult([], [], 1, [])
