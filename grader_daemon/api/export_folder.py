@@ -25,7 +25,7 @@ _INDEX: Final = "_grades.json"
 
 
 _OUTDATED: Final = MonthMark(0, 0)
-"""The mark of a month whose table has other columns than one that is written now."""
+"""The mark of a month whose table is to be written anew, whatever is in it."""
 
 
 class ExportedMonths(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,8 +38,12 @@ class ExportedMonths(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Index(msgspec.Struct, kw_only=True):
-    """What stands in a folder, and what the database was like."""
+    """What stands in a folder, and what the database was like.
 
+    `seq`: of the changes up to this one nothing is missing in the folder.
+    """
+
+    seq: int = 0
     columns: dict[str, Kind]
     form: TableForm
     database: str
@@ -62,7 +66,11 @@ def export_months(
     store = context.store
     index = _index(folder, form, store.identity)
     first = "" if since is None else f"{since.astimezone(UTC):%Y-%m}"
-    marks = {month: mark for month, mark in store.changes.months().items() if month >= first}
+    newest = store.changes.newest()  # of what changes from here on, some may be missing
+    if index.seq > newest:
+        index = _outdated(index)  # the database went back, as it was in a backup
+    found = store.changes.months(index.seq)
+    marks = {month: _later(index.months.get(month), mark) for month, mark in found.items() if month >= first}
     removed = [month for month in index.months if month >= first and month not in marks]
     grades, trust, written = Grades(context), Grades(context).trust(), 0
     changed = [month for month, mark in marks.items() if not _is_there(folder, form, index.months, month, mark)]
@@ -74,9 +82,17 @@ def export_months(
         _remove(_file(folder, form, month))
         del index.months[month]
         _keep(folder, index)
+    if not first and index.seq != newest:
+        index.seq = newest
+        _keep(folder, index)
     return ExportedMonths(
         written=tuple(changed), removed=tuple(removed), unchanged=len(marks) - len(changed), grades=written
     )
+
+
+def _later(known: MonthMark | None, found: MonthMark) -> MonthMark:
+    """Return the mark of a month now, by what changed since the folder was up to date."""
+    return found if known is None else replace(found, seq=max(known.seq, found.seq))
 
 
 def _write_month(folder: Path, form: TableForm, month: str, grades: Grades, trust: Trust) -> int:
@@ -118,9 +134,12 @@ def _index(folder: Path, form: TableForm, database: str) -> _Index:
         raise InputError(f"{folder}: holds grades of another database; name a folder of its own")
     if found.form != form:
         raise InputError(f"{folder}: holds {found.form}, not {form}; name a folder of its own")
-    if found.columns == made.columns:
-        return found
-    return replace(made, months=dict.fromkeys(found.months, _OUTDATED))
+    return found if found.columns == made.columns else _outdated(replace(found, columns=made.columns))
+
+
+def _outdated(index: _Index) -> _Index:
+    """Return an index that says of each month that it is there, but as none is now."""
+    return replace(index, seq=0, months=dict.fromkeys(index.months, _OUTDATED))
 
 
 def _keep(folder: Path, index: _Index) -> None:

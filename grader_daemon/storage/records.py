@@ -139,7 +139,10 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MonthMark(msgspec.Struct, frozen=True):
-    """How many `sessions` ended in a month, and the number of the last change of them: another one, if any changed."""
+    """How many `sessions` ended in a month, and the number of the last change of them: another one, if any changed.
+
+    `seq` is 0 where none of the changes that were looked at is one of them.
+    """
 
     sessions: int
     seq: int

@@ -104,16 +104,16 @@ class ChangeFeed(Part):
         changes = [Change(seq=at, kind=kind, subject=subject) for (kind, subject), at in self._tables.changes.items()]
         return sorted((each for each in changes if each.seq > seq), key=lambda each: each.seq)[:limit]
 
-    def months(self) -> dict[str, MonthMark]:
+    def months(self, after: int = 0) -> dict[str, MonthMark]:
         found: dict[str, list[str]] = {}
         for session_id, row in self._tables.grades.items():
             found.setdefault(f"{row.ended_at.astimezone(UTC):%Y-%m}", []).append(session_id)
-        return {month: MonthMark(len(found[month]), self._last_change(found[month])) for month in sorted(found)}
+        return {month: MonthMark(len(found[month]), self._last_change(found[month], after)) for month in sorted(found)}
 
-    def _last_change(self, session_ids: Sequence[str]) -> int:
+    def _last_change(self, session_ids: Sequence[str], after: int) -> int:
         kinds = (ChangeKind.GRADE, ChangeKind.LABEL)
         numbers = (self._tables.changes.get((kind, each)) for kind in kinds for each in session_ids)
-        return max((number for number in numbers if number is not None), default=0)
+        return max((number for number in numbers if number is not None and number > after), default=0)
 
     def position(self, follower: str) -> int:
         return self._tables.positions.get(follower, 0)

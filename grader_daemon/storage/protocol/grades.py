@@ -202,8 +202,11 @@ class ChangeFeed(Protocol):
     def newest(self) -> int:
         """Number the newest change; 0 before anything changed."""
 
-    def months(self) -> dict[str, MonthMark]:
-        """Return a mark for each month (UTC, as in 2026-11) in which graded sessions ended, the first month first."""
+    def months(self, after: int = 0) -> dict[str, MonthMark]:
+        """Return a mark for each month (UTC, as in 2026-11) in which graded sessions ended, the first month first.
+
+        Of the changes, only those behind a place in the order are looked at, which spares going through all of them.
+        """
 
     def position(self, follower: str) -> int:
         """Return how far a follower has read that keeps its place here; 0 before it read anything."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from grader_daemon.storage.records import Change, ChangeKind, MonthMark
 from grader_daemon.storage.sqlite.database import Database
 
-_MONTHS = (
-    "SELECT substr(l.ended_at, 1, 7) AS month, count(DISTINCT l.session_id), coalesce(max(c.seq), 0)"
-    " FROM session_list AS l LEFT JOIN grade_changes AS c"
-    f" ON c.kind IN ('{ChangeKind.GRADE}', '{ChangeKind.LABEL}') AND c.subject = l.session_id"
-    " GROUP BY month ORDER BY month"
+_LAST_CHANGES = (
+    "SELECT substr(coalesce(d.ended_at, g.graded_at), 1, 7) AS month, max(c.seq) FROM grade_changes AS c"
+    " JOIN session_grades AS g ON g.session_id = c.subject"
+    " LEFT JOIN session_details AS d ON d.session_id = c.subject"
+    f" WHERE c.seq > ? AND c.kind IN ('{ChangeKind.GRADE}', '{ChangeKind.LABEL}') GROUP BY month"
 )
+_BEHIND = "~"
+"""Stands behind all that a month begins with, and before the next one."""
 
 
 class Changes:
@@ -36,8 +38,22 @@ class Changes:
         )
         return [Change(seq=row[0], kind=ChangeKind(row[1]), subject=row[2]) for row in rows]
 
-    def months(self) -> dict[str, MonthMark]:
-        return {month: MonthMark(sessions, seq) for month, sessions, seq in self._database.rows(_MONTHS)}
+    def months(self, after: int = 0) -> dict[str, MonthMark]:
+        last = dict[str, int](self._database.rows(_LAST_CHANGES, (after,)))
+        return {month: MonthMark(sessions, last.get(month, 0)) for month, sessions in self._sessions_by_month()}
+
+    def _sessions_by_month(self) -> Iterator[tuple[str, int]]:
+        """Count along the order of the list: to group by a part of the time would sort all of it."""
+        behind = ""
+        while True:
+            [(first,)] = self._database.rows("SELECT min(ended_at) FROM session_list WHERE ended_at >= ?", (behind,))
+            if first is None:
+                return
+            month, behind = first[:7], first[:7] + _BEHIND
+            [(sessions,)] = self._database.rows(
+                "SELECT count(*) FROM session_list WHERE ended_at >= ? AND ended_at < ?", (month, behind)
+            )
+            yield month, sessions
 
     def position(self, follower: str) -> int:
         rows = self._database.rows("SELECT seq FROM feed_positions WHERE follower = ?", (follower,))

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from grader_daemon.api import export_folder
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.export_folder import ExportedMonths, export_months
-from grader_daemon.api.tables import TableForm
+from grader_daemon.api.tables import TableForm, write_table
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.saving import retract
@@ -112,6 +113,28 @@ def test_an_export_that_is_interrupted_is_finished_by_the_next(
         broken.setattr("grader_daemon.api.export_folder._keep", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             export(context, folder)
+
+    assert export(context, folder).written == ("2026-10", "2026-11")
+
+
+def test_a_month_that_changed_before_one_that_was_written_is_not_forgotten(
+    context: GraderContext, folder: Path, save: Save, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save("c", ended_at=NOVEMBER, response_quality=1)
+    save("a", ended_at=OCTOBER, response_quality=1)
+    with monkeypatch.context() as broken:
+        broken.setattr(
+            export_folder, "write_table", lambda file, *rest: write_table(file, *rest) if "10" in str(file) else 1 / 0
+        )
+        with pytest.raises(ZeroDivisionError):
+            export(context, folder)
+
+    assert export(context, folder).written == ("2026-11",)
+
+
+def test_of_a_database_that_went_back_all_is_written_anew(context: GraderContext, store: Store, folder: Path) -> None:
+    index = json.loads((folder / "_grades.json").read_bytes())
+    (folder / "_grades.json").write_text(json.dumps(index | {"seq": store.changes.newest() + 1}))
 
     assert export(context, folder).written == ("2026-10", "2026-11")
 

@@ -33,7 +33,7 @@ from grader_daemon.pipeline.labels import add_feedback, candidates, labels, revi
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.memory.store import MemoryStore
 from grader_daemon.storage.protocol import SessionStore
-from grader_daemon.storage.records import GradeFilter, NewGrade, SortKey
+from grader_daemon.storage.records import GradeFilter, MonthMark, NewGrade, SortKey
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, grades, identity, ledger_entries, moments, new_grade
 from tests.units import unit, units
@@ -377,6 +377,18 @@ def test_a_month_has_another_mark_when_a_session_of_it_changes_comes_or_goes(sto
     assert [each["2026-11"].sessions for each in seen[:4]] == [1, 1, 2, 1]
     assert seen[1]["2026-11"] != seen[0]["2026-11"]
     assert list(seen[4]) == ["2026-10"]
+
+
+def test_of_changes_that_are_known_months_say_nothing(store: SessionStore) -> None:
+    october, november = datetime(2026, 10, 31, 23, tzinfo=UTC), datetime(2026, 11, 1, tzinfo=UTC)
+    save(store, grade(session_id="a", ended_at=october), grade(session_id="b", ended_at=november))
+    known = store.changes.newest()
+    save(store, grade(session_id="c", ended_at=november))
+
+    assert store.changes.months(known) == {
+        "2026-10": MonthMark(sessions=1, seq=0),
+        "2026-11": MonthMark(sessions=2, seq=store.changes.newest()),
+    }
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
