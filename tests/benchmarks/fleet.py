@@ -34,7 +34,7 @@ import psycopg
 
 from grader_daemon import SelfGrader
 from grader_daemon.api.fleet import fleet_push
-from grader_daemon.jobs.fleet import FleetPush
+from grader_daemon.jobs.fleet_push import FleetPush
 from grader_daemon.settings import Settings, load_settings
 from tests.benchmarks.corpora import made_corpus, real_corpora
 from tests.benchmarks.machine import (

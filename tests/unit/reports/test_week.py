@@ -41,6 +41,7 @@ def report(**changes: Any) -> WeeklyReport:
         overall=example_group(""),
         spending_before=spending(Sums()),
         agents=(),
+        hosts=(),
         task_types=(),
         tools=(),
         categories=(),
