@@ -14,9 +14,11 @@ from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import to_moment, to_skills, to_text
 
+_AGENT = "iif(EXISTS (SELECT 1 FROM fleet_copy), coalesce(agent, 'agent') || ' on ' || host, agent)"
+"""Machines of a fleet are set up each in its own way: an agent there is another one than that on the next."""
 _TASKS = (
     "SELECT session_id, ended_at, task_type, model, completed, p_completed, verdict_by, unsure, request, cost_usd,"
-    " agent, platform, project, agent_version, system_prompt_digest, tools_digest, skills"
+    f" {_AGENT}, platform, project, agent_version, system_prompt_digest, tools_digest, skills"
     f" FROM session_list WHERE ended_at >= ? AND ended_at < ? AND state <> '{SessionState.OPEN}'"
     f" AND kind = '{SessionKind.MAIN}'"
     " AND completed IS NOT NULL AND model IS NOT NULL ORDER BY ended_at DESC, session_id DESC LIMIT ?"

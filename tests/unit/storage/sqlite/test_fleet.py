@@ -73,3 +73,22 @@ def test_decisions_of_one_copy_are_those_of_another(tmp_path: Path) -> None:
     assert not any(each.watched for each in other.grades.stored(["laptop/z"]).values())
     one.close()
     other.close()
+
+
+def test_an_agent_of_a_fleet_is_another_one_on_each_machine(store: SqliteStore) -> None:
+    with store.transaction():
+        save_grades(
+            store,
+            [
+                new_grade(grade(session_id=f"{host}/a", session_file=f"/{host}", host=host, agent="hermes", model="m"))
+                for host in ("desk", "laptop")
+            ],
+        )
+
+    def agents() -> set[str | None]:
+        return {task.agent for task in store.grades.finished_tasks(since=NOW - timedelta(days=99), limit=9)}
+
+    assert agents() == {"hermes"}
+    with store.transaction():
+        store.fleet.save_state(FleetCopyState(fleet="f", version="1"))
+    assert agents() == {"hermes on desk", "hermes on laptop"}
