@@ -18,6 +18,7 @@ from grader_daemon.api.context import GraderContext
 from grader_daemon.api.documents import grade_document
 from grader_daemon.api.tables import columns
 from grader_daemon.bootstrap.fleet import needing_psycopg
+from grader_daemon.domain.session_features import NO_FEATURES
 from grader_daemon.errors import ConfigurationError, InputError
 from grader_daemon.integrations.machine import machine_id
 from grader_daemon.setting_types import is_fleet_name
@@ -137,7 +138,7 @@ def _documents(stored: list[StoredGrade], *, trust: Any, texts: bool) -> list[Ma
 
 def _document(stored: StoredGrade, trust: Trust) -> dict[str, Any]:
     """Return what is sent of a grade; of failures all, by which a copy counts them as this database does."""
-    grade = stored.grade
+    grade = msgspec.structs.replace(stored.grade, features=NO_FEATURES)  # which would be most of what is built
     document = grade_document(grade, stored.id, trust=trust)
     document["failures"] = msgspec.to_builtins(grade.failures)
     return {**{name: document[name] for name in _OF_THE_TABLE}, "request": grade.request, "wording": grade.wording}
