@@ -143,17 +143,23 @@ def figure(now: Estimate, before: Estimate) -> Figure:
     return Figure(now=now, before=before, change=change)
 
 
-def combined_change(strata: Sequence[tuple[float, Figure]]) -> Estimate:
-    """Estimate the mean of the changes in strata, by weights above 0, whatever part of all each had before.
+def combined_change(strata: Sequence[tuple[float, Estimate]]) -> Estimate:
+    """Estimate the mean of changes in strata with given weights, 0 and more; no value where no stratum has one.
 
     The interval is that of a linear combination: the squared distances of its parts from their ends add up.
     """
-    whole = math.fsum(weight for weight, _ in strata)
-    known = [(weight / whole, figure) for weight, figure in strata]
-    value = math.fsum(weight * (each.change.value or 0.0) for weight, each in known)
-    below = math.hypot(*(weight * _distance(each.change.value, each.change.low) for weight, each in known))
-    above = math.hypot(*(weight * _distance(each.change.high, each.change.value) for weight, each in known))
-    sample = sum(each.change.sample for _, each in known)
+    known = [
+        (weight, change.value, change.low, change.high)
+        for weight, change in strata
+        if change.value is not None and change.low is not None and change.high is not None
+    ]
+    whole = math.fsum(weight for weight, *_ in known)
+    if not whole:
+        return Estimate()
+    value = math.fsum(weight * change for weight, change, _, _ in known) / whole
+    below = math.hypot(*(weight * (change - low) for weight, change, low, _ in known)) / whole
+    above = math.hypot(*(weight * (high - change) for weight, change, _, high in known)) / whole
+    sample = sum(change.sample for _, change in strata)
     return Estimate(value=value, low=value - below, high=value + above, sample=sample)
 
 
@@ -167,10 +173,6 @@ def _wilson(rate: float, sample: float) -> tuple[float, float]:
     middle = (rate + square / (2 * sample)) / (1 + square / sample)
     margin = _Z / (1 + square / sample) * math.sqrt(rate * (1 - rate) / sample + square / (4 * sample * sample))
     return max(0.0, min(rate, middle - margin)), min(1.0, max(rate, middle + margin))
-
-
-def _distance(value: float | None, end: float | None) -> float:
-    return 0.0 if value is None or end is None else value - end
 
 
 def _coin(rate: float) -> float:

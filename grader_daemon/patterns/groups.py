@@ -152,8 +152,7 @@ def _within_hosts(field: str, whole: Figure, strata: Sequence[tuple[Sums, Sums]]
         return whole
     estimate = ESTIMATORS[field]
     compared = [figure(estimate(now), estimate(before)) for now, before in strata]
-    weighted = [(float(each.now.sample), each) for each in compared if each.change.value is not None]
-    return replace(whole, change=combined_change(weighted) if weighted else Estimate())
+    return replace(whole, change=combined_change([(each.now.sample, each.change) for each in compared]))
 
 
 def _strata(now: GroupSums, before: GroupSums) -> list[tuple[Sums, Sums]] | None:

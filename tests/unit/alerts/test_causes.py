@@ -299,8 +299,8 @@ def test_the_same_work_done_worse_is_never_blamed_on_the_mix(before: list[Member
 # -- agents --------------------------------------------------------------------------------------------------------
 
 
-def _of(agent: str, *, good: int, bad: int) -> list[Member]:
-    return [member(1.0, agent=agent)] * good + [member(0.0, agent=agent)] * bad
+def _of(agent: str, *, good: int, bad: int, host: str | None = None) -> list[Member]:
+    return [member(1.0, agent=agent, host=host)] * good + [member(0.0, agent=agent, host=host)] * bad
 
 
 @pytest.mark.parametrize(
@@ -322,6 +322,12 @@ def _of(agent: str, *, good: int, bad: int) -> list[Member]:
             id="more-of-one-and-the-other-got-worse",
         ),
         pytest.param(_of("hermes", good=90, bad=10), _of("hermes", good=10, bad=90), False, id="one-agent"),
+        pytest.param(
+            _of("hermes", good=90, bad=10, host="laptop") + _of("hermes", good=5, bad=5, host="desk"),
+            _of("hermes", good=9, bad=1, host="laptop") + _of("hermes", good=50, bad=50, host="desk"),
+            True,
+            id="more-on-one-machine",
+        ),
         pytest.param([], _of("hermes", good=1, bad=9) + _of("codex", good=1, bad=1), False, id="nothing-before"),
     ],
 )
@@ -329,3 +335,13 @@ def test_a_mean_falls_by_the_mix_of_agents_or_by_what_they_do(
     before: list[Member], since: list[Member], expected: bool
 ) -> None:
     assert is_mix_of_agents(before, since, dispersion=1.0) is expected
+
+
+def test_a_machine_that_does_more_of_the_work_is_named() -> None:
+    before = _of("hermes", good=90, bad=0, host="laptop") + _of("hermes", good=10, bad=0, host="desk")
+    since = _of("hermes", good=10, bad=0, host="laptop") + _of("hermes", good=90, bad=0, host="desk")
+    changes = share_changes(before, since, rules=SHIPPED)
+    assert {(change.dimension, change.name, change.since) for change in changes} == {
+        (Dimension.HOST, "desk", 0.9),
+        (Dimension.HOST, "laptop", 0.1),
+    }

@@ -38,6 +38,14 @@ def groups(one: Observation) -> set[tuple[Dimension, str]]:
     return {(stream.dimension, stream.name) for stream, _ in readings(one)}
 
 
+def test_a_session_of_a_fleet_is_one_of_its_machine() -> None:
+    one = observation(host="laptop", task_completed=False)
+    assert (Dimension.HOST, "laptop") in groups(one)
+    assert reading(one, Stream(Metric.COMPLETION_RATE, Dimension.HOST, "laptop")) == 0.0
+    assert reading(one, Stream(Metric.COMPLETION_RATE, Dimension.HOST, "desk")) is None
+    assert Dimension.HOST not in {dimension for dimension, _ in groups(observation())}
+
+
 # -- what a session is part of -------------------------------------------------------------------------------------
 
 

@@ -189,6 +189,15 @@ def test_a_week_of_several_agents_says_so_before_any_number_of_all() -> None:
     assert [plain(row.cells[0]) for row in tables[0].rows] == ["claude-code", "hermes"]
 
 
+def test_a_week_of_a_fleet_tells_each_machine_and_how_the_whole_is_compared() -> None:
+    hosts = (example_group("laptop", sessions=40), example_group("desk", sessions=12))
+    blocks = blocks_of(lay_out(example_report(hosts=hosts)), Topic.SUMMARY)
+    said = [plain(block.words) for block in blocks if isinstance(block, Prose)]
+    assert "Changes of the whole compare each machine with itself, by the sessions that it has now." in said
+    [table] = [block for block in blocks if isinstance(block, Table) and block.caption == "By machine"]
+    assert [plain(row.cells[0]) for row in table.rows] == ["laptop", "desk"]
+
+
 def test_a_week_of_one_agent_needs_no_table_of_agents() -> None:
     whole = lay_out(example_report(agents=(example_group("hermes"),)))
     assert whole == lay_out(example_report())

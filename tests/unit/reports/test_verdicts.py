@@ -93,3 +93,9 @@ def test_what_a_person_said_is_told_with_by_whom() -> None:
 def test_where_nothing_was_measured_that_is_said() -> None:
     unknown = Trust(version="m1.model", by=VerdictBy.MODEL)
     assert trust_words(unknown) == ("not calibrated for you; how far such verdicts agree with the truth is not known")
+
+
+def test_how_far_verdicts_of_a_fleet_can_be_trusted_is_known_elsewhere() -> None:
+    assert trust_words(Trust(version="", by=VerdictBy.MODEL, of_fleet=True)) == (
+        "each machine has its own, and says there how far it can be trusted"
+    )

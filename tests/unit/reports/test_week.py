@@ -133,6 +133,7 @@ def test_suggestions_have_the_sessions_that_show_them() -> None:
         overall=example_group(""),
         spending_before=spending(Sums()),
         agents=(),
+        hosts=(),
         task_types=(),
         tools=(),
         categories=(),

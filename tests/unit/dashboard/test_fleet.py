@@ -1,0 +1,81 @@
+"""The page of the copy of a fleet: machines where there was a daemon; a copy made by hand, no PostgreSQL."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from grader_daemon.domain.fleet_hosts import FleetHostState
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.records import FleetCopyState
+from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.strategies import NOW, grade, new_grade
+from tests.unit.dashboard.conftest import MakeClient
+
+HOSTS = {
+    "desk": FleetHostState(host="desk", user=None, epoch=1, seq=9, version="1", last_seen=NOW - timedelta(hours=40)),
+    "laptop": FleetHostState(
+        host="laptop", user="anna <b>", epoch=1, seq=9, version="1", last_seen=NOW - timedelta(minutes=4), unread=2
+    ),
+}
+
+
+@pytest.fixture
+def client(client_of: MakeClient, tmp_path: Path) -> TestClient:
+    store = SqliteStore(tmp_path / "copy.db")
+    with store.transaction():
+        save_grades(
+            store,
+            [
+                new_grade(
+                    grade(
+                        session_id=f"{host}/{number}",
+                        session_file="",
+                        host=host,
+                        ended_at=NOW - timedelta(days=number),
+                        ended_on=f"{NOW - timedelta(days=number):%Y-%m-%d}",
+                        task_summary=None,
+                    )
+                )
+                for host in HOSTS
+                for number in range(5 if host == "desk" else 3)
+            ],
+        )
+        for host in HOSTS.values():
+            store.fleet.save_host(host)
+        store.fleet.save_state(FleetCopyState(fleet="f", version="1", read_at=NOW - timedelta(seconds=7)))
+    store.close()
+    return client_of(tmp_path / "copy.db")
+
+
+def words_of(client: TestClient, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200
+    assert "anna <b>" not in answer.text
+    return " ".join(re.sub(r"<[^>]+>", " ", answer.text).split())
+
+
+def test_the_overview_is_about_machines_and_not_about_a_daemon(client: TestClient) -> None:
+    words = words_of(client, "/")
+    assert "Not heard of for a day: desk" in words
+    assert "2 sessions of laptop cannot be read by this version" in words
+    assert "read 7 s ago" in words
+    machines = words.partition("Machines ")[2]
+    assert re.search(r"desk \d+ .*2 d ago laptop anna &lt;b&gt; 3 .*4 min ago", machines), machines[:400]
+    assert "daemon does not run" not in words
+    assert "skipped" not in words
+
+
+def test_sessions_are_listed_with_their_machines_and_found_by_them(client: TestClient) -> None:
+    assert len(re.findall(r'data-id="', client.get("/sessions").text)) == 8
+    assert set(re.findall(r'data-id="(\w+)/', client.get("/sessions?host=laptop").text)) == {"laptop"}
+    assert len(re.findall(r'data-id="', client.get("/sessions", params={"user": "anna <b>"}).text)) == 3
+    assert "machine" in words_of(client, "/sessions")
+
+
+def test_a_session_says_where_its_messages_are(client: TestClient) -> None:
+    assert "The messages cannot be shown: they stay on desk." in words_of(client, "/session/desk/1")
