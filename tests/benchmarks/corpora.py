@@ -59,7 +59,7 @@ def real_corpora(folder: Path, *, slices: int | None) -> list[Corpus]:
     corpora = []
     for name, sources in REAL.items():
         progress(f"{name}: unpacking")
-        lines = [line for source in sources for line in _lines(source)]
+        lines = [line for source in sources for line in lines_of(source)]
         random.Random(name).shuffle(lines)
         sliced = list(islice(_sliced(lines), slices))
         paths = tuple(tuple(_write(folder, line) for line in part) for part in sliced)
@@ -85,7 +85,7 @@ def made_corpus(folder: Path, name: str, *, slices: int | None) -> Corpus:
     return Corpus(name, parts, count, sum(Path(path).stat().st_size for path in paths))
 
 
-def _lines(source: str) -> Iterator[bytes]:
+def lines_of(source: str) -> Iterator[bytes]:
     for archive in ARCHIVES:
         path = archive / f"{source}.jsonl.gz"
         if path.exists():

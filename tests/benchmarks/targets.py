@@ -118,6 +118,9 @@ CLAUDE_CODE_OF_OTHERS = 1 / 3
 TIMES_AGENTSVIEW = 10.0
 """CPU of agentsview to read the labelled sessions, of that to grade them."""
 
+ARCHIVE_OF_ONE_PROCESS = 0.8
+"""Sessions a second of a processor of an archive on a cluster, of those of one process over the same files."""
+
 PAGE_CPU_MILLISECONDS = 60.0
 PAGE_MILLISECONDS = 150.0
 PAGE_FIRST_MILLISECONDS = 400.0
