@@ -77,7 +77,10 @@ class _Follower:
         leads = self._copy.rows.leads()
         if leads is not self._leads:
             self._leads = leads
-            self._log.info("fleet.watching" if leads else "fleet.standing_by")
+            if leads:
+                self._log.info("fleet.watching")
+            else:
+                self._log.info("fleet.standing_by")
         return leads
 
     def _do(self, job: Job) -> None:
@@ -86,4 +89,4 @@ class _Follower:
         except DeliveryError:
             raise
         except GraderError as error:
-            self._log.warning("job.failed", job=job.name, error=str(error))
+            self._log.error("job.failed", job=job.name, error=str(error), retry_seconds=self._job_seconds)

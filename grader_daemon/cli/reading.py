@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from grader_daemon import bootstrap
 from grader_daemon.api.grader import SelfGrader
-from grader_daemon.bootstrap.fleet import settings_of_copy
 from grader_daemon.cli import output
 from grader_daemon.errors import DeliveryError
-from grader_daemon.jobs.fleet_copy import FleetCopy
 from grader_daemon.setting_sources import Source
 from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.jobs.fleet_copy import FleetCopy
 
 
 def settings_to_read(settings: Settings) -> Settings:
@@ -22,7 +24,11 @@ def settings_to_read(settings: Settings) -> Settings:
         ConfigurationError: the URL cannot be understood, or psycopg is not installed.
     """
     is_named = settings.given.sources.get("db_path") is Source.FLAG
-    return settings if settings.fleet_read_url is None or is_named else settings_of_copy(settings)
+    if settings.fleet_read_url is None or is_named:
+        return settings
+    from grader_daemon.bootstrap.fleet import settings_of_copy  # most machines have no fleet
+
+    return settings_of_copy(settings)
 
 
 @contextmanager

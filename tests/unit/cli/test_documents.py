@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from tests import demo_home
 from tests.reference.commands import names
 from tests.reference.pages import SCHEMAS
 from tests.reference.schemas import DOCUMENTS, Document
@@ -80,18 +79,14 @@ NOT_HERE = {
         "it takes systemd: tests/e2e/service",
     ),
     **dict.fromkeys(
-        ("push-fleet", "fleet-init", "fleet-add-host", "fleet-remove-host", "fleet-status"),
+        (
+            *("push-fleet", "fleet-init", "fleet-add-host", "fleet-remove-host", "fleet-status"),
+            *("fleet-add-member", "fleet-remove-member"),
+        ),
         "it takes PostgreSQL: tests/unit/cli/test_fleet.py",
     ),
     "push": "it takes a receiver: tests/unit/cli/test_push.py",
 }
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made")
-    demo_home.make(folder)
-    return folder
 
 
 def test_every_document_is_tried() -> None:

@@ -9,20 +9,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests import demo_home
 from tests.fleet_attacks import ATTACKS
 from tests.needs import require_other_postgres
 from tests.postgres import Server, serving
 from tests.unit.cli.conftest import Run
 
 SETTINGS = Path(".config/grader-daemon/config.toml")
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made")
-    demo_home.make(folder)
-    return folder
 
 
 @pytest.fixture(params=[None, 16, 17, 18], ids=["of-this-machine", "16", "17", "18"])

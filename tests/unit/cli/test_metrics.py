@@ -5,16 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import demo_home
 from tests.metric_texts import read_classic, series, value
 from tests.unit.cli.conftest import Run
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made")
-    demo_home.make(folder)
-    return folder
 
 
 @pytest.fixture

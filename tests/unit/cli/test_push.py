@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests import demo_home, score_servers
+from tests import score_servers
 from tests.otlp_receiver import Receiver, receiving
 from tests.reference.pages import SCHEMAS
 from tests.reference.validation import misfits
@@ -20,13 +20,6 @@ from tests.unit.cli.conftest import Run
 def naps(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pauses between tries, which nobody waits for here."""
     monkeypatch.setattr("tenacity.nap.time", SimpleNamespace(sleep=lambda _: None))
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made")
-    demo_home.make(folder)
-    return folder
 
 
 @pytest.fixture
