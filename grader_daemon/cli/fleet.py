@@ -123,11 +123,13 @@ def watch() -> None:
 
 @command.command("status")
 @settings_options
-@_url_option
+@click.option("--url", metavar="URL", help="The fleet's database; default: fleet_read_url, else fleet_url.")
 @json_option
 def status(*, url: str | None, as_json: bool) -> None:
     """Show the machines: their versions, when each was seen last, and how far it was behind then."""
-    with _fleet(url) as fleet:
+    settings = read_settings()
+    by_person = None if settings.fleet_read_url is None else settings.fleet_read_url.get_secret_value()
+    with fleet_database(url or by_person or fleet_url(settings)) as fleet:
         hosts = fleet.hosts()
     if as_json:
         output.document(hosts=hosts)

@@ -156,6 +156,14 @@ def test_the_first_look_is_about_the_machines_and_not_about_a_daemon(team: Team)
     assert [host["host"] for host in document["fleet"]["hosts"]] == ["anna-laptop", "ben-laptop"]
 
 
+def test_a_lead_sees_how_far_each_machine_is(team: Team) -> None:
+    hosts = json.loads(team("lead", "fleet", "status", "--json"))["hosts"]
+    assert [(host["host"], host["user"], host["behind"]) for host in hosts] == [
+        ("anna-laptop", "anna", 0),
+        ("ben-laptop", "ben", 0),
+    ]
+
+
 def test_messages_stay_where_they_are(team: Team) -> None:
     assert "they stay on ben-laptop" in team("lead", "why", "ben-laptop/demo_09")
     assert "they stay on ben-laptop" in team("lead", "show", "ben-laptop/demo_09", "--transcript")
