@@ -177,7 +177,9 @@ def explained(fault: Mapping[str, Any], given: Given, *, names: Collection[str])
     if fault["type"] == "extra_forbidden":
         return f"{given.said_by(name)}: there is no setting {name!r}{meant(name, names)}"
     allowed = fault["msg"].removeprefix("Value error, ")
-    given_value = "what is given" if is_secret(name) else repr(fault["input"])
+    is_misplaced = "://" in str(fault["input"]) and not name.endswith("_url")  # and may have a password in it
+    is_hidden = is_secret(name) or is_misplaced
+    given_value = "what is given" if is_hidden else repr(fault["input"])
     return f"setting {name} ({given.said_by(name)}): {given_value} is wrong: {allowed}"
 
 

@@ -44,6 +44,8 @@ def _path(value: Any) -> Any:
     """Refuse what would silently be the folder that one happens to be in."""
     if value == "":
         raise ValueError("a path is expected, not an empty text")
+    if isinstance(value, str) and "://" in value:
+        raise ValueError("a path is expected, not a URL")
     return value
 
 

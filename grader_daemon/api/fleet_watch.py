@@ -3,40 +3,59 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from itertools import chain, repeat
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from grader_daemon import bootstrap
 from grader_daemon.bootstrap import periodic
 from grader_daemon.bootstrap.fleet import make_fleet_copy
-from grader_daemon.errors import DeliveryError, GraderError
+from grader_daemon.errors import DeliveryError, GraderError, StoreReplacedError
 from grader_daemon.jobs import Job
-from grader_daemon.jobs.fleet_copy import FleetCopy
 from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.jobs.fleet_copy import FleetCopy
 
 _LOOKS_EVERY_SECONDS: Final = 2.0
 _PAUSES: Final = (5.0, 15.0, 60.0, 300.0)
 
 
 def follow_fleet(settings: Settings, stop: threading.Event) -> None:
-    """Keep the copy of a fleet, whose settings these are, up to date until `stop`; what goes wrong is in the log.
+    """Keep the copy of a fleet, whose settings these are, up to date until `stop`, whatever goes wrong; that is logged.
+
+    A copy that was deleted is made anew.
+    """
+    pauses = _pauses()
+    while not stop.is_set():
+        try:
+            with closing(bootstrap.open_store(settings)) as store, closing(make_fleet_copy(settings, store)) as copy:
+                _Follower(copy, (), job_seconds=settings.job_seconds).run(stop)
+        except StoreReplacedError:
+            pauses = _pauses()
+        except GraderError as error:
+            pause = next(pauses)
+            structlog.get_logger().warning("fleet.away", error=str(error), retry_seconds=pause)
+            stop.wait(pause)
+
+
+def watch_fleet(settings: Settings, stop: threading.Event) -> None:
+    """Follow, and raise alerts, tell of them and write reports while nobody else does.
+
+    A copy that was deleted is made anew.
 
     Raises:
         CallError, StoreError: it cannot be helped by waiting.
     """
-    with closing(bootstrap.open_store(settings)) as store, closing(make_fleet_copy(settings, store)) as copy:
-        _Follower(copy, (), job_seconds=settings.job_seconds).run(stop)
-
-
-def watch_fleet(settings: Settings, stop: threading.Event) -> None:
-    """Follow, and raise alerts, tell of them and write reports while nobody else does; raises as `follow_fleet`."""
-    with closing(bootstrap.open_store(settings)) as store, closing(make_fleet_copy(settings, store)) as copy:
-        _Follower(copy, periodic.make_fleet_jobs(settings, store), job_seconds=settings.job_seconds).run(stop)
+    while not stop.is_set():
+        with suppress(StoreReplacedError), closing(bootstrap.open_store(settings)) as store:
+            jobs = periodic.make_fleet_jobs(settings, store)
+            with closing(make_fleet_copy(settings, store)) as copy:
+                _Follower(copy, jobs, job_seconds=settings.job_seconds).run(stop)
 
 
 class _Follower:
@@ -51,11 +70,11 @@ class _Follower:
         self._log = structlog.get_logger()
 
     def run(self, stop: threading.Event) -> None:
-        pauses = chain(_PAUSES, repeat(_PAUSES[-1]))
+        pauses = _pauses()
         while not stop.is_set():
             try:
                 self._follow(stop)
-                pauses = chain(_PAUSES, repeat(_PAUSES[-1]))
+                pauses = _pauses()
                 self._copy.rows.wait(_LOOKS_EVERY_SECONDS)
             except DeliveryError as error:
                 pause = next(pauses)
@@ -90,3 +109,7 @@ class _Follower:
             raise
         except GraderError as error:
             self._log.error("job.failed", job=job.name, error=str(error), retry_seconds=self._job_seconds)
+
+
+def _pauses() -> Iterator[float]:
+    return chain(_PAUSES, repeat(_PAUSES[-1]))

@@ -77,12 +77,15 @@ class Labels:
     def undo(self, session_id: str, *, source: FeedbackSource = FeedbackSource.API) -> Feedback:
         """Withdraw what was said last of a session, and is not taken back yet; returns what that was.
 
+        In a fleet that is what this person said: others take back their own words.
+
         Raises:
             InputError: no session id, or several, begin with it; or nothing is said of the session.
         """
         with self._context.writable.transaction():
             known = self._context.store.grades.find(session_id).grade.session_id
-            last = self.of(known).last
+            fleet = self._context.fleet
+            last = self.of(known).last if fleet is None else fleet.last_said(known)
             if last is None:
                 raise InputError(f"nothing was said of session {known!r} that could be taken back")
             undone = Said(session_id=known, by=_user(), source=source, withdraws=last.id)

@@ -18,7 +18,7 @@ import click
 
 from grader_daemon._version import __version__
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Group, settings_options
+from grader_daemon.cli.options import Group, fleet_option, settings_options
 from grader_daemon.errors import ConfigurationError, GraderError, NoDatabaseError, OutputError
 from grader_daemon.setting_sources import meant
 
@@ -90,6 +90,7 @@ class _Commands(Group):
 
 @click.command(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @settings_options
+@fleet_option
 @click.version_option(__version__, "-V", "--version", prog_name="grader-daemon")
 @click.pass_context
 def program(ctx: click.Context) -> int:

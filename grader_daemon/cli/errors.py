@@ -127,7 +127,7 @@ def _table(issues: list[ErrorIssue]) -> None:
         ("recovered", lambda issue: issue.recovered),
         ("last seen", lambda issue: here(issue.last_seen).date()),
         ("tool", lambda issue: output.called(issue.tool, issue.command)),
-        ("says", lambda issue: issue.signal),
+        ("says", lambda issue: issue.signal or issue.category.replace("_", " ")),
         may_drop=("recovered", "sessions", "state", "last seen"),
     )
 

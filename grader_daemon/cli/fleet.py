@@ -20,9 +20,7 @@ from grader_daemon.errors import ConfigurationError
 if TYPE_CHECKING:
     from grader_daemon.storage.postgres.fleet import FleetDatabase, FleetHost
 
-_url_option = click.option(
-    "--url", metavar="URL", help="The fleet's database, as its administrator; default: fleet_url."
-)
+_url_option = click.option("--url", metavar="URL", help="The fleet's database, as its administrator.")
 
 
 @click.group("fleet", cls=Group, commands=fleet_service.COMMANDS)
@@ -139,7 +137,10 @@ def status(*, url: str | None, as_json: bool) -> None:
         return
     output.table(
         ("host", "user", "version", "last seen", "behind by"),
-        [(host.host, host.user, _version(host), host.last_seen, host.behind) for host in hosts],
+        [
+            (host.host, host.user, _version(host), host.last_seen, host.behind if host.version is not None else None)
+            for host in hosts
+        ],
     )
     for host in hosts:
         if host.other_machine_at is not None:
@@ -151,5 +152,7 @@ def _version(host: FleetHost) -> str:
 
 
 def _fleet(url: str | None) -> FleetDatabase:
-    settings = read_settings()
-    return fleet_database(fleet_url(settings) if url is None else url)
+    read_settings()
+    if url is None:
+        raise click.UsageError("give --url: the fleet's database, as its administrator")
+    return fleet_database(url)

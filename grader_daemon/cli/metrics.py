@@ -9,13 +9,13 @@ import click
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.metrics import read_metrics, write_metrics
 from grader_daemon.cli import output
-from grader_daemon.cli.options import reads
+from grader_daemon.cli.options import asks
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.metrics.exposition import prometheus_text
 
 
 @click.command("metrics")
-@reads
+@asks
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write them to this file.")
 def command(*, grader: SelfGrader, out: Path | None) -> None:
     """Show the metrics, in the text format of Prometheus.

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from grader_daemon import bootstrap
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.errors import DeliveryError
+from grader_daemon.errors import DeliveryError, StoreError
 from grader_daemon.setting_sources import Source
 from grader_daemon.settings import Settings
-
-if TYPE_CHECKING:
-    from grader_daemon.jobs.fleet_copy import FleetCopy
 
 
 def settings_to_read(settings: Settings) -> Settings:
@@ -39,13 +35,18 @@ def grader_of(settings: Settings) -> Iterator[SelfGrader]:
         DeliveryError: the fleet's database is away, and nothing was read of it before.
     """
     with SelfGrader(settings=settings_to_read(settings), clock=bootstrap.utc_now) as grader:
-        fleet = grader.context.fleet
-        if fleet is not None:
-            _catch_up(grader, fleet)
+        if grader.settings is not settings:
+            _catch_up(grader)
         yield grader
 
 
-def _catch_up(grader: SelfGrader, fleet: FleetCopy) -> None:
+def _catch_up(grader: SelfGrader) -> None:
+    try:
+        fleet = grader.context.fleet
+    except StoreError as error:
+        said = str(error).partition(";")[0]
+        raise StoreError(f"{said}; it is the copy of a fleet: delete it, and it is made anew") from error
+    assert fleet is not None
     try:
         with output.progress("Reading the fleet", fleet.behind()) as advance:
             for sessions in fleet.catch_up(grader.context.now()):

@@ -138,8 +138,9 @@ def _show(item: ReviewItem, *, number: int, limit: int) -> None:
     output.line(f"  {', '.join(clean(str(each)) for each in about if each)}; {clean(grade.state_reason)}")
     _part("Asked", item.request)
     _part("Asked last", item.last_request)
-    _part("Answered", item.answer or ("nothing",))
-    _part("Failed", item.failures or ("nothing",))
+    nothing = "nothing" if grade.host is None else f"not sent: it is on {grade.host}"
+    _part("Answered", item.answer or (nothing,))
+    _part("Failed", item.failures or (nothing,))
     _part("Claims", item.claims)
     _part("People said", item.signals)
     if item.note is not None:

@@ -9,6 +9,7 @@ import msgspec
 
 FEED_FOLLOWER: Final = "fleet"
 """By this name what sends to a fleet keeps its place in the change feed."""
+_BEHIND: Final = timedelta(minutes=1)
 _SILENT: Final = timedelta(days=1)
 _BETWEEN: Final = "/"
 """Which the name of no host has."""
@@ -46,6 +47,11 @@ class FleetView(msgspec.Struct, frozen=True, kw_only=True):
 def silent_hosts(fleet: FleetView, now: datetime) -> list[FleetHostState]:
     """Return the machines that nobody heard of for a day."""
     return [host for host in fleet.hosts if host.last_seen is None or now - host.last_seen > _SILENT]
+
+
+def is_behind(fleet: FleetView, now: datetime) -> bool:
+    """Whether a copy that is followed was not read to the end for a minute: the fleet's database is away."""
+    return fleet.read_at is None or now - fleet.read_at > _BEHIND
 
 
 def copied_id(host: str, session_id: str) -> str:

@@ -21,7 +21,7 @@ from grader_daemon.domain.feedback import Feedback, FleetLabel, Said, add_overri
 from grader_daemon.domain.fleet_hosts import FleetHostState, copied_id
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
-from grader_daemon.errors import InputError, StoreError
+from grader_daemon.errors import StoreError
 from grader_daemon.pipeline.labels import note_labels, take_labels
 from grader_daemon.pipeline.saving import remove_copies, save_copies
 from grader_daemon.storage.postgres.fleet_rows import Decisions, FleetRows
@@ -117,21 +117,22 @@ class FleetCopy:
     def say(self, said: Sequence[Said]) -> list[Feedback]:
         """Send what a person says of sessions to the fleet's database, and keep it here; call it inside a transaction.
 
-        It stands on the machine of a session when that has taken it.
+        It stands on the machine of a session when that has taken it. What it takes back is of `last_said`.
 
         Raises:
-            InputError: it takes back what somebody else said.
             DeliveryError, CallError: it was not sent.
         """
         known = {each.id: each for each in self.store.feedback.said([each.session_id for each in said])}
-        taken_back = [None if each.withdraws is None else known[each.withdraws] for each in said]
-        if any(each is not None and each.given_by != self.rows.person() for each in taken_back):
-            raise InputError("what somebody else said can only be taken back by them, or on the machine of the session")
-        moments = [None if each is None else each.given_at for each in taken_back]
+        moments = [None if each.withdraws is None else known[each.withdraws].given_at for each in said]
         labels = [_as_here(label) for label in self.rows.say(said, withdraws=moments)]
         take_labels(self.store, labels)
         given = {(each.session_id, each.given_at): each for each in self.store.feedback.said(_ids(labels))}
         return [given[label.session_id, label.given_at] for label in labels]
+
+    def last_said(self, session_id: str) -> Feedback | None:
+        """Return what this person said last of a session, and did not take back; None where that is nothing."""
+        person = self.rows.person()
+        return standing(each for each in self.store.feedback.said([session_id]) if each.given_by == person).last
 
     def _begin(self) -> FleetCopyState:
         """Return of which fleet this is a copy, from now on at the latest.

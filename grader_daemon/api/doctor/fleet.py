@@ -27,7 +27,7 @@ def pusher(context: DoctorContext) -> Finding:
     except ConfigurationError as error:
         return warning(f"nothing is sent: {error}", "install it where grader-daemon is")
     behind = unsent(context.store) if context.has_database else 0
-    left = f"{count(behind, 'change')} not sent yet" if behind else "all is sent"
+    left = f"{count(behind, 'change')} not sent yet" if behind else "nothing waits to be sent"
     try:
         status = PusherService(clock=bootstrap.utc_now).status(context.settings, behind=behind)
     except ServiceError:

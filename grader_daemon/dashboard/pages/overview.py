@@ -17,7 +17,7 @@ from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.counting import task_and_model
-from grader_daemon.domain.fleet_hosts import FleetHostState, silent_hosts
+from grader_daemon.domain.fleet_hosts import FleetHostState, is_behind, silent_hosts
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import DayFigures, ErrorIssue, Group, Spending, StepCount
 from grader_daemon.domain.rollup import Dimension
@@ -101,6 +101,7 @@ def overview(visit: Visit) -> Response:
         seen=seen,
         patterns=seen.patterns,
         machines=_machines(seen, seen.patterns.groups[Dimension.HOST]),
+        is_behind=seen.fleet is not None and is_behind(seen.fleet, seen.at),
         silent=[] if seen.fleet is None else silent_hosts(seen.fleet, seen.at),
         alerts=seen.alerts[:_ALERTS_SHOWN],
         more_alerts=max(0, len(seen.alerts) - _ALERTS_SHOWN),

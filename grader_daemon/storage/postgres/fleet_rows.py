@@ -237,7 +237,7 @@ class FleetRows:
         with translated():
             check_version(connection)
             [is_member] = connection.execute(
-                "SELECT pg_has_role(current_user, %s, 'member')", (MEMBER_GROUP,)
+                "SELECT starts_with(current_user, %s)", (f"{MEMBER_GROUP}_",)
             ).fetchone() or (False,)
             if not is_member:
                 raise CallError(

@@ -295,7 +295,7 @@ def test_a_machine_that_is_killed_at_any_moment_has_all_there_once(server: Serve
         server.admin() as admin,
     ):
         while killed["in all"] < KILLS or (_in_batches(killed) < KILLS / 4 and killed["in all"] < MOST_KILLS):
-            if killed["in all"] < KILLS / 3:  # the server is a restored backup: all is sent again
+            if killed["in all"] < KILLS / 3:  # the server is a restored backup: nothing waits to be sent again
                 admin.execute("UPDATE grader.hosts SET last_seq = 0")
             pushing.start()
             threading.Event().wait(random.uniform(0, LONGEST_LIFE))

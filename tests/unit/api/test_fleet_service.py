@@ -302,7 +302,7 @@ def test_the_doctor_is_content_where_all_was_sent_by_hand(
     monkeypatch.setenv("LOAD", "not-found")
     monkeypatch.setenv("STATE", "inactive")
 
-    assert _diagnosed(load_settings()) == ("ok", "all is sent; no service is installed", None)
+    assert _diagnosed(load_settings()) == ("ok", "nothing waits to be sent; no service is installed", None)
 
 
 def test_the_doctor_has_an_outdated_one_installed_again(complain: Callable[..., None], settings_file: Path) -> None:
@@ -310,7 +310,7 @@ def test_the_doctor_has_an_outdated_one_installed_again(complain: Callable[..., 
     _service().install(load_settings())
     _date(settings_file, _STARTED + timedelta(minutes=5))
 
-    found = "it runs, pid 7, all is sent; by other settings or another version"
+    found = "it runs, pid 7, nothing waits to be sent; by other settings or another version"
     assert _diagnosed(load_settings()) == ("warning", found, "grader-daemon fleet install")
 
 
@@ -318,7 +318,7 @@ def test_the_doctor_has_an_outdated_one_installed_again(complain: Callable[..., 
     ("settings", "state", "left", "fix"),
     [
         pytest.param(_with_grades, "unknown", "2 changes not sent yet", "grader-daemon push fleet", id="some"),
-        pytest.param(load_settings, "ok", "all is sent", None, id="none"),
+        pytest.param(load_settings, "ok", "nothing waits to be sent", None, id="none"),
     ],
 )
 @pytest.mark.usefixtures("settings_file")

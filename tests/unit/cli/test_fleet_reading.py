@@ -221,10 +221,42 @@ def test_a_word_is_taken_back_by_who_said_it(team: Team) -> None:
     assert team.verdict("anna-laptop/demo_05").startswith("not done")
     team("anna", "push", "fleet")
     assert team.verdict("demo_05", home="anna").startswith("not done")
-    assert "can only be taken back by them" in team.fails("lead", "label", "--undo", "anna-laptop/demo_03")
+    assert "nothing was said" in team.fails("lead", "label", "--undo", "anna-laptop/demo_03")
     with team.server.admin() as connection:
         said = connection.execute("SELECT count(*) FROM grader.labels WHERE given_by = 'lead'").fetchone()
     assert said == (2,)
+
+
+def test_a_person_takes_back_their_own_word_below_a_newer_one(team: Team) -> None:
+    team("lead", "label", "anna-laptop/demo_05", "--completed", "yes")
+    team("anna", "label", "demo_05", "--completed", "no")
+    team("anna", "push", "fleet")
+    assert "taken back: completed" in team("lead", "label", "--undo", "anna-laptop/demo_05")
+    assert team.verdict("anna-laptop/demo_05").startswith("not done, said by")
+    team("anna", "push", "fleet")
+    team("anna", "label", "--undo", "demo_05")
+    assert "said by" not in team.verdict("demo_05", home="anna")
+
+
+def test_an_administrator_s_login_reads_no_fleet(team: Team) -> None:
+    assert "no person's" in team.fails(
+        "lead", "label", "anna-laptop/demo_05", "--completed", "no", "--db", team.server.url()
+    )
+
+
+def test_a_damaged_copy_says_that_it_may_be_deleted(team: Team) -> None:
+    team.ids()
+    copy = next((team.lead / COPIES).glob("*.db"))
+    copy.write_bytes(b"no database, and long enough to be one" * 50)
+    assert "it is the copy of a fleet: delete it, and it is made anew" in team.fails("lead", "list")
+
+
+def test_a_url_before_the_command_or_in_the_wrong_place_never_shows_its_password(team: Team) -> None:
+    url = (team.lead / SETTINGS).read_text().split('"')[1]
+    assert "anna-laptop/demo_03" in team("anna", "--db", url, "list")
+    said = team.fails("anna", "list", "--db-path", url)
+    assert "a path is expected, not a URL" in said
+    assert url.split(":")[2].split("@")[0] not in said
 
 
 def test_labels_of_a_file_come_back_too(team: Team, tmp_path: Path) -> None:

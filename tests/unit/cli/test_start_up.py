@@ -92,3 +92,27 @@ def test_a_folder_without_sessions_does_not_load_how_they_are_read(known_home: P
 @pytest.mark.usefixtures("known_home")
 def test_nobody_looks_for_rubbish_in_a_process_that_ends() -> None:
     assert _ended("list")["frozen"] > 0
+
+
+_WITHOUT_PSYCOPG = "import sys; sys.modules['psycopg'] = None\nfrom grader_daemon.cli import main\nmain()"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        pytest.param(("list",), "", id="list"),
+        pytest.param(("summary",), "", id="summary"),
+        pytest.param(("dashboard", "--help"), "", id="help-of-the-page"),
+        pytest.param(("fleet", "--help"), "", id="help-of-the-fleet"),
+        pytest.param(("list", "--db", "postgresql://h/d"), "psycopg is not installed", id="list-of-a-fleet"),
+        pytest.param(("fleet", "init", "--url", "postgresql://h/d"), "psycopg is not installed", id="init"),
+        pytest.param(("fleet", "watch", "--db", "postgresql://h/d"), "psycopg is not installed", id="watch"),
+    ],
+)
+@pytest.mark.usefixtures("known_home")
+def test_who_has_no_fleet_needs_no_psycopg(arguments: tuple[str, ...], said: str) -> None:
+    command = [sys.executable, "-c", _WITHOUT_PSYCOPG, *arguments]
+    ended = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, timeout=60)
+    assert ended.returncode == (2 if said else 0), ended.stderr
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
