@@ -21,6 +21,7 @@ def health(visit: Visit) -> Response:
     return visit.show(
         "health.html",
         service=visit.grader.status(),
+        fleet=visit.grader.context.fleet_view() if visit.grader.context.has_database else None,
         found=found,
         goes_on=found is not None and found.ended_at is None,
         checks=[] if found is None else sorted(found.checks, key=lambda check: _STATES[check.state]),

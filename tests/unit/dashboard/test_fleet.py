@@ -79,3 +79,16 @@ def test_sessions_are_listed_with_their_machines_and_found_by_them(client: TestC
 
 def test_a_session_says_where_its_messages_are(client: TestClient) -> None:
     assert "The messages cannot be shown: they stay on desk." in words_of(client, "/session/desk/1")
+
+
+def test_health_is_that_of_machines_and_trust_is_theirs(client: TestClient) -> None:
+    health = words_of(client, "/health")
+    assert "The fleet" in health
+    assert "The daemon" not in health
+    trust = words_of(client, "/trust")
+    assert "by the judge of each machine" in trust
+    assert "calibrated for you" not in trust
+
+
+def test_a_review_says_where_the_rest_is(client: TestClient) -> None:
+    assert re.search(r"Answered not sent: it is on (desk|laptop)", words_of(client, "/review"))
