@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
+from typing import Any
 
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.counting import NAME_CHARACTERS
@@ -13,12 +14,19 @@ from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import PERSONS_TASK, to_moment, to_text
 
 _EXAMPLES = 3
+_LOOKED_AT = 500
+_ALL = -1
+_ORDER = "l.errors DESC, l.ended_at DESC, l.session_id"
 _ZONES = timedelta(days=1)
 """So far at most is a day anywhere from the day in UTC."""
 _LONGEST_AGAIN = timedelta(days=10)
 """A session that asks again began within two days of the other's end, and seldom lasts another week."""
 _OBJECTED = " OR ".join(f"people LIKE '%\"{kind}\"%'" for kind in sorted(OBJECTING))
 _PERSONS_TASK_LISTED = PERSONS_TASK.replace("d.kind", "l.kind")
+_MOST_FAILURES = (
+    "SELECT l.* FROM session_list AS l WHERE l.ended_at >= ?3 AND l.ended_at < ?6"
+    f" AND l.state <> 'open' AND {_PERSONS_TASK_LISTED} ORDER BY {_ORDER} LIMIT ?9"
+)
 _OF_FAILURE = "EXISTS (SELECT 1 FROM session_failures AS f WHERE f.session_id = l.session_id AND f.kind <> 'probe' AND "
 _SHOWN_BY = {
     Concern.COMPLETION: "NOT l.completed",
@@ -96,13 +104,14 @@ class Reports:
         days = (span.first.isoformat(), span.last.isoformat())
         until = _moved(span.last, 1 + _ZONES.days)
         objected = self._database.rows(
-            "SELECT count(*) FROM session_details AS d WHERE ended_at >= ? AND ended_at < ?"
+            "SELECT count(*) FROM session_details AS d WHERE people <> '[]' AND ended_at >= ? AND ended_at < ?"
             f" AND ended_on BETWEEN ? AND ? AND state <> 'open' AND scored AND {PERSONS_TASK} AND ({_OBJECTED})",
             (_moved(span.first, -_ZONES.days), until, *days),
         )
         asked_again = self._database.rows(
             "SELECT count(*) FROM session_details AS d JOIN session_details AS later"
-            " ON later.session_id = d.asked_again WHERE d.ended_at >= ? AND d.ended_at < ?"
+            " ON later.session_id = d.asked_again WHERE d.asked_again IS NOT NULL"
+            " AND d.ended_at >= ? AND d.ended_at < ?"
             " AND later.ended_on BETWEEN ? AND ? AND later.state <> 'open'",
             (_moved(span.first, -_LONGEST_AGAIN.days), until, *days),
         )
@@ -119,15 +128,17 @@ class Reports:
         return int(found[0][0])
 
     def examples(self, why: Example, span: Span) -> tuple[str, ...]:
-        rows = self._database.rows(
-            "SELECT l.session_id FROM session_list AS l"
-            " JOIN session_grades AS g ON g.id = l.id JOIN session_details AS d ON d.session_id = l.session_id"
-            " WHERE l.ended_at >= ?3 AND l.ended_at < ?6 AND d.ended_on BETWEEN ?1 AND ?2"
-            f" AND l.state <> 'open' AND d.scored AND {_PERSONS_TASK_LISTED} AND {_SHOWN_BY[why.of]}"
-            " ORDER BY l.errors DESC, l.ended_at DESC, l.session_id LIMIT ?8",
-            (*_around(span), why.name, _EXAMPLES),
-        )
-        return tuple(row[0] for row in rows)
+        found: list[Any] = []
+        for looked_at in (_LOOKED_AT, _ALL):  # those with most failures are nearly always enough
+            found = self._database.rows(
+                f"WITH l AS ({_MOST_FAILURES}) SELECT l.session_id FROM l"
+                " JOIN session_grades AS g ON g.id = l.id JOIN session_details AS d ON d.session_id = l.session_id"
+                f" WHERE d.ended_on BETWEEN ?1 AND ?2 AND d.scored AND {_SHOWN_BY[why.of]} ORDER BY {_ORDER} LIMIT ?8",
+                (*_around(span), why.name, _EXAMPLES, looked_at),
+            )
+            if len(found) == _EXAMPLES:
+                break
+        return tuple(row[0] for row in found)
 
 
 def _around(span: Span) -> tuple[str, ...]:
