@@ -14,7 +14,7 @@ import structlog
 from grader_daemon import bootstrap
 from grader_daemon.bootstrap import periodic
 from grader_daemon.bootstrap.fleet import make_fleet_copy
-from grader_daemon.errors import DeliveryError, GraderError, StoreReplacedError
+from grader_daemon.errors import DeliveryError, GraderError, StoreBusyError, StoreReplacedError
 from grader_daemon.jobs import Job
 from grader_daemon.settings import Settings
 
@@ -83,9 +83,12 @@ class _Follower:
                 stop.wait(pause)
 
     def _follow(self, stop: threading.Event) -> None:
-        for _ in self._copy.catch_up(bootstrap.utc_now()):
-            if stop.is_set():
-                return
+        try:
+            for _ in self._copy.catch_up(bootstrap.utc_now()):
+                if stop.is_set():
+                    return
+        except StoreBusyError:  # another program reads into this copy
+            return
         if self._jobs and monotonic() >= self._jobs_at and self._is_leader():
             self._jobs_at = monotonic() + self._job_seconds
             with self._copy.deciding():

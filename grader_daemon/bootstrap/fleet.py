@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import xxhash
 
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.settings import Settings
+from grader_daemon.storage.lock import only_one
 
 if TYPE_CHECKING:
     from grader_daemon.jobs.fleet_copy import FleetCopy
@@ -46,7 +48,12 @@ def make_fleet_copy(settings: Settings, store: Store) -> FleetCopy:
         from grader_daemon.jobs.fleet_copy import FleetCopy
         from grader_daemon.storage.postgres.fleet_rows import FleetRows
 
-    return FleetCopy(store, FleetRows(settings.fleet_read_url.get_secret_value()), days=settings.fleet_copy_days)
+    return FleetCopy(
+        store,
+        FleetRows(settings.fleet_read_url.get_secret_value()),
+        lock=partial(only_one, settings.db_path.with_name(f"{settings.db_path.name}.reading")),
+        days=settings.fleet_copy_days,
+    )
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from grader_daemon import bootstrap
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.errors import DeliveryError, StoreError
+from grader_daemon.errors import DeliveryError, StoreBusyError, StoreError
 from grader_daemon.setting_sources import Source
 from grader_daemon.settings import Settings
 
@@ -51,6 +51,8 @@ def _catch_up(grader: SelfGrader) -> None:
         with output.progress("Reading the fleet", fleet.behind()) as advance:
             for sessions in fleet.catch_up(grader.context.now()):
                 advance(sessions)
+    except StoreBusyError:
+        output.warning("another program reads the fleet into this copy; this is what is there so far")
     except DeliveryError as error:
         state = fleet.store.fleet.state()
         if state is None or state.read_at is None:

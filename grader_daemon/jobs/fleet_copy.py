@@ -8,8 +8,8 @@ wrong about more than the time.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -38,10 +38,21 @@ _NOTHING_OF_IT: Final = -1
 class FleetCopy:
     """A store that follows the rows of a fleet."""
 
-    def __init__(self, store: Store, rows: FleetRows, *, days: int | None = None) -> None:
-        """`store` is empty, or a copy of this fleet; it has the sessions of the last `days`, by default all."""
+    def __init__(
+        self,
+        store: Store,
+        rows: FleetRows,
+        *,
+        lock: Callable[[], AbstractContextManager[None]],
+        days: int | None = None,
+    ) -> None:
+        """`store` is empty, or a copy of this fleet; it has the sessions of the last `days`, by default all.
+
+        `lock` lets one program at a time read into it, where one might remove what another has just read.
+        """
         self.store = store
         self.rows = rows
+        self._lock = lock
         self._kept = None if days is None else timedelta(days=days)
 
     def close(self) -> None:
@@ -61,10 +72,15 @@ class FleetCopy:
         """Read what is new; yields after each batch how many sessions it had.
 
         Raises:
+            StoreBusyError: another program reads into this copy, and goes on to.
             DeliveryError: the fleet's database is away.
             CallError: the login is no person's.
             StoreError: one of the databases cannot be used, or this one is of something else.
         """
+        with self._lock():
+            yield from self._catch_up(now)
+
+    def _catch_up(self, now: datetime) -> Iterator[int]:
         known = self._begin()
         is_updated, known = known.version != __version__, replace(known, version=__version__)
         there = {host.host: host for host in self.rows.hosts()}
@@ -91,12 +107,13 @@ class FleetCopy:
         """What is changed inside of alerts, silences and marks of errors, in a transaction here, all copies have then.
 
         Raises:
-            DeliveryError: it was not sent; nothing of it is here either, or it is undone by the next `catch_up`.
+            DeliveryError: it was not sent; what is here of it is undone the next time.
         """
         with self.rows.deciding() as decided:
-            known = self._begin()
+            known = replace(self._begin(), decisions=decided.version)
             with self.store.transaction():
-                known = self._adopted(known, decided)
+                if decided.content is not None:  # also of the version here: the last time may not have been kept
+                    self.store.fleet.replace_decisions(decided.content)
                 self.store.fleet.save_state(known)
             before = None if decided.content is None else self.store.fleet.decisions()
             yield
@@ -192,7 +209,7 @@ class FleetCopy:
     def _signs(self, host: str, grades: Sequence[Grade]) -> dict[str, ErrorSign]:
         """Return what errors in grades look like that nobody here has seen, or that told nothing of it."""
         seen = {failure.fingerprint for grade in grades for failure in grade.errors if failure.fingerprint is not None}
-        known = {sign.fingerprint for sign in self.store.issues.signs(seen)}
+        known = {sign.fingerprint for sign in self.store.issues.signs(seen) if sign.signal}
         return {sign.fingerprint: sign for sign in self.rows.signs(host, seen - known)} if seen - known else {}
 
     def _to_keep(self, grade: Grade, signs: dict[str, ErrorSign], waiting: dict[str, list[FleetLabel]]) -> NewGrade:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 from types import TracebackType
@@ -14,6 +16,29 @@ _ASKED_SECONDS = 5.0
 """Who only asks holds the lock for a moment; whoever holds it for so long does something else."""
 
 _PAUSE_SECONDS = 0.001
+
+
+@contextmanager
+def only_one(path: Path) -> Iterator[None]:
+    """Hold the lock of a file, which is made if it is not there.
+
+    Raises:
+        StoreBusyError: another program holds it, and goes on to for some seconds.
+        StoreError: it cannot be made.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StoreError(f"lock file {path}: {error.strerror}") from error
+    try:
+        deadline = monotonic() + _ASKED_SECONDS
+        while not _locks(descriptor, fcntl.LOCK_EX):
+            if monotonic() > deadline:
+                raise StoreBusyError(f"lock file {path}: another program holds it")
+            sleep(_PAUSE_SECONDS)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 class DaemonLock:

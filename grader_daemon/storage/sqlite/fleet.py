@@ -34,6 +34,11 @@ _MARKS: Final = (
     " WHERE resolved_at IS NOT NULL OR ignored_at IS NOT NULL ORDER BY fingerprint"
 )
 
+_UNMARK: Final = (
+    "UPDATE error_issues SET resolved_at = NULL, ignored_at = NULL"
+    " WHERE resolved_at IS NOT NULL OR ignored_at IS NOT NULL"
+)
+
 
 class FleetCopies:
     """Which fleet it is, its machines, and how far each is here."""
@@ -108,7 +113,7 @@ class FleetCopies:
                 f"INSERT OR REPLACE INTO {name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",
                 tables[name],
             )
-        connection.execute("UPDATE error_issues SET resolved_at = NULL, ignored_at = NULL")
+        connection.execute(_UNMARK)
         connection.executemany(
             "UPDATE error_issues SET resolved_at = ?2, ignored_at = ?3 WHERE fingerprint = ?1", tables["marks"]
         )

@@ -28,7 +28,9 @@ class Issues:
         self._database.connection.executemany(
             "INSERT INTO error_issues (fingerprint, tool, command, category, signal, example, subcategory)"
             " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (fingerprint)"
-            " DO UPDATE SET subcategory = excluded.subcategory WHERE subcategory IS NOT excluded.subcategory",
+            " DO UPDATE SET subcategory = excluded.subcategory, signal = iif(signal = '', excluded.signal, signal),"
+            " example = iif(signal = '', excluded.example, example)"
+            " WHERE subcategory IS NOT excluded.subcategory OR signal = ''",
             [
                 (s.fingerprint, s.tool, s.command, s.category, s.signal, s.example, s.subcategory)
                 for s in sorted(signs, key=lambda sign: sign.fingerprint)

@@ -11,6 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from grader_daemon.storage.lock import only_one
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests import demo_home
 from tests.postgres import Server
@@ -128,7 +129,6 @@ def test_errors_of_machines_are_one_issue_and_told_in_words_only_if_they_were_se
     assert (worst["failures"], worst["sessions"], worst["signal"]) == (18, 6, "")
     team("anna", "config", "set", "fleet_texts", "true")
     team("anna", "push", "fleet", "--take-over")
-    shutil.rmtree(team.lead / COPIES)
     again = json.loads(team("lead", "errors", "list", "--json"))["issues"][0]
     assert (again["failures"], again["sessions"]) == (18, 6)
     assert "Permission denied" in again["signal"]
@@ -302,6 +302,21 @@ def test_a_machine_whose_database_is_an_older_one_again_is_read_anew(team: Team)
     team("anna", "label", "demo_06", "--completed", "no")
     team("anna", "push", "fleet")
     assert team.verdict("anna-laptop/demo_06").startswith("not done, said by")
+
+
+def test_who_reads_beside_another_program_sees_what_is_there(
+    team: Team, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(team.ids()) == 26
+    team("anna", "label", "demo_05", "--completed", "yes")
+    team("anna", "push", "fleet")
+    copy = next((team.lead / COPIES).glob("*.db"))
+    monkeypatch.setattr("grader_daemon.storage.lock._ASKED_SECONDS", 0.0)
+    with only_one(copy.with_name(f"{copy.name}.reading")):
+        ended = run(team.lead, "show", "anna-laptop/demo_05")
+    assert (ended.returncode, "another program reads the fleet" in ended.stderr) == (0, True)
+    assert "said by" not in ended.stdout
+    assert team.verdict("anna-laptop/demo_05").startswith("done, said by")
 
 
 def test_a_row_that_this_version_cannot_read_is_left_out_and_told_until_an_update(
