@@ -18,7 +18,7 @@ from grader_daemon.api.fleet import fleet_database
 from grader_daemon.storage.records import GradeFilter
 from tests.postgres import LOOPBACK, Server
 
-_OF_THE_SERVER = {"host", "changed_seq", "received_at"}
+_OF_THE_SERVER = {"changed_seq", "received_at", "request", "wording"}
 
 
 def make_fleet(server: Server) -> None:
@@ -55,6 +55,7 @@ def assert_has_exactly(server: Server, host: str, database: Path) -> None:
     assert sorted(there) == sorted(own)
     for session_id, document in own.items():
         row = there[session_id]
+        document |= {"host": host}
         assert row.keys() - _OF_THE_SERVER == document.keys()
         unlike = {name: (value, row[name]) for name, value in document.items() if _like(value, row[name]) != row[name]}
         assert not unlike, (session_id, unlike)
@@ -63,7 +64,10 @@ def assert_has_exactly(server: Server, host: str, database: Path) -> None:
 def _documents(database: Path) -> dict[str, dict[str, Any]]:
     with SelfGrader(db_path=database) as grader:
         trust = grader.grades.trust()
-        documents = [grade_document(each.grade, each.id, trust=trust) for each in grader.grades.every(GradeFilter())]
+        documents = [
+            grade_document(each.grade, each.id, trust=trust) | {"failures": each.grade.failures}
+            for each in grader.grades.every(GradeFilter())
+        ]
     return {document["session_id"]: document for document in msgspec.json.decode(msgspec.json.encode(documents))}
 
 

@@ -100,8 +100,6 @@ def fleet(*, grader: SelfGrader, follow: bool, take_over: bool, as_json: bool) -
         raise click.UsageError("give --follow or --json, not both")
     with closing(fleet_push(grader.context, take_over=take_over)) as export:
         if follow:
-            output.line("Sending what is new, and what changes, until Ctrl-C.")
-            output.flush()
             _follow(export, looks_every_seconds=_FLEET_LOOKS_EVERY_SECONDS)
         sent = sum(done.sessions for done in _rounds(export))
     output.result(f"Sent {sent:,} session{'' if sent == 1 else 's'}.", as_json=as_json, sessions=sent)
