@@ -51,7 +51,7 @@ def make_fleet_copy(settings: Settings, store: Store) -> FleetCopy:
     return FleetCopy(
         store,
         FleetRows(settings.fleet_read_url.get_secret_value()),
-        lock=partial(only_one, settings.db_path.with_name(f"{settings.db_path.name}.reading")),
+        lock=partial(only_one, settings.db_path.with_name(f"{settings.db_path.name}.copying")),
         days=settings.fleet_copy_days,
     )
 

@@ -312,7 +312,7 @@ def test_who_reads_beside_another_program_sees_what_is_there(
     team("anna", "push", "fleet")
     copy = next((team.lead / COPIES).glob("*.db"))
     monkeypatch.setattr("grader_daemon.storage.lock._ASKED_SECONDS", 0.0)
-    with only_one(copy.with_name(f"{copy.name}.reading")):
+    with only_one(copy.with_name(f"{copy.name}.copying")):
         ended = run(team.lead, "show", "anna-laptop/demo_05")
     assert (ended.returncode, "another program reads the fleet" in ended.stderr) == (0, True)
     assert "said by" not in ended.stdout
