@@ -37,7 +37,7 @@ class Mark(NamedTuple):
     """How far a database has come.
 
     version: of its schema.
-    rows: the last numbers of rows that only grow.
+    rows: the last numbers of rows that only grow; none of a database that had no tables of its agent.
     sessions: how many it has.
     row: the last of these, and `last` the id of the session in it.
 
@@ -186,7 +186,7 @@ class DatabaseMemory(Generic[S]):
         if reader.identity != self._identity:
             return False
         schema, mark = self.schema_now(reader), self._mark
-        if schema is None or self._queries.id_at(reader, mark.row) != mark.last:
+        if schema is None or not mark.rows or self._queries.id_at(reader, mark.row) != mark.last:
             return False
         now = self._queries.mark(reader)
         grown, new = self._queries.grown_since(reader, mark)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pickle
 import shutil
 import threading
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import msgspec
 import pytest
 
@@ -23,6 +25,9 @@ LINES = pytest.mark.parametrize(
 )
 FILES = pytest.mark.parametrize(
     "keeper", [kind for kind in KEEPERS if not kind.is_database], ids=lambda kind: kind.name, indirect=True
+)
+DATABASES = pytest.mark.parametrize(
+    "keeper", [kind for kind in KEEPERS if kind.is_database], ids=lambda kind: kind.name, indirect=True
 )
 HOSTILE = {
     "empty": b"",
@@ -123,6 +128,31 @@ def test_what_changed_has_another_stamp_and_digest_and_what_did_not_the_same(kee
     assert first.digest != second.digest
     assert source.read(after, unless=second.digest).session is None
     assert before.unit in source.touched(keeper.told)
+
+
+@DATABASES
+def test_a_database_that_was_seen_before_its_tables_is_read_as_soon_as_they_are_there(keeper: Keeper) -> None:
+    """The daemon sees an agent make its database: first the file, then, in a later transaction, the tables."""
+    keeper.write(1)
+    whole = keeper.file.rename(keeper.root / "whole")
+    for beside in ("-wal", "-shm"):
+        Path(f"{keeper.file}{beside}").unlink(missing_ok=True)
+    with closing(apsw.Connection(str(keeper.file))) as connection:
+        connection.execute("PRAGMA journal_mode = WAL; CREATE TABLE project (id TEXT)").fetchall()
+        source = keeper.source()
+        assert list(source.touched(keeper.told)) == []
+        connection.execute("ATTACH ? AS whole", (str(whole),))
+        tables = connection.execute(
+            "SELECT name, sql FROM whole.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+        ).fetchall()
+        for name, statement in tables:
+            connection.execute(f"{statement}; INSERT INTO main.{name} SELECT * FROM whole.{name}").fetchall()
+
+        touched = list(source.touched(keeper.told))
+        again = list(source.touched(keeper.told))
+
+    assert touched == [found_by(source, keeper).unit]
+    assert again == []
 
 
 @EVERY
