@@ -13,6 +13,7 @@ from grader_daemon.bootstrap import periodic
 from grader_daemon.domain.calendar import day_of, end_of, start_of
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.integrations.scorers import name_of
+from grader_daemon.storage.disk import is_disk_full
 from grader_daemon.storage.lock import holder_pid, is_running
 from grader_daemon.storage.records import DaemonStatus
 
@@ -74,7 +75,9 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     `last_ended_at` is the end of the newest session, `silent_days` how many whole days ago that was. `open_alerts`
     counts alerts that are not resolved, `undelivered` messages about alerts that no receiver has got yet. `quality` is
     None unless the daemon asks a scorer. `ungraded` are agents at work of which nothing is graded,
-    `roots` the folders that are watched.
+    `roots` the folders that are watched. `paused` says why the running daemon takes nothing in.
+    `compared_seconds` is how long ago it had compared all folders with the database, and no source failed on anything.
+    `newest_without_grade` is by agent the newest session that was looked at and could not be graded.
     """
 
     running: bool
@@ -94,6 +97,9 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     undelivered: int = 0
     quality: QualityStatus | None = None
     troubled: list[Trouble] = []
+    paused: str | None = None
+    compared_seconds: float | None = None
+    newest_without_grade: dict[str, str] = {}
 
 
 def read_status(context: GraderContext) -> Status:
@@ -106,15 +112,20 @@ def read_status(context: GraderContext) -> Status:
         roots=tuple(watched_roots(settings)),
         ungraded=ungraded_agents(settings),
         database=str(settings.db_path),
+        paused="the disk of the database is full" if running and is_disk_full(settings.db_path) else None,
     )
     return _with_grades(about_daemon, context, context.store) if context.has_database else about_daemon
 
 
 def _with_grades(status: Status, context: GraderContext, store: Store) -> Status:
     last, live, ended = store.last_grade(live=False), store.last_grade(live=True), store.grades.last_ended_at()
+    daemon = store.daemon.status()
+    compared_at = None if daemon is None else daemon.compared_at
     return msgspec.structs.replace(
         status,
-        daemon=store.daemon.status(),
+        daemon=daemon,
+        compared_seconds=None if compared_at is None else max(0.0, (context.now() - compared_at).total_seconds()),
+        newest_without_grade=_newest_by_agent(store),
         files=store.file_counts(),
         skipped=store.skip_counts(),
         last_session_id=last.session_id if last else None,
@@ -127,6 +138,11 @@ def _with_grades(status: Status, context: GraderContext, store: Store) -> Status
         quality=_quality(context, store),
         troubled=[Trouble.of(entry) for entry in store.troubled_entries(limit=_LISTED_TROUBLES)],
     )
+
+
+def _newest_by_agent(store: Store) -> dict[str, str]:
+    entries = sorted(store.troubled_entries(), key=lambda entry: entry.written_ns)
+    return {entry.unit.source: str(entry.unit) for entry in entries}
 
 
 def _quality(context: GraderContext, store: Store) -> QualityStatus | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import click
 
 from grader_daemon.api.grader import SelfGrader
@@ -43,12 +45,14 @@ def _print(status: Status) -> None:
             *(("not graded", ungraded_words(agent)) for agent in status.ungraded),
             ("database", output.from_home(status.database)),
             ("waiting", waiting_words(status)),
+            *_comparison(status),
             ("last session", silence_words(status)),
             ("last grade", status.last_graded_at),
             *_liveness(status.lag_seconds),
             ("open alerts", f"{status.open_alerts}: grader-daemon alerts" if status.open_alerts else "none"),
             *([("alerts not delivered", status.undelivered)] if status.undelivered else []),
             *([("quality checks", _checks(status.quality))] if status.quality is not None else []),
+            *((f"not graded: {agent}", path) for agent, path in status.newest_without_grade.items()),
             *((f"files {file_words(state)}", count) for state, count in sorted(status.files.items())),
             *((f"  skipped: {reason}", count) for reason, count in status.skipped.items()),
         ]
@@ -85,6 +89,31 @@ def waiting_words(status: Status) -> str | None:
     waited = status.daemon.longest_wait
     late = f", the oldest for {output.duration(waited.total_seconds())}: it falls behind" if waited else ""
     return f"{status.daemon.backlog:,}{late}"
+
+
+def _comparison(status: Status) -> list[tuple[str, str]]:
+    """When all folders were compared last, and what fails the daemon, which is a bug."""
+    if status.daemon is None or not status.running:
+        return []
+    since = status.compared_seconds
+    facts = [
+        ("all compared", "not since the daemon began" if since is None else f"{output.duration(since)} ago"),
+        *(
+            [("paused", f"{status.paused}; sessions wait on disk, and are graded when there is room")]
+            * bool(status.paused)
+        ),
+    ]
+    failures = _failures(status.daemon.failures, status.daemon.failing)
+    return facts if failures is None else [*facts, ("failures", failures)]
+
+
+def _failures(failures: Mapping[str, int], failing: Sequence[str]) -> str | None:
+    """How often which source failed since the daemon began; None if none did."""
+    if not failures:
+        return None
+    told = ", ".join(f"{source} {number:,}" for source, number in sorted(failures.items()))
+    now = f"; not read whole: {', '.join(failing)}" if failing else ""
+    return f"{told} since the daemon began{now}; its log says why"
 
 
 def _liveness(lag_seconds: float | None) -> list[tuple[str, str]]:

@@ -7,11 +7,9 @@ written to all the time, and what is quiet is one session in it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from time import monotonic
 from typing import TypeVar
-
-import structlog
 
 from grader_daemon.daemon.debounce import Debouncer
 from grader_daemon.domain.unit import Unit
@@ -58,7 +56,6 @@ class Intake:
         self._paths = Debouncer[str](quiet=gather, max_wait=gather, capacity=capacity)
         self._units = Debouncer[Unit](quiet=quiet_seconds, max_wait=max_wait_seconds, capacity=capacity)
         self._next_look = 0.0  # owned by the loop's thread
-        self._log = structlog.get_logger()
 
     def __len__(self) -> int:
         """Return how many paths and units wait."""
@@ -97,21 +94,13 @@ class Intake:
             paths = self._paths.pop_due(began)
         if not paths:
             return
-        touched = [(unit, at) for path, at in paths.items() for unit in self._touched(path)]
+        touched = [(unit, at) for path, at in paths.items() for unit in self._sources.touched(path)]
         ended = monotonic()
         self._next_look = ended + (ended - began) / _LOOK_SHARE
         with self._noticed:
             for unit, at in touched:
                 if not self._units.touch(unit, at):
                     self._on_gap(TOO_MANY)
-
-    def _touched(self, path: str) -> Sequence[Unit]:
-        try:
-            return self._sources.touched(path)
-        except Exception:  # noqa: BLE001  told with its traceback; the scan makes up for it
-            self._log.exception("worker.failed", path=path)
-            self._on_gap("what a change touches could not be told")
-            return ()
 
     def pop_quiet(self) -> list[Unit]:
         """Return and forget the units that are quiet."""

@@ -21,13 +21,15 @@ _CHUNK = 200
 class ScanReport(msgspec.Struct, frozen=True, kw_only=True):
     """One finished scan. `cpu_seconds` is what it took of this thread; `folders_below`: how many, by root.
 
-    A root that is not there is not among the `unreadable`: who watches it tells of it, or awaits it.
+    A root that is not there is not among the `unreadable`: who watches it tells of it, or awaits it. `failed`: the
+    sources that failed by a bug of ours, so that not all of theirs was listed.
     """
 
     folders_below: dict[str, int]
     files: int
     missing: int
     unreadable: tuple[str, ...]
+    failed: tuple[str, ...] = ()
     seconds: float
     cpu_seconds: float
 
@@ -42,13 +44,14 @@ class ScanNews:
     """What the log says of scans: of those that found nothing new only who asks for everything hears."""
 
     def __init__(self) -> None:
-        self._unreadable: tuple[str, ...] | None = None
+        self._lacking: tuple[tuple[str, ...], ...] | None = None
         self._log = structlog.get_logger()
 
     def tell(self, report: ScanReport) -> None:
         """Log a scan; one that found what the one before did not at a level that is shown."""
-        is_news = report.missing or report.unreadable != self._unreadable
-        self._unreadable = report.unreadable
+        lacking = (report.unreadable, report.failed)
+        is_news = report.missing or lacking != self._lacking
+        self._lacking = lacking
         tell = self._log.info if is_news else self._log.debug
         tell("reconcile.finished", **report.told)
 
@@ -119,6 +122,7 @@ class Scanner:
             files=sum(walk.files for walk in self._walks),
             missing=self._missing,
             unreadable=tuple(place for walk in self._walks for place in walk.unreadable if os.path.lexists(place)),
+            failed=tuple(sorted({name for walk in self._walks for name in walk.failed})),
             seconds=monotonic() - self._started,
             cpu_seconds=self._cpu,
         )

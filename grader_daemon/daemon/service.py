@@ -11,7 +11,6 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from time import monotonic
 
 import structlog
@@ -27,10 +26,11 @@ from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.daemon.scan_plan import ScanPlan
 from grader_daemon.daemon.scanner import ScanNews, ScanReport
 from grader_daemon.daemon.scheduler import Scheduler
+from grader_daemon.daemon.self_report import SelfReport
+from grader_daemon.daemon.source_troubles import SourceTroubles
 from grader_daemon.daemon.unknown_kinds import UnknownTold
 from grader_daemon.daemon.watcher import OverflowListener, Watchers
 from grader_daemon.daemon.worker import Worker
-from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import StoreError
 from grader_daemon.integrations.machine import usable_cores
 from grader_daemon.jobs import Job
@@ -68,9 +68,11 @@ class Service:
         self._store = bootstrap.open_store(settings)
         self._store.check_if_doubted()
         self._marks = CrashMarks(settings.db_path)
+        self._troubles = SourceTroubles(self._scan_by)
         ingest = self._make_ingest()
         self._rules_version = ingest.examiner.rules_version
         self._sources = ingest.examiner.sources
+        self._sources.guard(self._troubles.note)
         self._queue = WorkQueue(settings.queue_size)
         self._noticed = threading.Condition()
         self._intake = self._make_intake()
@@ -89,7 +91,8 @@ class Service:
             on_path=self._intake.notice_path,
             on_gap=self._notice_gap,
         )
-        self._started_at = self._store.live_since = bootstrap.utc_now()
+        self._store.live_since = bootstrap.utc_now()
+        self._report = SelfReport(self._troubles, clock=bootstrap.utc_now)
         self.left = 0
         """Files that a run with `once` could not grade."""
         # Guarded by _noticed, because watchdog's threads and the worker write to them; so is the intake.
@@ -102,7 +105,6 @@ class Service:
         self._scan_news = ScanNews()
         # Owned by the loop's thread.
         self._next_check = 0.0
-        self._published: tuple[dict[str, str], int, int] | None = None
         self._has_successor = False
         # Handed from the loop to the worker as a whole value.
         self._status: DaemonStatus | None = None
@@ -172,7 +174,7 @@ class Service:
             self._settings,
             self._store,
             policy=bootstrap.make_policy(self._settings, self._store),
-            on_bug=self._tell_bug,
+            on_bug=self._troubles.note_session,
             on_unknown=UnknownTold().tell,
             processes=min(usable_cores(), _MOST_HELPERS),
             marks=self._marks,
@@ -215,6 +217,7 @@ class Service:
                 backlog=self._backlog,
                 make_policy=bootstrap.policy_maker(self._settings, self._store),
             ),
+            on_crash=self._troubles.note_batch,
             on_busy=self._intake.notice_unit,
             on_early=self._intake.hold,
             on_batch=self._after_batch,
@@ -231,8 +234,11 @@ class Service:
 
     # -- what other threads call -----------------------------------------------------------------------------------
 
-    def _tell_bug(self, unit: Unit, error: Exception) -> None:
-        self._log.error("worker.failed", path=str(unit), exc_info=error)
+    def _scan_by(self, moment: float) -> None:
+        """Have a scan begin by some moment of the monotonic clock."""
+        with self._noticed:
+            self._scan_plan.ask(moment)
+            self._noticed.notify()
 
     def _notice_gap(self, reason: str) -> None:
         """Events may be missing: scan soon."""
@@ -252,6 +258,8 @@ class Service:
     def _finish_scan(self, report: ScanReport) -> None:
         """A scan ended, in the worker's thread."""
         self._scan_news.tell(report)
+        self._troubles.settle(report.seconds)
+        self._report.note_scan(whole=not report.failed)
         with self._noticed:
             self._scans += 1
             self._gaps_told.clear()
@@ -322,7 +330,8 @@ class Service:
     def _is_all_done(self) -> bool:
         """Has a first scan ended, and everything that it found been worked off?"""
         with self._noticed:
-            return self._is_settled() and not (len(self._intake) or self._gaps or self._scan_plan.is_asked)
+            is_asked = self._scan_plan.is_asked and not self._troubles.failing
+            return self._is_settled() and not (len(self._intake) or self._gaps or is_asked)
 
     def _tell_left(self) -> None:
         """Count the files in the watched folders that could not be graded, in this run or an earlier one."""
@@ -345,8 +354,7 @@ class Service:
         """
         self._next_check = monotonic() + _CHECK_SECONDS
         if self._watchers.check():
-            with self._noticed:
-                self._scan_plan.ask(monotonic())
+            self._scan_by(monotonic())
         self._check_database()
         self._publish()
 
@@ -367,19 +375,9 @@ class Service:
         backlog, waited = len(self._queue) + len(self._intake), self._queue.waited_seconds()
         if not self._worker.paused:  # why nothing is graded then, the worker tells
             self._health.note_waiting(len(self._queue), waited)
-        news = (watching, backlog, self._scans)
         self._health.tell(watching, waiting=backlog, paused=self._worker.paused)
-        if news != self._published:
-            self._published = news
-            now = bootstrap.utc_now()
-            self._status = DaemonStatus(
-                pid=os.getpid(),
-                started_at=self._started_at,
-                said_at=now,
-                backlog=backlog,
-                watching=watching,
-                waiting_since=now - timedelta(seconds=waited) if waited else None,
-            )
+        if (news := self._report.news(watching=watching, backlog=backlog, waited=waited)) is not None:
+            self._status = news
         self._queue.wake()
 
     def _shut_down(self) -> None:
@@ -397,4 +395,4 @@ class Service:
             self._store.close()
         else:
             self._store.part_from_log()
-        self._log.info("service.stopped", waiting=len(self._queue), finished=finished)
+        self._log.info("service.stopped", waiting=len(self._queue), finished=finished, compared=self._scans > 0)

@@ -43,6 +43,7 @@ class Worker:
         batch_seconds: float,
         pulse: Pulse,
         model_reload: ModelReload,
+        on_crash: Callable[[int, Exception], None],
         on_busy: Callable[[Unit], None],
         on_early: Callable[[Unit, float], None],
         on_batch: Callable[[], None],
@@ -57,6 +58,7 @@ class Worker:
             batch_seconds: a transaction gathers for so long.
             pulse: beats while the thread moves.
             model_reload: looks for another policy between two batches.
+            on_crash: told of a bug of ours that no source had, and how many units were in hand.
             on_busy: told of units that changed while they were read.
             on_early: told of large units that are to wait, and for how many seconds.
             on_batch: called when what was taken is done with, at least every few seconds.
@@ -70,6 +72,7 @@ class Worker:
         self._model_reload = model_reload
         self._suspects: list[Unit] = []
         self._found: list[Unit] = []
+        self._on_crash = on_crash
         self._on_busy = on_busy
         self._on_early = on_early
         self._on_batch = on_batch
@@ -129,8 +132,8 @@ class Worker:
             except StoreError as error:
                 self._queue.put(units)  # the disk remembers what does not fit
                 self._wait_for_store(error)
-            except Exception:  # noqa: BLE001  told with its traceback; the next scan finds what is left
-                self._log.exception("worker.failed", paths=len(units))
+            except Exception as error:  # noqa: BLE001  told with its traceback; the next scan finds what is left
+                self._on_crash(len(units), error)
                 self._stopping.wait(_FIRST_PAUSE_SECONDS)
             if not self._is_sharing:
                 self._queue.finish()

@@ -37,6 +37,7 @@ _ENDS = {
     "intake.caught_up": "intake.behind",
     "intake.resumed": "intake.paused",
     "service.started": "store.replaced",
+    "source.recovered": "source.failed",
     "watcher.restarted": "watcher.degraded",
 }
 """What ends a trouble makes its next beginning news."""

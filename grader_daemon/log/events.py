@@ -143,7 +143,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         ),
         "reconcile.finished": Event(
             "info",
-            "folders files missing unreadable seconds cpu_seconds",
+            "folders files missing unreadable failed seconds cpu_seconds",
             "disk and ledger were compared; `debug` when nothing was missing",
             sentences.compared,
         ),
@@ -171,7 +171,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "the daemon begins",
             "watching {roots}; grades go to {database}".format_map,
         ),
-        "service.stopped": Event("info", "waiting finished", "the daemon ends", sentences.stopped),
+        "service.stopped": Event("info", "waiting finished compared", "the daemon ends", sentences.stopped),
         "service.stuck": Event(
             "error",
             "threads",
@@ -223,6 +223,18 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "error",
             "settings or rules that were to be read anew are wrong; the daemon goes on under those that it has",
             "the new settings are wrong, the old ones stay: {error}".format_map,
+        ),
+        "source.failed": Event(
+            "error",
+            "source error retry_seconds",
+            "a source failed by a bug of ours, whose traceback follows; the others go on, and a scan makes up for it",
+            f"{{source}}: {{error}}; {OUR_BUG}; other agents go on, tried again in {{retry_seconds}}".format_map,
+        ),
+        "source.recovered": Event(
+            "notice",
+            "source failures seconds",
+            "all of its sessions are found again, and a scan has made up for what was missed",
+            "{source} is read again, after {seconds} and {failures} failures; what was missed is graded".format_map,
         ),
         "source.unknown_kinds": Event(
             "notice",

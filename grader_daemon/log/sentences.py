@@ -144,6 +144,8 @@ def stopped(facts: Facts) -> str:
     """What waits for the next start."""
     waiting = facts.number("waiting")
     left = f"{count(waiting, 'file')} wait on disk for the next start" if waiting else "nothing waits"
+    if not facts.event.get("compared", True):
+        left = "not all folders were looked through yet, which the next start does"
     cut_off = "" if facts.event.get("finished") else ", and what was being graded is graded at the next start"
     return f"stopped; {left}{cut_off}"
 
@@ -152,7 +154,8 @@ def compared(facts: Facts) -> str:
     """How many files were compared, how many are new."""
     files, folders = count(facts.number("files"), "session file"), count(facts.number("folders"), "folder")
     said = f"{files} in {folders} compared with the database: {facts.number('missing'):,} new or changed"
-    return f"{said}; cannot be read: {facts['unreadable']}" if facts.event.get("unreadable") else said
+    said += f"; cannot be read: {facts['unreadable']}" if facts.event.get("unreadable") else ""
+    return f"{said}; failed: {facts['failed']}" if facts.event.get("failed") else said
 
 
 def degraded(facts: Facts) -> str:

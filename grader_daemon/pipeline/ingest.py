@@ -230,7 +230,7 @@ class Ingest:
             raise
         except Exception as error:  # noqa: BLE001  told with its traceback
             self._on_bug(examined.unit, error)
-            return self._put_aside(bug_with(examined.unit, error, self.examiner.sources), known)
+            return self._put_aside(bug_with(examined.unit, error, self.examiner.sources, hope=False), known)
 
     def _put_aside(self, trouble: TroubledUnit, known: LedgerEntry | None) -> IngestResult:
         try:

@@ -13,6 +13,7 @@ from grader_daemon.errors import ReadError
 
 Claims = Callable[[str], bool]
 UnitsOf = Callable[[str, os.stat_result], Iterable[Found]]
+OnBug = Callable[[Exception], None]
 
 
 class Taker(NamedTuple):
@@ -26,8 +27,9 @@ class Taker(NamedTuple):
 class Walk:
     """One walk below a root.
 
-    `folders` and `files` count what it has passed; `unreadable` names what it could not enter. Folders near the root
-    come first; after `most_folders` it ends, and `is_cut` says that it did.
+    `folders` and `files` count what it has passed; `unreadable` names what it could not enter, `failed` the sources
+    that failed on something by a bug of ours. Folders near the root come first; after `most_folders` it ends, and
+    `is_cut` says that it did.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Walk:
         self.folders = 0
         self.files = 0
         self.unreadable: list[str] = []
+        self.failed: set[str] = set()
         self.most_folders: int | None = None
         self.is_cut = False
         self.root = root
@@ -61,9 +64,13 @@ class Walk:
         """Return a walk that passes over files that are taken by somebody else."""
         return self._with([taker._replace(claims=_free(taker.claims, is_taken)) for taker in self.takers])
 
+    def guarded(self, on_bug: OnBug) -> Walk:
+        """Return a walk that passes over what a taker fails on by a bug of ours, tells it, and goes on."""
+        return self._with([_guarded(taker, on_bug) for taker in self.takers])
+
     def _with(self, takers: list[Taker]) -> Walk:
         walk = copy(self)
-        walk.takers, walk.unreadable = takers, []
+        walk.takers, walk.unreadable, walk.failed = takers, [], set()
         return walk
 
     def of_file(self, path: str) -> list[Found]:
@@ -128,3 +135,34 @@ class Walk:
 
 def _free(claims: Claims, is_taken: Callable[[str], bool]) -> Claims:
     return lambda path: claims(path) and not is_taken(path)
+
+
+def _guarded(taker: Taker, on_bug: OnBug) -> Taker:
+    def units_of(path: str, status: os.stat_result) -> Iterable[Found]:
+        try:
+            return _safely(taker.units_of(path, status), on_bug)
+        except (OSError, ReadError):
+            raise
+        except Exception as error:  # noqa: BLE001  whatever it was, the other files are listed
+            on_bug(error)
+            return ()
+
+    return Taker(_answering(taker.claims, on_bug), units_of, _answering(taker.enters, on_bug))
+
+
+def _safely(units: Iterable[Found], on_bug: OnBug) -> Iterator[Found]:
+    try:
+        yield from units
+    except Exception as error:  # noqa: BLE001  the same
+        on_bug(error)
+
+
+def _answering(ask: Claims, on_bug: OnBug) -> Claims:
+    def answer(path: str) -> bool:
+        try:
+            return ask(path)
+        except Exception as error:  # noqa: BLE001  the same
+            on_bug(error)
+            return False
+
+    return answer

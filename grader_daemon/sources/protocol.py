@@ -6,9 +6,9 @@ A new agent is a file or a room beside `hermes` with a `Source` in it, and a lin
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -19,6 +19,10 @@ from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.reading import read_beginning
 
 _BEGINNING = 4_096
+
+T = TypeVar("T")
+OnSourceBug = Callable[[str, Exception], None]
+"""Is told the name of a source, and what it failed on by a bug of ours; called from any thread."""
 
 
 class UnknownKinds(msgspec.Struct, frozen=True, gc=False):
@@ -122,7 +126,11 @@ class Source(Protocol):
 
 
 class Sources:
-    """The sources that are set up. A path belongs to the first that claims it, and has it below one of its roots."""
+    """The sources that are set up. A path belongs to the first that claims it, and has it below one of its roots.
+
+    What one fails on by a bug of ours is raised, or after `guard` told: then nothing is known of that, and the others
+    go on.
+    """
 
     def __init__(self, sources: Sequence[Source], *, others: Sequence[Source] = ()) -> None:
         """Set up.
@@ -135,9 +143,18 @@ class Sources:
         self._sources = tuple(sources)
         self._all = (*self._sources, *others)
         self._by_name = {source.name: source for source in self._all}
-        self._heads = [
-            (tuple(os.path.join(root, "") for root in source.roots), source.claims, source) for source in self._sources
-        ]
+        self._on_bug: OnSourceBug | None = None
+        self._heads: dict[str, tuple[str, ...]] = {}
+        self._watched: dict[str, Sequence[Watch]] = {}
+        """By the name of a source, as it said when it could last be asked; only one thread asks."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """It goes to another process without the guard."""
+        return _made, (self._sources, self._all[len(self._sources) :])
+
+    def guard(self, on_bug: OnSourceBug) -> None:
+        """Have what a source fails on by a bug of ours told from now on, and not raised; but for `read` and `of`."""
+        self._on_bug = on_bug
 
     def __iter__(self) -> Iterator[Source]:
         """Yield the sources that are watched and walked."""
@@ -161,7 +178,7 @@ class Sources:
     def touched(self, path: str) -> Sequence[Unit]:
         """Return the units that a change of the file `path` touches."""
         source = self._claiming(path)
-        return () if source is None else source.touched(path)
+        return () if source is None else self._ask(source, lambda: source.touched(path), otherwise=())
 
     def named(self, path: str) -> Sequence[Unit]:
         """Return the units of a file that a person names: whatever its name is, somebody says that it is a session."""
@@ -171,19 +188,22 @@ class Sources:
 
     def roots(self, name: str | None = None) -> list[str]:
         """Return the folders that are watched and walked, each once; or those of the source of that name alone."""
-        return list(dict.fromkeys(root for source in self._chosen(name) for root in source.roots))
+        return list(dict.fromkeys(root for source in self._chosen(name) for root in self._roots_of(source)))
 
     def walks(self, name: str | None = None) -> Iterator[Walk]:
         """Return a walk below each root; or those of the source of that name alone, which need not be watched."""
         walks: dict[str, list[Walk]] = {}
+        failed: dict[str, set[str]] = {}
         for source in self._chosen(name):
-            for root in source.roots:
-                walk = source.walk(root)
+            for root in self._roots_of(source):
+                walk = self._walk(source, root, failed.setdefault(root, set()))
                 walks.setdefault(root, []).append(
                     walk if source is self._all[0] else walk.but(partial(self._is_taken, source))
                 )
-        for first, *others in walks.values():
-            yield first.joined(others)
+        for root, (first, *others) in walks.items():
+            joined = first.joined(others)
+            joined.failed = failed[root]
+            yield joined
 
     def walk_below(self, root: str) -> Walk:
         """Return a walk below one folder that a person names, for sources too that are not watched."""
@@ -193,6 +213,22 @@ class Sources:
     def _chosen(self, name: str | None) -> Sequence[Source]:
         return self._sources if name is None else [self._by_name[name]]
 
+    def _walk(self, source: Source, root: str, failed: set[str]) -> Walk:
+        """Return the walk of one source; where it is guarded and fails, its name is added to `failed`."""
+        on_bug = self._on_bug
+        if on_bug is None:
+            return source.walk(root)
+
+        def note(error: Exception) -> None:
+            failed.add(source.name)
+            on_bug(source.name, error)
+
+        try:
+            return source.walk(root).guarded(note)
+        except Exception as error:  # noqa: BLE001  whatever it was, the other sources are walked
+            note(error)
+            return Walk(root, claims=lambda _: False, units_of=lambda _, __: (), enters=lambda _: False)
+
     def _is_taken(self, source: Source, path: str) -> bool:
         """Whether a file belongs to another source, which is asked before."""
         return self._claiming(path) not in (source, None)
@@ -200,7 +236,10 @@ class Sources:
     def watches(self) -> list[Watch]:
         """Return what is to be watched, each folder once."""
         merged: dict[str, Watch] = {}
-        for watch in (watch for source in self._sources for watch in source.watches):
+        for source in self._sources:
+            before = self._watched.get(source.name, ())
+            self._watched[source.name] = self._ask(source, partial(getattr, source, "watches"), otherwise=before)
+        for watch in (watch for watches in self._watched.values() for watch in watches):
             known = merged.get(watch.folder, watch)
             merged[watch.folder] = Watch(
                 watch.folder, recursive=known.recursive or watch.recursive, writes=known.writes or watch.writes
@@ -209,12 +248,20 @@ class Sources:
 
     def look(self, unit: Unit) -> Found:
         """Look at a unit; see `Source.look`."""
-        return self.of(unit).look(unit)
+        source = self.of(unit)
+        try:
+            return source.look(unit)
+        except ReadError:
+            raise
+        except Exception as error:
+            self._tell(source, error)
+            raise ReadError(f"internal error: {type(error).__name__}: {error}") from error
 
     def size_of(self, unit: Unit) -> int:
         """Return about how many bytes are read for a unit; 0 where nothing can be told of it."""
         try:
-            return self.of(unit).size_of(unit)
+            source = self.of(unit)
+            return self._ask(source, lambda: source.size_of(unit), otherwise=0)
         except ReadError:
             return 0  # whoever reads it says what is wrong
 
@@ -224,14 +271,46 @@ class Sources:
         return source.read(source.look(unit))
 
     def _claiming(self, path: str) -> Source | None:
-        for heads, claims, source in self._heads:
-            if path.startswith(heads) and claims(path):
+        for source in self._sources:
+            if path.startswith(self._heads_of(source)) and self._does_claim(source, path):
                 return source
         return None
+
+    def _does_claim(self, source: Source, path: str) -> bool:
+        return self._ask(source, lambda: source.claims(path), otherwise=False)
+
+    def _heads_of(self, source: Source) -> tuple[str, ...]:
+        """Return what the paths below its roots begin with; asked until it could be told."""
+        heads = self._heads.get(source.name)
+        if heads is None:
+            heads = tuple(os.path.join(root, "") for root in self._roots_of(source))
+            if heads:
+                self._heads[source.name] = heads
+        return heads
+
+    def _roots_of(self, source: Source) -> Sequence[str]:
+        return self._ask(source, lambda: source.roots, otherwise=())
+
+    def _ask(self, source: Source, ask: Callable[[], T], *, otherwise: T) -> T:
+        """Return what a source answers, or `otherwise` where it fails on that and is guarded."""
+        try:
+            return ask()
+        except Exception as error:  # noqa: BLE001  told or raised
+            self._tell(source, error)
+            return otherwise
+
+    def _tell(self, source: Source, error: Exception) -> None:
+        if self._on_bug is None:
+            raise error
+        self._on_bug(source.name, error)
 
     def _recognizing(self, path: str) -> Source:
         beginning = read_beginning(path, _BEGINNING)
         return next((source for source in self._all if source.recognizes(path, beginning)), self._all[0])
+
+
+def _made(sources: Sequence[Source], others: Sequence[Source]) -> Sources:
+    return Sources(sources, others=others)
 
 
 def as_shown(session: Session | Skipped) -> Session | Skipped:

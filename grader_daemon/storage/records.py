@@ -156,7 +156,10 @@ AWAITED: Final = "not there yet"
 class DaemonStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What the daemon said of itself last. `watching` maps each folder to "watched", "not there yet", or why it is not.
 
-    `waiting_since` is since when the file waits that has waited longest to be graded, None when none did.
+    `waiting_since` is since when the file waits that has waited longest to be graded, None when none did. `compared_at`
+    is when it last had compared all folders with the database, and no source failed on anything there; None if never
+    since it began. `failures` counts by source what failed since then by a bug of ours, `failing` names the sources
+    that cannot be relied on at the moment.
     """
 
     pid: int
@@ -165,6 +168,9 @@ class DaemonStatus(msgspec.Struct, frozen=True, kw_only=True):
     backlog: int
     watching: dict[str, str]
     waiting_since: datetime | None = None
+    compared_at: datetime | None = None
+    failures: dict[str, int] = {}
+    failing: tuple[str, ...] = ()
 
     @property
     def blind(self) -> dict[str, str]:

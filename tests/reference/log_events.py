@@ -32,6 +32,8 @@ KEYS = {
     "failures": "how often in a row it failed",
     "files": "how many files",
     "finished": "whether nothing was cut off",
+    "compared": "whether all folders were looked through before",
+    "failed": "sources that failed by a bug of ours, so that not all of theirs was found",
     "fix": "the command that ends it",
     "folders": "how many folders",
     "graded": "sessions graded",

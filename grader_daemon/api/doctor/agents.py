@@ -6,16 +6,20 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import islice
+from operator import attrgetter
 
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some, span
-from grader_daemon.api.sources import SourceState, read_newest, state_of, ungraded_agents
+from grader_daemon.api.sources import Seen, SourceState, read_newest, state_of, ungraded_agents
 from grader_daemon.domain.check import Finding, ok, problem, warning
 from grader_daemon.domain.session import Session, SkipReason
+from grader_daemon.domain.unit import Found
 from grader_daemon.errors import GraderError
 from grader_daemon.reports.numbers import count
+from grader_daemon.sources.protocol import Source
 
 _LATE = timedelta(minutes=10)
 """Beyond `max_wait_seconds`: scans may be some minutes apart."""
@@ -24,6 +28,7 @@ _CLAUDE = "claude-code"
 _DELETED_AFTER_DAYS = 30
 """What Claude Code does unless its `cleanupPeriodDays` says otherwise."""
 
+_CHUNK = 500
 _FEW_DAYS = 3
 _LARGEST_SETTINGS = 1_000_000
 _UPGRADE = "update grader-daemon; what could not be read is graded again by itself"
@@ -118,22 +123,35 @@ def retention(context: DoctorContext) -> Finding:
 
 
 def growth(context: DoctorContext) -> Finding:
-    """Is the newest session of each agent graded soon?"""
+    """Are the newest sessions of each agent graded soon, or at least looked at?"""
     if not context.has_database or not context.is_running:
         return ok("not looked at: no daemon runs")
     limit = _LATE + timedelta(seconds=context.settings.max_wait_seconds)
     late = []
     for source, seen in context.seen:
-        newest = seen.newest
-        if newest is None or context.now - newest.written_at < limit:
-            continue
-        entry = context.store.ledger_entry(newest.unit.storable())
-        if entry is None or entry.written_ns < newest.written_ns:
+        newest = _newest_unseen(context, source, seen, before=context.now - limit)
+        if newest is not None:
             late.append(f"{source.title}, {span(context.now - newest.written_at)} ago: {newest.unit}")
     if late:
         fix = "systemctl --user restart grader-daemon, or start it again; then grader-daemon backfill"
         return problem(f"written, and not looked at since: {some(late)}", fix)
     return ok("the newest session of each agent was looked at")
+
+
+def _newest_unseen(context: DoctorContext, source: Source, seen: Seen, *, before: datetime) -> Found | None:
+    """Return the newest session of an agent that the ledger does not know as it is, of those written before."""
+    if seen.newest is not None and seen.newest.written_at <= before:
+        entry = context.store.ledger_entry(seen.newest.unit.storable())
+        if entry is None or entry.written_ns < seen.newest.written_ns:
+            return seen.newest
+    newest: Found | None = None
+    listed = (found for root in source.roots for found in source.walk(root))
+    while some_found := list(islice(listed, _CHUNK)):
+        stamps = context.store.unit_stamps([each.unit.storable() for each in some_found])
+        for found, stamp in zip(some_found, stamps, strict=True):
+            if stamp is None and found.written_ns and found.written_at <= before:
+                newest = max(newest or found, found, key=attrgetter("written_ns"))
+    return newest
 
 
 def _kept_days(context: DoctorContext) -> Iterator[float]:

@@ -6,7 +6,7 @@ The scorer is not called for that; what it said last tells.
 from __future__ import annotations
 
 import getpass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import span
@@ -16,6 +16,7 @@ from grader_daemon.domain.quality import CheckOutcome
 from grader_daemon.integrations.machine import has_systemd, lingers, unit_file
 from grader_daemon.integrations.scorers import name_of
 from grader_daemon.reports.numbers import count
+from grader_daemon.storage.records import DaemonStatus
 
 _LONGEST_SILENCE = timedelta(hours=2)
 """The daemon says how it stands after every scan, which is at most an hour apart unless `scan_seconds` is more."""
@@ -34,8 +35,23 @@ def daemon(context: DoctorContext) -> Finding:
         return ok(f"{said}, and has not said yet how far it is")
     silent = context.now - status.said_at
     said = f"{said}, {count(status.backlog, 'file')} waiting as of {span(silent)} ago"
-    if silent > max(_LONGEST_SILENCE, timedelta(seconds=2 * context.settings.scan_seconds)):
+    longest = max(_LONGEST_SILENCE, timedelta(seconds=2 * context.settings.scan_seconds))
+    if silent > longest:
         return problem(f"{said}, and nothing since", "look at its log, and start it again")
+    return _of_status(said, status, now=context.now, longest=longest)
+
+
+def _of_status(said: str, status: DaemonStatus, *, now: datetime, longest: timedelta) -> Finding:
+    """Return what is wrong by what the daemon says of itself, the worst first."""
+    if status.failing:
+        failures = sum(status.failures.get(source, 0) for source in status.failing)
+        return problem(
+            f"{said}; {', '.join(status.failing)} cannot be read whole by a bug of ours, {count(failures, 'failure')}",
+            "look for source.failed in its log, report it, and start the daemon again",
+        )
+    since = now - (status.compared_at or status.started_at)
+    if since > longest:
+        return warning(f"{said}; not all folders were compared for {span(since)}", "look at its log")
     if status.longest_wait is not None:
         return warning(
             f"{said}, the oldest for {span(status.longest_wait)}: sessions come faster than they are graded",
@@ -44,7 +60,8 @@ def daemon(context: DoctorContext) -> Finding:
     if status.blind:
         root, why = next(iter(status.blind.items()))
         return warning(f"{said}; {root} is scanned, not watched: {why}", "see the checks folders and inotify")
-    return ok(said)
+    failed = ", ".join(f"{source} {number:,}" for source, number in sorted(status.failures.items()))
+    return ok(f"{said}; failures since it began: {failed}" if failed else said)
 
 
 def service(context: DoctorContext) -> Finding:

@@ -19,8 +19,8 @@ class DaemonState:
 
     def save(self, status: DaemonStatus) -> None:
         self._database.connection.execute(
-            "INSERT OR REPLACE INTO daemon_status (id, pid, started_at, said_at, backlog, watching, waiting_since)"
-            " VALUES (1, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO daemon_status (id, pid, started_at, said_at, backlog, watching, waiting_since,"
+            " compared_at, failures, failing) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 status.pid,
                 to_text(status.started_at),
@@ -28,16 +28,20 @@ class DaemonState:
                 status.backlog,
                 msgspec.json.encode(status.watching).decode(),
                 to_text(status.waiting_since),
+                to_text(status.compared_at),
+                msgspec.json.encode(status.failures).decode(),
+                msgspec.json.encode(status.failing).decode(),
             ),
         )
 
     def status(self) -> DaemonStatus | None:
         rows = self._database.rows(
-            "SELECT pid, started_at, said_at, backlog, watching, waiting_since FROM daemon_status"
+            "SELECT pid, started_at, said_at, backlog, watching, waiting_since, compared_at, failures, failing"
+            " FROM daemon_status"
         )
         if not rows:
             return None
-        pid, started_at, said_at, backlog, watching, waiting_since = rows[0]
+        pid, started_at, said_at, backlog, watching, waiting_since, compared_at, failures, failing = rows[0]
         return DaemonStatus(
             pid=pid,
             started_at=datetime.fromisoformat(started_at),
@@ -45,4 +49,7 @@ class DaemonState:
             backlog=backlog,
             watching=msgspec.json.decode(watching, type=dict[str, str]),
             waiting_since=to_moment(waiting_since),
+            compared_at=to_moment(compared_at),
+            failures=msgspec.json.decode(failures, type=dict[str, int]),
+            failing=msgspec.json.decode(failing, type=tuple[str, ...]),
         )

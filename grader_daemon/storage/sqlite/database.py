@@ -19,6 +19,7 @@ import apsw
 import msgspec
 
 from grader_daemon.errors import StoreBusyError, StoreDamagedError, StoreError, StoreReplacedError, UnstorableError
+from grader_daemon.storage.disk import is_disk_full
 from grader_daemon.storage.sqlite.schema import check_readable, migrate
 
 _BUSY_SECONDS = 5.0
@@ -27,9 +28,6 @@ _PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "wal_autocheckpoint = 
 
 _SMALL_BYTES = 100_000_000
 """A database of so many is read through in a fifth of a second."""
-
-_LEAST_FREE_BYTES = 65_536
-"""SQLite asks for 32 KB at once for the file that its connections share; a disk without them is full."""
 
 MAGIC = b"SQLite format 3\x00"
 _TRACE = b"CREATE TABLE session_"
@@ -265,7 +263,7 @@ def translated(path: Path) -> Iterator[None]:
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise _damaged(path, str(error)) from error
     except (apsw.FullError, apsw.IOError) as error:
-        is_full = isinstance(error, apsw.FullError) or _is_full(path)
+        is_full = isinstance(error, apsw.FullError) or is_disk_full(path)
         raise StoreError(f"database {path}: {'the disk is full' if is_full else error}") from error
     except (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError) as error:
         raise UnstorableError(f"database {path}: it does not take a value ({error})") from error
@@ -291,14 +289,6 @@ def is_ours(path: Path) -> bool:
             return beginning in (b"", MAGIC) or any(_TRACE in chunk for chunk in rest)
     except OSError:
         return True
-
-
-def _is_full(path: Path) -> bool:
-    try:
-        disk = os.statvfs(path.parent)
-    except OSError:
-        return False
-    return disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES
 
 
 def listed(values: Sequence[str] | Sequence[int | None] | Sequence[tuple[int | str | None, ...]]) -> str:

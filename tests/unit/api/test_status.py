@@ -5,10 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
+from grader_daemon.api import status as status_module
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.status import read_status
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.settings import load_settings
+from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.protocol import Store
 from tests.conftest import Clock
 from tests.strategies import NOW
@@ -47,3 +51,15 @@ def test_files_that_could_not_be_graded_are_listed(context: GraderContext, store
 
     assert status.files == {"dead": 1}
     assert [(entry.path, entry.reason) for entry in status.troubled] == [("/s/x.json", "broken JSON")]
+    assert status.newest_without_grade == {"hermes": "/s/x.json"}
+
+
+def test_a_full_disk_is_the_pause_of_a_daemon_that_runs(
+    context: GraderContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(status_module, "is_disk_full", lambda _: True)
+    stopped = read_status(context)
+    with DaemonLock(context.settings.db_path):
+        running = read_status(context)
+
+    assert (stopped.paused, running.paused) == (None, "the disk of the database is full")

@@ -695,6 +695,7 @@ def _say(
     watching: str = "watched",
     pid: int | None = None,
     waited: timedelta = timedelta(seconds=2),
+    failing: tuple[str, ...] = (),
 ) -> None:
     said_at = NOW - ago
     status = DaemonStatus(
@@ -704,6 +705,9 @@ def _say(
         backlog=7,
         watching={"/s": watching},
         waiting_since=said_at - waited,
+        compared_at=said_at - timedelta(minutes=7),
+        failures=dict.fromkeys(failing, 583),
+        failing=failing,
     )
     with closing(SqliteStore(database)) as store, store.transaction():
         store.daemon.save(status)
@@ -746,6 +750,35 @@ def test_a_daemon_that_falls_behind_is_a_warning(
 
     assert waiting is not None
     assert (checks(run, home)["daemon"]["state"], waiting[1]) == told
+
+
+@pytest.mark.usefixtures("running")
+def test_a_source_that_fails_is_told_by_doctor_and_status(run: Run, home: Path, database: Path) -> None:
+    _say(database, failing=("opencode",))
+
+    made, status = checks(run, home)["daemon"], run(home, "status").stdout
+
+    assert (made["state"], "opencode cannot be read whole by a bug of ours, 583 failures" in made["found"]) == (
+        "problem",
+        True,
+    )
+    assert re.search(r"^all compared +.* ago$", status, re.MULTILINE)
+    assert "opencode 583 since the daemon began; not read whole: opencode; its log says why" in status
+
+
+def test_an_older_session_that_nobody_looked_at_is_told_though_the_newest_was(
+    run: Run, home: Path, database: Path
+) -> None:
+    folder = home / ".timmy" / "sessions"
+    for name, age in (("newest", 3600), ("passed-over", 7200)):
+        path = write(folder, name)
+        os.utime(path, (NOW.timestamp() - age, NOW.timestamp() - age))
+        if name == "newest":
+            assert run(home, "grade", str(path)).returncode == 0
+    with DaemonLock(database):
+        late = checks(run, home)["newest sessions"]
+
+    assert (late["state"], "passed-over" in late["found"]) == ("problem", True)
 
 
 @pytest.mark.usefixtures("running")

@@ -4,7 +4,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from structlog.testing import capture_logs
 
 from grader_daemon.daemon.intake import TOO_MANY, Intake
 from grader_daemon.domain.unit import Unit
@@ -36,8 +35,11 @@ class World:
         self.source = Changing(root)
         self.path = str(root / "all.lines")
         self.gaps: list[str] = []
+        self.failed: list[str] = []
+        sources = Sources([self.source])
+        sources.guard(lambda source, error: self.failed.append(f"{source}: {error}"))
         self.intake = Intake(
-            Sources([self.source]),
+            sources,
             quiet_seconds=quiet_seconds,
             max_wait_seconds=60,
             capacity=capacity,
@@ -56,11 +58,6 @@ class World:
 
         wait_until(is_enough, "quiet units")
         return sorted(found)
-
-    def looks_and_finds_a_gap(self) -> bool:
-        """Look once more."""
-        self.intake.look()
-        return bool(self.gaps)
 
 
 @pytest.fixture
@@ -89,14 +86,16 @@ def test_a_file_that_nobody_claims_is_not_kept(world: World) -> None:
     assert len(world.intake) == 0
 
 
-def test_a_source_that_fails_ends_nothing_and_has_a_scan_follow(world: World) -> None:
+def test_a_source_that_fails_on_a_change_ends_nothing_and_is_told(world: World) -> None:
     world.source.fails = True
-    with capture_logs() as logs:
-        world.intake.notice_path(world.path)
-        wait_until(world.looks_and_finds_a_gap, "the gap")
+    world.intake.notice_path(world.path)
 
-    assert world.gaps == ["what a change touches could not be told"]
-    assert [line["event"] for line in logs] == ["worker.failed"]
+    def is_told() -> bool:
+        world.intake.look()
+        return bool(world.failed)
+
+    wait_until(is_told, "the failure")
+    assert (world.failed, world.gaps) == ([f"lines: {world.path}"], [])
 
 
 def test_what_does_not_fit_is_a_gap(tmp_path: Path) -> None:

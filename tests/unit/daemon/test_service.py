@@ -127,3 +127,11 @@ def test_a_daemon_that_does_not_get_to_its_files_says_so(
     wait_until(lambda: [line for line in logs if line["event"] == "intake.caught_up"], "the end of it")
     [behind] = [line for line in logs if line["event"] == "intake.behind"]
     assert (behind["waiting"], behind["oldest_seconds"]) == (1, 360.0)
+
+
+def test_a_stop_before_the_first_comparison_ended_says_so(service: Service, held: HeldScan, logs: Logs) -> None:
+    service.stop()
+    held.open.set()
+    [stopped] = wait_until(lambda: [line for line in logs if line["event"] == "service.stopped"], "the end")
+
+    assert stopped["compared"] is (service._scans > 0)

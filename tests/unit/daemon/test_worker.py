@@ -58,6 +58,7 @@ class World:
         )
         self.watch = BusyOnce(store=store, ingest=ingest, backlog=backlog, make_policy=CompletionPolicy)
         self.batches = threading.Semaphore(0)
+        self.crashes: list[Exception] = []
         self.early: list[tuple[Unit, float]] = []
         self.worker = Worker(
             queue=self.queue,
@@ -67,6 +68,7 @@ class World:
             batch_seconds=0.1,
             pulse=Pulse("worker", patience_seconds=180, clock=lambda: 0.0),
             model_reload=self.watch,
+            on_crash=lambda _, error: self.crashes.append(error),
             on_busy=lambda _: None,
             on_early=lambda one, seconds: self.early.append((one, seconds)),
             on_batch=self.batches.release,

@@ -126,6 +126,11 @@ ALERT = {
             {"event": "service.stopped", "waiting": 0, "finished": True}, "stopped; nothing waits", id="a-stop"
         ),
         pytest.param(
+            {"event": "service.stopped", "waiting": 0, "finished": True, "compared": False},
+            "stopped; not all folders were looked through yet, which the next start does",
+            id="a-stop-in-the-first-comparison",
+        ),
+        pytest.param(
             {"event": "service.stopped", "waiting": 12, "finished": False},
             "stopped; 12 files wait on disk for the next start, and what was being graded is graded at the next start",
             id="a-stop-with-work-left",

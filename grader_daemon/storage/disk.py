@@ -1,0 +1,18 @@
+"""The disk that a database lies on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_LEAST_FREE_BYTES = 65_536
+"""SQLite asks for 32 KB at once for the file that its connections share; a disk without them is full."""
+
+
+def is_disk_full(path: Path) -> bool:
+    """Has the disk of a database no room for a write?"""
+    try:
+        disk = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES

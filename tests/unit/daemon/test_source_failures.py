@@ -1,0 +1,128 @@
+"""A source that fails, in whatever it is asked, is its own trouble: all other sessions are graded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from grader_daemon.bootstrap import open_store
+from grader_daemon.daemon import source_troubles
+from grader_daemon.daemon.notify import Notifier
+from grader_daemon.daemon.service import Service
+from grader_daemon.grading_settings import ROOTS
+from grader_daemon.settings import Settings, load_settings
+from grader_daemon.sources.hermes.state_db import HermesQueries
+from grader_daemon.sources.opencode.opencode_db import OpenCodeQueries
+from grader_daemon.storage.records import GradeFilter
+from tests.unit.sources.contract.kept_by import KEEPERS, HermesFile, Keeper
+from tests.waiting import PATIENCE_SECONDS, wait_until
+
+KINDS = [kind for kind in KEEPERS if kind is not HermesFile]
+METHODS = ("claims", "touched", "walk", "look", "size_of", "read", "roots", "watches")
+QUERIES = {"hermes-database": HermesQueries, "opencode-database": OpenCodeQueries}
+ASKED = ("schema", "mark", "id_at", "grown_since", "ids_after", "entries")
+CASES = [
+    *((kind.name, None, method) for kind in KINDS for method in METHODS),
+    *((name, queries, method) for name, queries in QUERIES.items() for method in ASKED),
+    *((kind.name, None, "parse") for kind in KINDS if not kind.is_database),
+]
+
+
+def fail(*_: Any, **__: Any) -> Any:
+    raise ValueError("not enough values to unpack")
+
+
+def break_in(kind: type, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_property = method in ("roots", "watches")
+    monkeypatch.setattr(kind, method, property(fail, lambda *_: None) if is_property else fail, raising=False)
+
+
+@pytest.fixture
+def keepers(tmp_path: Path) -> list[Keeper]:
+    made = []
+    for kind in KINDS:
+        root = tmp_path / kind.name
+        root.mkdir()
+        made.append(kind(root))
+        made[-1].write(1)
+    return made
+
+
+@pytest.fixture
+def settings(keepers: list[Keeper], tmp_path: Path) -> Settings:
+    roots: dict[str, Any] = {ROOTS[keeper.source().name]: [keeper.root] for keeper in keepers}
+    return load_settings(
+        **roots, sources=list(ROOTS), db_path=tmp_path / "db" / "grades.db", scan_seconds=3600, quiet_seconds=0.05
+    )
+
+
+@contextmanager
+def running(settings: Settings) -> Iterator[Service]:
+    service = Service(settings, Notifier({}))
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    try:
+        yield service
+    finally:
+        service.stop()
+        thread.join(PATIENCE_SECONDS)
+        assert not thread.is_alive()
+
+
+def graded(settings: Settings) -> dict[str, int]:
+    """Return how many messages of the model were graded in the session of each source."""
+    store = open_store(settings, read_only=True)
+    try:
+        rows = store.grades.page(GradeFilter(limit=100)).grades
+    finally:
+        store.close()
+    return {each.grade.format: each.grade.total_api_calls for each in rows}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[2]}")
+def test_all_others_are_graded(
+    case: tuple[str, type | None, str], keepers: list[Keeper], settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, kind, method = case
+    broken = next(keeper for keeper in keepers if keeper.name == name)
+    others = {keeper.source().name for keeper in keepers} - {broken.source().name}
+    break_in(kind or type(broken.source()), method, monkeypatch)
+    with capture_logs() as logs, running(settings) as service:
+        wait_until(lambda: service._scans and others <= graded(settings).keys(), "the first comparison")
+        first = graded(settings)
+        for keeper in keepers:
+            keeper.write(2)
+        wait_until(lambda: all(graded(settings)[each] > first[each] for each in others), "what came later")
+
+    told = [line for line in logs if line["event"] == "source.failed"]
+    assert [line["source"] for line in told] in ([], [broken.source().name])
+
+
+@pytest.mark.usefixtures("keepers")
+def test_a_failure_is_told_once_and_counted_and_what_was_missed_is_graded_when_it_ends(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_troubles, "_PAUSES_SECONDS", (0.05,))
+    with capture_logs() as logs, running(settings) as service:
+        with monkeypatch.context() as broken:
+            broken.setattr(OpenCodeQueries, "entries", fail)
+            wait_until(lambda: service._troubles.failures.get("opencode", 0) > 2, "some failures")
+            status = wait_until(lambda: saved(service), "the status")
+        wait_until(lambda: [line for line in logs if line["event"] == "source.recovered"], "the end of it")
+        wait_until(lambda: "opencode" in graded(settings), "what was missed")
+
+    [told] = [line for line in logs if line["event"] == "source.failed"]
+    assert (told["source"], told["error"]) == ("opencode", "ValueError: not enough values to unpack")
+    assert (status.failing, list(status.failures)) == (("opencode",), ["opencode"])
+    assert status.compared_at is None
+
+
+def saved(service: Service) -> Any:
+    status = service._report._said
+    return status if status is not None and status.failing else None
