@@ -26,6 +26,7 @@ What went wrong *inside a graded session* is data (`domain.analysis.Failure`) an
     ├── UnstorableError         the database does not take a value (a bug of ours: the others of a batch go on)
     └── StoreError              the database cannot be used
         ├── StoreBusyError      another program holds it (worth another try)
+        ├── StoreFullError      its disk is full (worth another try)
         ├── StoreDamagedError   it is damaged, or no database
         ├── StoreReplacedError  its file was deleted, moved or replaced while it was open
         └── AlreadyRunningError a second daemon on the same database
@@ -126,6 +127,10 @@ class StoreError(GraderError):
 
 class StoreBusyError(StoreError):
     """The database is locked by another program."""
+
+
+class StoreFullError(StoreError):
+    """The disk of the database is full."""
 
 
 class StoreDamagedError(StoreError):

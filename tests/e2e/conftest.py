@@ -58,7 +58,7 @@ def start_daemon(home: Path) -> Iterator[StartDaemon]:
         daemon.end()
     for daemon in started:
         assert daemon.strange_lines() == []
-        assert daemon.events("worker.failed") == []
+        assert daemon.events("worker.failed") + daemon.events("source.failed") == []
 
 
 def _grade_three(home: Path) -> Path:

@@ -6,6 +6,7 @@ the same moment, and distributions ship those.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import threading
@@ -18,7 +19,14 @@ from typing import Any
 import apsw
 import msgspec
 
-from grader_daemon.errors import StoreBusyError, StoreDamagedError, StoreError, StoreReplacedError, UnstorableError
+from grader_daemon.errors import (
+    StoreBusyError,
+    StoreDamagedError,
+    StoreError,
+    StoreFullError,
+    StoreReplacedError,
+    UnstorableError,
+)
 from grader_daemon.storage.disk import is_disk_full
 from grader_daemon.storage.sqlite.schema import check_readable, migrate
 
@@ -206,6 +214,8 @@ def _create(path: Path) -> None:
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         regular = stat.S_ISREG(path.lstat().st_mode)
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise StoreFullError(f"database {path}: the disk is full") from error
         raise StoreError(f"database {path}: cannot be created: {error.strerror}") from error
     if not regular:
         raise StoreError(f"database {path}: cannot be created: it is a link, a folder or a device")
@@ -263,8 +273,9 @@ def translated(path: Path) -> Iterator[None]:
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise _damaged(path, str(error)) from error
     except (apsw.FullError, apsw.IOError) as error:
-        is_full = isinstance(error, apsw.FullError) or is_disk_full(path)
-        raise StoreError(f"database {path}: {'the disk is full' if is_full else error}") from error
+        if isinstance(error, apsw.FullError) or is_disk_full(path):
+            raise StoreFullError(f"database {path}: the disk is full") from error
+        raise StoreError(f"database {path}: {error}") from error
     except (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError) as error:
         raise UnstorableError(f"database {path}: it does not take a value ({error})") from error
     except apsw.Error as error:

@@ -102,7 +102,8 @@ def _apply(connection: apsw.Connection, number: int, title: str, sql: str) -> No
             )
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # a full disk ends it
+            connection.execute("ROLLBACK")
         raise
 
 

@@ -97,7 +97,7 @@ def test_a_full_disk_does_not_hold_up_the_end(disk: SmallDisk, start_daemon: Sta
 
 
 @pytest.mark.parametrize("is_new", [pytest.param(True, id="new-database"), pytest.param(False, id="old-database")])
-def test_a_disk_that_is_full_at_the_start_is_told_in_a_line(
+def test_a_disk_that_is_full_at_the_start_is_waited_out(
     *, disk: SmallDisk, start_daemon: StartDaemon, home: Path, sessions: Path, is_new: bool
 ) -> None:
     write(sessions, "first")
@@ -105,10 +105,10 @@ def test_a_disk_that_is_full_at_the_start_is_told_in_a_line(
         assert run_command(home, "grade", sessions).returncode == 0
         write(sessions, "second")
     with disk.full():
-        line = refusal(home)
-    assert f"database {home / DATABASE}: the disk is full" in line
-
-    daemon = start_daemon()
+        daemon = start_daemon()
+        paused = daemon.wait_for_event("intake.paused")
+    assert f"database {home / DATABASE}: the disk is full" in paused["error"]
+    daemon.wait_for_event("intake.resumed")
 
     wait_until_caught_up(daemon, sessions)
     assert_nothing_lost_or_twice(daemon.database, sessions)

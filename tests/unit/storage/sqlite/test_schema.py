@@ -15,7 +15,7 @@ from grader_daemon.errors import StoreError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.rows import GRADE_COLUMNS, grade_row
-from grader_daemon.storage.sqlite.schema import migrations
+from grader_daemon.storage.sqlite.schema import migrate, migrations
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.earlier import make_earlier
 from tests.strategies import NOW, SESSION_GRADES, WEEKLY_REPORTS, grade, new_grade
@@ -208,3 +208,13 @@ def test_messages_that_wait_keep_their_numbers_and_new_ones_get_others(tmp_path:
         with store.transaction():
             store.outbox.put(kind="alert", subject="5", event="opened", channel="webhook", payload="{}", now=NOW)
         assert store.rows("SELECT max(id) FROM outbox") == [(10,)]
+
+
+def test_a_disk_that_is_full_at_any_moment_of_the_first_start_is_told_as_that(tmp_path: Path) -> None:
+    """SQLite takes the transaction back by itself then."""
+    for pages in (2, 30):
+        with closing(apsw.Connection(str(tmp_path / f"{pages}.db"))) as connection:
+            connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
+            with pytest.raises(apsw.FullError):
+                migrate(connection, "it")
+            assert not connection.in_transaction
