@@ -21,7 +21,6 @@ the pattern matches everywhere, so no byte is looked at twice."""
 
 _ANNOUNCES_NO_VALUE = bytes(byte for byte in range(256) if byte not in b",[{")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-_BOM = b"\xef\xbb\xbf"
 
 
 def decode(
@@ -30,7 +29,7 @@ def decode(
     """Decode a JSON document that holds one session, by `read`.
 
     Args:
-        content: the whole document.
+        content: the whole document; without a byte-order mark.
         read: may raise what msgspec does, UnicodeDecodeError, and RecursionError.
         limits: what a session may hold.
 
@@ -38,8 +37,6 @@ def decode(
         UnfinishedFileError: it may be in the middle of being written.
         ParseError: it is not a session and will not become one by reading it again.
     """
-    if content.startswith(_BOM):
-        raise ParseError("starts with a byte-order mark; save it as UTF-8 without one")
     if not content or content.isspace():
         raise UnfinishedFileError("the file is empty")
     check_values([content], limits)

@@ -21,7 +21,7 @@ def default_roots(source: str) -> tuple[str, ...]:
         case "opencode":
             return (os.path.join(_told("XDG_DATA_HOME", "~/.local/share"), "opencode"),)
         case "gemini-cli":
-            return (os.path.expanduser("~/.gemini/tmp"),)
+            return (os.path.join(_told("GEMINI_CLI_HOME", "~"), ".gemini", "tmp"),)
         case _:
             return ()
 

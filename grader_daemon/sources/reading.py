@@ -19,6 +19,9 @@ from grader_daemon.errors import ChangingFileError, ParseError, ReadError, Vanis
 _EDGE = 1 << 63
 """The ledger keeps integers of 64 bits with a sign, as SQLite does."""
 
+_MARK = b"\xef\xbb\xbf"
+"""The byte-order mark of UTF-8, which tools on Windows write first, and which says nothing."""
+
 _STAMP = struct.Struct(">5q")
 _SIZE = 2
 """Where the size stands in a stamp; before it stands which file it is."""
@@ -48,6 +51,7 @@ def read_file(
 ) -> bytes:
     """Read the file of a unit, of this status and as it was found; below one of `roots`, no link is followed to it.
 
+    A byte-order mark before its content is left out.
     One that `grows` may be longer by now, and is read as far as it was found.
 
     Raises:
@@ -76,7 +80,7 @@ def read_file(
     stamp = stamp_of(after)
     if stamp != found.stamp and not (grows and _has_grown(found.stamp, stamp)):
         raise ChangingFileError("the file was written to while it was read")
-    return content
+    return content.removeprefix(_MARK)
 
 
 def read_beginning(path: str, size: int) -> bytes:
@@ -84,7 +88,8 @@ def read_beginning(path: str, size: int) -> bytes:
     try:
         descriptor = os.open(path, _FLAGS)
         try:
-            return os.read(descriptor, size) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+            content = os.read(descriptor, size) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+            return content.removeprefix(_MARK)
         finally:
             os.close(descriptor)
     except OSError:

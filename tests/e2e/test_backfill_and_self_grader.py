@@ -54,7 +54,7 @@ def test_backfill_can_be_held_to_recent_files(home: Path, sessions: Path) -> Non
 
 def test_backfill_ends_with_1_when_a_file_cannot_be_graded(home: Path, sessions: Path) -> None:
     write(sessions, "good")
-    path_of(sessions, "bad").write_bytes(b"\xef\xbb\xbf")
+    path_of(sessions, "bad").write_bytes(b"no JSON")
 
     assert run_command(home, "backfill").returncode == 1
 

@@ -77,7 +77,7 @@ BAD_FILES = [
     pytest.param(
         "retry", _holding(content("bad", [json_user("漢字")])[:-250] + "漢".encode()[:2]), id="half-a-character"
     ),
-    pytest.param("dead", _holding(b"\xef\xbb\xbf" + WHOLE), id="byte-order-mark"),
+    pytest.param("dead", _holding(b"no JSON" + WHOLE), id="text-before-it"),
     pytest.param("retry", _holding(WHOLE.decode().encode("utf-16")), id="utf-16"),
     pytest.param("dead", _holding(_with_value(b'"caf\xe9 Latin-1"')), id="invalid-utf-8"),
     pytest.param("dead", _holding(_with_value(b'"half \\ud83d a pair"')), id="lone-surrogate"),
@@ -171,7 +171,7 @@ def test_a_file_that_is_only_skipped_is_no_finding(tmp_path: Path) -> None:
 def test_a_bad_file_among_good_ones_costs_only_its_own_grade(tmp_path: Path) -> None:
     for number in range(5):
         write(tmp_path / "sessions", f"good_{number}")
-    path_of(tmp_path / "sessions", "good_2x").write_bytes(b"\xef\xbb\xbf{}")
+    path_of(tmp_path / "sessions", "good_2x").write_bytes(b"no JSON{}")
 
     ended = run_command(tmp_path / "home", "grade", "--json", tmp_path)
 
@@ -253,7 +253,7 @@ def test_a_file_is_given_up_after_the_last_retry(start_daemon: StartDaemon, sess
 
 def test_a_dead_file_lives_again_when_its_content_changes(start_daemon: StartDaemon, sessions: Path) -> None:
     path = path_of(sessions, "lazarus")
-    path.write_bytes(b"\xef\xbb\xbf" + content("lazarus"))
+    path.write_bytes(b"no JSON" + content("lazarus"))
     daemon = start_daemon()
     daemon.wait_for_ledger(path, "dead")
 
@@ -300,7 +300,7 @@ def test_a_run_that_leaves_files_ungraded_says_how_many_until_they_are_gone(home
 
 def test_a_dead_file_stays_dead_over_a_restart(start_daemon: StartDaemon, sessions: Path) -> None:
     path = path_of(sessions, "dead")
-    path.write_bytes(b"\xef\xbb\xbf{}")
+    path.write_bytes(b"no JSON{}")
     os.utime(path, (1, 1))
     daemon = start_daemon(arguments=["--once"])
     daemon.wait_for_end()

@@ -234,7 +234,7 @@ def test_status_shows_the_running_daemon_and_its_roots(
     missing = tmp_path / "missing"
     root = home / ".timmy"
     roots = [root, missing]
-    path_of(sessions, "dead").write_bytes(b"\xef\xbb\xbf")
+    path_of(sessions, "dead").write_bytes(b"no JSON")
     daemon = start_daemon(root, missing)
     daemon.wait_for_event("reconcile.finished")
     write(sessions, "seen")

@@ -94,7 +94,6 @@ def test_what_a_write_in_progress_explains_is_unfinished(content: bytes) -> None
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        pytest.param(b"\xef\xbb\xbf" + WHOLE, "byte-order mark", id="byte-order-mark"),
         pytest.param(b'{"session_id": "\xff", "messages": []}', "not UTF-8 at byte 16", id="invalid-utf-8"),
         pytest.param(b"[]", "array", id="list-at-the-top"),
         pytest.param(b'[{"role": "user"}]', "array", id="messages-at-the-top"),

@@ -279,6 +279,15 @@ def test_a_hostile_line_among_good_ones_costs_no_good_one(keeper: Keeper) -> Non
 
 
 @FILES
+def test_a_byte_order_mark_before_a_session_says_nothing(keeper: Keeper) -> None:
+    keeper.write(2)
+    keeper.put(b"\xef\xbb\xbf" + keeper.file.read_bytes())
+    source = keeper.source()
+
+    assert spoken(session_of(source, found_by(source, keeper).unit)) == said_in(2)
+
+
+@FILES
 def test_a_copy_is_told_by_its_digest_and_its_session(keeper: Keeper) -> None:
     keeper.write(1)
     source = keeper.source()
