@@ -186,6 +186,20 @@ class Sources:
         found = source.walk(os.path.dirname(path)).of_file(path)
         return [each.unit for each in found] or source.touched(path)
 
+    def is_strange(self, path: str) -> bool:
+        """Whether a file of several JSON objects, one a line, is of no agent that is known."""
+        if self._claiming(path) is not None:
+            return False
+        beginning = read_beginning(path, _BEGINNING)
+        first, _, rest = beginning.partition(b"\n")
+        is_lines = first.startswith(b"{") and first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
+        return is_lines and not any(source.recognizes(path, beginning) for source in self._all)
+
+    @property
+    def titles(self) -> str:
+        """The agents that are known, as people call them, in a list."""
+        return ", ".join(source.title for source in self._all)
+
     def roots(self, name: str | None = None) -> list[str]:
         """Return the folders that are watched and walked, each once; or those of the source of that name alone."""
         return list(dict.fromkeys(root for source in self._chosen(name) for root in self._roots_of(source)))
@@ -324,7 +338,7 @@ def as_shown(session: Session | Skipped) -> Session | Skipped:
 def named_units(paths: Sequence[str], sources: Sources) -> tuple[list[Unit], list[tuple[str, str]]]:
     """Return the units of files that a person names, and those below folders in the order of their names.
 
-    Beside them stands what is wrong with each folder without any.
+    Beside them stands what is wrong with each folder without any, and each file of an agent that is not known.
 
     Raises:
         InputError: a path does not exist.
@@ -343,6 +357,8 @@ def named_units(paths: Sequence[str], sources: Sources) -> tuple[list[Unit], lis
                 empty.append(
                     (path, "it cannot be read" if path in walk.unreadable else "no session files are below it")
                 )
+        elif sources.is_strange(path):
+            empty.append((path, f"no agent known here writes this; known: {sources.titles}"))
         else:
             units += sources.named(path)
     return units, empty

@@ -141,6 +141,17 @@ def test_a_folder_without_sessions_is_an_error(grader: SelfGrader, tmp_path: Pat
     assert outcomes.errors == [(str(tmp_path / "empty"), "no session files are below it")]
 
 
+def test_a_file_of_an_agent_that_is_not_known_is_not_called_broken(grader: SelfGrader, tmp_path: Path) -> None:
+    strange = tmp_path / "strange.jsonl"
+    strange.write_text('{"type": "session", "version": 3}\n{"type": "message", "text": "hello"}\n')
+
+    outcomes = grader.grading.grade_paths(strange, dry_run=True)
+
+    [(path, error)] = outcomes.errors
+    assert path == str(strange)
+    assert error.startswith("no agent known here writes this; known: Hermes")
+
+
 def test_roots_that_are_no_folders_are_told(tmp_path: Path, grader: SelfGrader, write_session: SessionWriter) -> None:
     with pytest.raises(InputError, match="sessions: no such folder"):
         grader.grading.ungraded_files()
