@@ -29,6 +29,7 @@ from grader_daemon.domain.insight import (
     StepCount,
     Suggestion,
     TrendPoint,
+    VerdictCounts,
     WeeklyReport,
 )
 from grader_daemon.domain.rollup import Dimension, Metric
@@ -226,6 +227,7 @@ def example_report(**changes: Any) -> WeeklyReport:
         trust=TRUST,
         sessions_before=88,
         completion_rate=figure(rate(51, 93), rate(66, 88)),
+        verdicts=VerdictCounts(done=7, not_done=42, unsure=44, no_answer=3, unsure_completed=44),
         avg_tool_efficiency=figure(score(3.1, 93), score(3.4, 88)),
         avg_response_quality=figure(score(3.8, 93), score(3.7, 88)),
         error_recovery_rate=figure(rate(28, 41), rate(25, 33)),

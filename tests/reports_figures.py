@@ -19,7 +19,6 @@ from grader_daemon.reports.numbers import (
 def words_of_figures(report: WeeklyReport) -> list[str]:
     """Every number of a report as it reads, with its interval, the one before and the change."""
     figures = [
-        (report.completion_rate, COMPLETION),
         (report.avg_tool_efficiency, EFFICIENCY),
         (report.avg_response_quality, QUALITY),
         (report.error_recovery_rate, RECOVERY),

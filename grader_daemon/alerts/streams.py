@@ -6,7 +6,7 @@ is the mean over sessions of the part of their calls that failed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import assert_never
 
@@ -27,17 +27,17 @@ def readings(observation: Observation) -> Iterator[tuple[Stream, float]]:
 
     Of a tool, these are the completion of the sessions that used it and the failures of its own calls.
     """
-    completed = float(observation.task_completed)
-    values = [completed, (observation.efficiency - _LOWEST) / _SPAN, (observation.quality - _LOWEST) / _SPAN]
-    if observation.tool_calls > 0:
-        values.append(_worked(observation.failures, observation.tool_calls))
+    completed = None if observation.task_completed is None else float(observation.task_completed)
+    scores = [
+        None if score is None else (score - _LOWEST) / _SPAN for score in (observation.efficiency, observation.quality)
+    ]
+    values = [completed, *scores, _worked(observation.failures, observation.tool_calls)]
     for dimension, name in _groups(observation):
-        yield from zip(_streams(dimension, name), values, strict=False)
+        yield from _known(_streams(dimension, name), values)
     for use in observation.tools:
         if use.calls > 0 and _is_watched(use.tool):
             completion, _, _, failures = _streams(Dimension.TOOL, use.tool)
-            yield completion, completed
-            yield failures, _worked(use.failures, use.calls)
+            yield from _known((completion, failures), (completed, _worked(use.failures, use.calls)))
 
 
 def reading(observation: Observation, stream: Stream) -> float | None:
@@ -102,5 +102,12 @@ def _streams(dimension: Dimension, name: str) -> tuple[Stream, Stream, Stream, S
     )
 
 
-def _worked(failures: int, calls: int) -> float:
-    return 1 - min(1.0, failures / calls)
+def _known(streams: Iterable[Stream], values: Iterable[float | None]) -> Iterator[tuple[Stream, float]]:
+    """Leave out the streams in which nothing is known of the session."""
+    for stream, value in zip(streams, values, strict=True):
+        if value is not None:
+            yield stream, value
+
+
+def _worked(failures: int, calls: int) -> float | None:
+    return 1 - min(1.0, failures / calls) if calls > 0 else None

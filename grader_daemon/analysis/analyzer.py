@@ -12,7 +12,7 @@ from grader_daemon.analysis.features import features_of
 from grader_daemon.analysis.features.session_window import window_of
 from grader_daemon.analysis.session_state import is_answer, last_word, read_state
 from grader_daemon.analysis.skills import skills_used
-from grader_daemon.analysis.tool_calls import shared_name
+from grader_daemon.analysis.tool_calls import Purpose, shared_name
 from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader
 from grader_daemon.analysis.user_messages import (
     SignalReader,
@@ -24,7 +24,7 @@ from grader_daemon.analysis.user_messages import (
     wording_of_request,
 )
 from grader_daemon.analysis.walk import MessageWalk
-from grader_daemon.domain.analysis import Analysis, Failure, SessionState
+from grader_daemon.domain.analysis import Analysis, Failure, FailureKind, SessionState, Subcategory
 from grader_daemon.domain.early import EARLY_CALLS
 from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.people import MOST_SIGNALS, PersonSignal, SignalKind
@@ -67,9 +67,7 @@ class Analyzer:
         session = _without_sentinel(session, rules.people)
         walk = MessageWalk(session, rules, redactor=self._redactor, outcomes=self._outcomes).to_the_end()
         users = walk.users.messages
-        state, state_reason = read_state(
-            session.messages, rules.tail, last_status=walk.last_status, idle=idle, ending=session.ending
-        )
+        end = read_state(session.messages, rules.tail, last_status=walk.last_status, idle=idle, ending=session.ending)
         final_index = _final_index(session.messages)
         final_answer = session.messages[final_index].text.strip() if final_index is not None else ""
         answered = final_index is not None and is_answer(session.messages[final_index], rules.tail)
@@ -77,14 +75,14 @@ class Analyzer:
         signals = _with_undone(self._signals.read(users), session)
         failures = tuple(walk.trail.failures)
         features = NO_FEATURES
-        if state is not SessionState.OPEN:
+        if end.state is not SessionState.OPEN:
             word = last_word(session.messages, rules.tail, last_status=walk.last_status, ending=session.ending)
             features = features_of(
                 window_of(walk.recent, word, request=walk.request, failures=failures, claims=claims, signals=signals)
             )
         return Analysis(
-            state=state,
-            state_reason=state_reason,
+            state=end.state,
+            state_reason=end.reason,
             task_type=self._task_types.of(walk.request),
             task_summary=summarize(walk.request, rules.people, self._redactor),
             final_answer=final_answer,
@@ -104,7 +102,7 @@ class Analyzer:
             had_user_refusal=walk.refused,
             had_user_interruption=walk.interrupted,
             errors_recovered=not walk.trail.errors
-            or (state is SessionState.COMPLETE and answered and walk.recovery_index is not None),
+            or (end.state is SessionState.COMPLETE and answered and walk.recovery_index is not None),
             recovery_index=walk.recovery_index,
             duration_seconds=_duration(session),
             claims=claims,
@@ -114,6 +112,9 @@ class Analyzer:
             features=features,
             skills=skills_used(walk.notes, users, source=session.format, redactor=self._redactor),
             early_errors=_early_errors(walk.notes, failures),
+            cut_short=end.cut_short,
+            error_last=bool(failures) and failures[-1].is_error and failures[-1].index == len(session.messages) - 1,
+            check_failed=_check_failed(walk.notes, failures),
         )
 
     def _request(self, session: Session, first: UserMessage | None) -> int | None:
@@ -145,6 +146,18 @@ def _early_errors(notes: Sequence[Note], failures: Sequence[Failure]) -> int | N
         return None
     last = notes[EARLY_CALLS - 1][0]
     return sum(failure.is_error and failure.index <= last for failure in failures)
+
+
+def _check_failed(notes: Sequence[Note], failures: Sequence[Failure]) -> int | None:
+    """Return the message of the last check that failed and was not green later, if nothing was written after it."""
+    failed = [failure.index for failure in failures if _is_failed_check(failure)]
+    if not failed or any(index > failed[-1] and call.effect is Purpose.WRITE for index, call, _ in notes):
+        return None
+    return failed[-1]
+
+
+def _is_failed_check(failure: Failure) -> bool:
+    return failure.kind is FailureKind.HARMFUL and failure.subcategory is Subcategory.CHECK_FAILED
 
 
 def _with_undone(said: tuple[PersonSignal, ...], session: Session) -> tuple[PersonSignal, ...]:

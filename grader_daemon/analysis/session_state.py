@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.rules import TailRules
 from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Ending, Message
+
+
+class SessionEnd(NamedTuple):
+    """The state, what decided it, and whether an error, a limit or the end of its process cut the session short."""
+
+    state: SessionState
+    reason: str
+    cut_short: bool = False
 
 
 class LastWord(StrEnum):
@@ -27,8 +36,10 @@ def read_state(
     last_status: CallStatus | None,
     idle: bool,
     ending: Ending | None = None,
-) -> tuple[SessionState, str]:
-    """Return the state and what decided it.
+) -> SessionEnd:
+    """Return the state, what decided it, and whether that cut the session short.
+
+    A session that a person stopped, or that was left in the middle, is interrupted too, but was not cut short.
 
     Args:
         messages: of the whole session.
@@ -39,19 +50,22 @@ def read_state(
     """
     told, noted = (ending.state, f" ({ending.reason})") if ending is not None else (None, "")
     if ending is not None and told is SessionState.INTERRUPTED:
-        return told, ending.reason
+        return SessionEnd(told, ending.reason, cut_short=not ending.by_person)
     if messages and told is not SessionState.OPEN:
         last = messages[-1]
         if last.role == ASSISTANT and not last.tool_calls:
             cause = _why_cut_short(messages, rules)
-            return (SessionState.INTERRUPTED, cause + noted) if cause else (SessionState.COMPLETE, "answered" + noted)
+            if cause is None:
+                return SessionEnd(SessionState.COMPLETE, "answered" + noted)
+            stopped = is_stopped(last, rules)
+            return SessionEnd(SessionState.INTERRUPTED, cause + noted, cut_short=not stopped)
         if last.role == TOOL and last_status is CallStatus.INTERRUPTED:
-            return SessionState.INTERRUPTED, "tool call interrupted"
+            return SessionEnd(SessionState.INTERRUPTED, "tool call interrupted")
     if told is SessionState.COMPLETE:
-        return SessionState.INTERRUPTED, "ended without an answer" + noted
+        return SessionEnd(SessionState.INTERRUPTED, "ended without an answer" + noted)
     if idle:
-        return SessionState.INTERRUPTED, "open and idle" + noted
-    return SessionState.OPEN, "open" + noted
+        return SessionEnd(SessionState.INTERRUPTED, "open and idle" + noted)
+    return SessionEnd(SessionState.OPEN, "open" + noted)
 
 
 def is_answer(last: Message, rules: TailRules) -> bool:
@@ -87,6 +101,11 @@ def is_empty(answer: Message, rules: TailRules) -> bool:
     return answer.text.strip() in rules.empty_answers
 
 
+def is_stopped(last: Message, rules: TailRules) -> bool:
+    """Whether a person stopped the agent, which its machinery notes in the place of an answer."""
+    return last.finish_reason is None and last.text.strip().startswith(rules.stopped_answers)
+
+
 def _why_cut_short(messages: tuple[Message, ...], rules: TailRules) -> str | None:
     last = messages[-1]
     if last.finish_reason in rules.interrupted_finish_reasons:
@@ -104,6 +123,8 @@ def _why_cut_short(messages: tuple[Message, ...], rules: TailRules) -> str | Non
 def _why_no_answer(last: Message, rules: TailRules) -> str | None:
     if is_empty(last, rules):
         return "empty answer"
-    if last.finish_reason is None and last.text.strip().startswith(rules.interrupted_answers):
+    if is_stopped(last, rules) or (
+        last.finish_reason is None and last.text.strip().startswith(rules.interrupted_answers)
+    ):
         return "stopped by the agent's machinery"
     return None

@@ -40,7 +40,7 @@ _AUTOMATIC = ("automatic_completed", "automatic_quality")
 def grade_document(grade: Grade, row_id: int | None, *, trust: Trust) -> dict[str, Any]:
     """Return a grade as it stands in JSON documents: the columns of `session_grades`, then the details.
 
-    What is not known of a session that was not scored is None. `verdict` says all of the verdict in a sentence.
+    What is not known of a session without scores is None. `verdict` says all of the verdict in a sentence.
     """
     document = {} if row_id is None else {"id": row_id}
     fields = msgspec.to_builtins(grade)
@@ -51,7 +51,7 @@ def grade_document(grade: Grade, row_id: int | None, *, trust: Trust) -> dict[st
         fields[name] = fields.pop(name)
     fields |= {"task_completed": grade.completed, "tool_calls_efficient": grade.efficiency}
     fields |= {"response_quality": grade.quality, "errors_recovered": grade.recovered}
-    if not grade.scored:
+    if not grade.has_scores:
         fields |= dict.fromkeys(_AUTOMATIC)
     score = None if grade.score is None else round(grade.score, 4)
     told = {"outcome": grade.outcome, "verdict": verdict_words(grade, trust), "score": score}

@@ -26,6 +26,7 @@ from grader_daemon.domain.insight import (
     Patterns,
     Spending,
     StepCount,
+    VerdictCounts,
     WeeklyReport,
 )
 from grader_daemon.domain.rollup import Dimension, Sums
@@ -55,7 +56,8 @@ _AROUND_ALERT = timedelta(days=55)
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Counts and means over the finished sessions of a span; means are None without sessions.
 
-    `unanswered` are finished sessions without an answer or a tool call; nothing else counts them.
+    `unanswered` are finished sessions without an answer or a tool call; nothing else counts them. `done`, `not_done`,
+    `unsure` and `no_answer` are the sessions by their verdict; `completed` counts the best guesses, too.
     `agents` says how many sessions of which agent these are, `spending` what all cost, sub-agents and the like too.
     `checked` is the completion rate put right by sessions that people judged; see `patterns.completion_estimate`.
     """
@@ -68,6 +70,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     recovered: int
     open_sessions: int
     unanswered: int
+    done: int
+    not_done: int
+    unsure: int
+    no_answer: int
     checked: Estimate
     agents: dict[str, int]
     spending: Spending
@@ -87,23 +93,32 @@ class Insight:
         span = self._span(days)
         found = self._context.store.rollups.groups(span, (Dimension.OVERALL, Dimension.AGENT))
         sums = found.pop((Dimension.OVERALL, ""), Sums())
+        verdicts = self._context.store.reports.verdicts(span)
         return Summary(
             sessions=sums.sessions,
             completed=sums.completed,
-            efficiency=sums.efficiency / sums.sessions if sums.sessions else None,
-            quality=sums.quality / sums.sessions if sums.sessions else None,
+            efficiency=sums.efficiency / sums.scored if sums.scored else None,
+            quality=sums.quality / sums.scored if sums.scored else None,
             with_errors=sums.with_errors,
             recovered=sums.recovered,
             open_sessions=sums.open_sessions,
             unanswered=sums.unanswered,
+            done=verdicts.done,
+            not_done=verdicts.not_done,
+            unsure=verdicts.unsure,
+            no_answer=verdicts.no_answer,
             checked=estimate_completion(sums, labels(self._context.store), span),
             agents={name: of_agent.sessions for (_, name), of_agent in found.items() if of_agent.sessions},
             spending=spending(sums),
         )
 
+    def verdicts(self, *, days: float | None = 7) -> VerdictCounts:
+        """Count the finished sessions of the last `days` days (None: ever) by their verdict."""
+        return self._context.store.reports.verdicts(self._span(days))
+
     def unsure_completed(self, *, days: float = 7) -> int:
         """Count the finished sessions of the last `days` days that count as completed by an unsure verdict."""
-        return self._context.store.reports.unsure_completed(self._span(days))
+        return self.verdicts(days=days).unsure_completed
 
     def summary_text(self, days: float = 7) -> str:
         """Return the last days at a glance, as text for people."""

@@ -14,7 +14,7 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.fleet_hosts import FleetView
-from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns
+from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns, VerdictCounts
 from grader_daemon.integrations.machine import has_systemd
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """The first look, over the last days up to and with today; None where there is no database yet.
 
     `patterns.overall` has the figures beside the days before, `trust` says how far their verdicts can be trusted, and
-    `checked` is the completion rate put right by sessions that people judged; `unsure_completed` sessions count as
-    completed by an unsure verdict. `alerts` are those that are open,
+    `checked` is the completion rate put right by sessions that people judged; `verdicts` counts the sessions by their
+    verdict, and `unsure_completed` of the unsure are done by the best guess. `alerts` are those that are open,
     `worst_error` is the error issue that is new, or back, and has most failures. `has_systemd` says whether a service
     could run the daemon here, `at` when all of this was so. `fleet` is whose grades these are, if not this machine's.
     """
@@ -50,6 +50,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     trust: Trust | None = None
     checked: Estimate | None = None
     unsure_completed: int | None = None
+    verdicts: VerdictCounts | None = None
     alerts: tuple[Alert, ...] = ()
     worst_error: ErrorIssue | None = None
     open_sessions: OpenSessions | None = None
@@ -70,7 +71,6 @@ def overview(grader: SelfGrader, *, days: int = 7) -> Overview:
     insight = grader.insight
     return msgspec.structs.replace(
         seen,
-        checked=insight.summary(days=days).checked,
         worst_error=next(iter(insight.error_issues(days=days, states=_NEWS, limit=1)), None),
         open_sessions=_open_sessions(grader.grades, days),
     )
@@ -84,7 +84,7 @@ def summary_document(grader: SelfGrader, *, days: int) -> dict[str, Any]:
 
 
 def main_figures(grader: SelfGrader, *, days: int = 7) -> Overview:
-    """Return the first look without what is told of single errors and open sessions, and without `checked`.
+    """Return the first look without what is told of single errors and open sessions.
 
     Where no error is new, all of the span would be looked through for one.
 
@@ -95,11 +95,14 @@ def main_figures(grader: SelfGrader, *, days: int = 7) -> Overview:
     if not grader.context.has_database:
         return bare
     insight = grader.insight
+    verdicts = insight.verdicts(days=days)
     return msgspec.structs.replace(
         bare,
         patterns=insight.patterns(days),
         trust=grader.grades.trust(),
-        unsure_completed=insight.unsure_completed(days=days),
+        checked=insight.summary(days=days).checked,
+        verdicts=verdicts,
+        unsure_completed=verdicts.unsure_completed,
         alerts=tuple(alert for alert in insight.alerts() if alert.resolved_at is None),
         fleet=grader.context.fleet_view(),
     )

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader_daemon.domain.calibration import Trust
-from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.insight import Group, Patterns
+from grader_daemon.domain.insight import Group, Patterns, VerdictCounts
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.money import agents_words, spending_words
-from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, QUALITY, RECOVERY, count, estimate_words
-from grader_daemon.reports.verdicts import trust_words
+from grader_daemon.reports.numbers import EFFICIENCY, QUALITY, RECOVERY, count, estimate_words
+from grader_daemon.reports.verdicts import rate_words, shares_words, trust_words
 
 if TYPE_CHECKING:
     from grader_daemon.api.insight import Summary
@@ -24,8 +23,8 @@ def summary_text(summary: Summary, patterns: Patterns, trust: Trust, *, days: fl
     others = f"{summary.open_sessions} open, {summary.unanswered} without an answer"
     lines = [f"Sessions of the last {span}: {summary.sessions} finished, {others}"]
     if summary.sessions:
-        lines += [*_figures(summary, patterns.overall), *_checked(summary.checked)]
-        lines.append(f"  verdicts          by the {trust.by}: {trust_words(trust)}")
+        lines += _figures(summary, patterns.overall)
+        lines.append(f"  trust             verdicts by the {trust.by}: {trust_words(trust)}")
     lines += [f"  {name:<17} {words}" for name, words in _money(summary, patterns)]
     for title, counts in (("tools", patterns.tool_errors), ("errors", patterns.error_types)):
         most = ", ".join(f"{clean(name)} {count}" for name, count in list(counts.items())[:3])
@@ -45,16 +44,11 @@ def _money(summary: Summary, patterns: Patterns) -> Iterator[tuple[str, str]]:
         yield "spent", "; ".join(spent)
 
 
-def _checked(checked: Estimate) -> list[str]:
-    if checked.value is None:
-        return []
-    return [f"  checked           {estimate_words(checked, COMPLETION)} by {count(checked.sample, 'random review')}"]
-
-
 def _figures(summary: Summary, whole: Group) -> Iterator[str]:
     """Yield the rates and means with their intervals, a line each."""
-    completion = whole.completion.now
-    yield f"  completed         {summary.completed} of {completion.sample}: {estimate_words(completion, COMPLETION)}"
+    counts = VerdictCounts(summary.done, summary.not_done, summary.unsure, summary.no_answer)
+    yield f"  verdicts          {shares_words(counts)}"
+    yield f"  completion rate   {rate_words(summary.checked)}"
     yield f"  tool efficiency   {estimate_words(whole.efficiency.now, EFFICIENCY)}"
     yield f"  response quality  {estimate_words(whole.quality.now, QUALITY)}"
     share = f"{summary.recovered} of {summary.with_errors}: " if summary.with_errors else ""

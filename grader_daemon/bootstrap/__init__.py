@@ -109,7 +109,7 @@ def read_trust(settings: Settings, store: Store | None) -> Trust:
     adopted, look = (None, None) if store is None else (store.calibrations.adopted(), store.calibrations.last_look())
     setting, better = VerdictSetting(settings.verdict), shipped.validity.better
     policy = policy_in_force(setting, adopted, prior=shipped.prior.model, prior_better=better)
-    return trust_in(policy, look, shipped.validity)
+    return trust_in(policy, look)
 
 
 def make_examiner(settings: Settings, policy: CompletionPolicy) -> Examiner:

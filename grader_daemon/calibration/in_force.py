@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from grader_daemon.calibration.prior import Validity
 from grader_daemon.domain.calibration import FEWEST_LABELS, Calibration, Trust
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy, VerdictSetting
@@ -24,7 +23,8 @@ def policy_in_force(
     model, better = prior, prior_better
     if adopted is not None and is_of(adopted, prior):
         model, better = adopted.model, adopted.evidence.better
-    return CompletionPolicy(by=setting.decider(better), model=model)
+    # Only labels of this home move the probabilities of doubt: what was measured elsewhere does not hold here.
+    return CompletionPolicy(by=setting.decider(better), model=model, measured=model.doubtful != prior.doubtful)
 
 
 def is_of(adopted: Calibration, prior: CompletionModel) -> bool:
@@ -32,13 +32,12 @@ def is_of(adopted: Calibration, prior: CompletionModel) -> bool:
     return adopted.evidence.prior == prior.version and adopted.model.features_version == prior.features_version
 
 
-def trust_in(policy: CompletionPolicy, look: Calibration | None, validity: Validity) -> Trust:
-    """Return how far the policy in force can be trusted: by labels, if the last `look` was with it, or by the prior."""
+def trust_in(policy: CompletionPolicy, look: Calibration | None) -> Trust:
+    """Return how far the policy in force can be trusted: by labels, if the last `look` was with it."""
     is_model = policy.by is VerdictBy.MODEL
     known = Trust(
         version=policy.version,
         by=policy.by,
-        agreement=validity.model_matthews if is_model else validity.rules_matthews,
         threshold=policy.model.threshold if is_model and policy.model is not None else None,
     )
     if look is None or look.model != policy.model or look.evidence.counts.total < FEWEST_LABELS:

@@ -61,7 +61,7 @@ def _print(state: CalibrationState) -> None:
             ("prior", state.prior),
             *(("", words) for words in _provenance(state.provenance, state.validity)),
             ("labels", label_words(LabelCounts() if state.look is None else state.look.evidence.counts)),
-            ("while one runs", worth_words(state.while_running)),
+            ("live warnings", worth_words(state.while_running)),
         ]
     )
     if state.look is not None:

@@ -23,6 +23,7 @@ from grader_daemon.cli.grades import grade_table
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.service import Service
 from grader_daemon.domain.grade import Grade
+from grader_daemon.reports.sessions import of_five
 from grader_daemon.reports.verdicts import brief_verdict
 from grader_daemon.settings import Settings, load_settings
 
@@ -71,12 +72,12 @@ def _tell(reader: SelfGrader, agent: threading.Thread, titles: dict[str, str], b
     for grade in _as_they_come(reader, agent, titles, until=began + _PATIENCE_SECONDS):
         output.line(
             f"  {monotonic() - began:4.1f} s  graded  {titles[grade.session_id]}: {brief_verdict(grade)},"
-            f" tools {grade.efficiency}/5, quality {grade.quality}/5, {grade.state}"
+            f" tools {of_five(grade.efficiency)}, quality {of_five(grade.quality)}, {grade.state}"
         )
     agent.join()
-    grades, trust = [stored.grade for stored in reader.grades.select()], reader.grades.trust()
+    grades = [stored.grade for stored in reader.grades.select()]
     output.line()
-    grade_table(grades, trust)
+    grade_table(grades)
     output.line()
     output.line("Your own sessions: grader-daemon run. The reasons of a grade: grader-daemon why SESSION.")
     return 0 if len(grades) == len(_SAMPLES) else 1

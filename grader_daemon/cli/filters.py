@@ -16,7 +16,7 @@ from grader_daemon.cli.options import since_of, since_options
 from grader_daemon.domain.analysis import Category, SessionState
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.domain.verdict import Outcome, VerdictBy
 
 
 def _folder(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -47,8 +47,13 @@ _OPTIONS = (
     click.option(
         "--claim", type=click.Choice([each.value for each in Support]), help="Only those with a claim that is this."
     ),
-    click.option("--completed", is_flag=True, help="Only those whose task was completed."),
-    click.option("--not-completed", is_flag=True, help="Only those whose task was not completed."),
+    click.option(
+        "--verdict", type=click.Choice([each.replace("_", "-") for each in Outcome]), help="Only those of this verdict."
+    ),
+    click.option("--completed", is_flag=True, help="Only those whose task is done by the best guess, unsure ones too."),
+    click.option(
+        "--not-completed", is_flag=True, help="Only those whose task is not done by the best guess, unsure ones too."
+    ),
     click.option("--unsure", is_flag=True, help="Only those of which the grader is not sure."),
     click.option("--person", is_flag=True, help="Only those on which a person's word stands."),
     click.option("--search", "text", metavar="TEXT", help="Only those that were asked for something with these words."),
@@ -81,6 +86,7 @@ def _taken(grader: SelfGrader, since: datetime | None, given: dict[str, Any]) ->
     """Return the filter that the options make, and what was given beside them."""
     until: timedelta | datetime | None = given.pop("until")
     issue: str | None = given.pop("issue")
+    verdict: str | None = given.pop("verdict")
     completed, not_completed = given.pop("completed"), given.pop("not_completed")
     if completed and not_completed:
         raise click.UsageError("give --completed or --not-completed, not both")
@@ -90,6 +96,7 @@ def _taken(grader: SelfGrader, since: datetime | None, given: dict[str, Any]) ->
         issue=None if issue is None else grader.insight.find_issue(issue),
         completed=completed if completed or not_completed else None,
         unsure=given.pop("unsure") or None,
+        verdict=None if verdict is None else Outcome(verdict.replace("-", "_")),
         verdict_by=VerdictBy.PERSON if given.pop("person") else None,
         sort=SortKey(given.pop("sort")),
         lowest_first=given.pop("reverse"),

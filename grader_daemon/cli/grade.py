@@ -39,7 +39,7 @@ def _document(result: GradingResult) -> dict[str, object]:
 
 def _print(result: GradingResult) -> None:
     if result.grades:
-        grade_table((grade for _, grade in result.grades), result.trust)
+        grade_table(grade for _, grade in result.grades)
     for file, reason in result.skipped:
         output.error(f"skipped {file}: {reason}")
     for file, error in result.errors:

@@ -13,11 +13,11 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.verdict import Outcome, VerdictBy
+from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import count
 from grader_daemon.reports.sessions import agent_words, borne_out
-from grader_daemon.reports.verdicts import UNSURE_NOTE, brief_verdict, trust_words
+from grader_daemon.reports.verdicts import brief_verdict
 
 MAY_DROP: Final = (
     *("tokens", "project", "claims", "cost", "model", "quality", "efficiency", "failures", "task type"),
@@ -35,14 +35,15 @@ _KINDS = {
 _SHOWN_SIGNALS = 8
 
 
-def grade_table(grades: Iterable[Grade], trust: Trust) -> None:
-    """Print grades, one a line, and how far their verdicts can be trusted; those that a person gave are marked."""
+def grade_table(grades: Iterable[Grade]) -> None:
+    """Print grades, one a line; verdicts that a person gave are marked."""
     grades = list(grades)
     output.items(
         grades,
         ("session", lambda grade: grade.session_id),
         ("ended", lambda grade: grade.ended_at),
         ("verdict", brief_verdict),
+        ("state", lambda grade: grade.state),
         ("p(done)", lambda grade: grade.p_completed),
         ("task type", lambda grade: grade.task_type),
         ("efficiency", lambda grade: grade.efficiency),
@@ -59,13 +60,16 @@ def grade_table(grades: Iterable[Grade], trust: Trust) -> None:
     )
     if any(grade.verdict_by is VerdictBy.PERSON for grade in grades):
         output.line("* said by a person")
-    unsure = f" {UNSURE_NOTE}" if any(grade.outcome is Outcome.UNSURE for grade in grades) else ""
-    output.paragraph("", f"Verdicts by the {trust.by}: {trust_words(trust)}.{unsure}")
 
 
 def _telling_nothing(grades: Sequence[Grade]) -> list[str]:
     """Return the columns of which all cells are alike for these grades."""
-    told = {"tokens": tokens_of, "cost": lambda grade: grade.cost_usd, "agent": agent_words}
+    told = {
+        "state": lambda grade: grade.state,
+        "tokens": tokens_of,
+        "cost": lambda grade: grade.cost_usd,
+        "agent": agent_words,
+    }
     return [heading for heading, value in told.items() if len(set(map(value, grades))) < 2]  # noqa: PLR2004  so: alike
 
 

@@ -306,12 +306,21 @@ def word(value: Any, given: Feedback | None, *, otherwise: Any, digest: str | No
 
 
 def verdict(grade: Grade, trust: Trust, said: Standing, *, digest: str | None) -> str:
-    """Return the verdict as a sentence; `digest` is of the session's file as it is now."""
+    """Return the verdict as a sentence, and how far it can be trusted; `digest` is of the file as it is now."""
     from grader_daemon.reports.verdicts import verdict_words  # `--help` must not wait for it
 
-    if said.completed is None:
-        return verdict_words(grade, trust)
-    return verdict_words(grade, trust, said=said_by(said.completed, digest))
+    return verdict_words(grade, trust, said=_said_by(said, digest))
+
+
+def plain_verdict(grade: Grade, said: Standing, *, digest: str | None) -> str:
+    """Return the same without how far it can be trusted."""
+    from grader_daemon.reports import verdicts  # `--help` must not wait for it
+
+    return verdicts.plain_verdict(grade, said=_said_by(said, digest))
+
+
+def _said_by(said: Standing, digest: str | None) -> str | None:
+    return None if said.completed is None else said_by(said.completed, digest)
 
 
 def said_by(given: Feedback, digest: str | None) -> str:

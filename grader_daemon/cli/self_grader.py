@@ -43,10 +43,10 @@ def command(
         return 0
     with SelfGrader(settings=read_settings()) as grader:
         if file is not None:
-            grade_table([grader.grade_session_file(file)], grader.grades.trust())
+            grade_table([grader.grade_session_file(file)])
         if grade_count is not None:
             grades = grader.grade_latest_sessions(grade_count)
-            grade_table(grades, grader.grades.trust()) if grades else output.line("No ungraded sessions.")
+            grade_table(grades) if grades else output.line("No ungraded sessions.")
         if summary:
             output.line(grader.get_grades_summary(days))
         if report:

@@ -10,7 +10,6 @@ from grader_daemon.api.grades import Child
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import children_words, people_words
 from grader_daemon.cli.options import Whole, json_option, reads
-from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.early import EarlyErrors
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade
@@ -54,7 +53,6 @@ def command(*, session_id: str, grader: SelfGrader, transcript: bool, around: in
         stored.grade,
         said,
         digest=stored.digest,
-        trust=grader.grades.trust(),
         check=check,
         children=children,
         early=early,
@@ -82,7 +80,6 @@ def _print(
     said: Standing,
     *,
     digest: str | None,
-    trust: Trust,
     check: QualityCheck | None,
     children: list[Child],
     early: EarlyErrors | None,
@@ -93,7 +90,7 @@ def _print(
             ("task", grade.task_summary),
             ("task type", grade.task_type),
             ("state", f"{grade.state} ({grade.state_reason})"),
-            ("verdict", output.verdict(grade, trust, said, digest=digest)),
+            ("verdict", output.plain_verdict(grade, said, digest=digest)),
             ("tool efficiency", of_five(grade.efficiency)),
             ("response quality", _quality(grade, said, digest)),
             *([("  checked", checked_words(check, when=output.cell(check.checked_at)))] if check is not None else []),
@@ -139,5 +136,5 @@ def _cost(grade: Grade, children: list[Child]) -> str:
 
 
 def _quality(grade: Grade, said: Standing, digest: str | None) -> str:
-    otherwise = grade.automatic_quality if grade.scored else None
+    otherwise = grade.automatic_quality if grade.has_scores else None
     return output.word(of_five(grade.quality), said.quality, otherwise=otherwise, digest=digest)

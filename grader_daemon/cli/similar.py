@@ -11,8 +11,7 @@ from grader_daemon.domain.similar import Similar
 from grader_daemon.reports.numbers import COMPLETION, estimate_words
 from grader_daemon.reports.other_sessions import asked_words, completed_words, likeness_words, parting_words
 from grader_daemon.reports.safe_text import plain
-
-_VERDICTS = {True: "completed", False: "not completed", None: None}
+from grader_daemon.reports.verdicts import outcome_words
 
 
 @click.command("similar")
@@ -41,7 +40,7 @@ def _print(found: Similar) -> None:
         [
             ("asked for", asked_words(found)),
             ("completed", completed_words(found)),
-            ("where they part", plain(parting_words(found))),
+            ("first difference", plain(parting_words(found))),
         ]
     )
     output.line()
@@ -66,6 +65,6 @@ def _print(found: Similar) -> None:
         ("session", lambda session: session.session_id),
         ("request", likeness_words),
         ("model", lambda session: session.model),
-        ("verdict", lambda session: _VERDICTS[session.completed]),
+        ("verdict", lambda session: outcome_words(session.outcome)),
         may_drop=("model", "request"),
     )

@@ -18,10 +18,10 @@ from grader_daemon.domain.insight import ErrorIssue, Patterns
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.money import agents_words, spending_words
-from grader_daemon.reports.numbers import COMPLETION, TRENDED, WITHIN_HOSTS, count, estimate_words, figure_words
+from grader_daemon.reports.numbers import COMPLETION, TRENDED, WITHIN_HOSTS, count, figure_words
 from grader_daemon.reports.phrasing import alert_title, helped, issue_title
 from grader_daemon.reports.safe_text import plain
-from grader_daemon.reports.verdicts import trust_words, unsure_words
+from grader_daemon.reports.verdicts import rate_words, shares_words, trust_words
 
 _SHOWN_ALERTS = 3
 _SHOWN_SESSIONS = 3
@@ -109,10 +109,10 @@ def _coverage(patterns: Patterns, status: Status) -> str:
 
 def _figures(patterns: Patterns, seen: Overview) -> Iterator[tuple[str, str]]:
     overall, before = patterns.overall, f"the {count(patterns.days, 'day')} before"
+    yield from _verdicts(seen)
     for measure in TRENDED:
-        yield f"  {measure.name.lower()}", figure_words(getattr(overall, measure.group), measure, before=before)
-        if measure is COMPLETION:
-            yield from _reliability(seen)
+        if measure is not COMPLETION:
+            yield f"  {measure.name.lower()}", figure_words(getattr(overall, measure.group), measure, before=before)
     if len(patterns.groups[Dimension.HOST]) > 1:
         yield "  machines", WITHIN_HOSTS
     agents = agents_words(patterns.groups[Dimension.AGENT])
@@ -123,15 +123,14 @@ def _figures(patterns: Patterns, seen: Overview) -> Iterator[tuple[str, str]]:
         yield "  spent", "; ".join(spent)
 
 
-def _reliability(seen: Overview) -> Iterator[tuple[str, str]]:
-    """Return how far the completion rate can be trusted: its verdicts, and the check by people."""
+def _verdicts(seen: Overview) -> Iterator[tuple[str, str]]:
+    """Return the three shares, the rate where labels put it right, and how far verdicts can be trusted."""
+    if seen.verdicts is not None:
+        yield "  verdicts", shares_words(seen.verdicts)
+    if seen.checked is not None:
+        yield "  completion rate", rate_words(seen.checked)
     if seen.trust is not None:
-        yield "  verdicts", f"by the {seen.trust.by}: {trust_words(seen.trust)}{unsure_words(seen.unsure_completed)}"
-    if seen.checked is not None and seen.checked.value is not None:
-        yield (
-            "  checked",
-            f"{estimate_words(seen.checked, COMPLETION)} by {count(seen.checked.sample, 'random review')}",
-        )
+        yield "  trust", f"verdicts by the {seen.trust.by}: {trust_words(seen.trust)}"
 
 
 def _error(issue: ErrorIssue) -> str:

@@ -18,6 +18,7 @@ from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.sessions import effect_words, unusual_words
 
+_TASK = "task_completed"
 _SHOWN_INDEXES = 6
 
 
@@ -38,7 +39,7 @@ def command(*, session_id: str, grader: SelfGrader, as_json: bool) -> None:
 def _print(explanation: Explanation, said: Standing, trust: Trust) -> None:
     grade = explanation.stored.grade
     output.paragraph(f"{output.cell(grade.session_id)}: ", output.cell(grade.task_summary))
-    told = grade.reasons if grade.scored else ()
+    told = [reason for reason in grade.reasons if grade.has_scores or (grade.scored and reason.score == _TASK)]
     _print_unexplained(explanation, said, trust, explained={reason.score for reason in told})
     for score, reasons in groupby(told, key=lambda reason: reason.score):
         output.line()
@@ -76,7 +77,7 @@ def _print_likely(explanation: Explanation) -> None:
 def _print_unexplained(explanation: Explanation, said: Standing, trust: Trust, *, explained: set[str]) -> None:
     """Show what a person said of a score on which no rule spoke, and that there is nothing to judge, if so."""
     is_dead = not explanation.stored.grade.scored
-    for score, is_told in (("task_completed", is_dead or said.completed), ("response_quality", said.quality)):
+    for score, is_told in ((_TASK, is_dead or said.completed), ("response_quality", said.quality)):
         if is_told and score not in explained:
             output.line()
             output.paragraph(f"{score} = ", _value(explanation, said, trust, score))

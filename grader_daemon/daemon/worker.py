@@ -280,7 +280,7 @@ class Worker:
             task_type=grade.task_type,
             task=grade.task_summary,
             completed=grade.completed,
-            outcome=_outcome(grade),
+            outcome=grade.outcome,
             p_completed=grade.p_completed,
             efficiency=grade.efficiency,
             quality=grade.quality,

@@ -19,7 +19,7 @@ from grader_daemon.reports.numbers import UNKNOWN, brief_words
 from grader_daemon.reports.phrasing import alert_title
 from grader_daemon.reports.safe_text import Name, Words
 from grader_daemon.reports.sessions import agent_words, borne_out
-from grader_daemon.reports.verdicts import outcome_words, trust_words, unsure_words
+from grader_daemon.reports.verdicts import outcome_words, trust_words
 
 _AGES: Final = ((90, 1, "s"), (90 * 60, 60, "min"), (36 * 3600, 3600, "h"), (math.inf, 86_400, "d"))
 
@@ -83,7 +83,6 @@ def filters(zone: tzinfo | None) -> dict[str, Callable[..., Any]]:
         "alert_title": alert_title,
         "tool": _tool,
         "trust_words": trust_words,
-        "unsure_words": unsure_words,
         "words": _words,
         "multiline": _multiline,
         "spans": spans,

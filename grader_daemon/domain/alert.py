@@ -22,7 +22,10 @@ class Stream(msgspec.Struct, frozen=True, order=True):
 
 
 class Observation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What the watch knows of one finished session. `ended_on` is its day (ISO 8601) where the person lives."""
+    """What the watch knows of one finished session. `ended_on` is its day (ISO 8601) where the person lives.
+
+    Of an interrupted session `efficiency` and `quality` are None, and `task_completed` too unless it was cut short.
+    """
 
     session_id: str
     ended_at: datetime
@@ -30,9 +33,9 @@ class Observation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     task_type: str
     model: str | None
     platform: str | None
-    task_completed: bool
-    efficiency: int
-    quality: int
+    task_completed: bool | None
+    efficiency: int | None
+    quality: int | None
     tool_calls: int
     failures: int
     tools: tuple[ToolUse, ...]

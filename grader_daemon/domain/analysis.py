@@ -158,7 +158,9 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     `request` is a digest of what was asked for, None when nothing was or it says too little; `wording` is how it was
     worded (see `domain.wording`), what timers ask for, too; `features` are what a `CompletionModel` reads; `skills` are
     those that it used, None where sessions of its source do not tell; `early_errors` counts errors among the results of
-    its first ten tool calls, None where it made fewer.
+    its first ten tool calls, None where it made fewer. `cut_short` says that an error, a limit or the end of its
+    process interrupted it, `error_last` that it ends in a tool call that failed; `check_failed` is the message of a
+    check that failed after the last write, None without one.
     """
 
     state: SessionState
@@ -190,6 +192,9 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     features: Features = NO_FEATURES
     skills: tuple[SkillUse, ...] | None = None
     early_errors: int | None = None
+    cut_short: bool = False
+    error_last: bool = False
+    check_failed: int | None = None
     errors: tuple[Failure, ...] = ()
     """The failures that count as errors, all but probes: picked out here, once for all who ask."""
 

@@ -39,8 +39,8 @@ class Trust(msgspec.Struct, frozen=True, kw_only=True):
     """How far the verdicts of the policy `version`, in force now, can be trusted; `by` is who decides under it.
 
     `labels` are those of people here that say so, 0 as long as they are fewer than `FEWEST_LABELS`. `agreement` is the
-    Matthews correlation of such verdicts, -1 to 1, with these labels, else with the truth in places that the prior had
-    not seen; None where that is not known. The model says done from a probability of `threshold` on. Of verdicts
+    Matthews correlation of such verdicts, -1 to 1, with these labels; None where there are none, for what was measured
+    elsewhere does not hold here. The model says done from a probability of `threshold` on. Of verdicts
     `of_fleet` nothing of this is known but on the machine that gave one.
     """
 

@@ -34,8 +34,9 @@ class CompletionModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     `weights` belong to `names`, each for one unit of its feature, and `intercept` is where all of them are 0; `means`
     are what the features are in an ordinary session. A session counts as completed from a probability of `threshold`
-    on. `doubtful` are the probabilities at which two in five, and three in five, sessions were completed where that was
-    looked at; else a probability is taken at its word. `version` names the model, `features_version` what it reads.
+    on. `doubtful` are the probabilities at which two in five, and three in five, sessions were completed where that
+    was looked at: those of the prior elsewhere, until labels of a home say it of their own sessions. `version` names
+    the model, `features_version` what it reads.
     """
 
     version: str

@@ -21,6 +21,9 @@ UNKNOWN: Final = "unknown"
 """Model, platform, project … of sessions that do not say theirs, so that the groups of a dimension add up to all."""
 _MONTH: Final = len("2026-11")
 _SHARED: Final = SUM_NAMES[: SUM_NAMES.index("calls")]
+_NO_OTHERS: Final = (0,) * (SUM_NAMES.index("completed") - 1)
+"""The counts between `sessions` and `completed` are of others than sessions with scores."""
+
 _OPEN_SESSION: Final = tuple(int(name == "open_sessions") for name in SUM_NAMES)
 _SIDE: Final = SUM_NAMES.index("side")
 _SPENT: Final = SUM_NAMES[_SIDE:]
@@ -192,7 +195,7 @@ class Changes:
             _add(self.issues, IssueKey(fingerprint, day), (failures, 1, int(grade.errors_recovered)), sign)
             _add(self.tasks, TaskKey(fingerprint, day, grade.task_type[:NAME_CHARACTERS]), (1,), sign)
         for error in errors:
-            self._count_step(error, day, sign, completed=grade.task_completed)
+            self._count_step(error, day, sign, completed=bool(grade.completed))
 
     def _count_step(self, failure: Failure, day: str, sign: int, *, completed: bool) -> None:
         step = failure.next_step
@@ -218,15 +221,13 @@ def by_month(rows: dict[_Periodic, list[int]]) -> dict[_Periodic, list[int]]:
 
 def _shared_sums(grade: Grade) -> list[int]:
     """Return the sums up to `calls`: they are the same in every group of the session."""
-    if not grade.scored:
-        return _unanswered_sums(grade)
+    if not grade.has_scores:
+        return _unscored_sums(grade)
     efficiency, quality, completed = grade.tool_calls_efficient, grade.response_quality, int(grade.task_completed)
     failed = grade.total_errors > 0
     return [
         1,
-        0,
-        0,
-        0,
+        *_NO_OTHERS,
         completed,
         int(failed),
         int(failed and grade.errors_recovered),
@@ -238,12 +239,12 @@ def _shared_sums(grade: Grade) -> list[int]:
     ]
 
 
-def _unanswered_sums(grade: Grade) -> list[int]:
-    counted = {
-        "unanswered": 1,
-        "unanswered_judged": int(grade.completed is not None),
-        "completed": int(bool(grade.completed)),
-    }
+def _unscored_sums(grade: Grade) -> list[int]:
+    """Return the sums of a session in which nothing was finished: it counts, and its verdict if there is one."""
+    completed = int(bool(grade.completed))
+    counted = {"completed": completed, "unscored_completed": completed}
+    counted |= {"sessions": 1, "interrupted": 1} if grade.scored else {"unanswered": 1}
+    counted["interrupted_judged" if grade.scored else "unanswered_judged"] = int(grade.completed is not None)
     return [counted.get(name, 0) for name in _SHARED]
 
 

@@ -12,8 +12,11 @@ import msgspec
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.verdict import VerdictBy
 
+FEWEST_DRAWN: Final = 20
+"""From so many sessions on that were drawn at random and judged, a rate of completion is told."""
+
 FEWEST_REVIEWS: Final = 10
-"""With fewer sessions that were drawn at random and judged, nothing is said of the rate of all."""
+"""With fewer sessions that were drawn at random and judged, nothing is put right by them."""
 
 
 class FeedbackSource(StrEnum):
@@ -114,7 +117,7 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
     judged: the verdict stands, but nothing is learned from it, nor from what is no task of a person, as the work of a
     sub-agent (`is_persons`). `drawn_at_random`: see `Standing`. The rest is of the grade as it is now: without the
     person's word (`automatic_completed`), by the rules, by the model. `request` is shared by sessions that were asked
-    for the same.
+    for the same. One without scores (see `Grade.has_scores`) tells nothing of how verdicts on the others err.
     """
 
     session_id: str
@@ -136,6 +139,7 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
     p_completed: float | None
     request: int | None
     features: tuple[float, ...]
+    has_scores: bool = True
 
 
 class JudgedSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,6 +156,7 @@ class JudgedSession(msgspec.Struct, frozen=True, kw_only=True):
     p_completed: float | None
     request: int | None
     features: tuple[float, ...]
+    has_scores: bool = True
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):

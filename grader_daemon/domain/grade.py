@@ -39,9 +39,10 @@ class Reason(msgspec.Struct, frozen=True, gc=False):
 class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Everything that is kept about one graded session; times are aware UTC, None is what nobody knows.
 
-    A session that was not `scored` shows nothing to judge, no answer and no tool call: `task_completed`,
-    `tool_calls_efficient`, `response_quality` and `errors_recovered` are then what the formulas of the original design
-    give, and say nothing; `completed`, `efficiency`, `quality`, `recovered` and `score` are None there.
+    A session that was not `scored` shows nothing to judge, no answer and no tool call; in one that was interrupted
+    nothing was finished. There `tool_calls_efficient`, `response_quality` and `errors_recovered` are what the formulas
+    of the original design give, and say nothing; `efficiency`, `quality`, `recovered` and `score` are None. So is
+    `completed`, but for a session that was cut short: its task was not done.
 
     Attributes:
         session_id: its name in its file.
@@ -91,7 +92,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         features: what the model read, in its order; no numbers for people.
         project: the folder in which the agent worked, where its file says so.
         scored: is there anything to judge?
-        unsure: the automatic verdict would be wrong more than two times in five, or who was to give it has no idea.
+        unsure: neither the record nor measured labels stand behind the automatic verdict, see `Outcome`.
         unit_key: which of the sessions in its file; "" where it holds one.
         agent: the program whose session it is, as in "hermes".
         agent_version: of that program.
@@ -192,31 +193,46 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def outcome(self) -> Outcome:
         """The verdict as people are told of it; a person's word is never unsure, nor is a reward."""
-        if self.completed is None:
+        if self.verdict_by.is_automatic and not self.scored:
             return Outcome.NO_ANSWER
-        if self.unsure and self.verdict_by.is_automatic:
+        if self.completed is None or (self._is_in_doubt and self.verdict_by.is_automatic):
             return Outcome.UNSURE
         return Outcome.DONE if self.task_completed else Outcome.NOT_DONE
 
     @property
+    def _is_in_doubt(self) -> bool:
+        return self.unsure or self.state is SessionState.OPEN
+
+    @property
     def completed(self) -> bool | None:
-        """`task_completed` where anything is known of it: there is something to judge, a person's word or a reward."""
-        return self.task_completed if self.scored or not self.verdict_by.is_automatic else None
+        """`task_completed` where anything is known of it: there is something to judge, a person's word or a reward.
+
+        Of interrupted sessions no more is known than that some were cut short: nothing counts one as completed.
+        """
+        if not self.verdict_by.is_automatic:
+            return self.task_completed
+        is_unknown = self.state is SessionState.INTERRUPTED and (self.unsure or self.task_completed)
+        return None if is_unknown or not self.scored else self.task_completed
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether there is an answer or a call to score, and the session was not interrupted."""
+        return self.scored and self.state is not SessionState.INTERRUPTED
 
     @property
     def efficiency(self) -> int | None:
         """`tool_calls_efficient`, 1 to 5, where anything is known of it."""
-        return self.tool_calls_efficient if self.scored else None
+        return self.tool_calls_efficient if self.has_scores else None
 
     @property
     def quality(self) -> int | None:
-        """`response_quality`, 1 to 5, where anything is known of it: it was scored, or a person said it."""
-        return self.response_quality if self.scored or self.automatic_quality is not None else None
+        """`response_quality`, 1 to 5, where anything is known of it: it has scores, or a person said it."""
+        return self.response_quality if self.has_scores or self.automatic_quality is not None else None
 
     @property
     def recovered(self) -> bool | None:
         """`errors_recovered` where anything is known of it."""
-        return self.errors_recovered if self.scored else None
+        return self.errors_recovered if self.has_scores else None
 
     @property
     def errors(self) -> tuple[Failure, ...]:
@@ -225,8 +241,8 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def score(self) -> float | None:
-        """Session score, 1 to 5: mean of efficiency, quality and 1 + 4 x completed; None where nothing was scored."""
-        if not self.scored:
+        """Session score, 1 to 5: mean of efficiency, quality and 1 + 4 x completed; None where nothing was finished."""
+        if not self.has_scores:
             return None
         return session_score(self.tool_calls_efficient, self.response_quality, completed=self.task_completed)
 

@@ -284,21 +284,40 @@ class FromPeople(msgspec.Struct, frozen=True, kw_only=True):
     asked_again: int
 
 
+class VerdictCounts(msgspec.Struct, frozen=True):
+    """How many finished tasks of people have which verdict, see `domain.verdict.Outcome`.
+
+    `unsure_completed` of the `unsure` are completed by the best guess.
+    """
+
+    done: int = 0
+    not_done: int = 0
+    unsure: int = 0
+    no_answer: int = 0
+    unsure_completed: int = 0
+
+    @property
+    def answered(self) -> int:
+        """All but those without an answer."""
+        return self.done + self.not_done + self.unsure
+
+
 class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     """One ISO week, Monday to Sunday, where the person lives.
 
-    `complete` is False while the week goes on. `revision` counts how often the report was made with other numbers, and
-    `late_sessions` how many sessions there are more than in the first one. Each `Figure` has the week before beside it.
-    `lowest_task_types` come worst first, `error_prone_tools` and `common_errors` most failures first. `trend` ends with
-    this week. `people` is None in reports of versions that did not listen to them. `checked_completion` is the
-    completion rate put right by sessions that people judged, its `sample` how many of these were drawn at random in
-    the last eight weeks. `unanswered` are finished sessions without an answer or a tool call: they have no scores, and
-    no other number counts them but `coverage`. `trust` says how far verdicts, of which the completion rate is made,
-    could be trusted when the report was made. `unsure_completed` is how many of those that count as completed do so by
-    an unsure verdict; None in reports of versions that did not count them. `agents` are the sessions by agent, and
-    `spending` is what all of them cost, of every kind; both are missing in reports of versions that knew neither.
-    `changes` is what changed in the week in how agents are set up, and how work went before and since, as it stood at
-    its end; None in reports of versions that did not look. `hosts` are the machines of a fleet.
+    `complete` is False while the week goes on. `revision` counts how often the report was made with other numbers,
+    and `late_sessions` how many sessions there are more than in the first one. Each `Figure` has the week before
+    beside it. `lowest_task_types` come worst first, `error_prone_tools` and `common_errors` most failures first.
+    `trend` ends with this week. `people` is None in reports of versions that did not listen to them.
+    `checked_completion` is the completion rate put right by sessions that people judged, its `sample` how many of
+    these were drawn at random in the last eight weeks. `unanswered` are finished sessions without an answer or a tool
+    call: they have no scores, and no other number counts them but `coverage`. `trust` says how far verdicts, of which
+    the completion rate is made, could be trusted when the report was made. `unsure_completed` is how many of those
+    that count as completed do so by an unsure verdict, `verdicts` how many of the week's have which; None in reports
+    of versions that did not count them. `agents` are the sessions by agent, and `spending` is what all of them cost,
+    of every kind; both are missing in reports of versions that knew neither. `changes` is what changed in the week in
+    how agents are set up, and how work went before and since, as it stood at its end; None in reports of versions
+    that did not look. `hosts` are the machines of a fleet.
     """
 
     report_version: int = REPORT_VERSION
@@ -329,6 +348,7 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     people: FromPeople | None = None
     checked_completion: Estimate = Estimate()
     unsure_completed: int | None = None
+    verdicts: VerdictCounts | None = None
     agents: tuple[Group, ...] = ()
     spending: Spending | None = None
     spending_before: Spending | None = None

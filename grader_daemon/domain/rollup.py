@@ -55,7 +55,9 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Sums over the finished sessions of a group in which the agent answered or called a tool.
 
     Others are only counted: `open_sessions`, of every kind, are not finished, `unanswered` are finished without an
-    answer or a call. `completed` is of all whose verdict is known: `unanswered_judged` have that of a person.
+    answer or a call. The `interrupted`, which are among the `sessions`, have no scores, for nothing was finished there.
+    `completed` is of all whose verdict is known: of those without scores, `unanswered_judged` and `interrupted_judged`
+    have one, that of a person or that the session was cut short; `unscored_completed` of them are completed.
 
     `calls` and `failures` are the tool calls of the sessions and those that failed: in a group of `Dimension.TOOL`
     those of the tool, in one of `Dimension.CATEGORY` the failures of the category. Names that end in ``_squares`` are
@@ -72,6 +74,9 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     open_sessions: int = 0
     unanswered: int = 0
     unanswered_judged: int = 0
+    interrupted: int = 0
+    interrupted_judged: int = 0
+    unscored_completed: int = 0
     completed: int = 0
     with_errors: int = 0
     recovered: int = 0
@@ -104,7 +109,12 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def judged(self) -> int:
         """Sessions of which it is known whether their task was completed."""
-        return self.sessions + self.unanswered_judged
+        return self.scored + self.unanswered_judged + self.interrupted_judged
+
+    @property
+    def scored(self) -> int:
+        """Sessions that have scores: those with an answer or a call that were not interrupted."""
+        return self.sessions - self.interrupted
 
     def plus(self, other: Self) -> Self:
         """Return the sums over the sessions of both, which have none in common."""
@@ -133,7 +143,7 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def plain_score(self) -> float | None:
         """Mean session score, 1 to 5, however few the sessions; None without any."""
-        return self._thrice_score / (3 * self.sessions) if self.sessions else None
+        return self._thrice_score / (3 * self.scored) if self.scored else None
 
     def failure_rate(self, whole: Self | None = None, *, fewest: int = 1) -> Estimate:
         """Failures per tool call, 0 to 1; `whole` are the sums whose calls count, if not these."""
@@ -150,10 +160,10 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def _thrice_score(self) -> int:
-        return self.efficiency + self.quality + self.sessions + 4 * self.completed
+        return self.efficiency + self.quality + self.scored + 4 * (self.completed - self.unscored_completed)
 
     def _mean(self, total: float, squares: float, fewest: int) -> Estimate:
-        return mean(total, squares, self.sessions, lowest=1.0, highest=5.0, fewest=fewest)
+        return mean(total, squares, self.scored, lowest=1.0, highest=5.0, fewest=fewest)
 
 
 Estimator = Callable[..., Estimate]

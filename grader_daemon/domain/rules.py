@@ -53,6 +53,7 @@ class TailRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     interrupted_finish_reasons: frozenset[str]
     interrupted_answers: tuple[str, ...]
+    stopped_answers: tuple[str, ...]
     empty_answers: frozenset[str]
     iteration_limit_prompts: tuple[str, ...]
 

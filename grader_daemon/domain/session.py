@@ -172,10 +172,12 @@ class Ending(msgspec.Struct, frozen=True, gc=False):
     state: complete: its last turn has ended in order, and what its last messages say decides; interrupted: it ended
         otherwise; open: it goes on, or was killed, which shows when nothing is written for long.
     reason: what says so, as in ``task_complete``.
+    by_person: a person stopped it; else an error, a limit or the end of its process did.
     """
 
     state: SessionState
     reason: str
+    by_person: bool = False
 
 
 class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):

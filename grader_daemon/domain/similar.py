@@ -9,6 +9,7 @@ import msgspec
 
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.installed import SkillUse
+from grader_daemon.domain.verdict import Outcome
 
 FEWEST_PAIRS: Final = 5
 """Of a failed and a completed session: from fewer no parting call is told."""
@@ -24,6 +25,7 @@ class AskedAlike(NamedTuple):
     request: int | None
     wording: bytes | None
     skills: tuple[SkillUse, ...] | None = None
+    outcome: Outcome = Outcome.UNSURE
 
 
 class SimilarSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +35,7 @@ class SimilarSession(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: datetime
     model: str | None
     completed: bool | None
+    outcome: Outcome
     likeness: float
 
 

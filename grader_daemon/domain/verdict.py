@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import Enum, StrEnum
 
 import msgspec
 
@@ -29,14 +29,27 @@ class VerdictBy(StrEnum):
 class Outcome(StrEnum):
     """The verdict on a session as people are told of it.
 
-    `UNSURE` is a verdict that would be wrong more than two times in five, or one of a judge that has no idea of the
-    session; `NO_ANSWER` stands where there is nothing to judge: the agent neither answered nor called a tool.
+    `UNSURE` stands where nothing in the record proves that the task was not done, and no labels of this home have shown
+    that such verdicts are right at least three times in five; also where a person stopped the session, or it was left
+    in the middle. `NO_ANSWER` stands where there is nothing to judge: the agent neither answered nor called a tool.
     """
 
     DONE = "done"
     NOT_DONE = "not_done"
     UNSURE = "unsure"
     NO_ANSWER = "no_answer"
+
+
+class Shown(Enum):
+    """What the record of a session says of its task by itself, before anybody judges."""
+
+    NOT_DONE = "not done"
+    """Proof that it was not done: cut short, a failed call at the end, a failed check, a contradicted claim."""
+
+    NOTHING = "nothing"
+    """A person stopped the session, or it was left in the middle: nobody can know."""
+
+    UNDECIDED = "undecided"
 
 
 class VerdictSetting(StrEnum):
@@ -54,8 +67,8 @@ class VerdictSetting(StrEnum):
 class Decision(msgspec.Struct, frozen=True, gc=False):
     """An automatic verdict: was the task completed, who says so, and how likely the model finds it (None: no idea).
 
-    `unsure` says that the probability is one at which verdicts are wrong more than two times in five, or that the model
-    was to decide and has no idea; then `completed` is what the rules say.
+    `unsure` says that neither the record nor measured labels stand behind it; then `completed` is the best guess, by
+    the rules where the model was to decide and has no idea.
     """
 
     completed: bool
@@ -65,28 +78,39 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
 
 
 class CompletionPolicy(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What gives automatic verdicts: `by` is `RULES` or `MODEL`. Without a model nothing is estimated."""
+    """What gives automatic verdicts: `by` is `RULES` or `MODEL`. Without a model nothing is estimated.
+
+    `measured` says that labels of this home have shown at which probabilities verdicts are right. Without that a
+    verdict is sure by proof alone.
+    """
 
     by: VerdictBy = VerdictBy.RULES
     model: CompletionModel | None = None
+    measured: bool = False
 
     @property
     def version(self) -> str:
         """Name the model and who decides: grades of equal versions were judged alike."""
         return f"{self.model.version if self.model is not None else _NO_MODEL}.{self.by}"
 
-    def decide(self, features: tuple[float, ...] | Features, *, by_rules: bool) -> Decision:
+    def decide(
+        self, features: tuple[float, ...] | Features, *, by_rules: bool, shown: Shown = Shown.UNDECIDED
+    ) -> Decision:
         """Return the verdict on a session of these features, where `by_rules` is what the rules say.
 
-        Where the model has no idea, what the rules say is no more than filled in.
+        What the record shows stands above rules and model. Where the model has no idea, what the rules say is no more
+        than filled in.
         """
         model = self.model
         likely = model.predict(features) if model is not None else None
+        if shown is not Shown.UNDECIDED:
+            return Decision(completed=False, by=VerdictBy.RULES, likely=likely, unsure=shown is Shown.NOTHING)
         if model is None or self.by is VerdictBy.RULES:
-            return Decision(by_rules, VerdictBy.RULES, likely)
+            return Decision(by_rules, VerdictBy.RULES, likely, unsure=not self.measured)
         if likely is None:
             return Decision(by_rules, VerdictBy.RULES, None, unsure=True)
-        return Decision(likely >= model.threshold, VerdictBy.MODEL, likely, model.is_unsure(likely))
+        unsure = not self.measured or model.is_unsure(likely)
+        return Decision(likely >= model.threshold, VerdictBy.MODEL, likely, unsure)
 
 
 class GradeVersion(msgspec.Struct, frozen=True):

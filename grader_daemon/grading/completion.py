@@ -12,6 +12,7 @@ from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.people import ACCEPTING, OBJECTING, PersonSignal
 from grader_daemon.domain.phrases import Phrases, uncontracted
 from grader_daemon.domain.rules import CompletionRules
+from grader_daemon.domain.verdict import Shown
 
 SENTENCES: Final = {
     "completion.phrase": "the final answer says that it is done",
@@ -24,12 +25,22 @@ SENTENCES: Final = {
     "completion.short_answer": "the final answer is empty or very short",
     "completion.accepted": "the last that a person said of the work is thanks or acceptance",
     "completion.complaint": "the last that a person let know is a complaint, a correction, giving up or taking back",
-    "completion.interrupted": "the session was cut short, so by the rules it is never completed",
+    "completion.cut_short": "an error, a limit or the end of its process cut the session short: not done",
+    "completion.error_last": "the session ends in a tool call that failed: not done",
+    "completion.check_failed": "the last check failed, and nothing was written after it: not done",
+    "completion.left": "a person stopped the session, or it was left in the middle: nobody can know",
     "completion.model": "the model decides, by how likely it finds that the task was completed",
 }
 """What each rule of completion means; `why` prints these, `docs/grades.md` lists them."""
 
 _SCORE = "task_completed"
+_CONTRADICTED: Final = "completion.contradicted_claim"
+_PROOFS: Final = frozenset({"completion.cut_short", "completion.error_last", "completion.check_failed", _CONTRADICTED})
+"""Rules that prove by the record that a task was not done: of sessions of known outcome, 97 in 100 were not."""
+
+_LEFT: Final = frozenset({"completion.left", "completion.interrupted"})
+"""The second is of grades of earlier versions, which did not tell who interrupted a session."""
+
 _LOW_ERROR_RATE = Reason(_SCORE, "completion.low_error_rate", 1.0)
 _CLAUSE_END = re.compile(r"[.;:!?,()\n\u2013\u2014]")
 _WORD = re.compile(r"\w+")
@@ -47,13 +58,12 @@ class RuleClassifier:
         ]
 
     def classify(self, analysis: Analysis) -> tuple[bool, list[Reason]]:
-        """Return the verdict and every sign that was seen. An interrupted session is never completed."""
+        """Return the verdict and every sign that was seen. What the record shows stands above all other signs."""
         reasons = self._signs(analysis)
         completed = sum([reason.effect or 0 for reason in reasons]) > 0
-        if analysis.state is SessionState.INTERRUPTED:
-            reasons.append(Reason(_SCORE, "completion.interrupted", None, analysis.answer_indexes))
-            completed = False
-        return completed, reasons
+        if analysis.state is not SessionState.OPEN:
+            reasons += _of_record(analysis)
+        return completed and shown_by(reasons) is Shown.UNDECIDED, reasons
 
     def _signs(self, analysis: Analysis) -> list[Reason]:
         rules = self._rules
@@ -83,7 +93,7 @@ class RuleClassifier:
         rules = self._rules
         for support, rule, effect in (
             (Support.VERIFIED, "completion.verified_claim", rules.verified_claim_effect),
-            (Support.CONTRADICTED, "completion.contradicted_claim", rules.contradicted_claim_effect),
+            (Support.CONTRADICTED, _CONTRADICTED, rules.contradicted_claim_effect),
         ):
             found = [claim for claim in claims if claim.support is support]
             if found and effect:
@@ -98,6 +108,27 @@ class RuleClassifier:
         clause = _CLAUSE_END.split(text[max(0, start - 80) : start])[-1]
         reach = self._rules.negation_reach_words
         return not self._rules.negations.isdisjoint(_WORD.findall(clause)[-reach:]) if reach else False
+
+
+def shown_by(reasons: Iterable[Reason]) -> Shown:
+    """Return what the record says of a session by itself, told by the rules that spoke."""
+    rules = {reason.rule for reason in reasons}
+    if not rules.isdisjoint(_PROOFS):
+        return Shown.NOT_DONE
+    return Shown.UNDECIDED if rules.isdisjoint(_LEFT) else Shown.NOTHING
+
+
+def _of_record(analysis: Analysis) -> Iterator[Reason]:
+    """Yield what proves that the task was not done, and what leaves it open for ever."""
+    is_interrupted = analysis.state is SessionState.INTERRUPTED
+    if analysis.check_failed is not None:
+        yield Reason(_SCORE, "completion.check_failed", None, (analysis.check_failed,))
+    if analysis.cut_short:
+        yield Reason(_SCORE, "completion.cut_short", None, analysis.answer_indexes)
+    elif is_interrupted and analysis.error_last:
+        yield Reason(_SCORE, "completion.error_last", None, (analysis.failures[-1].index,))
+    elif is_interrupted:
+        yield Reason(_SCORE, "completion.left", None, analysis.answer_indexes)
 
 
 def _without_label(phrases: Iterable[str]) -> Phrases[None]:

@@ -17,7 +17,7 @@ from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import TOKEN_NAMES, Session, total_usage
 from grader_daemon.domain.session_features import NO_FEATURES
 from grader_daemon.domain.verdict import CompletionPolicy, Decision, VerdictBy, redecided_version
-from grader_daemon.grading.completion import RuleClassifier
+from grader_daemon.grading.completion import RuleClassifier, shown_by
 from grader_daemon.grading.scores import grade_efficiency, grade_quality, grade_recovery
 
 _BY_MODEL = Reason("task_completed", "completion.model", None)
@@ -58,7 +58,7 @@ class Grader:
         by_rules, completion_reasons = self._classifier.classify(analysis)
         scored = analysis.tool_calls > 0 or analysis.spoke
         features = analysis.features if scored else NO_FEATURES
-        decision = self._policy.decide(features, by_rules=by_rules)
+        decision = self._policy.decide(features, by_rules=by_rules, shown=shown_by(completion_reasons))
         efficiency, efficiency_reason = grade_efficiency(analysis, self._rules.efficiency)
         quality, quality_reasons = grade_quality(analysis, self._rules.quality)
         recovered, recovery_reason = grade_recovery(analysis)
@@ -80,7 +80,7 @@ class Grader:
             ended_on=day_of(ended_at, self._zone).isoformat(),
             reasons=(*completion_reasons, *_of_model(decision), efficiency_reason, *quality_reasons, recovery_reason),
             rules_version=self.version,
-            p_completed=decision.likely,
+            p_completed=_likely(decision, analysis.state),
             verdict_by=decision.by,
             rules_completed=by_rules,
             features=features,
@@ -94,12 +94,12 @@ class Grader:
         """Return the grade of a session that cannot be read again, judged anew from what is kept of it."""
         bare = automatic(grade)
         by_rules = bare.task_completed if grade.rules_completed is None else grade.rules_completed
-        decision = self._policy.decide(grade.features, by_rules=by_rules)
+        decision = self._policy.decide(grade.features, by_rules=by_rules, shown=shown_by(grade.reasons))
         rules_said = [reason for reason in grade.reasons if reason.rule != _BY_MODEL.rule]
         judged = msgspec.structs.replace(
             bare,
             task_completed=decision.completed,
-            p_completed=decision.likely,
+            p_completed=_likely(decision, bare.state),
             verdict_by=decision.by,
             reasons=tuple(_with_model(rules_said, decision)),
             rules_version=redecided_version(grade.rules_version, self._policy),
@@ -112,6 +112,12 @@ def _with_model(reasons: Sequence[Reason], decision: Decision) -> Sequence[Reaso
     """Add the model's word, if it decides, behind what the rules said of completion."""
     count = next((n for n, reason in enumerate(reasons) if reason.score != _BY_MODEL.score), len(reasons))
     return [*reasons[:count], *_of_model(decision), *reasons[count:]]
+
+
+def _likely(decision: Decision, state: SessionState) -> float | None:
+    """Return the probability of the model; none of a session that was cut short, which nobody need guess at."""
+    is_cut_short = state is SessionState.INTERRUPTED and not decision.unsure
+    return None if is_cut_short else decision.likely
 
 
 def _of_model(decision: Decision) -> tuple[Reason, ...]:

@@ -148,7 +148,7 @@ class WeeklyReports:
             alerts=self._store.alerts.between(since, until),
             trend=self._trend(week, [change for effect in changes for change in effect.changes]),
             checked_completion=estimate_completion(overall_now, labels(self._store), week),
-            unsure_completed=self._store.reports.unsure_completed(week),
+            verdicts=self._store.reports.verdicts(week),
             people=self._store.reports.from_people(week),
             changes=[effect for effect in changes if effect.changes[-1].at >= since],
         )

@@ -74,8 +74,8 @@ def _span(value: object) -> str:
 def graded(facts: Facts) -> str:
     """Verdict, probability, kind of task, task, id; what is not known is left out."""
     outcome, task = facts["outcome"].replace("_", " "), facts.event.get("task")
-    likely = None if outcome == "open" else facts.event.get("p_completed")
-    head = [outcome, _likelihood(likely), facts["task_type"]]
+    is_open = facts.event.get("state") == "open"
+    head = [outcome, "(open)" if is_open else _likelihood(facts.event.get("p_completed")), facts["task_type"]]
     return "  ".join([" ".join(filter(None, head)), *([printable(str(task))] if task else []), facts["session_id"]])
 
 

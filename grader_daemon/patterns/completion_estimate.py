@@ -15,7 +15,7 @@ from typing import Final
 
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.estimate import Estimate, effective_proportion
-from grader_daemon.domain.feedback import FEWEST_REVIEWS, Label
+from grader_daemon.domain.feedback import FEWEST_DRAWN, FEWEST_REVIEWS, Label
 from grader_daemon.domain.rollup import Sums
 
 WINDOW_DAYS: Final = 56
@@ -33,21 +33,24 @@ Pair = tuple[bool, bool]
 def estimate_completion(sums: Sums, labels: Sequence[Label], span: Span) -> Estimate:
     """Estimate the share of the judged sessions of `span` that people would call completed, 0 to 1.
 
-    `sums` are of all sessions of the span, `labels` of any. Sessions that a person judged count as judged; the others
-    by what the sessions drawn at random in the `WINDOW_DAYS` up to its end (or in the span, if that is longer) say of
-    the automatic verdicts: it is taken that these err alike all that time. `sample` is how many those are; no value
-    below `FEWEST_REVIEWS`.
+    `sums` are of all sessions of the span, `labels` of any. Sessions that a person judged, or that were cut short,
+    count as judged; those that were stopped or left in the middle not at all; the others by what the sessions drawn
+    at random in the `WINDOW_DAYS` up to its end (or in the span, if that is longer) say of the automatic verdicts: it
+    is taken that these err alike all that time. `sample` is how many those are; no value below `FEWEST_DRAWN`.
     """
-    judged = [label.completed for label in _within(labels, span) if label.completed is not None]
+    judged = [label for label in _within(labels, span) if label.completed is not None]
+    completed = sum(bool(label.completed) for label in judged)
     window = Span(min(span.first, _days_before(span.last, WINDOW_DAYS - 1)), span.last)
     drawn = [
         (label.completed, label.automatic_completed)
         for label in _within(labels, window)
-        if label.completed is not None and label.drawn_at_random and not label.went_on
+        if label.completed is not None and label.drawn_at_random and label.has_scores and not label.went_on
     ]
-    rest = max(0, sums.judged - len(judged))
-    said = min(rest, max(0, sums.completed - sum(judged)))
-    return bias_corrected(drawn, rest=rest, said=said, judged=len(judged), completed=sum(judged))
+    if len(drawn) < FEWEST_DRAWN:
+        return Estimate(sample=len(drawn))
+    rest = max(0, sums.scored - sum(label.has_scores for label in judged))
+    said = min(rest, max(0, sums.completed - completed))
+    return bias_corrected(drawn, rest=rest, said=said, judged=max(len(judged), sums.judged - rest), completed=completed)
 
 
 def bias_corrected(drawn: Sequence[Pair], *, rest: int, said: int, judged: int, completed: int) -> Estimate:

@@ -77,6 +77,7 @@ def similar(
                 ended_at=each.ended_at,
                 model=each.model,
                 completed=each.completed,
+                outcome=each.outcome,
                 likeness=share,
             )
             for each, share in near[:listed]

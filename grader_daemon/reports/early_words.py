@@ -22,12 +22,11 @@ def early_words(early: EarlyErrors) -> str:
 def worth_words(worth: EarlyWorth) -> str:
     """Return whether anything is told of a session that runs, and why."""
     if worth.reason is EarlyReason.TOO_FEW:
-        judged = f"{count(worth.area.sample, 'task')} with {EARLY_CALLS} calls and more"
-        return f"nothing is told: {judged} were judged by people or rewards, of {FEWEST_JUDGED} that are needed"
+        return f"off (needs {FEWEST_JUDGED} labelled tasks of {EARLY_CALLS}+ calls; {worth.area.sample:,} so far)"
     area = f"the area under the curve is {_area(worth)} on {count(worth.area.sample, 'judged task')}"
     if worth.reason is EarlyReason.NOT_TELLING:
-        return f"nothing is told: {area}; its lower end must lie above {LEAST_AREA:g}"
-    return f"how often tasks with as many errors in {_FIRST} were completed; {area}"
+        return f"off: {area}; its lower end must lie above {LEAST_AREA:g}"
+    return f"on: how often tasks with as many errors in {_FIRST} were completed; {area}"
 
 
 def _span(early: EarlyErrors) -> str:

@@ -18,6 +18,7 @@ from grader_daemon.reports.money import agents_words, cost_words, spending_words
 from grader_daemon.reports.numbers import (
     COMPLETION,
     FAILURES,
+    GUESSED,
     REPORTED,
     SCORE,
     TRENDED,
@@ -31,9 +32,9 @@ from grader_daemon.reports.numbers import (
     count_words,
     direction_of,
     estimate_words,
-    figure_words,
 )
 from grader_daemon.reports.safe_text import LONGEST_NAME, Words, name, remark
+from grader_daemon.reports.verdicts import shares_words
 
 
 class Prose(msgspec.Struct, frozen=True):
@@ -139,7 +140,7 @@ def lay_out(report: WeeklyReport) -> Layout:
 
 
 def _summary(report: WeeklyReport) -> tuple[Block, ...]:
-    figures = tuple((measure, getattr(report, measure.report)) for measure in REPORTED)
+    figures = tuple((measure, getattr(report, measure.report)) for measure in REPORTED if measure is not COMPLETION)
     total: tuple[Block, ...] = tuple(Prose((words,)) for words in (_total(report), *phrasing.unanswered_words(report)))
     checked = tuple(Prose((words,)) for words in phrasing.checked_words(report.checked_completion))
     total += _hosts(report) + _agents(report) + _spending(report)
@@ -185,7 +186,8 @@ def _spending(report: WeeklyReport) -> tuple[Block, ...]:
 def _total(report: WeeklyReport) -> str:
     if report.total_sessions:
         total = count_words(report.total_sessions, "finished session", earlier=report.sessions_before)
-        return f"{total}. {COMPLETION.name}: {figure_words(report.completion_rate, COMPLETION)}."
+        shares = "" if report.verdicts is None else f": {shares_words(report.verdicts)}"
+        return f"{total}{shares}."
     if report.sessions_before:
         return f"No session finished this week; {report.sessions_before:,} {WEEK_BEFORE}."
     return f"No session finished this week, nor {WEEK_BEFORE}."
@@ -257,7 +259,7 @@ def _changes(report: WeeklyReport) -> tuple[Section, ...]:
 def _trend(points: tuple[TrendPoint, ...]) -> tuple[Block, ...]:
     if not points:
         return (Prose(("No weeks to compare yet.",)),)
-    titles = ("Sessions", *(measure.brief for measure in TRENDED))
+    titles = ("Sessions", *(GUESSED if measure is COMPLETION else measure.brief for measure in TRENDED))
     rows = tuple(Row(cells=tuple((cell,) for cell in _trend_cells(point))) for point in points)
     return (Table("Week by week", (Column("Week", is_number=False), *map(Column, titles)), rows),)
 

@@ -66,7 +66,7 @@ def spending_words(spent: Spending, *, days: int) -> tuple[str, ...]:
             tasks = count(spent.completed, "completed task")
             said.append(f"{usd_words(spent.per_completed_usd)} for each of {tasks}, whatever else was tried counted in")
         if spent.side_usd:
-            said.append(f"{usd_words(spent.side_usd)} of it by {count(spent.side, 'session')} that no person began")
+            said.append(f"{usd_words(spent.side_usd)} from {count(spent.side, 'sub-agent or scheduled session')}")
     if spent.metered:
         said.append(f"tokens of {_share(spent.metered, spent.sessions)}: {used_words(spent)}")
     return tuple(said)

@@ -83,6 +83,8 @@ REPORTED: Final = (COMPLETION, EFFICIENCY, QUALITY, RECOVERY, FAILURES)
 """The week in numbers."""
 TRENDED: Final = tuple(measure for measure in REPORTED if measure.brief)
 """The trend, week by week; and the first look."""
+GUESSED: Final = "Done, best guess"
+"""How a rate of completion is called that counts unsure verdicts as what is likelier, where nobody put it right."""
 MEASURES: Final = {
     Metric.COMPLETION_RATE: COMPLETION,
     Metric.EFFICIENCY: EFFICIENCY,

@@ -31,9 +31,7 @@ def likeness_words(session: SimilarSession) -> str:
 def parting_words(found: Similar) -> Words:
     """Return the call at which failed and completed sessions part, or why none is told."""
     if found.pairs < FEWEST_PAIRS:
-        return (
-            f"too few to tell: {count(found.pairs, 'pair')} of a failed and a completed session, of {FEWEST_PAIRS}",
-        )
+        return (f"not enough data ({count(found.pairs, 'pair')}, {FEWEST_PAIRS} needed)",)
     if found.parting is None:
         return (f"no call surely tells failed from completed ones, in {count(found.pairs, 'pair')}",)
     return _call_words(found.parting)

@@ -12,7 +12,6 @@ from typing import Final
 from grader_daemon.domain.alert import Alert, AlertKind, Decomposition, DropCause, ShareChange, Stream, StreamDrop
 from grader_daemon.domain.calendar import day_of, local
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.feedback import FEWEST_REVIEWS
 from grader_daemon.domain.insight import (
     Coverage,
     ErrorIssue,
@@ -22,9 +21,9 @@ from grader_daemon.domain.insight import (
 )
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.reports.change_words import change_words
-from grader_daemon.reports.numbers import COMPLETION, MEASURES, count, estimate_words, part_words
+from grader_daemon.reports.numbers import MEASURES, count, estimate_words, part_words
 from grader_daemon.reports.safe_text import LONGEST_ID, LONGEST_LINE, Words, joined, name, plain, remark
-from grader_daemon.reports.verdicts import trust_words, unsure_words
+from grader_daemon.reports.verdicts import rate_words, trust_words
 
 INTERVALS_NOTE: Final = (
     "In parentheses: 95 % intervals. A change is better or worse only where its interval excludes 0. "
@@ -110,26 +109,18 @@ def unanswered_words(report: WeeklyReport) -> tuple[str, ...]:
     """Return how many sessions had nothing to judge; nothing without any."""
     if not report.unanswered:
         return ()
-    return (f"Without an answer: {count(report.unanswered, 'more session')}, of which no number below tells.",)
+    verb = "is" if report.unanswered == 1 else "are"
+    return (f"{count(report.unanswered, 'session')} ended without an answer and {verb} not counted.",)
 
 
 def trust_sentence(report: WeeklyReport) -> str:
-    """Return how far the verdicts that the completion rate is made of can be trusted."""
-    trust = report.trust
-    return (
-        f"Verdicts are by the {trust.by}: {trust_words(trust)}{unsure_words(report.unsure_completed)}."
-        " The interval of the completion rate is about chance in the sample, not about verdicts that are wrong."
-    )
+    """Return how far the verdicts can be trusted."""
+    return f"Verdicts are by the {report.trust.by}: {trust_words(report.trust)}."
 
 
 def checked_words(checked: Estimate) -> tuple[str, ...]:
-    """Return what the completion rate is by people's word, put together from random reviews; nothing without any."""
-    if not checked.sample:
-        return ()
-    reviews = count(checked.sample, "random review")
-    if checked.value is None:
-        return (f"Not checked: {reviews} in the last eight weeks, {FEWEST_REVIEWS} are needed.",)
-    return (f"Checked by {reviews} of the last eight weeks: {estimate_words(checked, COMPLETION)}.",)
+    """Return the rate of completion by random reviews of the last eight weeks, or what it takes to know one."""
+    return (f"Completion rate: {rate_words(checked)}.",)
 
 
 def people_words(report: WeeklyReport) -> tuple[Words, ...]:

@@ -8,17 +8,26 @@ from __future__ import annotations
 from typing import Final
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.calibration import Trust
-from grader_daemon.domain.feedback import automatic
+from grader_daemon.domain.calibration import FEWEST_LABELS, Trust
+from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.feedback import FEWEST_DRAWN, automatic
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.insight import VerdictCounts
 from grader_daemon.domain.verdict import GradeVersion, Outcome, VerdictBy
-from grader_daemon.reports.numbers import MINUS, count
+from grader_daemon.reports.numbers import COMPLETION, MINUS, count, estimate_words, value_words
 
 NOTHING_TO_JUDGE: Final = "no answer: there is neither an answer nor a tool call to judge"
 _DEGREES: Final = ((0.8, "very well"), (0.6, "well"), (0.4, "fairly well"), (0.2, "little"))
 """From which correlation on which word is said: the steps of Landis and Koch (1977) for agreement."""
 
-UNSURE_NOTE: Final = "An unsure verdict would be wrong more than two times in five, or the model has no idea."
+NO_RATE: Final = "not known: {drawn} of the {needed} random labels that a rate needs; give some: grader-daemon review"
+_PROVEN: Final = {
+    "completion.cut_short": "an error, a limit or the end of its process cut it short",
+    "completion.error_last": "it ends in a tool call that failed",
+    "completion.check_failed": "the last check failed",
+    "completion.contradicted_claim": "the record contradicts what the answer claims",
+}
+"""What proves that a task was not done, by the rule that says so."""
 
 
 def outcome_words(outcome: Outcome) -> str:
@@ -28,17 +37,34 @@ def outcome_words(outcome: Outcome) -> str:
 
 def brief_verdict(grade: Grade) -> str:
     """Return the verdict for a table: "not done*"; the star says that it is a person's word."""
-    mark = "*" if grade.verdict_by is VerdictBy.PERSON else ""
-    return f"{outcome_words(grade.outcome)}{mark}{' (open)' if grade.state is SessionState.OPEN else ''}"
+    return f"{outcome_words(grade.outcome)}{'*' if grade.verdict_by is VerdictBy.PERSON else ''}"
+
+
+def shares_words(counts: VerdictCounts) -> str:
+    """Return how many sessions have which verdict: "7 done, 42 not done, 210 unsure"."""
+    return f"{counts.done:,} done, {counts.not_done:,} not done, {counts.unsure:,} unsure"
+
+
+def rate_words(checked: Estimate) -> str:
+    """Return the rate of completion put right by labels, or what it takes to know one."""
+    if checked.value is None:
+        return NO_RATE.format(drawn=checked.sample, needed=FEWEST_DRAWN)
+    return f"{estimate_words(checked, COMPLETION)} done, put right by {count(checked.sample, 'random review')}"
 
 
 def verdict_words(grade: Grade, trust: Trust, *, said: str | None = None) -> str:
+    """Return the verdict as a sentence that ends in how far it can be trusted; `said` is that of `plain_verdict`."""
+    told = plain_verdict(grade, said=said)
+    return "; ".join([told, *_trusted(grade, trust)]) if grade.verdict_by.is_automatic else told
+
+
+def plain_verdict(grade: Grade, *, said: str | None = None) -> str:
     """Return the verdict as a sentence; `said` tells of a person's word or a reward: by whom and when."""
     if grade.verdict_by.is_automatic:
-        return "; ".join([_automatically(grade, trust), *_trusted(grade, trust)])
+        return _automatically(grade)
     if said is None:
         said = "said by a person" if grade.verdict_by is VerdictBy.PERSON else "by the reward of its run"
-    return f"{outcome_words(grade.outcome)}, {said}; automatically: {_automatically(automatic(grade), trust)}"
+    return f"{outcome_words(grade.outcome)}, {said}; automatically: {_automatically(automatic(grade))}"
 
 
 def trust_words(trust: Trust) -> str:
@@ -46,42 +72,44 @@ def trust_words(trust: Trust) -> str:
     if trust.of_fleet:
         return "each machine has its own, and says there how far it can be trusted"
     if not trust.labels:
-        elsewhere = "how far such verdicts agree with the truth is not known"
-        if trust.agreement is not None:
-            elsewhere = f"elsewhere such verdicts agreed {_degree(trust.agreement, of=' with the truth')}"
-        return f"not calibrated for you; {elsewhere}"
+        return f"not calibrated yet: label {FEWEST_LABELS} sessions to improve this"
     done = "calibrated on" if trust.by is VerdictBy.MODEL else "checked by"
     known = "" if trust.agreement is None else f", with which such verdicts agree {_degree(trust.agreement)}"
     return f"{done} your {count(trust.labels, 'label')}{known}"
 
 
-def unsure_words(completed: int | None) -> str:
-    """Return how many sessions count as completed by an unsure verdict, behind `trust_words`; nothing without any."""
-    if not completed:
-        return ""
-    return f"; {completed:,} of those that count as done {'is' if completed == 1 else 'are'} unsure"
-
-
-def _degree(agreement: float, *, of: str = "") -> str:
+def _degree(agreement: float) -> str:
     """Return a correlation of -1 to 1 in words, so that nobody takes it for a share of verdicts that are right."""
     word = next((word for least, word in _DEGREES if agreement >= least), "hardly at all")
-    return f"{word}{of} (correlation {agreement:.2f} of 1)".replace("-", MINUS)
+    return f"{word} (correlation {agreement:.2f} of 1)".replace("-", MINUS)
 
 
-def _automatically(grade: Grade, trust: Trust) -> str:
+def _automatically(grade: Grade) -> str:
     if grade.outcome is Outcome.NO_ANSWER:
         return NOTHING_TO_JUDGE
-    word, likely = outcome_words(grade.outcome), grade.p_completed
     if grade.outcome is Outcome.UNSURE:
-        word = f"unsure, counts as {'done' if grade.task_completed else 'not done'}"
-    if likely is None and grade.unsure:
-        return f"{word} by the rules: the model has no idea of it"
-    if likely is None:
+        return _unsure(grade)
+    word, likely = outcome_words(grade.outcome), grade.p_completed
+    proof = next((_PROVEN[reason.rule] for reason in grade.reasons if reason.rule in _PROVEN), None)
+    if proof is not None:
+        return f"{word}: {proof}"
+    if likely is None or grade.verdict_by is VerdictBy.RULES:
         return f"{word}, by the {grade.verdict_by}"
-    if grade.verdict_by is VerdictBy.RULES:
-        return f"{word}, by the rules (the model: probability {likely:.2f})"
-    limit = "" if trust.threshold is None or not _is_of(grade, trust) else f", done from {trust.threshold:.2f} on"
-    return f"{word}: probability {likely:.2f}{limit}, by the model"
+    return f"{word} ({_percent(likely)} likely done)"
+
+
+def _unsure(grade: Grade) -> str:
+    if grade.state is SessionState.OPEN:
+        return "unsure: it goes on"
+    if grade.state is SessionState.INTERRUPTED:
+        return "unsure: it was stopped, or left in the middle"
+    if grade.p_completed is None:
+        return "unsure: the grader has no probability for it"
+    return f"unsure ({_percent(grade.p_completed)} likely done)"
+
+
+def _percent(likely: float) -> str:
+    return value_words(likely, COMPLETION)
 
 
 def _trusted(grade: Grade, trust: Trust) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from grader_daemon.domain.insight import (
     IssueState,
     Spending,
     TrendPoint,
+    VerdictCounts,
     WeeklyReport,
 )
 from grader_daemon.domain.setup_changes import SetupEffect
@@ -58,7 +59,7 @@ class WeekFacts(msgspec.Struct, frozen=True, kw_only=True):
     alerts: Sequence[Alert]
     trend: Sequence[TrendPoint]
     checked_completion: Estimate
-    unsure_completed: int
+    verdicts: VerdictCounts
     people: FromPeople
     changes: Sequence[SetupEffect]
 
@@ -91,7 +92,8 @@ def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
         alerts=tuple(_as_of(alert, facts.until) for alert in facts.alerts),
         trend=tuple(facts.trend),
         checked_completion=facts.checked_completion,
-        unsure_completed=facts.unsure_completed,
+        unsure_completed=facts.verdicts.unsure_completed,
+        verdicts=facts.verdicts,
         people=facts.people,
         agents=tuple(facts.agents),
         hosts=tuple(facts.hosts),

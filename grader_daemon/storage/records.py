@@ -15,7 +15,7 @@ from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import BEHIND
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.unit import Unit
-from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.domain.verdict import Outcome, VerdictBy
 
 PageKey = tuple[float | str, ...]
 """Where a page ended: what its last session is sorted by, its end and its id."""
@@ -36,12 +36,12 @@ class SortKey(StrEnum):
 class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which grades to list, and in which order.
 
-    `since` and `until` (exclusive) are about the end of sessions. `tool` was used, `error` occurred, `claim` says that
-    there is a claim of this support. `host` and `user` are of a fleet. `issue` is a whole fingerprint. `unsure` are the
-    sessions of this outcome (see `Outcome`). `text` are words, or beginnings of words, of what was asked for; all of
-    them must be there. What is not known, a filter never finds, and sorting puts it last; but of the `kind` main are
-    those too whose file does not say. `lowest_first` turns the order about. `before` goes on behind a page of the same
-    filter.
+    `since` and `until` (exclusive) are about the end of sessions. `tool` was used, `error` occurred, `claim` says
+    that there is a claim of this support. `host` and `user` are of a fleet. `issue` is a whole fingerprint. `unsure`
+    are the sessions of this outcome, `verdict` those of any (see `Outcome`). `text` are words, or beginnings of
+    words, of what was asked for; all of them must be there. What is not known, a filter never finds, and sorting puts
+    it last; but of the `kind` main are those too whose file does not say. `lowest_first` turns the order about.
+    `before` goes on behind a page of the same filter.
     """
 
     since: datetime | None = None
@@ -58,6 +58,7 @@ class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
     completed: bool | None = None
     verdict_by: VerdictBy | None = None
     unsure: bool | None = None
+    verdict: Outcome | None = None
     claim: Support | None = None
     tool: str | None = None
     error: Category | None = None

@@ -39,6 +39,7 @@ from grader_daemon.reports.numbers import (
     value_words,
 )
 from grader_daemon.reports.phrasing import sure_step
+from grader_daemon.reports.verdicts import rate_words, shares_words
 
 _WEEK: Final = 7
 _MONTH: Final = 28
@@ -119,7 +120,10 @@ def overview(visit: Visit) -> Response:
 def _tiles(seen: Overview, daily: Sequence[DayFigures]) -> Iterator[Tile]:
     assert seen.patterns is not None  # there is a database
     overall = seen.patterns.overall
+    yield from _verdicts(seen)
     for measure in TRENDED:
+        if measure is COMPLETION:
+            continue
         figure = getattr(overall, measure.group)
         estimates = [getattr(day, measure.group) for day in daily]
         known = figure.now.value is not None
@@ -135,6 +139,20 @@ def _tiles(seen: Overview, daily: Sequence[DayFigures]) -> Iterator[Tile]:
         )
     if overall.spending is not None and overall.spending.priced:
         yield _cost(overall.spending, daily)
+
+
+def _verdicts(seen: Overview) -> Iterator[Tile]:
+    """Return the three shares, and below them the rate where labels put it right."""
+    if seen.verdicts is None or not seen.verdicts.answered:
+        return
+    yield Tile(
+        title="Verdicts",
+        value=shares_words(seen.verdicts),
+        detail=f"{seen.verdicts.no_answer:,} without an answer, not counted",
+        change=None if seen.checked is None else f"Completion rate {rate_words(seen.checked)}",
+        direction=Direction.UNKNOWN,
+        month=None,
+    )
 
 
 def _machines(seen: Overview, groups: Iterable[Group]) -> list[Machine]:

@@ -163,7 +163,7 @@ def _words(visit: Visit, stored: StoredGrade) -> dict[str, Any]:
     }
     early, quality = visit.grader.grades.early(grade), of_five(grade.quality)
     if by_person["quality"] is not None:
-        otherwise = of_five(grade.automatic_quality if grade.scored else None)
+        otherwise = of_five(grade.automatic_quality if grade.has_scores else None)
         quality = f"{quality}, {by_person['quality']}; automatically: {otherwise or UNKNOWN}"
     return {
         "verdict": verdict_words(grade, visit.grader.grades.trust(), said=by_person["completed"]),

@@ -161,7 +161,7 @@ def _outcomes(sums: Sums) -> dict[str, float]:
     return {
         "yes": sums.completed,
         "no": sums.judged - sums.completed,
-        "unknown": sums.unanswered - sums.unanswered_judged,
+        "unknown": sums.unanswered - sums.unanswered_judged + sums.interrupted - sums.interrupted_judged,
     }
 
 

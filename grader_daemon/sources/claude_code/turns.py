@@ -207,7 +207,7 @@ class Turns:
                 texts.append(block.text)
         text = "\n".join(texts)
         if texts and texts[-1].startswith(INTERRUPTED):
-            self._ending = Ending(SessionState.INTERRUPTED, "interrupted by a person")
+            self._ending = Ending(SessionState.INTERRUPTED, "interrupted by a person", by_person=True)
         elif texts or not any(block.type == "tool_result" for block in blocks):
             self._add_prompt(entry, text, time)
 

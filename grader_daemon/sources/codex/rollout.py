@@ -327,7 +327,7 @@ def _ending(turn: shapes.Started | shapes.Completed | shapes.Aborted, *, is_comp
         case shapes.Started():
             return Ending(SessionState.OPEN, "task_started")
         case shapes.Aborted():
-            return Ending(SessionState.INTERRUPTED, "turn_aborted")
+            return Ending(SessionState.INTERRUPTED, "turn_aborted", by_person=True)
         case shapes.Completed(error=None, last_agent_message=None) if not is_compacting:
             # All that 0.110 says of a failed call; of a turn that only compacts it is right.
             return Ending(SessionState.INTERRUPTED, "task_complete without an answer")

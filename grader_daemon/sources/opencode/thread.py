@@ -143,9 +143,9 @@ def _ending(heads: Sequence[Head]) -> Ending | None:
         return None
     last = heads[-1]
     if last.error is not None:
-        return Ending(
-            SessionState.INTERRUPTED, "aborted" if last.error.name == _ABORTED else last.error.name or "error"
-        )
+        if last.error.name == _ABORTED:
+            return Ending(SessionState.INTERRUPTED, "aborted", by_person=True)
+        return Ending(SessionState.INTERRUPTED, last.error.name or "error")
     if last.time.completed is None:
         return Ending(SessionState.OPEN, "not completed")
     if last.finish is None or last.finish in _GOES_ON or last.summary is True:

@@ -17,7 +17,7 @@ import apsw
 from grader_daemon.domain.rollup import SUM_NAMES
 from grader_daemon.storage.sqlite.database import distrust, translated
 from grader_daemon.storage.sqlite.listing import LIST_AS_GRADED, LIST_AS_KEPT
-from grader_daemon.storage.sqlite.rows import PERSONS_TASK
+from grader_daemon.storage.sqlite.rows import ANSWERED, COMPLETED, HAS_SCORES, PERSONS_TASK
 from grader_daemon.storage.sqlite.schema import applied_version, has_table, own_tables, strange_entries
 
 _NO_VALUES: Mapping[str, str] = MappingProxyType({})
@@ -28,12 +28,23 @@ _PATIENCE_MILLISECONDS = 5000
 _LINES = 20
 _PATHS = 10_000
 _COMPARED = (
-    *("sessions", "open_sessions", "unanswered", "completed", "efficiency", "quality", "calls", "failures"),
+    *(
+        "sessions",
+        "open_sessions",
+        "unanswered",
+        "interrupted",
+        "completed",
+        "efficiency",
+        "quality",
+        "calls",
+        "failures",
+    ),
     *("side", "input_tokens", "output_tokens"),
 )
 _CLOSED = "(coalesce(d.state, 'complete') <> 'open')"
 _FINISHED = f"({_CLOSED} AND {PERSONS_TASK})"
-_ANSWERED = f"({_FINISHED} AND coalesce(d.scored, g.total_api_calls > 0))"
+_ANSWERED = f"({_FINISHED} AND {ANSWERED})"
+_SCORED = f"({_FINISHED} AND {HAS_SCORES})"
 _DAY = "coalesce(d.ended_on, date(d.ended_at), date(g.graded_at), '1970-01-01')"
 _AROUND = "ended_at >= :since AND ended_at < :until"
 _SAMPLED = f"g.id IN (SELECT id FROM session_list WHERE {_AROUND})"
@@ -42,9 +53,10 @@ _SUMS_OF_ROWS = (
     f" sum({_ANSWERED}) AS sessions,"
     f" sum(NOT {_CLOSED}) AS open_sessions,"
     f" sum({_FINISHED} AND NOT {_ANSWERED}) AS unanswered,"
-    f" sum({_FINISHED} AND g.task_completed AND ({_ANSWERED} OR d.verdict_by IN ('person', 'reward'))) AS completed,"
-    f" sum({_ANSWERED} * g.tool_calls_efficient) AS efficiency,"
-    f" sum({_ANSWERED} * g.response_quality) AS quality,"
+    f" sum({_ANSWERED} AND NOT {HAS_SCORES}) AS interrupted,"
+    f" sum({_FINISHED} AND coalesce({COMPLETED}, 0)) AS completed,"
+    f" sum({_SCORED} * g.tool_calls_efficient) AS efficiency,"
+    f" sum({_SCORED} * g.response_quality) AS quality,"
     f" sum({_FINISHED} * coalesce(d.tool_calls, 0)) AS calls,"
     f" sum({_FINISHED} * g.total_errors) AS failures,"
     f" sum({_CLOSED} AND NOT {PERSONS_TASK}) AS side,"

@@ -23,6 +23,7 @@ from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.domain.text import storable
+from grader_daemon.domain.verdict import Outcome
 from grader_daemon.domain.wording import bands_of
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.storage.memory.tables import Part, Row
@@ -138,7 +139,8 @@ class Grades(Part):
                 which.host in (None, grade.host or self._tables.host),
                 which.user is None,  # nobody has said whose machine it is
                 which.completed in (None, grade.completed),
-                which.unsure in (None, grade.unsure and grade.verdict_by.is_automatic),
+                which.unsure in (None, grade.outcome is Outcome.UNSURE),
+                which.verdict in (None, grade.outcome),
                 which.claim is None or any(claim.support is which.claim for claim in grade.claims),
                 which.tool is None
                 or any(use.tool[:NAME_CHARACTERS] == which.tool[:NAME_CHARACTERS] for use in grade.tools),
@@ -235,6 +237,7 @@ class FeedbackLog(Part):
                 p_completed=bare.p_completed,
                 request=bare.request,
                 features=tuple(bare.features),
+                has_scores=bare.has_scores,
             )
             for row in self._judged()
             for bare in (automatic(row.stored.grade),)
@@ -246,7 +249,10 @@ class FeedbackLog(Part):
         ended = [
             (grade.ended_at, grade)
             for grade in grades
-            if grade.state is not SessionState.OPEN and grade.scored and grade.is_persons and grade.ended_at is not None
+            if grade.state is not SessionState.OPEN
+            and grade.has_scores
+            and grade.is_persons
+            and grade.ended_at is not None
         ]
         newest = sorted((each for each in ended if since is None or each[0] >= since), key=lambda each: each[0])[::-1]
         return [
@@ -290,6 +296,7 @@ def _asked(row: Row) -> AskedAlike:
         request=grade.request,
         wording=grade.wording,
         skills=grade.skills,
+        outcome=grade.outcome,
     )
 
 
@@ -305,7 +312,7 @@ def _task(row: Row) -> FinishedSession | None:
         completed=grade.completed,
         p_completed=grade.p_completed,
         judged=not grade.verdict_by.is_automatic,
-        unsure=grade.unsure and grade.verdict_by.is_automatic,
+        unsure=grade.outcome is Outcome.UNSURE,
         request=grade.request,
         cost_usd=grade.cost_usd,
         agent=grade.agent,
@@ -336,11 +343,10 @@ def _place(row: Row, which: GradeFilter) -> PageKey:
     last = (row.ended_at.astimezone(UTC).isoformat(), grade.session_id)
     if which.sort is SortKey.ENDED:
         return last
-    quality = grade.response_quality if grade.scored or grade.automatic_quality is not None else None
     value = {
         SortKey.PROBABILITY: grade.p_completed,
-        SortKey.EFFICIENCY: grade.tool_calls_efficient if grade.scored else None,
-        SortKey.QUALITY: quality,
+        SortKey.EFFICIENCY: grade.efficiency,
+        SortKey.QUALITY: grade.quality,
         SortKey.ERRORS: grade.total_errors,
         SortKey.CALLS: grade.tool_calls,
         SortKey.COST: grade.cost_usd,

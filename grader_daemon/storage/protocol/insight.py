@@ -12,7 +12,7 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.counting import Changes
-from grader_daemon.domain.insight import Coverage, Example, FromPeople, IssueRow, StepCount, ToolStep
+from grader_daemon.domain.insight import Coverage, Example, FromPeople, IssueRow, StepCount, ToolStep, VerdictCounts
 from grader_daemon.domain.quality import CheckOutcome, QualityCheck
 from grader_daemon.domain.rollup import Dimension, Metric, Sums
 from grader_daemon.storage.records import (
@@ -126,8 +126,8 @@ class Reports(Protocol):
     def from_people(self, span: Span) -> FromPeople:
         """Count what people said of the scored sessions of a span that are finished, and what was asked for again."""
 
-    def unsure_completed(self, span: Span) -> int:
-        """Count the scored sessions that finished in a span and count as completed by an unsure automatic verdict."""
+    def verdicts(self, span: Span) -> VerdictCounts:
+        """Count the verdicts on the tasks of people that finished in a span."""
 
     def examples(self, why: Example, span: Span) -> tuple[str, ...]:
         """Return up to three scored sessions that finished in a span and show `why`, those with most failures first."""

@@ -23,7 +23,16 @@ from grader_daemon.domain.setup_changes import SetupChange
 from grader_daemon.errors import NotFoundError
 from grader_daemon.storage.records import Position
 from grader_daemon.storage.sqlite.database import Database
-from grader_daemon.storage.sqlite.rows import PERSONS_TASK, known_moment, to_moment, to_text, to_tools
+from grader_daemon.storage.sqlite.rows import (
+    COMPLETED,
+    HAS_SCORES,
+    PERSONS_TASK,
+    known_moment,
+    to_flag,
+    to_moment,
+    to_text,
+    to_tools,
+)
 
 ALERT_COLUMNS = (
     *("kind", "level", "rule", "drops", "sessions", "changes", "decomposition", "opened_at", "began_at"),
@@ -33,8 +42,9 @@ _INSERT_ALERT = f"INSERT INTO alerts ({', '.join(ALERT_COLUMNS)}) VALUES ({', '.
 _UPDATE_ALERT = f"UPDATE alerts SET {', '.join(f'{column} = ?' for column in ALERT_COLUMNS)} WHERE id = ?"
 _SELECT_ALERTS = f"SELECT id, {', '.join(ALERT_COLUMNS)} FROM alerts"
 _OBSERVATION = (
-    "SELECT d.session_id, d.ended_at, d.ended_on, d.task_type, g.model, g.platform, g.task_completed,"
-    " g.tool_calls_efficient, g.response_quality, d.tool_calls, g.total_errors, d.tools, d.agent,"
+    f"SELECT d.session_id, d.ended_at, d.ended_on, d.task_type, g.model, g.platform, {COMPLETED},"
+    f" iif({HAS_SCORES}, g.tool_calls_efficient, NULL), iif({HAS_SCORES}, g.response_quality, NULL),"
+    " d.tool_calls, g.total_errors, d.tools, d.agent,"
     " d.fleet_host"
     " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
     f" WHERE d.state <> 'open' AND d.scored AND {PERSONS_TASK}"
@@ -231,7 +241,7 @@ def _to_observation(row: Sequence[Any]) -> Observation:
         task_type=row[3],
         model=row[4],
         platform=row[5],
-        task_completed=bool(row[6]),
+        task_completed=to_flag(row[6]),
         efficiency=row[7],
         quality=row[8],
         tool_calls=row[9],

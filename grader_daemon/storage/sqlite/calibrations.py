@@ -17,7 +17,11 @@ _COLUMNS = ("made_at", "adopted", "verdict_by", "policy", "labels", "model", "ev
 _SELECT = f"SELECT id, {', '.join(_COLUMNS)} FROM calibrations"
 _INSERT = f"INSERT INTO calibrations ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _SEES = "evidence ->> 'seen' > 0 OR evidence ->> 'sessions' > 0"
-_FINISHED = f"FROM session_details AS d WHERE state <> 'open' AND features IS NOT NULL AND {PERSONS_TASK}"
+_FINISHED = (
+    "FROM session_details AS d WHERE state <> 'open' AND features IS NOT NULL"
+    f" AND NOT (state = 'interrupted' AND NOT unsure) AND {PERSONS_TASK}"
+)
+"""Without those that were cut short: an outage must not move what is ordinary."""
 _ABOVE_ALL = 2**63 - 1
 _encode = msgspec.json.Encoder().encode
 _decode_model = msgspec.json.Decoder(CompletionModel).decode

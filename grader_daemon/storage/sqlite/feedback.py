@@ -13,7 +13,7 @@ from grader_daemon.domain.feedback import Candidate, Feedback, FeedbackSource, J
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.features import to_features
-from grader_daemon.storage.sqlite.rows import PERSONS_TASK, known_moment, to_flag, to_text
+from grader_daemon.storage.sqlite.rows import HAS_SCORES, PERSONS_TASK, known_moment, to_flag, to_text
 
 _COLUMNS = (
     "session_id",
@@ -36,7 +36,7 @@ _SELECT = f"SELECT id, {', '.join(_COLUMNS)} FROM feedback"
 _JUDGED = (
     f"SELECT d.session_id, d.digest, {PERSONS_TASK}, d.state, coalesce(d.ended_on, '1970-01-01'),"
     " d.rules_completed, d.p_completed, d.request, d.features, coalesce(d.automatic_completed, g.task_completed),"
-    " coalesce(d.automatic_quality, g.response_quality)"
+    f" coalesce(d.automatic_quality, g.response_quality), {HAS_SCORES}"
     " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
     " WHERE d.session_id IN (SELECT session_id FROM feedback)"
 )
@@ -81,7 +81,7 @@ class Feedbacks:
         rows = self._database.rows(
             "SELECT d.session_id, d.p_completed, d.rules_completed, g.task_completed, d.request"
             " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
-            f" WHERE d.state <> 'open' AND d.scored AND {PERSONS_TASK} AND d.ended_at >= ?"
+            f" WHERE d.state = 'complete' AND d.scored AND {PERSONS_TASK} AND d.ended_at >= ?"
             " ORDER BY d.ended_at DESC LIMIT ?",
             (to_text(since) or "", limit),
         )
@@ -131,7 +131,20 @@ def _to_feedback(row: Sequence[Any]) -> Feedback:
 
 def _to_judged(row: Sequence[Any]) -> JudgedSession:
     """Read a row of `_JUDGED`."""
-    session_id, digest, is_persons, state, ended_on, by_rules, likely, request, features, completed, quality = row
+    (
+        session_id,
+        digest,
+        is_persons,
+        state,
+        ended_on,
+        by_rules,
+        likely,
+        request,
+        features,
+        completed,
+        quality,
+        has_scores,
+    ) = row
     return JudgedSession(
         session_id=session_id,
         digest=digest,
@@ -144,4 +157,5 @@ def _to_judged(row: Sequence[Any]) -> JudgedSession:
         p_completed=likely,
         request=request,
         features=tuple(to_features(features)),
+        has_scores=bool(has_scores),
     )

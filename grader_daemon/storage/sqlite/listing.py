@@ -14,12 +14,12 @@ import apsw
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.counting import NAME_CHARACTERS
-from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.domain.verdict import Outcome, VerdictBy
 from grader_daemon.errors import InputError
 from grader_daemon.storage.records import GradeFilter, PageKey, SortKey
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.facets import FACETS
-from grader_daemon.storage.sqlite.rows import to_text
+from grader_daemon.storage.sqlite.rows import ANSWERED, BY_LABEL, COMPLETED, HAS_SCORES, to_text
 from grader_daemon.storage.sqlite.words import index_words
 
 LISTING: Final = ("session_list", "session_facets", "session_words")
@@ -27,10 +27,6 @@ LISTING: Final = ("session_list", "session_facets", "session_words")
 
 _OF = "session_grades AS g LEFT JOIN session_details AS d ON d.session_id = g.session_id"
 _ENDED_AT = "coalesce(d.ended_at, g.graded_at)"
-_SCORED = "coalesce(d.scored, g.total_api_calls > 0)"
-"""See `Grade.scored`; what is not known of others is not listed."""
-_BY_LABEL = "coalesce(d.verdict_by IN ('person', 'reward'), 0)"
-"""See `VerdictBy.is_automatic`."""
 
 
 def _claims(support: Support) -> str:
@@ -49,14 +45,14 @@ _VALUES = {
     "project": "d.project",
     "host": "coalesce(d.fleet_host, d.host)",
     "verdict_by": "coalesce(d.verdict_by, 'rules')",
-    "completed": f"iif({_SCORED} OR {_BY_LABEL}, g.task_completed, NULL)",
+    "completed": COMPLETED,
     "p_completed": "d.p_completed",
-    "efficiency": f"iif({_SCORED}, g.tool_calls_efficient, NULL)",
-    "quality": f"iif({_SCORED} OR d.automatic_quality IS NOT NULL, g.response_quality, NULL)",
+    "efficiency": f"iif({HAS_SCORES}, g.tool_calls_efficient, NULL)",
+    "quality": f"iif({HAS_SCORES} OR d.automatic_quality IS NOT NULL, g.response_quality, NULL)",
     "errors": "g.total_errors",
     "calls": "coalesce(d.tool_calls, 0)",
     "cost_usd": "d.cost_usd",
-    "unsure": f"coalesce(d.unsure, 0) AND NOT {_BY_LABEL}",
+    "unsure": f"NOT {BY_LABEL} AND {ANSWERED} AND (coalesce(d.unsure OR d.state = 'open', 0) OR ({COMPLETED}) IS NULL)",
     "agent": "d.agent",
     "kind": "coalesce(d.kind, 'main')",
     "request": "d.request",
@@ -91,6 +87,13 @@ _INDEXED: Final = {
     ("verdict_by", VerdictBy.PERSON): "l.verdict_by = 'person'",
 }
 """Conditions in the words of an index that holds such sessions alone: SQLite uses it for no value that is given."""
+OF_VERDICT: Final = {
+    Outcome.DONE: "l.completed AND NOT l.unsure",
+    Outcome.NOT_DONE: "NOT l.completed AND NOT l.unsure",
+    Outcome.UNSURE: "l.unsure",
+    Outcome.NO_ANSWER: "l.completed IS NULL AND NOT l.unsure",
+}
+"""See `Grade.outcome`."""
 _BELOW_ALL, _ABOVE_ALL = "-1", "9e99"
 _BEGINS: Final = "has_words_that_begin_so"
 _FACET = "SELECT id FROM session_facets WHERE facet = '{}' AND value = ?"
@@ -108,6 +111,13 @@ _SAID = f"EXISTS (SELECT 1 FROM session_grades AS g WHERE g.id = l.id AND {_BEGI
 _HIGHEST: Final = {SortKey.EFFICIENCY: 5, SortKey.QUALITY: 5}
 """The values above which there is none."""
 _LOOKED_UP = f"(l.ended_at, l.session_id) IN (SELECT {_ENDED_AT}, g.session_id FROM {_OF} WHERE g.id IN {LISTED})"
+
+
+def outcome_of(completed: int | None, unsure: int) -> Outcome:
+    """Read the verdict of a row of the list."""
+    if unsure:
+        return Outcome.UNSURE
+    return {None: Outcome.NO_ANSWER, 0: Outcome.NOT_DONE}.get(completed, Outcome.DONE)
 
 
 class _Stretch(NamedTuple):
@@ -331,6 +341,8 @@ def _conditions(which: GradeFilter) -> list[tuple[str, Sequence[Any]]]:
     )
     conditions: list[tuple[str, Sequence[Any]]] = [(sql, (value,)) for sql, value in single if value is not None]
     conditions += [(sql, ()) for (column, value), sql in _INDEXED.items() if getattr(which, column) == value]
+    if which.verdict is not None:
+        conditions.append((OF_VERDICT[which.verdict], ()))
     if which.claim is not None:
         conditions.append((f"l.{which.claim} > 0", ()))
     if which.before is not None:

@@ -59,7 +59,7 @@ class QualityChecks:
     def sample(self, scorer: str, *, since: datetime, until: datetime, limit: int) -> dict[str, str | None]:
         rows = self._database.rows(
             "SELECT d.session_id, d.digest FROM session_details AS d"
-            " WHERE d.state <> 'open' AND d.scored AND d.ended_at >= ?2 AND d.ended_at < ?3 AND NOT EXISTS ("
+            " WHERE d.state = 'complete' AND d.scored AND d.ended_at >= ?2 AND d.ended_at < ?3 AND NOT EXISTS ("
             "  SELECT 1 FROM quality_checks AS c WHERE c.session_id = d.session_id AND c.scorer = ?1"
             "  AND c.digest IS d.digest AND c.outcome IN ('answered', 'no_answer')"
             " ) ORDER BY random() LIMIT ?4",

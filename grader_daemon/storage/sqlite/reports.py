@@ -7,10 +7,12 @@ from typing import Any
 
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.counting import NAME_CHARACTERS
-from grader_daemon.domain.insight import Concern, Coverage, Example, FromPeople
+from grader_daemon.domain.insight import Concern, Coverage, Example, FromPeople, VerdictCounts
 from grader_daemon.domain.people import OBJECTING
+from grader_daemon.domain.verdict import Outcome
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.listing import OF_VERDICT
 from grader_daemon.storage.sqlite.rows import PERSONS_TASK, to_moment, to_text
 
 _EXAMPLES = 3
@@ -23,6 +25,13 @@ _LONGEST_AGAIN = timedelta(days=10)
 """A session that asks again began within two days of the other's end, and seldom lasts another week."""
 _OBJECTED = " OR ".join(f"people LIKE '%\"{kind}\"%'" for kind in sorted(OBJECTING))
 _PERSONS_TASK_LISTED = PERSONS_TASK.replace("d.kind", "l.kind")
+_VERDICTS = (
+    *(
+        f"WHERE {OF_VERDICT[outcome]}"
+        for outcome in (Outcome.DONE, Outcome.NOT_DONE, Outcome.UNSURE, Outcome.NO_ANSWER)
+    ),
+    "WHERE l.unsure AND l.completed",
+)
 _MOST_FAILURES = (
     "SELECT l.* FROM session_list AS l WHERE l.ended_at >= ?3 AND l.ended_at < ?6"
     f" AND l.state <> 'open' AND {_PERSONS_TASK_LISTED} ORDER BY {_ORDER} LIMIT ?9"
@@ -117,15 +126,16 @@ class Reports:
         )
         return FromPeople(objected=objected[0][0], asked_again=asked_again[0][0])
 
-    def unsure_completed(self, span: Span) -> int:
+    def verdicts(self, span: Span) -> VerdictCounts:
         found = self._database.rows(
-            "SELECT count(*) FROM session_list AS l WHERE l.ended_at >= ?3 AND l.ended_at < ?6"
-            f" AND l.unsure AND l.completed AND l.state <> 'open' AND {_PERSONS_TASK_LISTED}"
+            f"SELECT {', '.join(f'count(*) FILTER ({condition})' for condition in _VERDICTS)}"
+            " FROM session_list AS l WHERE l.ended_at >= ?3 AND l.ended_at < ?6"
+            f" AND l.state <> 'open' AND {_PERSONS_TASK_LISTED}"
             " AND (l.ended_at >= ?4 AND l.ended_at < ?5 OR EXISTS (SELECT 1"
             " FROM session_details AS d WHERE d.session_id = l.session_id AND d.ended_on BETWEEN ?1 AND ?2))",
             _around(span),
         )
-        return int(found[0][0])
+        return VerdictCounts(*found[0])
 
     def examples(self, why: Example, span: Span) -> tuple[str, ...]:
         found: list[Any] = []

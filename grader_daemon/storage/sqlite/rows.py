@@ -24,6 +24,22 @@ from grader_daemon.storage.sqlite.features import from_features, to_features
 
 PERSONS_TASK: Final = f"coalesce(d.kind, '{SessionKind.MAIN}') = '{SessionKind.MAIN}'"
 """See `Grade.is_persons`; `d` are the details."""
+
+ANSWERED: Final = "coalesce(d.scored, g.total_api_calls > 0)"
+"""See `Grade.scored`; `g` is the grade."""
+
+HAS_SCORES: Final = f"({ANSWERED} AND coalesce(d.state, 'complete') <> 'interrupted')"
+"""See `Grade.has_scores`."""
+
+BY_LABEL: Final = "coalesce(d.verdict_by IN ('person', 'reward'), 0)"
+"""See `VerdictBy.is_automatic`."""
+
+COMPLETED: Final = (
+    f"CASE WHEN {BY_LABEL} OR {HAS_SCORES} THEN g.task_completed"
+    f" WHEN {ANSWERED} AND NOT coalesce(d.unsure, 0) AND NOT g.task_completed THEN 0 END"
+)
+"""See `Grade.completed`."""
+
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _encode = msgspec.json.Encoder().encode
 _decode_tools = msgspec.json.Decoder(tuple[tuple[str, int, int], ...]).decode

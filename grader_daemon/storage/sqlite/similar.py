@@ -8,6 +8,7 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.facets import BANDS_OF
+from grader_daemon.storage.sqlite.listing import outcome_of
 from grader_daemon.storage.sqlite.rows import known_moment, to_flag, to_skills
 
 _SAME: Final = (
@@ -16,7 +17,7 @@ _SAME: Final = (
 )
 _NEAR: Final = "SELECT id FROM session_facets WHERE facet = 'wording' AND value = ? ORDER BY id DESC LIMIT ?"
 _ROWS: Final = (
-    "SELECT g.session_id, l.ended_at, g.model, l.completed, d.request, d.wording, d.skills"
+    "SELECT g.session_id, l.ended_at, g.model, l.completed, d.request, d.wording, d.skills, l.unsure"
     " FROM session_grades AS g JOIN session_details AS d ON d.session_id = g.session_id"
     " JOIN session_list AS l ON l.ended_at = coalesce(d.ended_at, g.graded_at) AND l.session_id = g.session_id"
     f" WHERE g.id IN {LISTED} AND d.state <> '{SessionState.OPEN}'"
@@ -32,6 +33,17 @@ def asked_alike(database: Database, request: int | None, wording: bytes | None, 
         for (band,) in database.rows(BANDS_OF, (wording,)):
             found |= dict.fromkeys(number for (number,) in database.rows(_NEAR, (band, limit)))
     return [
-        AskedAlike(session_id, known_moment(ended_at), model, to_flag(completed), asked, words, to_skills(skills))
-        for session_id, ended_at, model, completed, asked, words, skills in database.rows(_ROWS, (listed(list(found)),))
+        AskedAlike(
+            session_id,
+            known_moment(ended_at),
+            model,
+            to_flag(completed),
+            asked,
+            words,
+            to_skills(skills),
+            outcome_of(completed, unsure),
+        )
+        for session_id, ended_at, model, completed, asked, words, skills, unsure in database.rows(
+            _ROWS, (listed(list(found)),)
+        )
     ]

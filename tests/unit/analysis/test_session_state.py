@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from grader_daemon.analysis.session_state import LastWord, last_word, read_state
+from grader_daemon.analysis.session_state import LastWord, SessionEnd, last_word, read_state
 from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Ending, Message
@@ -68,8 +68,8 @@ def test_the_last_messages_tell_the_state(messages: tuple[Message, ...], state: 
 
 def test_an_interrupted_tool_call_at_the_end_interrupts_the_session(rules: Rules) -> None:
     messages = (REQUEST, call("terminal"), result("[Command interrupted]"))
-    state, reason = read_state(messages, rules.tail, last_status=CallStatus.INTERRUPTED, idle=False)
-    assert (state, reason) == (INTERRUPTED, "tool call interrupted")
+    end = read_state(messages, rules.tail, last_status=CallStatus.INTERRUPTED, idle=False)
+    assert end == SessionEnd(INTERRUPTED, "tool call interrupted")
 
 
 def test_a_request_after_an_interrupted_call_is_open_again(rules: Rules) -> None:
@@ -97,7 +97,7 @@ def test_the_reason_names_the_finish_reason(rules: Rules) -> None:
 
 
 def test_an_answer_alone_is_complete(rules: Rules) -> None:
-    assert read_state((answer("Hello."),), rules.tail, last_status=None, idle=False) == (COMPLETE, "answered")
+    assert read_state((answer("Hello."),), rules.tail, last_status=None, idle=False) == SessionEnd(COMPLETE, "answered")
 
 
 @pytest.mark.parametrize(
@@ -139,27 +139,47 @@ NOTED = {state: Ending(state, "task_complete") for state in SessionState}
 @pytest.mark.parametrize(
     ("messages", "noted", "idle", "expected"),
     [
-        pytest.param((REQUEST, answer("It is 4.")), COMPLETE, False, (COMPLETE, "answered (task_complete)"), id="done"),
         pytest.param(
-            (REQUEST, answer("")), COMPLETE, False, (INTERRUPTED, "empty answer (task_complete)"), id="empty-answer"
+            (REQUEST, answer("It is 4.")), COMPLETE, False, SessionEnd(COMPLETE, "answered (task_complete)"), id="done"
+        ),
+        pytest.param(
+            (REQUEST, answer("")),
+            COMPLETE,
+            False,
+            SessionEnd(INTERRUPTED, "empty answer (task_complete)", cut_short=True),
+            id="empty-answer",
         ),
         pytest.param(
             (REQUEST, *rounds(WORKED)),
             COMPLETE,
             False,
-            (INTERRUPTED, "ended without an answer (task_complete)"),
+            SessionEnd(INTERRUPTED, "ended without an answer (task_complete)"),
             id="no-answer",
         ),
-        pytest.param((REQUEST, answer("It is 4.")), INTERRUPTED, False, (INTERRUPTED, "task_complete"), id="aborted"),
-        pytest.param((REQUEST, answer("Now I look.")), OPEN, False, (OPEN, "open (task_complete)"), id="goes-on"),
         pytest.param(
-            (REQUEST, answer("Now I look.")), OPEN, True, (INTERRUPTED, "open and idle (task_complete)"), id="killed"
+            (REQUEST, answer("It is 4.")),
+            INTERRUPTED,
+            False,
+            SessionEnd(INTERRUPTED, "task_complete", cut_short=True),
+            id="aborted",
         ),
-        pytest.param((), COMPLETE, False, (INTERRUPTED, "ended without an answer (task_complete)"), id="nothing"),
+        pytest.param(
+            (REQUEST, answer("Now I look.")), OPEN, False, SessionEnd(OPEN, "open (task_complete)"), id="goes-on"
+        ),
+        pytest.param(
+            (REQUEST, answer("Now I look.")),
+            OPEN,
+            True,
+            SessionEnd(INTERRUPTED, "open and idle (task_complete)"),
+            id="killed",
+        ),
+        pytest.param(
+            (), COMPLETE, False, SessionEnd(INTERRUPTED, "ended without an answer (task_complete)"), id="nothing"
+        ),
     ],
 )
 def test_what_the_agent_notes_of_the_end_decides(
-    rules: Rules, messages: tuple[Message, ...], noted: SessionState, idle: bool, expected: tuple[SessionState, str]
+    rules: Rules, messages: tuple[Message, ...], noted: SessionState, idle: bool, expected: SessionEnd
 ) -> None:
     state = read_state(messages, rules.tail, last_status=None, idle=idle, ending=NOTED[noted])
     assert state == expected
@@ -168,4 +188,24 @@ def test_what_the_agent_notes_of_the_end_decides(
 def test_a_call_interrupted_by_a_person_is_the_reason_although_the_turn_ended(rules: Rules) -> None:
     messages = (REQUEST, call("terminal"), result("aborted by user"))
     state = read_state(messages, rules.tail, last_status=CallStatus.INTERRUPTED, idle=False, ending=NOTED[COMPLETE])
-    assert state == (INTERRUPTED, "tool call interrupted")
+    assert state == SessionEnd(INTERRUPTED, "tool call interrupted")
+
+
+@pytest.mark.parametrize(
+    ("messages", "ending", "cut_short"),
+    [
+        pytest.param((REQUEST, answer("part", "length")), None, True, id="output-limit"),
+        pytest.param((REQUEST, answer("(empty)")), None, True, id="the-model-said-nothing"),
+        pytest.param((REQUEST, answer("I stopped retrying", None)), None, True, id="api-error-noted-in-words"),
+        pytest.param((REQUEST, answer("Operation interrupted", None)), None, False, id="stopped-noted-in-words"),
+        pytest.param((REQUEST, *rounds(WORKED)), None, False, id="left-in-the-middle"),
+        pytest.param((REQUEST, call("terminal")), None, False, id="left-with-an-open-call"),
+        pytest.param((REQUEST, *rounds(WORKED)), Ending(INTERRUPTED, "API error"), True, id="api-error"),
+        pytest.param((REQUEST, *rounds(WORKED)), Ending(INTERRUPTED, "stopped", by_person=True), False, id="stopped"),
+    ],
+)
+def test_an_error_or_a_limit_cuts_a_session_short_and_a_person_does_not(
+    rules: Rules, messages: tuple[Message, ...], ending: Ending | None, cut_short: bool
+) -> None:
+    end = read_state(messages, rules.tail, last_status=CallStatus.SUCCESS, idle=True, ending=ending)
+    assert (end.state, end.cut_short) == (INTERRUPTED, cut_short)

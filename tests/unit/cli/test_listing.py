@@ -169,7 +169,7 @@ def test_verdicts_are_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
         msgspec.structs.replace(known, task_completed=False, verdict_by=VerdictBy.PERSON),
     ]
 
-    grade_table(grades, TRUST)
+    grade_table(grades)
 
     heads, *rows, note, trusted = capsys.readouterr().out.splitlines()
     place = heads.index("verdict")
@@ -197,7 +197,7 @@ def test_a_narrow_terminal_does_without_some_columns(
 ) -> None:
     monkeypatch.setattr(output, "_room", lambda: columns)
 
-    grade_table([grade(session_id="20261121_100000_aaaaaa", model="model-1", project="/home/timmy/work")], TRUST)
+    grade_table([grade(session_id="20261121_100000_aaaaaa", model="model-1", project="/home/timmy/work")])
 
     shown = capsys.readouterr().out
     assert ("(too narrow for: " + ", ".join(left_out) + ")" in shown) == bool(left_out)
@@ -220,7 +220,7 @@ def test_the_agent_is_told_where_there_are_several(
         grade(session_id=f"20261121_100000_{agent}", model="model-1", agent=agent) for agent in ("hermes", others)
     ]
 
-    grade_table(listed, TRUST)
+    grade_table(listed)
 
     assert ("agent" in capsys.readouterr().out.splitlines()[0].split()) == is_shown
 

@@ -18,7 +18,7 @@ from grader_daemon.domain.counting import (
     task_model,
 )
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
+from grader_daemon.domain.rollup import ESTIMATORS, SUM_NAMES, Dimension, Sums
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.verdict import VerdictBy
 from tests.strategies import grade, grades
@@ -100,7 +100,7 @@ def test_only_a_session_with_errors_can_recover(errors: int, recovered: bool, co
 def test_thrice_the_score_is_what_is_squared(made: Grade) -> None:
     finished = msgspec.structs.replace(made, state=SessionState.COMPLETE)
     found = sums(changes_of(finished))[GroupKey(Dimension.KIND, made.ended_on, made.kind or SessionKind.MAIN)]
-    assert found.score_squares == (0 if made.score is None else round(3 * made.score) ** 2)
+    assert found.score_squares == (0 if finished.score is None else round(3 * finished.score) ** 2)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_every_group_of_a_session_counts_it_once(made: Grade) -> None:
         ),
         pytest.param(
             {"verdict_by": VerdictBy.PERSON, "task_completed": True},
-            Sums(unanswered=1, unanswered_judged=1, completed=1),
+            Sums(unanswered=1, unanswered_judged=1, completed=1, unscored_completed=1),
             id="completed-as-a-person-says",
         ),
     ],
@@ -158,6 +158,41 @@ def test_every_group_of_a_session_counts_it_once(made: Grade) -> None:
 def test_a_session_without_an_answer_has_no_scores(changes: dict[str, object], expected: Sums) -> None:
     made = grade(ended_on=DAY, scored=False, tools=(), tool_calls=0, **changes)
     assert set(map(repr, sums(changes_of(made)).values())) == {repr(expected)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        pytest.param({"task_completed": False}, Sums(sessions=1, interrupted=1, interrupted_judged=1), id="cut-short"),
+        pytest.param({"task_completed": False, "unsure": True}, Sums(sessions=1, interrupted=1), id="stopped"),
+        pytest.param({"task_completed": True}, Sums(sessions=1, interrupted=1), id="done-by-an-earlier-version"),
+        pytest.param(
+            {"task_completed": True, "verdict_by": VerdictBy.PERSON},
+            Sums(sessions=1, interrupted=1, interrupted_judged=1, completed=1, unscored_completed=1),
+            id="done-as-a-person-says",
+        ),
+    ],
+)
+def test_an_interrupted_session_has_no_scores(changes: dict[str, object], expected: Sums) -> None:
+    made = grade(ended_on=DAY, state=SessionState.INTERRUPTED, tools=(), tool_calls=0, **changes)
+    assert set(map(repr, sums(changes_of(made)).values())) == {repr(expected)}
+
+
+_interrupted = grades().map(
+    lambda made: msgspec.structs.replace(
+        made, ended_on=DAY, state=SessionState.INTERRUPTED, verdict_by=VerdictBy.MODEL, automatic_completed=None
+    )
+)
+
+
+@given(before=st.lists(grades(), min_size=1, max_size=6), cut_short=st.lists(_interrupted, min_size=1, max_size=6))
+def test_interrupted_sessions_never_raise_a_rate_or_a_mean(before: list[Grade], cut_short: list[Grade]) -> None:
+    others = [msgspec.structs.replace(each, ended_on=DAY) for each in before]
+    then, now = (sums(changes_of(*some)) for some in (others, [*others, *cut_short]))
+    for key, earlier in then.items():
+        for name in ("completion", "score", "efficiency", "quality", "recovery"):
+            was, is_now = (ESTIMATORS[name](each).value for each in (earlier, now[key]))
+            assert was is None or (is_now is not None and is_now <= was)
 
 
 # -- what was spent ------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.verdict import (
     CompletionPolicy,
     Decision,
@@ -20,17 +21,31 @@ FEATURES = (1.0,)
 @pytest.mark.parametrize(
     ("policy", "decision"),
     [
-        pytest.param(CompletionPolicy(), Decision(False, VerdictBy.RULES, None), id="without-a-model-the-rules"),
-        pytest.param(CompletionPolicy(model=LIKELY), Decision(False, VerdictBy.RULES, 0.5), id="rules-beside-it"),
         pytest.param(
-            CompletionPolicy(by=VerdictBy.MODEL, model=LIKELY),
+            CompletionPolicy(), Decision(False, VerdictBy.RULES, None, unsure=True), id="without-a-model-the-rules"
+        ),
+        pytest.param(
+            CompletionPolicy(measured=True), Decision(False, VerdictBy.RULES, None), id="the-rules-held-against-labels"
+        ),
+        pytest.param(
+            CompletionPolicy(model=LIKELY), Decision(False, VerdictBy.RULES, 0.5, unsure=True), id="rules-beside-it"
+        ),
+        pytest.param(
+            CompletionPolicy(by=VerdictBy.MODEL, model=LIKELY, measured=True),
             Decision(True, VerdictBy.MODEL, 0.5, unsure=True),
             id="the-model-in-doubt",
         ),
         pytest.param(
-            CompletionPolicy(by=VerdictBy.MODEL, model=msgspec.structs.replace(LIKELY, doubtful=(0.4, 0.5))),
+            CompletionPolicy(
+                by=VerdictBy.MODEL, model=msgspec.structs.replace(LIKELY, doubtful=(0.4, 0.5)), measured=True
+            ),
             Decision(True, VerdictBy.MODEL, 0.5),
             id="the-model",
+        ),
+        pytest.param(
+            CompletionPolicy(by=VerdictBy.MODEL, model=msgspec.structs.replace(LIKELY, doubtful=(0.4, 0.5))),
+            Decision(True, VerdictBy.MODEL, 0.5, unsure=True),
+            id="the-model-that-no-labels-measured",
         ),
         pytest.param(
             CompletionPolicy(by=VerdictBy.MODEL, model=model(names=("a", "b"), means=(0.0, 0.0), weights=(1.0, 1.0))),
@@ -68,6 +83,11 @@ def test_a_verdict_that_may_as_well_be_wrong_is_unsure(likely: float, threshold:
         pytest.param({"unsure": True}, Outcome.UNSURE, id="unsure"),
         pytest.param({"unsure": True, "verdict_by": VerdictBy.PERSON}, Outcome.DONE, id="a-person-is-sure"),
         pytest.param({"scored": False}, Outcome.NO_ANSWER, id="no-answer"),
+        pytest.param({"state": SessionState.INTERRUPTED, "task_completed": False}, Outcome.NOT_DONE, id="cut-short"),
+        pytest.param({"state": SessionState.INTERRUPTED}, Outcome.UNSURE, id="interrupted-and-said-to-be-done"),
+        pytest.param(
+            {"state": SessionState.INTERRUPTED, "verdict_by": VerdictBy.PERSON}, Outcome.DONE, id="interrupted-by-label"
+        ),
         pytest.param(
             {"scored": False, "task_completed": False, "verdict_by": VerdictBy.PERSON},
             Outcome.NOT_DONE,

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -9,7 +11,8 @@ from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.rules import Rules
-from grader_daemon.grading.completion import RuleClassifier
+from grader_daemon.domain.verdict import Shown
+from grader_daemon.grading.completion import RuleClassifier, shown_by
 from grader_daemon.rules import load_rules
 from tests.strategies import analysis, failures, texts
 from tests.timing import is_done_within
@@ -135,11 +138,39 @@ def test_completed_when_the_signs_for_outnumber_those_against(
     assert classifier.classify(found)[0] is completed
 
 
-def test_an_interrupted_session_is_never_completed(classifier: RuleClassifier) -> None:
-    found = analysis(final_answer="Done and saved to a.txt", state=SessionState.INTERRUPTED, final_index=7)
+@pytest.mark.parametrize(
+    ("changes", "rule", "messages", "shown"),
+    [
+        pytest.param({"cut_short": True}, "completion.cut_short", (7,), Shown.NOT_DONE, id="by-an-error-or-a-limit"),
+        pytest.param({}, "completion.left", (7,), Shown.NOTHING, id="by-a-person-or-by-nobody"),
+        pytest.param(
+            {"error_last": True, "failures": failures(1)},
+            "completion.error_last",
+            (2,),
+            Shown.NOT_DONE,
+            id="error-last",
+        ),
+    ],
+)
+def test_an_interrupted_session_is_never_completed(
+    classifier: RuleClassifier, changes: dict[str, Any], rule: str, messages: tuple[int, ...], shown: Shown
+) -> None:
+    found = analysis(final_answer="Done and saved to a.txt", state=SessionState.INTERRUPTED, final_index=7, **changes)
     completed, reasons = classifier.classify(found)
     assert not completed
-    assert (reasons[-1].rule, reasons[-1].effect, reasons[-1].messages) == ("completion.interrupted", None, (7,))
+    assert (reasons[-1].rule, reasons[-1].effect, reasons[-1].messages) == (rule, None, messages)
+    assert shown_by(reasons) is shown
+
+
+def test_a_failed_check_at_the_end_is_proof_whatever_the_answer_says(classifier: RuleClassifier) -> None:
+    completed, reasons = classifier.classify(analysis(final_answer="Done and saved to a.txt", check_failed=4))
+    assert not completed
+    assert (reasons[-1].rule, reasons[-1].messages) == ("completion.check_failed", (4,))
+    assert shown_by(reasons) is Shown.NOT_DONE
+
+
+def test_an_answer_alone_proves_nothing(classifier: RuleClassifier) -> None:
+    assert shown_by(classifier.classify(analysis(final_answer="I failed."))[1]) is Shown.UNDECIDED
 
 
 def test_reasons_point_at_the_answer_and_the_failures(classifier: RuleClassifier) -> None:

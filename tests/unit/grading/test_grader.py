@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 from datetime import UTC, timedelta
 from typing import get_type_hints
@@ -10,8 +11,8 @@ from hypothesis import given
 
 from grader_daemon.analysis import Analyzer
 from grader_daemon.domain.analysis import Analysis, Category, SessionState
-from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.session import Message, Session
+from grader_daemon.domain.grade import Grade, Reason
+from grader_daemon.domain.session import Ending, FunctionCall, Message, Session, ToolCall
 from grader_daemon.domain.session_features import NO_FEATURES
 from grader_daemon.domain.verdict import CompletionPolicy, Outcome, VerdictBy
 from grader_daemon.grading import Grader
@@ -23,6 +24,7 @@ from tests.strategies import (
     NOW,
     WORKED,
     answer,
+    call,
     model,
     rounds,
     session,
@@ -45,9 +47,9 @@ class Bench:
         self._grader = Grader(rules, policy or CompletionPolicy(), zone=UTC)
         self.version = self._grader.version
 
-    def grade(self, graded: Session) -> Grade:
+    def grade(self, graded: Session, *, idle: bool = False) -> Grade:
         """Grade one session."""
-        return self._grader.grade(graded, self._analyzer.analyze(graded), now=NOW, written_at=WRITTEN)
+        return self._grader.grade(graded, self._analyzer.analyze(graded, idle=idle), now=NOW, written_at=WRITTEN)
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +119,9 @@ def test_where_the_model_has_no_idea_the_verdict_is_unsure_and_counts_as_the_rul
     assert done.outcome is Outcome.UNSURE
 
 
-def test_a_grade_of_which_another_model_has_no_idea_becomes_unsure(bench: Bench) -> None:
-    graded = bench.grade(session(REQUEST, *rounds(WORKED), answer("Done, it works.")))
+def test_a_grade_of_which_another_model_has_no_idea_becomes_unsure() -> None:
+    sure = Bench(CompletionPolicy(measured=True))
+    graded = sure.grade(session(REQUEST, *rounds(WORKED), answer("Done, it works.")))
     policy = CompletionPolicy(by=VerdictBy.MODEL, model=WITHOUT_IDEA)
     assert (graded.outcome, Grader(load_rules(), policy, zone=UTC).redecide(graded).outcome) == (
         Outcome.DONE,
@@ -140,11 +143,72 @@ def test_the_model_has_no_word_on_a_session_that_goes_on() -> None:
     assert Grader(load_rules(), policy, zone=UTC).redecide(graded) == graded
 
 
-def test_the_model_is_not_overruled_where_a_session_was_cut_short() -> None:
-    cut = session(REQUEST, *rounds(WORKED), answer("(empty)"))
-    graded = Bench(CompletionPolicy(by=VerdictBy.MODEL, model=any_model(intercept=3.0))).grade(cut)
-    assert (graded.state, graded.rules_completed) == (SessionState.INTERRUPTED, False)
-    assert (graded.task_completed, graded.outcome) == (True, Outcome.DONE)
+INTERRUPTED = SessionState.INTERRUPTED
+SURE_OF_ALL = CompletionPolicy(by=VerdictBy.MODEL, model=any_model(intercept=3.0), measured=True)
+
+
+@pytest.mark.parametrize(
+    ("messages", "ending", "outcome"),
+    [
+        pytest.param((*rounds(WORKED), answer("(empty)")), None, Outcome.NOT_DONE, id="the-model-said-nothing"),
+        pytest.param((*rounds(WORKED), answer("The f", "length")), None, Outcome.NOT_DONE, id="output-limit"),
+        pytest.param(rounds(WORKED), Ending(INTERRUPTED, "API error"), Outcome.NOT_DONE, id="api-error"),
+        pytest.param(rounds(WORKED, BROKE), None, Outcome.NOT_DONE, id="left-at-an-error"),
+        pytest.param(rounds(WORKED), None, Outcome.UNSURE, id="left-in-the-middle"),
+        pytest.param((*rounds(WORKED), call("terminal")), None, Outcome.UNSURE, id="left-at-an-open-call"),
+        pytest.param(rounds(WORKED), Ending(INTERRUPTED, "aborted", by_person=True), Outcome.UNSURE, id="stopped"),
+        pytest.param((), Ending(INTERRUPTED, "API error"), Outcome.NO_ANSWER, id="without-an-answer-or-a-call"),
+    ],
+)
+def test_no_model_calls_an_interrupted_session_done(
+    messages: tuple[Message, ...], ending: Ending | None, outcome: Outcome
+) -> None:
+    graded = Bench(SURE_OF_ALL).grade(session(REQUEST, *messages, ending=ending), idle=True)
+    assert (graded.state, graded.outcome, graded.task_completed) == (INTERRUPTED, outcome, False)
+    assert (graded.efficiency, graded.quality, graded.recovered, graded.score) == (None, None, None, None)
+    assert graded.completed is (False if outcome is Outcome.NOT_DONE else None)
+    assert (graded.p_completed is None) == (outcome is not Outcome.UNSURE)
+    assert Grader(load_rules(), SURE_OF_ALL, zone=UTC).redecide(graded) == graded
+
+
+def test_an_interrupted_session_of_an_earlier_version_that_counted_as_done_is_unsure() -> None:
+    left = Bench(SURE_OF_ALL).grade(session(REQUEST, *rounds(WORKED)), idle=True)
+    reasons = (
+        Reason("task_completed", "completion.interrupted", None),
+        Reason("task_completed", "completion.model", None),
+    )
+    old = msgspec.structs.replace(left, task_completed=True, unsure=False, verdict_by=VerdictBy.MODEL, reasons=reasons)
+    redecided = Grader(load_rules(), SURE_OF_ALL, zone=UTC).redecide(old)
+    assert (old.outcome, old.completed) == (Outcome.UNSURE, None)
+    assert (redecided.outcome, redecided.task_completed, redecided.verdict_by) == (
+        Outcome.UNSURE,
+        False,
+        VerdictBy.RULES,
+    )
+
+
+@pytest.mark.parametrize("by", list(VerdictBy)[:2])
+@pytest.mark.parametrize("intercept", [pytest.param(-3.0, id="unlikely"), pytest.param(3.0, id="likely")])
+def test_without_measured_labels_a_verdict_is_sure_by_proof_alone(by: VerdictBy, intercept: float) -> None:
+    bench = Bench(CompletionPolicy(by=by, model=any_model(intercept=intercept)))
+    done = bench.grade(session(REQUEST, *rounds(WORKED), answer("Done, it works.")))
+    cut = bench.grade(session(REQUEST, *rounds(WORKED), answer("(empty)")))
+    assert (done.outcome, cut.outcome) == (Outcome.UNSURE, Outcome.NOT_DONE)
+
+
+def _called(tool: str, said: str, **arguments: str) -> tuple[Message, Message]:
+    function = FunctionCall(name=tool, arguments=json.dumps(arguments))
+    made = Message(role="assistant", content="", tool_calls=(ToolCall(id=tool, function=function),))
+    return made, Message(role="tool", content=said, tool_call_id=tool)
+
+
+def test_a_check_that_failed_after_the_last_write_is_not_done() -> None:
+    red = '{"output": "1 failed, 3 passed in 0.2s", "exit_code": 1, "error": null}'
+    write = _called("write_file", '{"bytes_written": 5}', path="a.py", content="x = 1")
+    failed = (*write, *_called("terminal", red, command="pytest -q"))
+    bench = Bench(SURE_OF_ALL)
+    assert bench.grade(session(REQUEST, *failed, answer("Have a look."))).outcome is Outcome.NOT_DONE
+    assert bench.grade(session(REQUEST, *failed, *write, answer("Have a look."))).outcome is Outcome.DONE
 
 
 def test_the_version_of_a_grade_names_rules_model_and_who_decided() -> None:
@@ -236,7 +300,7 @@ def test_any_session_has_a_grade_within_the_scale(bench: Bench, graded_session: 
     graded = bench.grade(graded_session)
     assert 1 <= graded.tool_calls_efficient <= 5
     assert 1 <= graded.response_quality <= 5
-    assert 1 <= graded.score <= 5 if graded.score is not None else not graded.scored
+    assert 1 <= graded.score <= 5 if graded.score is not None else not graded.has_scores
     assert all(0 <= index < len(graded_session.messages) for reason in graded.reasons for index in reason.messages)
 
 

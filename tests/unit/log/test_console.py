@@ -63,7 +63,6 @@ def shown(event: dict[str, object], *, stream: io.StringIO | None = None, level:
         pytest.param("not_done", "12:26:47 ✗ not done .81 debugging  Fix the date parser  20261122_1545", id="not"),
         pytest.param("unsure", "12:26:47 ~ unsure .81 debugging  Fix the date parser  20261122_1545", id="unsure"),
         pytest.param("no_answer", "12:26:47 – no answer .81 debugging  Fix the date parser  20261122_1545", id="none"),
-        pytest.param("open", "12:26:47   open debugging  Fix the date parser  20261122_1545", id="open"),
     ],
 )
 def test_a_session_is_one_line(outcome: str, line: str) -> None:

@@ -44,11 +44,12 @@ ALERT = {
             {
                 "event": "session.graded",
                 "session_id": "a",
-                "outcome": "open",
+                "outcome": "unsure",
+                "state": "open",
                 "p_completed": 0.01,
                 "task_type": "general",
             },
-            "open general  a",
+            "unsure (open) general  a",
             id="what-is-open-is-not-judged",
         ),
         pytest.param(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.feedback import FEWEST_DRAWN
 from grader_daemon.domain.rollup import Sums
 from grader_daemon.patterns.completion_estimate import WINDOW_DAYS, Pair, bias_corrected, estimate_completion
 from tests.feedback_examples import reviewed
@@ -154,42 +155,64 @@ def test_an_estimate_stays_within_what_is_possible(pairs: list[Pair], rest: int,
 
 
 def test_sessions_that_a_person_judged_count_as_judged() -> None:
-    labels = [reviewed(completed=False)] * 10
+    labels = [reviewed(completed=False)] * 20
 
-    found = estimate_completion(Sums(sessions=10, completed=0), labels, WEEK)
+    found = estimate_completion(Sums(sessions=20, completed=0), labels, WEEK)
 
-    assert found == Estimate(value=0.0, low=0.0, high=0.0, sample=10)
+    assert found == Estimate(value=0.0, low=0.0, high=0.0, sample=20)
 
 
 @pytest.mark.parametrize(
     ("changes", "sample"),
     [
-        pytest.param({}, 10, id="all"),
+        pytest.param({}, 20, id="all"),
+        pytest.param({"has_scores": False}, 0, id="of-interrupted-sessions"),
         pytest.param({"drawn_at_random": False}, 0, id="not-drawn-at-random"),
         pytest.param({"went_on": True}, 0, id="judged-before-the-session-went-on"),
         pytest.param({"is_finished": False}, 0, id="still-open"),
         pytest.param({"completed": None, "quality": 3}, 0, id="quality-only"),
         pytest.param({"ended_on": "2026-11-23"}, 0, id="after-the-week"),
-        pytest.param({"ended_on": (WEEK.last - timedelta(days=WINDOW_DAYS - 1)).isoformat()}, 10, id="eight-weeks-ago"),
+        pytest.param({"ended_on": (WEEK.last - timedelta(days=WINDOW_DAYS - 1)).isoformat()}, 20, id="eight-weeks-ago"),
         pytest.param({"ended_on": (WEEK.last - timedelta(days=WINDOW_DAYS)).isoformat()}, 0, id="longer-ago"),
     ],
 )
 def test_labels_of_eight_weeks_drawn_at_random_check_the_rate(changes: dict[str, object], sample: int) -> None:
-    found = estimate_completion(Sums(sessions=40, completed=30), [reviewed(**changes)] * 10, WEEK)
+    found = estimate_completion(Sums(sessions=40, completed=30), [reviewed(**changes)] * 20, WEEK)
 
     assert found.sample == sample
-    assert (found.value is None) == (sample < 10)
+    assert (found.value is None) == (sample < FEWEST_DRAWN)
+
+
+def test_nineteen_labels_give_no_rate() -> None:
+    found = estimate_completion(Sums(sessions=40, completed=30), [reviewed()] * (FEWEST_DRAWN - 1), WEEK)
+
+    assert found == Estimate(sample=FEWEST_DRAWN - 1)
+
+
+@given(
+    cut_short=st.integers(1, 200), stopped=st.integers(0, 200), truth=st.lists(st.booleans(), min_size=20, max_size=40)
+)
+def test_sessions_that_were_cut_short_never_raise_the_rate(cut_short: int, stopped: int, truth: list[bool]) -> None:
+    labels = [reviewed(completed=told) for told in truth]
+    before = Sums(sessions=60, completed=30)
+    interrupted = Sums(sessions=cut_short + stopped, interrupted=cut_short + stopped, interrupted_judged=cut_short)
+
+    rates = [estimate_completion(sums, labels, WEEK).value for sums in (before, before.plus(interrupted))]
+
+    assert rates[0] is not None
+    assert rates[1] is not None
+    assert rates[1] <= rates[0]
 
 
 def test_a_longer_span_is_checked_by_all_of_its_labels() -> None:
     long = Span(date(2026, 1, 1), WEEK.last)
 
-    found = estimate_completion(Sums(sessions=40, completed=30), [reviewed(ended_on="2026-01-02")] * 10, long)
+    found = estimate_completion(Sums(sessions=40, completed=30), [reviewed(ended_on="2026-01-02")] * 20, long)
 
-    assert found.sample == 10
+    assert found.sample == 20
 
 
 def test_sums_that_are_older_than_the_labels_do_no_harm() -> None:
-    found = estimate_completion(Sums(sessions=3, completed=1), [reviewed()] * 10, WEEK)
+    found = estimate_completion(Sums(sessions=3, completed=1), [reviewed()] * 20, WEEK)
 
-    assert found == Estimate(value=1.0, low=1.0, high=1.0, sample=10)
+    assert found == Estimate(value=1.0, low=1.0, high=1.0, sample=20)

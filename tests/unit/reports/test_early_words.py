@@ -38,27 +38,25 @@ def test_of_few_such_sessions_it_is_said_that_they_are_too_few() -> None:
         pytest.param(
             Estimate(sample=3),
             EarlyReason.TOO_FEW,
-            "nothing is told: 3 tasks with 10 calls and more were judged by people or rewards, of 100 that are needed",
+            "off (needs 100 labelled tasks of 10+ calls; 3 so far)",
             id="too-few",
         ),
         pytest.param(
             Estimate(value=0.55, low=0.48, high=0.62, sample=120),
             EarlyReason.NOT_TELLING,
-            "nothing is told: the area under the curve is 0.55 (0.48–0.62) on 120 judged tasks; its lower end must lie"
-            " above 0.6",
+            "off: the area under the curve is 0.55 (0.48–0.62) on 120 judged tasks; its lower end must lie above 0.6",
             id="not-telling",
         ),
         pytest.param(
             Estimate(sample=120),
             EarlyReason.NOT_TELLING,
-            "nothing is told: the area under the curve is not known on 120 judged tasks; its lower end must lie above"
-            " 0.6",
+            "off: the area under the curve is not known on 120 judged tasks; its lower end must lie above 0.6",
             id="one-outcome",
         ),
         pytest.param(
             Estimate(value=0.83, low=0.75, high=0.9, sample=120),
             None,
-            "how often tasks with as many errors in the first ten calls were completed; the area under the curve is"
+            "on: how often tasks with as many errors in the first ten calls were completed; the area under the curve is"
             " 0.83 (0.75–0.90) on 120 judged tasks",
             id="telling",
         ),

@@ -55,36 +55,31 @@ def test_empty_week_after_a_busy_one_shows_the_one_before() -> None:
     table = next(block for block in blocks_of(lay_out(report), Topic.SUMMARY) if isinstance(block, Table))
 
     assert prose_of(lay_out(report), Topic.SUMMARY)[0] == "No session finished this week; 12 the week before."
-    assert [plain(cell) for cell in table.rows[0].cells] == ["Completion rate", "no sessions", "67 %", "-", "-"]
+    assert [plain(cell) for cell in table.rows[0].cells] == ["Tool efficiency", "no sessions", "-", "-", "-"]
 
 
-def test_summary_begins_with_the_completion_rate_in_a_sentence() -> None:
-    assert prose_of(lay_out(example_report()), Topic.SUMMARY)[:4] == [
-        (
-            "93 finished sessions, 5 more than the week before. Completion rate: 55 % (45–65 %), "
-            "20 points less than the week before (−33 to −6): down, worse."
-        ),
-        "Without an answer: 3 more sessions, of which no number below tells.",
-        (
-            "Verdicts are by the model: not calibrated for you; elsewhere such verdicts agreed little with the truth"
-            " (correlation 0.33 of 1). "
-            "The interval of the completion rate is about chance in the sample, not about verdicts that are wrong."
-        ),
-        "Clearly worse than the week before: completion rate, tool efficiency, failures per tool call.",
+def test_summary_begins_with_the_three_shares() -> None:
+    assert prose_of(lay_out(example_report()), Topic.SUMMARY)[:5] == [
+        "93 finished sessions, 5 more than the week before: 7 done, 42 not done, 44 unsure.",
+        "3 sessions ended without an answer and are not counted.",
+        "Verdicts are by the model: not calibrated yet: label 50 sessions to improve this.",
+        "Completion rate: not known: 0 of the 20 random labels that a rate needs; give some: grader-daemon review.",
+        "Clearly worse than the week before: tool efficiency, failures per tool call.",
     ]
 
 
-@pytest.mark.parametrize(
-    ("unsure", "words"),
-    [
-        pytest.param(None, "(correlation 0.33 of 1). ", id="a-version-that-did-not-count-them"),
-        pytest.param(0, "(correlation 0.33 of 1). ", id="none"),
-        pytest.param(1, "(correlation 0.33 of 1); 1 of those that count as done is unsure. ", id="one"),
-        pytest.param(1200, "(correlation 0.33 of 1); 1,200 of those that count as done are unsure. ", id="many"),
-    ],
-)
-def test_it_is_said_how_many_that_count_as_done_are_unsure(unsure: int | None, words: str) -> None:
-    assert words in prose_of(lay_out(example_report(unsure_completed=unsure)), Topic.SUMMARY)[2]
+def test_no_rate_stands_among_the_figures_of_the_week() -> None:
+    table = next(block for block in blocks_of(lay_out(example_report()), Topic.SUMMARY) if isinstance(block, Table))
+    trend = next(block for block in blocks_of(lay_out(example_report()), Topic.TREND) if isinstance(block, Table))
+
+    assert "Completion rate" not in [plain(row.cells[0]) for row in table.rows]
+    assert "Done, best guess" in [column.title for column in trend.columns]
+
+
+def test_a_report_of_a_version_that_did_not_count_verdicts_has_none() -> None:
+    assert prose_of(lay_out(example_report(verdicts=None)), Topic.SUMMARY)[0] == (
+        "93 finished sessions, 5 more than the week before."
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,18 +87,17 @@ def test_it_is_said_how_many_that_count_as_done_are_unsure(unsure: int | None, w
     [
         pytest.param(
             Estimate(value=0.58, low=0.49, high=0.67, sample=23),
-            "Checked by 23 random reviews of the last eight weeks: 58 % (49–67 %).",
+            "Completion rate: 58 % (49–67 %) done, put right by 23 random reviews.",
             id="checked",
         ),
         pytest.param(
-            Estimate(sample=3), "Not checked: 3 random reviews in the last eight weeks, 10 are needed.", id="too-few"
-        ),
-        pytest.param(
-            Estimate(sample=1), "Not checked: 1 random review in the last eight weeks, 10 are needed.", id="only-one"
+            Estimate(sample=3),
+            "Completion rate: not known: 3 of the 20 random labels that a rate needs; give some: grader-daemon review.",
+            id="too-few",
         ),
     ],
 )
-def test_random_reviews_stand_below_the_completion_rate(checked: Estimate, words: str) -> None:
+def test_a_rate_is_put_right_by_random_reviews(checked: Estimate, words: str) -> None:
     report = example_report(checked_completion=checked)
 
     assert prose_of(lay_out(report), Topic.SUMMARY)[3] == words
@@ -115,7 +109,7 @@ def test_week_of_too_few_sessions_says_so() -> None:
     report = example_report(total_sessions=3, sessions_before=3, completion_rate=figure(rate(1, 3), rate(2, 3)))
 
     assert prose_of(lay_out(report), Topic.SUMMARY)[0] == (
-        "3 finished sessions, as many as the week before. Completion rate: too few (3 sessions)."
+        "3 finished sessions, as many as the week before: 7 done, 42 not done, 44 unsure."
     )
 
 

@@ -77,7 +77,7 @@ def test_spending_is_told_in_sentences() -> None:
     assert spending_words(spending(_SUMS), days=7) == (
         "$4.20 for 31 of 43 sessions, $0.60 a day",
         "$0.21 for each of 20 completed tasks, whatever else was tried counted in",
-        "$0.20 of it by 3 sessions that no person began",
+        "$0.20 from 3 sub-agent or scheduled sessions",
         "tokens of 33 of 43 sessions: 1.2 M read, 5.6 M from caches, 80.0 k written",
     )
 

@@ -8,6 +8,7 @@ import pytest
 
 from grader_daemon.domain.estimate import proportion
 from grader_daemon.domain.similar import PartingCall, Similar, SimilarSession
+from grader_daemon.domain.verdict import Outcome
 from grader_daemon.reports.other_sessions import asked_words, completed_words, likeness_words, parting_words
 from grader_daemon.reports.safe_text import plain
 from tests.strategies import NOW
@@ -52,7 +53,9 @@ def test_how_often_it_was_completed_is_of_those_with_a_verdict() -> None:
 
 @pytest.mark.parametrize(("likeness", "words"), [(1.0, "the same"), (0.876, "88 % of words")])
 def test_how_alike_two_requests_are(likeness: float, words: str) -> None:
-    session = SimilarSession(session_id="s", ended_at=NOW, model=None, completed=None, likeness=likeness)
+    session = SimilarSession(
+        session_id="s", ended_at=NOW, model=None, completed=None, outcome=Outcome.NO_ANSWER, likeness=likeness
+    )
 
     assert likeness_words(session) == words
 
@@ -60,9 +63,7 @@ def test_how_alike_two_requests_are(likeness: float, words: str) -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        pytest.param(
-            {"pairs": 1}, "too few to tell: 1 pair of a failed and a completed session, of 5", id="too-few-pairs"
-        ),
+        pytest.param({"pairs": 1}, "not enough data (1 pair, 5 needed)", id="too-few-pairs"),
         pytest.param({}, "no call surely tells failed from completed ones, in 10 pairs", id="none-surely"),
         pytest.param(
             {"parting": parting()},

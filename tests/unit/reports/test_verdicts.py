@@ -3,14 +3,17 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.insight import VerdictCounts
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.reports.verdicts import trust_words, verdict_words
+from grader_daemon.reports.verdicts import brief_verdict, rate_words, shares_words, trust_words, verdict_words
 from tests.reports_examples import TRUST
 from tests.strategies import grade
 
 MODEL = {"verdict_by": VerdictBy.MODEL, "rules_version": "r1+m1.model"}
-NOT_CALIBRATED = "not calibrated for you; elsewhere such verdicts agreed little with the truth (correlation 0.33 of 1)"
+NOT_CALIBRATED = "not calibrated yet: label 50 sessions to improve this"
 BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
 
 
@@ -20,40 +23,38 @@ BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
         pytest.param(
             {**MODEL, "p_completed": 0.81},
             TRUST,
-            f"done: probability 0.81, done from 0.31 on, by the model; {NOT_CALIBRATED}",
+            f"done (81 % likely done); {NOT_CALIBRATED}",
             id="done-by-the-model",
         ),
         pytest.param(
             {**MODEL, "p_completed": 0.35, "unsure": True},
             TRUST,
-            f"unsure, counts as done: probability 0.35, done from 0.31 on, by the model; {NOT_CALIBRATED}",
+            f"unsure (35 % likely done); {NOT_CALIBRATED}",
             id="unsure-but-done",
         ),
         pytest.param(
             {**MODEL, "p_completed": 0.3, "unsure": True, "task_completed": False},
             msgspec.structs.replace(TRUST, labels=120, agreement=0.456),
-            "unsure, counts as not done: probability 0.30, done from 0.31 on, by the model;"
+            "unsure (30 % likely done);"
             " calibrated on your 120 labels, with which such verdicts agree fairly well (correlation 0.46 of 1)",
             id="unsure-and-not-done-calibrated",
         ),
         pytest.param(
             {"unsure": True, "rules_version": "r1+m1.model"},
             TRUST,
-            "unsure, counts as done by the rules: the model has no idea of it",
+            "unsure: the grader has no probability for it",
             id="a-model-without-an-idea",
         ),
         pytest.param(
             {"verdict_by": VerdictBy.MODEL, "p_completed": 0.81, "rules_version": "r1+m0.model"},
             TRUST,
-            "done: probability 0.81, by the model",
+            "done (81 % likely done)",
             id="by-another-model-of-which-nothing-is-known",
         ),
         pytest.param(
             {"task_completed": False, "p_completed": 0.46, "rules_version": "r1+m1.rules"},
             BY_RULES,
-            "not done, by the rules (the model: probability 0.46);"
-            " not calibrated for you; elsewhere such verdicts agreed hardly at all with the truth"
-            " (correlation −0.02 of 1)",
+            "not done, by the rules; not calibrated yet: label 50 sessions to improve this",
             id="by-the-rules-beside-a-model",
         ),
         pytest.param(
@@ -76,7 +77,7 @@ BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
                 "automatic_by": VerdictBy.MODEL,
             },
             TRUST,
-            "not done, said by a person; automatically: done: probability 0.81, done from 0.31 on, by the model",
+            "not done, said by a person; automatically: done (81 % likely done)",
             id="a-person",
         ),
     ],
@@ -92,7 +93,35 @@ def test_what_a_person_said_is_told_with_by_whom() -> None:
 
 def test_where_nothing_was_measured_that_is_said() -> None:
     unknown = Trust(version="m1.model", by=VerdictBy.MODEL)
-    assert trust_words(unknown) == ("not calibrated for you; how far such verdicts agree with the truth is not known")
+    assert trust_words(unknown) == "not calibrated yet: label 50 sessions to improve this"
+
+
+def test_the_three_shares_come_before_any_rate() -> None:
+    assert shares_words(VerdictCounts(7, 42, 1210, 9)) == "7 done, 42 not done, 1,210 unsure"
+
+
+@pytest.mark.parametrize(
+    ("checked", "words"),
+    [
+        pytest.param(
+            Estimate(value=0.58, low=0.49, high=0.67, sample=23),
+            "58 % (49–67 %) done, put right by 23 random reviews",
+            id="put-right",
+        ),
+        pytest.param(
+            Estimate(sample=19),
+            "not known: 19 of the 20 random labels that a rate needs; give some: grader-daemon review",
+            id="too-few-labels",
+        ),
+    ],
+)
+def test_a_rate_is_told_where_labels_put_it_right(checked: Estimate, words: str) -> None:
+    assert rate_words(checked) == words
+
+
+def test_a_table_has_the_verdict_alone() -> None:
+    assert brief_verdict(grade(state=SessionState.OPEN)) == "unsure"
+    assert brief_verdict(grade(verdict_by=VerdictBy.PERSON, task_completed=False)) == "not done*"
 
 
 def test_how_far_verdicts_of_a_fleet_can_be_trusted_is_known_elsewhere() -> None:

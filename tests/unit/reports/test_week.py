@@ -9,7 +9,7 @@ import pytest
 
 from grader_daemon.domain.calendar import Span, week_name, week_of
 from grader_daemon.domain.estimate import Estimate, figure
-from grader_daemon.domain.insight import Example, FromPeople, IssueState, WeeklyReport
+from grader_daemon.domain.insight import Example, FromPeople, IssueState, VerdictCounts, WeeklyReport
 from grader_daemon.domain.rollup import Sums
 from grader_daemon.patterns.groups import spending
 from grader_daemon.reports.week import Bases, WeekFacts, missing_weeks, revised, weekly_report
@@ -49,7 +49,7 @@ def report(**changes: Any) -> WeeklyReport:
         alerts=(),
         trend=example_trend(8),
         checked_completion=Estimate(),
-        unsure_completed=0,
+        verdicts=VerdictCounts(),
         people=FromPeople(objected=0, asked_again=0),
         changes=(),
     )
@@ -139,7 +139,7 @@ def test_suggestions_have_the_sessions_that_show_them() -> None:
         categories=(),
         issues=(),
         alerts=(),
-        unsure_completed=0,
+        verdicts=VerdictCounts(),
         people=FromPeople(objected=0, asked_again=0),
         changes=(),
     )

@@ -27,6 +27,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.session import SessionKind, SkipReason
 from grader_daemon.domain.similar import AskedAlike
+from grader_daemon.domain.verdict import Outcome
 from grader_daemon.domain.wording import wording_of
 from grader_daemon.errors import InputError, StoreError
 from grader_daemon.pipeline.labels import add_feedback, candidates, labels, reviewed_since, standing_of
@@ -663,7 +664,7 @@ def test_sessions_of_a_request_and_of_a_near_one_are_found(store: SessionStore) 
     assert alike(store, None, ours) == ["a", "near"]
     assert alike(store, None, None) == []
     found = next(each for each in store.grades.asked_alike(7, None, limit=9) if each.session_id == "a")
-    assert found == AskedAlike("a", NOW, "m", False, 7, ours, used)
+    assert found == AskedAlike("a", NOW, "m", False, 7, ours, used, Outcome.NOT_DONE)
 
 
 def test_of_a_request_that_very_many_have_the_newest_are_found(store: SessionStore) -> None:

@@ -288,7 +288,7 @@ def test_unsure_sessions_that_count_as_done_are_counted(
     store: SqliteStore, changes: dict[str, object], counted: int
 ) -> None:
     save(store, good("a", **{"unsure": True, "verdict_by": VerdictBy.MODEL, **changes}), good("b"))
-    assert store.reports.unsure_completed(WEEK) == counted
+    assert store.reports.verdicts(WEEK).unsure_completed == counted
 
 
 # -- people --------------------------------------------------------------------------------------------------------
