@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.analysis import Failure as Failure
     from grader_daemon.domain.analysis import SessionState as SessionState
     from grader_daemon.domain.calibration import Calibration as Calibration
+    from grader_daemon.domain.calibration import GraderChange as GraderChange
     from grader_daemon.domain.calibration import Trust as Trust
     from grader_daemon.domain.check import Check as Check
     from grader_daemon.domain.check import CheckState as CheckState
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.skills import SkillTasks as SkillTasks
     from grader_daemon.domain.unit import Found as Found
     from grader_daemon.domain.unit import Unit as Unit
+    from grader_daemon.domain.verdict import VerdictCounts as VerdictCounts
     from grader_daemon.errors import ConfigurationError as ConfigurationError
     from grader_daemon.errors import GraderError as GraderError
     from grader_daemon.errors import InputError as InputError
@@ -122,7 +124,7 @@ _HOMES = {
     "api.transcript": "Transcript",
     "domain.alert": "Alert Stream",
     "domain.analysis": "Category Failure SessionState",
-    "domain.calibration": "Calibration Trust",
+    "domain.calibration": "Calibration GraderChange Trust",
     "domain.check": "Check CheckState",
     "domain.completion_model": "CompletionModel",
     "domain.difference": "RegradeDiff",
@@ -138,6 +140,7 @@ _HOMES = {
     "domain.similar": "ModelRecord PartingCall Similar SimilarSession SkillOutcome",
     "domain.skills": "FittingSkill Lesson SkillAdvice SkillDetail SkillReason SkillRecord SkillTasks Skills",
     "domain.unit": "Found Unit",
+    "domain.verdict": "VerdictCounts",
     "errors": "ConfigurationError GraderError InputError ScorerError ScorerUnavailableError StoreError UngradableError",
     "integrations.scorers": "QualityScorer",
     "pipeline.commit": "IngestOutcome IngestResult",

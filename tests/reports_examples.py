@@ -29,12 +29,11 @@ from grader_daemon.domain.insight import (
     StepCount,
     Suggestion,
     TrendPoint,
-    VerdictCounts,
     WeeklyReport,
 )
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.setup_changes import WINDOW, SetupChange, SetupEffect, SetupKind
-from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.domain.verdict import VerdictBy, VerdictCounts
 
 MONDAY: Final = date(2026, 11, 16)
 WEEK: Final = "2026-W47"

@@ -12,11 +12,12 @@ from grader_daemon.api.context import GraderContext
 from grader_daemon.bootstrap import periodic
 from grader_daemon.calibration.early_errors import early_worth
 from grader_daemon.calibration.prior import Provenance, Validity, is_free
-from grader_daemon.domain.calibration import Calibration
+from grader_daemon.domain.calibration import Calibration, GraderChange
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.early import EarlyWorth
 from grader_daemon.domain.routing import MOST_SESSIONS, WINDOW_DAYS
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
+from grader_daemon.jobs.calibration import grader_changes
 from grader_daemon.reports.reliability import because_words
 
 _HISTORY = 20
@@ -96,6 +97,11 @@ class Calibrations:
             while_running=early_worth(self._context.store.grades.early_counts(since=since, limit=MOST_SESSIONS)),
             history=tuple(calibrations.latest(_HISTORY)),
         )
+
+    def changes(self, *, days: float = 28) -> tuple[GraderChange, ...]:
+        """Return when another grader came into force in the last `days` days, the newest first."""
+        since = self._context.now() - timedelta(days=days)
+        return grader_changes(self._context.store, since=since, zone=self._context.settings.zone)
 
     def model(self, version: str | None) -> CompletionModel | None:
         """Return the model of a version, if it is the prior or was ever in force here."""

@@ -26,11 +26,11 @@ from grader_daemon.domain.insight import (
     Patterns,
     Spending,
     StepCount,
-    VerdictCounts,
     WeeklyReport,
 )
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.text import storable
+from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.groups import (

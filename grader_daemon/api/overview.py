@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from grader_daemon.api.calibration import Calibrations
 from grader_daemon.api.grades import GradeFilter, Grades
 from grader_daemon.api.status import Status
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.calibration import GraderChange, Trust
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.fleet_hosts import FleetView
-from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns, VerdictCounts
+from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns
+from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.integrations.machine import has_systemd
 
 if TYPE_CHECKING:
@@ -40,9 +42,10 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
     `patterns.overall` has the figures beside the days before, `trust` says how far their verdicts can be trusted, and
     `checked` is the completion rate put right by sessions that people judged; `verdicts` counts the sessions by their
-    verdict, and `unsure_completed` of the unsure are done by the best guess. `alerts` are those that are open,
-    `worst_error` is the error issue that is new, or back, and has most failures. `has_systemd` says whether a service
-    could run the daemon here, `at` when all of this was so. `fleet` is whose grades these are, if not this machine's.
+    verdict, and `unsure_completed` of the unsure are done by the best guess. `grader_changes` says when another
+    grader came into force in these days. `alerts` are those that are open, `worst_error` is the error issue that is
+    new, or back, and has most failures. `has_systemd` says whether a service could run the daemon here, `at` when all
+    of this was so. `fleet` is whose grades these are, if not this machine's.
     """
 
     status: Status
@@ -51,6 +54,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     checked: Estimate | None = None
     unsure_completed: int | None = None
     verdicts: VerdictCounts | None = None
+    grader_changes: tuple[GraderChange, ...] = ()
     alerts: tuple[Alert, ...] = ()
     worst_error: ErrorIssue | None = None
     open_sessions: OpenSessions | None = None
@@ -102,6 +106,7 @@ def main_figures(grader: SelfGrader, *, days: int = 7) -> Overview:
         trust=grader.grades.trust(),
         checked=insight.summary(days=days).checked,
         verdicts=verdicts,
+        grader_changes=Calibrations(grader.context).changes(days=days),
         unsure_completed=verdicts.unsure_completed,
         alerts=tuple(alert for alert in insight.alerts() if alert.resolved_at is None),
         fleet=grader.context.fleet_view(),

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from grader_daemon.api.calibration import Calibrations
 from grader_daemon.api.context import GraderContext, watched_roots
 from grader_daemon.api.sources import UngradedAgent, ungraded_agents
 from grader_daemon.bootstrap import periodic
 from grader_daemon.domain.calendar import day_of, end_of, start_of
+from grader_daemon.domain.calibration import GraderChange
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.integrations.scorers import name_of
 from grader_daemon.storage.disk import is_disk_full
@@ -20,6 +22,7 @@ from grader_daemon.storage.records import DaemonStatus
 if TYPE_CHECKING:
     from grader_daemon.storage.protocol import Store
 
+_TOLD_DAYS = 7
 _LISTED_TROUBLES = 20
 
 
@@ -78,6 +81,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     `roots` the folders that are watched. `paused` says why the running daemon takes nothing in.
     `compared_seconds` is how long ago it had compared all folders with the database, and no source failed on anything.
     `newest_without_grade` is by agent the newest session that was looked at and could not be graded.
+    `grader_changed` is the last change of the grader in a week.
     """
 
     running: bool
@@ -100,6 +104,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     paused: str | None = None
     compared_seconds: float | None = None
     newest_without_grade: dict[str, str] = {}
+    grader_changed: GraderChange | None = None
 
 
 def read_status(context: GraderContext) -> Status:
@@ -137,6 +142,7 @@ def _with_grades(status: Status, context: GraderContext, store: Store) -> Status
         undelivered=store.outbox.waiting(context.settings.channels),
         quality=_quality(context, store),
         troubled=[Trouble.of(entry) for entry in store.troubled_entries(limit=_LISTED_TROUBLES)],
+        grader_changed=next(iter(Calibrations(context).changes(days=_TOLD_DAYS)), None),
     )
 
 

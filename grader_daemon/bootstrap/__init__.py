@@ -67,9 +67,13 @@ def make_context(settings: Settings, shipped: ShippedPrior) -> TrainingContext:
     """Policy, prior and ways to learn."""
     from grader_daemon.calibration.training import TrainingContext
     from grader_daemon.domain.verdict import VerdictSetting
+    from grader_daemon.rules import load_rules
 
     return TrainingContext(
-        setting=VerdictSetting(settings.verdict), prior=shipped.prior, prior_better=shipped.validity.better
+        setting=VerdictSetting(settings.verdict),
+        prior=shipped.prior,
+        prior_better=shipped.validity.better,
+        rules_version=load_rules(settings.rules_file).version,
     )
 
 

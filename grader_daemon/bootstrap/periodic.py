@@ -129,7 +129,8 @@ def make_calibrator(settings: Settings, store: Store) -> Calibrator:
     """
     from grader_daemon.jobs.calibration import Calibrator
 
-    return Calibrator(store, make_context(settings, read_prior(settings)), discrepancy=settings.quality_discrepancy)
+    context = make_context(settings, read_prior(settings))
+    return Calibrator(store, context, discrepancy=settings.quality_discrepancy, zone=settings.zone)
 
 
 def make_scorer(settings: Settings) -> QualityScorer | None:

@@ -57,12 +57,13 @@ _STAYS: Final = "the weights in force do better on the labels that came since th
 class TrainingContext(msgspec.Struct, frozen=True, kw_only=True):
     """What a calibration starts from: the policy that is set, and the prior.
 
-    `prior_better` is whose verdict was better on sources that the prior had not seen.
+    `prior_better` is whose verdict was better on sources that the prior had not seen, `rules_version` names the rules.
     """
 
     setting: VerdictSetting
     prior: Prior
     prior_better: VerdictBy
+    rules_version: str = ""
 
     def policy(self, standing: Calibration | None) -> CompletionPolicy:
         """Return the policy in force, where `standing` was adopted last."""
@@ -83,6 +84,7 @@ def policy_record(standing: Calibration | None, context: TrainingContext, now: d
         carried is not None
         and carried.completion_policy.version == policy.version
         and carried.policy is context.setting
+        and carried.evidence.rules_version == context.rules_version
     ):
         return None
     return Calibration(
@@ -98,6 +100,7 @@ def policy_record(standing: Calibration | None, context: TrainingContext, now: d
             by_labels=carried is not None and carried.evidence.by_labels,
             why=_why_noted(standing, context),
             before=None if standing is None else standing.completion_policy.version,
+            rules_version=context.rules_version,
         ),
     )
 
@@ -160,6 +163,7 @@ def train(
             rules=_agreement([float(sample.by_rules) for sample in samples], [s.by_rules for s in samples], samples),
             model=_agreement(evaluation.likely, evaluation.verdicts, samples),
             reliability=_reliability(evaluation, samples),
+            rules_version=context.rules_version,
         ),
     )
 
@@ -315,4 +319,6 @@ def _why_noted(standing: Calibration | None, context: TrainingContext) -> str:
         return f"another prior: {context.prior.version}"
     if standing.policy is not context.setting:
         return f"the setting verdict is {context.setting} now, it was {standing.policy}"
+    if standing.evidence.rules_version != context.rules_version:
+        return "other rules are in force"
     return "another policy is in force"

@@ -12,6 +12,7 @@ from grader_daemon.api.status import QualityStatus, Status
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
 from grader_daemon.reports.numbers import count
+from grader_daemon.reports.verdicts import grader_words
 
 _NOT_RUNNING = 3
 HOW_TO_RUN = "not running: grader-daemon run, or grader-daemon service install"
@@ -50,6 +51,7 @@ def _print(status: Status) -> None:
             ("last grade", status.last_graded_at),
             *_liveness(status.lag_seconds),
             ("open alerts", f"{status.open_alerts}: grader-daemon alerts" if status.open_alerts else "none"),
+            *([("grader changed", grader_words(status.grader_changed))] if status.grader_changed is not None else []),
             *([("alerts not delivered", status.undelivered)] if status.undelivered else []),
             *([("quality checks", _checks(status.quality))] if status.quality is not None else []),
             *((f"not graded: {agent}", path) for agent, path in status.newest_without_grade.items()),

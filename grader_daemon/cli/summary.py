@@ -21,7 +21,7 @@ from grader_daemon.reports.money import agents_words, spending_words
 from grader_daemon.reports.numbers import COMPLETION, TRENDED, WITHIN_HOSTS, count, figure_words
 from grader_daemon.reports.phrasing import alert_title, helped, issue_title
 from grader_daemon.reports.safe_text import plain
-from grader_daemon.reports.verdicts import rate_words, shares_words, trust_words
+from grader_daemon.reports.verdicts import grader_words, rate_words, shares_words, trust_words
 
 _SHOWN_ALERTS = 3
 _SHOWN_SESSIONS = 3
@@ -129,6 +129,8 @@ def _verdicts(seen: Overview) -> Iterator[tuple[str, str]]:
         yield "  verdicts", shares_words(seen.verdicts)
     if seen.checked is not None:
         yield "  completion rate", rate_words(seen.checked)
+    for change in seen.grader_changes[:1]:
+        yield "  grader changed", grader_words(change)
     if seen.trust is not None:
         yield "  trust", f"verdicts by the {seen.trust.by}: {trust_words(seen.trust)}"
 

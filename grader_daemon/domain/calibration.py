@@ -8,7 +8,7 @@ import msgspec
 
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy, VerdictSetting
+from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy, VerdictCounts, VerdictSetting
 
 FEWEST_LABELS = 50
 """With fewer labels of their own, people are told that nothing is calibrated for them yet."""
@@ -87,6 +87,9 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     `before` is the version of the policy before. `seen` is the id of the newest feedback that was looked at, `sessions`
     how many finished sessions said what is ordinary; both are 0 where none was looked at: then the rest is empty.
 
+    `rules_version` names the rules that were in force. `verdicts` are those of the grader before on the last seven
+    days; None where no other grader came into force.
+
     `gain` is by how much the Brier score of sessions that were not learned from is lower than the prior's. `shift` is
     by how much the probability of labelled sessions moves in the mean, `turned` how many of the model's verdicts on
     them turn; `weights` are those that move most. `rules` and `model` say how far both agree with people,
@@ -108,6 +111,23 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     rules: Agreement | None = None
     model: Agreement | None = None
     reliability: tuple[ReliabilityBin, ...] = ()
+    rules_version: str = ""
+    verdicts: VerdictCounts | None = None
+
+
+class GraderChange(msgspec.Struct, frozen=True, kw_only=True):
+    """Another grader came into force: by other labels, rules, prior or setting; everything was graded again then.
+
+    `labels` is how many it has learned from, `why` says in a sentence what was decided. `before` counts the verdicts of
+    the grader before on the seven days up to then, `now` those on the same days as they stand today, None where nobody
+    looked.
+    """
+
+    at: datetime
+    labels: int
+    why: str
+    before: VerdictCounts
+    now: VerdictCounts | None = None
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,3 +150,11 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     def completion_policy(self) -> CompletionPolicy:
         """What gave verdicts from then on, if it was adopted."""
         return CompletionPolicy(by=self.verdict_by, model=self.model)
+
+    @property
+    def grader_change(self) -> GraderChange | None:
+        """What it tells of another grader that came into force with it; None if none did."""
+        before = self.evidence.verdicts
+        if before is None:
+            return None
+        return GraderChange(at=self.made_at, labels=self.labels, why=self.evidence.why, before=before)

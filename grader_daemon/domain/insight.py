@@ -10,10 +10,11 @@ import msgspec
 
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import Category, ErrorSign, Subcategory
-from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.calibration import GraderChange, Trust
 from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.setup_changes import SetupChange, SetupEffect
+from grader_daemon.domain.verdict import VerdictCounts
 
 REPORT_VERSION: Final = 2
 """Version of the shape of `WeeklyReport`; raised when a field changes its meaning or goes."""
@@ -284,24 +285,6 @@ class FromPeople(msgspec.Struct, frozen=True, kw_only=True):
     asked_again: int
 
 
-class VerdictCounts(msgspec.Struct, frozen=True):
-    """How many finished tasks of people have which verdict, see `domain.verdict.Outcome`.
-
-    `unsure_completed` of the `unsure` are completed by the best guess.
-    """
-
-    done: int = 0
-    not_done: int = 0
-    unsure: int = 0
-    no_answer: int = 0
-    unsure_completed: int = 0
-
-    @property
-    def answered(self) -> int:
-        """All but those without an answer."""
-        return self.done + self.not_done + self.unsure
-
-
 class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     """One ISO week, Monday to Sunday, where the person lives.
 
@@ -317,7 +300,8 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     of versions that did not count them. `agents` are the sessions by agent, and `spending` is what all of them cost,
     of every kind; both are missing in reports of versions that knew neither. `changes` is what changed in the week in
     how agents are set up, and how work went before and since, as it stood at its end; None in reports of versions
-    that did not look. `hosts` are the machines of a fleet.
+    that did not look. `hosts` are the machines of a fleet. `grader_changes` says when another grader came into force
+    in the weeks of the trend.
     """
 
     report_version: int = REPORT_VERSION
@@ -349,6 +333,7 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     checked_completion: Estimate = Estimate()
     unsure_completed: int | None = None
     verdicts: VerdictCounts | None = None
+    grader_changes: tuple[GraderChange, ...] = ()
     agents: tuple[Group, ...] = ()
     spending: Spending | None = None
     spending_before: Spending | None = None

@@ -40,6 +40,24 @@ class Outcome(StrEnum):
     NO_ANSWER = "no_answer"
 
 
+class VerdictCounts(msgspec.Struct, frozen=True):
+    """How many finished tasks of people have which verdict, see `Outcome`.
+
+    `unsure_completed` of the `unsure` are completed by the best guess.
+    """
+
+    done: int = 0
+    not_done: int = 0
+    unsure: int = 0
+    no_answer: int = 0
+    unsure_completed: int = 0
+
+    @property
+    def answered(self) -> int:
+        """All but those without an answer."""
+        return self.done + self.not_done + self.unsure
+
+
 class Shown(Enum):
     """What the record of a session says of its task by itself, before anybody judges."""
 

@@ -8,18 +8,26 @@ nothing and adopts nothing twice.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import msgspec
+import structlog
 
 from grader_daemon.calibration.training import TrainingContext, is_due, policy_record, train
-from grader_daemon.domain.calibration import Calibration
+from grader_daemon.domain.calendar import Span, day_of
+from grader_daemon.domain.calibration import Calibration, GraderChange
 from grader_daemon.domain.rollup import Metric
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.pipeline.labels import labels
+from grader_daemon.reports.verdicts import shares_words
 from grader_daemon.storage.protocol import Store
 
 _SECONDS_A_DAY = 86400
+_DAYS = 7
+_LOOKED_AT = 50
+_SETTLES_AFTER = timedelta(minutes=2)
+"""A daemon takes up another grader within a minute; then all is queued to be graded again."""
+
 _HISTORY = 2000
 """So many of the newest finished sessions say what is ordinary."""
 
@@ -39,6 +47,8 @@ class CalibrationJob:
         self._calibrator = calibrator
         self._is_settled = is_settled
         self._on_adopted = on_adopted
+        self._told = calibrator.newest_number()
+        self._log = structlog.get_logger()
 
     def run(self, now: datetime) -> bool:
         """Record who decides, if that changed, and learn from new labels and sessions.
@@ -47,21 +57,49 @@ class CalibrationJob:
             whether anything was recorded.
         """
         is_news = self._calibrator.note_policy(now) is not None
+        self._tell_change(now)
         if self._is_settled() and self._calibrator.is_due(now):
             if self._calibrator.calibrate(now).adopted:
                 self._on_adopted()
             return True
         return is_news
 
+    def _tell_change(self, now: datetime) -> None:
+        """Tell what another grader made of the last days, once all that waited has been graded by it."""
+        change = self._calibrator.newest_change(now)
+        if change is None or not self._is_settled() or self._calibrator.newest_number() <= self._told:
+            return
+        self._told = self._calibrator.newest_number()
+        self._log.info(
+            "grader.changed",
+            level="notice",
+            labels=change.labels,
+            why=change.why,
+            before=shares_words(change.before),
+            now=shares_words(change.now or change.before),
+        )
+
 
 class Calibrator:
     """Learns from the labels in a database."""
 
-    def __init__(self, store: Store, context: TrainingContext, *, discrepancy: float) -> None:
-        """From `discrepancy` on, a scorer of quality and the grader do not agree."""
+    def __init__(
+        self, store: Store, context: TrainingContext, *, discrepancy: float, zone: tzinfo | None = UTC
+    ) -> None:
+        """From `discrepancy` on, a scorer of quality and the grader do not agree; `zone` is where days begin."""
+        self._zone = zone
         self._store = store
         self._context = context
         self._discrepancy = discrepancy
+
+    def newest_number(self) -> int:
+        """Number the newest calibration that was adopted."""
+        return self._store.calibrations.newest_number()
+
+    def newest_change(self, now: datetime) -> GraderChange | None:
+        """Return the last change of the grader, if it is a few minutes old at least, and a day at most."""
+        recent = grader_changes(self._store, since=now - timedelta(days=1), zone=self._zone)
+        return recent[0] if recent and recent[0].at <= now - _SETTLES_AFTER else None
 
     def note_policy(self, now: datetime) -> Calibration | None:
         """Record the policy in force if the newest record tells of another, or of another setting."""
@@ -116,7 +154,37 @@ class Calibrator:
     def _keep(self, standing: Calibration | None, record: Calibration) -> Calibration:
         """Write a record. What is normal for completion is learned anew where other verdicts are given from now on."""
         policies = [each.completion_policy for each in (standing, record) if each is not None]
-        is_other = len({policy.version for policy in policies}) > 1 or standing is None
+        is_other = (
+            len({policy.version for policy in policies}) > 1 or standing is None or _has_other_rules(standing, record)
+        )
         if record.adopted and is_other and any(policy.by is VerdictBy.MODEL for policy in policies):
             self._store.alerts.forget(Metric.COMPLETION_RATE)
+        if record.adopted and is_other and standing is not None:
+            record = self._with_verdicts(record)
         return self._store.calibrations.add(record)
+
+    def _with_verdicts(self, record: Calibration) -> Calibration:
+        """Note how the grader before judged the last days: after it everything is graded again."""
+        verdicts = self._store.reports.verdicts(days_before(record.made_at, self._zone))
+        evidence = msgspec.structs.replace(record.evidence, verdicts=verdicts)
+        return msgspec.structs.replace(record, evidence=evidence)
+
+
+def grader_changes(store: Store, *, since: datetime, zone: tzinfo | None) -> tuple[GraderChange, ...]:
+    """Return when another grader came into force since then, the newest first, with how the days before read now."""
+    found = (made.grader_change for made in store.calibrations.latest(_LOOKED_AT))
+    return tuple(
+        msgspec.structs.replace(change, now=store.reports.verdicts(days_before(change.at, zone)))
+        for change in found
+        if change is not None and change.at >= since
+    )
+
+
+def days_before(moment: datetime, zone: tzinfo | None) -> Span:
+    """Return the seven days up to and with that of a moment."""
+    last = day_of(moment, zone)
+    return Span(last - timedelta(days=_DAYS - 1), last)
+
+
+def _has_other_rules(standing: Calibration, record: Calibration) -> bool:
+    return standing.evidence.rules_version != record.evidence.rules_version

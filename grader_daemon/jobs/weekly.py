@@ -9,7 +9,7 @@ import msgspec
 import structlog
 
 from grader_daemon.domain.calendar import Span, day_of, end_of, start_of, week_name
-from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.calibration import GraderChange, Trust
 from grader_daemon.domain.insight import ErrorIssue, TrendPoint, WeeklyReport
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.setup_changes import SetupChange, SetupEffect
@@ -26,6 +26,7 @@ from grader_daemon.storage.records import StoredReport
 
 _SHOWN = (Dimension.OVERALL, Dimension.AGENT, Dimension.TASK_TYPE, Dimension.TOOL, Dimension.CATEGORY, Dimension.HOST)
 _EXAMINED_ISSUES = 200
+_EXAMINED_CALIBRATIONS = 50
 _TREND_WEEKS = 8
 _GRACE = timedelta(hours=1)
 _ZONES = timedelta(hours=26)
@@ -151,6 +152,7 @@ class WeeklyReports:
             verdicts=self._store.reports.verdicts(week),
             people=self._store.reports.from_people(week),
             changes=[effect for effect in changes if effect.changes[-1].at >= since],
+            grader_changes=self._grader_changes(week),
         )
         return weekly_report(facts, examples=lambda why: self._store.reports.examples(why, week))
 
@@ -167,6 +169,13 @@ class WeeklyReports:
         """Return what changed in the weeks of the trend, the newest first, as it stood at the end of the last."""
         since = start_of(week.first - timedelta(weeks=_TREND_WEEKS - 1), self._zone)
         return setup_changes(self._store, since=since, until=end_of(week.last, self._zone)).effects
+
+    def _grader_changes(self, week: Span) -> list[GraderChange]:
+        """Return when another grader came into force in the weeks of the trend, the newest first."""
+        since = start_of(week.first - timedelta(weeks=_TREND_WEEKS - 1), self._zone)
+        found = (made.grader_change for made in self._store.calibrations.latest(_EXAMINED_CALIBRATIONS))
+        until = end_of(week.last, self._zone)
+        return [change for change in found if change is not None and since <= change.at < until]
 
     def _trend(self, week: Span, changes: Sequence[SetupChange]) -> list[TrendPoint]:
         points: list[TrendPoint] = []

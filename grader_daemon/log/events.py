@@ -52,6 +52,12 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "other weights, or another verdict, were adopted; everything is graded again",
             sentences.updated,
         ),
+        "grader.changed": Event(
+            "notice",
+            "labels why before now",
+            "another grader has graded all again: the verdicts on the last seven days before and now",
+            "the grader changed ({why}): the last 7 days read {before} before, {now} now".format_map,
+        ),
         "delivery.failed": Event(
             "warning",
             "delivery channel error attempts retry_seconds",

@@ -5,10 +5,11 @@ The page is a tree of elements, and only the serialiser writes markup, so text f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import assert_never
 from xml.etree.ElementTree import Element, tostring
 
+from grader_daemon.domain.calendar import week_name
 from grader_daemon.domain.insight import Group, WeeklyReport
 from grader_daemon.reports.change_words import mark_words
 from grader_daemon.reports.charts import Bar, Event, bar_chart, scale_end, strip, trend_chart
@@ -25,7 +26,7 @@ from grader_daemon.reports.layout import (
     lay_out,
 )
 from grader_daemon.reports.markup import element
-from grader_daemon.reports.numbers import TRENDED, Direction, Measure, tick_words
+from grader_daemon.reports.numbers import COMPLETION, GUESSED, TRENDED, Direction, Measure, tick_words
 from grader_daemon.reports.safe_text import Name, Words, name
 from grader_daemon.reports.style import style_sheet
 
@@ -185,16 +186,24 @@ def _measures(table: Table) -> list[Measure]:
     return list({row.measure.name: row.measure for row in table.rows if row.measure is not None}.values())
 
 
+def _marks(report: WeeklyReport) -> Iterator[str]:
+    """Yield what a mark on each week of the trend says: what changed there, of the agents and of the grader."""
+    graded_anew = {week_name(change.at.date()) for change in report.grader_changes}
+    for point in report.trend:
+        words = [mark_words(point.changes)] if point.changes else []
+        yield ", ".join([*words, "grader changed"] if point.week in graded_anew else words)
+
+
 def _trends(report: WeeklyReport) -> list[Element]:
     weeks = [name(point.week).text for point in report.trend]
-    events = [Event(at=place, name=mark_words(each.changes)) for place, each in enumerate(report.trend) if each.changes]
+    events = [Event(at=place, name=words) for place, words in enumerate(_marks(report)) if words]
     figures = []
     for measure in TRENDED:
         estimates = [getattr(point, measure.report) for point in report.trend]
         if any(estimate.value is not None for estimate in estimates):
             identifier = f"trend-{measure.brief.split()[0].lower()}"
             chart = trend_chart(weeks, estimates, measure=measure, identifier=identifier, events=events)
-            figures.append(_figure(measure.name, chart))
+            figures.append(_figure(GUESSED if measure is COMPLETION else measure.name, chart))
     return _gallery(figures, _BAND_NOTE)
 
 

@@ -146,13 +146,14 @@ def _summary(report: WeeklyReport) -> tuple[Block, ...]:
     total += _hosts(report) + _agents(report) + _spending(report)
     if not report.total_sessions and not report.sessions_before:
         return total
-    trust = Prose((phrasing.trust_sentence(report),))
+    told = (phrasing.trust_sentence(report), *phrasing.grader_sentences(report))
+    trust = tuple(Prose((words,)) for words in told)
     changes = tuple(Prose((sentence,)) for sentence in clear_changes(figures))
     people = tuple(Prose(words) for words in phrasing.people_words(report))
     rows = tuple(_row(((measure.name,),), figure, measure) for measure, figure in figures)
     table = Table("The week in numbers", (Column("Measure", is_number=False), *_FIGURE_COLUMNS), rows)
     notes = (Prose((phrasing.INTERVALS_NOTE,)), Prose(phrasing.MORE_OF_A_SESSION))
-    return (*total, trust, *checked, *people, *changes, table, *notes)
+    return (*total, *trust, *checked, *people, *changes, table, *notes)
 
 
 def _hosts(report: WeeklyReport) -> tuple[Block, ...]:

@@ -23,7 +23,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.reports.change_words import change_words
 from grader_daemon.reports.numbers import MEASURES, count, estimate_words, part_words
 from grader_daemon.reports.safe_text import LONGEST_ID, LONGEST_LINE, Words, joined, name, plain, remark
-from grader_daemon.reports.verdicts import rate_words, trust_words
+from grader_daemon.reports.verdicts import grader_words, rate_words, trust_words
 
 INTERVALS_NOTE: Final = (
     "In parentheses: 95 % intervals. A change is better or worse only where its interval excludes 0. "
@@ -111,6 +111,11 @@ def unanswered_words(report: WeeklyReport) -> tuple[str, ...]:
         return ()
     verb = "is" if report.unanswered == 1 else "are"
     return (f"{count(report.unanswered, 'session')} ended without an answer and {verb} not counted.",)
+
+
+def grader_sentences(report: WeeklyReport) -> tuple[str, ...]:
+    """Return when another grader came into force in the weeks of the trend, a sentence each."""
+    return tuple(f"Grader changed on {grader_words(change)}." for change in report.grader_changes)
 
 
 def trust_sentence(report: WeeklyReport) -> str:

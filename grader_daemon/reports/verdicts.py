@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import Final
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.calibration import FEWEST_LABELS, Trust
+from grader_daemon.domain.calibration import FEWEST_LABELS, GraderChange, Trust
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.feedback import FEWEST_DRAWN, automatic
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.insight import VerdictCounts
-from grader_daemon.domain.verdict import GradeVersion, Outcome, VerdictBy
+from grader_daemon.domain.verdict import GradeVersion, Outcome, VerdictBy, VerdictCounts
 from grader_daemon.reports.numbers import COMPLETION, MINUS, count, estimate_words, value_words
 
 NOTHING_TO_JUDGE: Final = "no answer: there is neither an answer nor a tool call to judge"
@@ -65,6 +64,13 @@ def plain_verdict(grade: Grade, *, said: str | None = None) -> str:
     if said is None:
         said = "said by a person" if grade.verdict_by is VerdictBy.PERSON else "by the reward of its run"
     return f"{outcome_words(grade.outcome)}, {said}; automatically: {_automatically(automatic(grade))}"
+
+
+def grader_words(change: GraderChange) -> str:
+    """Return when the grader changed and by what, and how the week before read then and reads now."""
+    by = count(change.labels, "label") if change.labels else change.why
+    now = "" if change.now is None else f", {shares_words(change.now)} now"
+    return f"{change.at:%Y-%m-%d}, by {by}: the 7 days before read {shares_words(change.before)} then{now}"
 
 
 def trust_words(trust: Trust) -> str:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.calendar import Span, week_name, week_of
-from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.calibration import GraderChange, Trust
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import (
     Coverage,
@@ -22,10 +22,10 @@ from grader_daemon.domain.insight import (
     IssueState,
     Spending,
     TrendPoint,
-    VerdictCounts,
     WeeklyReport,
 )
 from grader_daemon.domain.setup_changes import SetupEffect
+from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.reports.numbers import REPORTED
 from grader_daemon.reports.suggestions import Examples, suggest
 
@@ -62,6 +62,7 @@ class WeekFacts(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: VerdictCounts
     people: FromPeople
     changes: Sequence[SetupEffect]
+    grader_changes: Sequence[GraderChange] = ()
 
 
 def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
@@ -100,6 +101,7 @@ def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
         spending=overall.spending,
         spending_before=facts.spending_before,
         changes=tuple(facts.changes),
+        grader_changes=tuple(facts.grader_changes),
     )
 
 

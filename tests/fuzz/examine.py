@@ -81,7 +81,7 @@ def _check_analysis(analysis: Analysis) -> None:
 def _check_grade(grade: Grade) -> None:
     assert 1 <= grade.tool_calls_efficient <= 5
     assert 1 <= grade.response_quality <= 5
-    assert (grade.score is None) == (not grade.scored)
+    assert (grade.score is None) == (not grade.has_scores)
     assert grade.score is None or 1.0 <= grade.score <= 5.0
     assert grade.total_errors == len(grade.errors) <= len(grade.failures)
     msgspec.json.encode((grade_row(grade), failure_rows(grade)))

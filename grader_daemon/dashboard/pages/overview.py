@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta, tzinfo
-from typing import Final
+from typing import Final, TypeAlias
 from xml.etree.ElementTree import Element
 
 import msgspec
@@ -16,6 +16,7 @@ from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calendar import day_of
+from grader_daemon.domain.calibration import GraderChange
 from grader_daemon.domain.counting import task_and_model
 from grader_daemon.domain.fleet_hosts import FleetHostState, is_behind, silent_hosts
 from grader_daemon.domain.grade import Grade
@@ -49,6 +50,10 @@ _RUNNING_SHOWN: Final = 3
 _ALERTS_SHOWN: Final = 3
 _TYPES_SHOWN: Final = 6
 _MODELS_SHOWN: Final = 4
+
+
+_Marked: TypeAlias = Alert | SetupChange | GraderChange
+"""What a mark on the trend stands for."""
 
 
 class Tile(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +101,7 @@ def overview(visit: Visit) -> Response:
     seen, daily = main_figures(grader, days=_WEEK), grader.insight.daily(days=_MONTH)
     assert seen.patterns is not None  # there is a database
     issues = grader.insight.error_issues(days=_WEEK, limit=_ERRORS_SHOWN)
-    changed = _changed(visit)
+    changed, graders = _changed(visit), grader.calibration.changes(days=_MONTH)
     return visit.show(
         "overview.html",
         seen=seen,
@@ -107,7 +112,7 @@ def overview(visit: Visit) -> Response:
         alerts=seen.alerts[:_ALERTS_SHOWN],
         more_alerts=max(0, len(seen.alerts) - _ALERTS_SHOWN),
         tiles=list(_tiles(seen, daily)),
-        trend=_trend(daily, _events(daily, grader.insight.alerts(), changed, visit.site.settings.zone)),
+        trend=_trend(daily, _events(daily, [*grader.insight.alerts(), *changed, *graders], visit.site.settings.zone)),
         changed=bool(changed),
         failing=[Failing(issue=issue, step=sure_step(issue.steps)) for issue in issues],
         matrix=_matrix(grader.insight.groups(Dimension.TASK_MODEL, days=_MONTH)),
@@ -205,16 +210,11 @@ def _trend(daily: Sequence[DayFigures], events: Sequence[Event]) -> Element | No
     return trend_chart(days, estimates, measure=COMPLETION, identifier="trend", events=events)
 
 
-def _events(
-    daily: Sequence[DayFigures], alerts: Iterable[Alert], changes: Iterable[SetupChange], zone: tzinfo | None
-) -> list[Event]:
-    """Mark the days on which alerts began and setups changed; the first of those that are near names all of them."""
+def _events(daily: Sequence[DayFigures], marked: Iterable[_Marked], zone: tzinfo | None) -> list[Event]:
+    """Mark the days on which alerts began, and setups or the grader changed; the first of near ones names them all."""
     places = {day.day: number for number, day in enumerate(daily)}
-    dated: list[tuple[date, Alert | SetupChange]] = [
-        *((day_of(alert.began_at, zone), alert) for alert in alerts),
-        *((day_of(change.at, zone), change) for change in changes),
-    ]
-    groups: list[dict[int, list[Alert | SetupChange]]] = []
+    dated = [(day_of(each.began_at if isinstance(each, Alert) else each.at, zone), each) for each in marked]
+    groups: list[dict[int, list[_Marked]]] = []
     for day, each in sorted(dated, key=lambda one: one[0]):
         if day not in places:
             continue
@@ -228,10 +228,11 @@ def _events(
     ]
 
 
-def _mark_words(happened: Sequence[Alert | SetupChange]) -> str:
+def _mark_words(happened: Sequence[_Marked]) -> str:
     alerts = [each for each in happened if isinstance(each, Alert)]
     changes = [each for each in happened if isinstance(each, SetupChange)]
     words = [f"alert {alerts[0].number}" if len(alerts) == 1 else f"{len(alerts)} alerts"] if alerts else []
+    words += ["grader changed"] if any(isinstance(each, GraderChange) for each in happened) else []
     return ", ".join([*words, mark_words(changes)] if changes else words)
 
 

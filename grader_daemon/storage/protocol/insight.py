@@ -12,9 +12,10 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.counting import Changes
-from grader_daemon.domain.insight import Coverage, Example, FromPeople, IssueRow, StepCount, ToolStep, VerdictCounts
+from grader_daemon.domain.insight import Coverage, Example, FromPeople, IssueRow, StepCount, ToolStep
 from grader_daemon.domain.quality import CheckOutcome, QualityCheck
 from grader_daemon.domain.rollup import Dimension, Metric, Sums
+from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.storage.records import (
     OutboxMessage,
     Position,

@@ -7,9 +7,9 @@ from typing import Any
 
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.counting import NAME_CHARACTERS
-from grader_daemon.domain.insight import Concern, Coverage, Example, FromPeople, VerdictCounts
+from grader_daemon.domain.insight import Concern, Coverage, Example, FromPeople
 from grader_daemon.domain.people import OBJECTING
-from grader_daemon.domain.verdict import Outcome
+from grader_daemon.domain.verdict import Outcome, VerdictCounts
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.listing import OF_VERDICT

@@ -6,8 +6,7 @@ import pytest
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.insight import VerdictCounts
-from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.domain.verdict import VerdictBy, VerdictCounts
 from grader_daemon.reports.verdicts import brief_verdict, rate_words, shares_words, trust_words, verdict_words
 from tests.reports_examples import TRUST
 from tests.strategies import grade

@@ -9,8 +9,9 @@ import pytest
 
 from grader_daemon.domain.calendar import Span, week_name, week_of
 from grader_daemon.domain.estimate import Estimate, figure
-from grader_daemon.domain.insight import Example, FromPeople, IssueState, VerdictCounts, WeeklyReport
+from grader_daemon.domain.insight import Example, FromPeople, IssueState, WeeklyReport
 from grader_daemon.domain.rollup import Sums
+from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.patterns.groups import spending
 from grader_daemon.reports.week import Bases, WeekFacts, missing_weeks, revised, weekly_report
 from tests.reports_examples import (
