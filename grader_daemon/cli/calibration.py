@@ -21,6 +21,7 @@ from grader_daemon.domain.text import clean
 from grader_daemon.reports.early_words import worth_words
 from grader_daemon.reports.numbers import MINUS
 from grader_daemon.reports.reliability import (
+    UNSEEN,
     agreement_table,
     calibration_lines,
     label_words,
@@ -110,11 +111,12 @@ def _print_history(history: Sequence[Calibration]) -> None:
 
 
 def _provenance(provenance: Provenance, validity: Validity) -> Iterator[str]:
-    """Return what a prior was trained on, and what it was worth on sources that it had not seen."""
+    """Return what a prior was trained on, what it was worth there, and what the shipped one is where nobody had looked."""
     sessions = sum(provenance.sessions.values())
     yield f"{sessions:,} sessions of {len(provenance.sessions)} sources, {provenance.made_on}: {provenance.data}"
     if validity.ranking is not None:
-        yield f"area under the curve {validity.ranking:.2f} on sources left out; {_matthews(validity)}"
+        yield f"on sources it was made with, each left out: area under the curve {validity.ranking:.2f}; {_matthews(validity)}"
+        yield UNSEEN
 
 
 def _matthews(validity: Validity) -> str:

@@ -12,7 +12,7 @@ from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.calendar import day_of, week_name
 from grader_daemon.domain.calibration import LabelCounts
 from grader_daemon.domain.feedback import Label
-from grader_daemon.reports.reliability import agreement_table, label_words, number_words, sentence
+from grader_daemon.reports.reliability import UNSEEN, agreement_table, label_words, number_words, sentence
 from grader_daemon.reports.reliability_chart import reliability_chart
 
 _WEIGHTS_SHOWN: Final = 12
@@ -46,6 +46,7 @@ def trust(visit: Visit) -> Response:
         weeks=_weeks(visit.grader.labels.standing(), visit),
         weights=[(number_words(each.weight), each) for each in state.weights if each.meaning][:_WEIGHTS_SHOWN],
         history=state.history[:_RECORDS_SHOWN],
+        unseen=sentence(UNSEEN),
         sessions=sum(state.provenance.sessions.values()),
     )
 
