@@ -111,11 +111,12 @@ def _print_history(history: Sequence[Calibration]) -> None:
 
 
 def _provenance(provenance: Provenance, validity: Validity) -> Iterator[str]:
-    """Return what a prior was trained on, what it was worth there, and what the shipped one is where nobody had looked."""
+    """Return what a prior was trained on, what it was worth there, and what the shipped one is worth elsewhere."""
     sessions = sum(provenance.sessions.values())
     yield f"{sessions:,} sessions of {len(provenance.sessions)} sources, {provenance.made_on}: {provenance.data}"
     if validity.ranking is not None:
-        yield f"on sources it was made with, each left out: area under the curve {validity.ranking:.2f}; {_matthews(validity)}"
+        worth = f"area under the curve {validity.ranking:.2f}; {_matthews(validity)}"
+        yield f"on the sources it was made with, each left out in turn: {worth}"
         yield UNSEEN
 
 

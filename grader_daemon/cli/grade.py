@@ -20,7 +20,10 @@ from grader_daemon.cli.options import asks, json_option
 @json_option
 @click.option("--dry-run", is_flag=True, help="Store nothing; grade as into an empty database.")
 def command(*, grader: SelfGrader, paths: tuple[Path, ...], as_json: bool, dry_run: bool) -> int:
-    """Grade session files, or all of those in folders. Exit code 1 if one cannot be graded."""
+    """Grade session files, or all of those in folders. Exit code 1 if one cannot be graded.
+
+    It takes no level from these files, so it ranks them a little worse than the daemon, which does.
+    """
     result = grader.grading.grade_paths(paths, dry_run=dry_run)
     if as_json:
         output.document(_document(result))
