@@ -17,7 +17,7 @@ from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.early import EarlyWorth
 from grader_daemon.domain.routing import MOST_SESSIONS, WINDOW_DAYS
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
-from grader_daemon.jobs.calibration import grader_changes
+from grader_daemon.pipeline.grader_changes import grader_changes
 from grader_daemon.reports.reliability import because_words
 
 _HISTORY = 20

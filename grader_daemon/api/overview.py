@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from grader_daemon.api.calibration import Calibrations
 from grader_daemon.api.grades import GradeFilter, Grades
 from grader_daemon.api.status import Status
 from grader_daemon.domain.alert import Alert
@@ -18,12 +17,14 @@ from grader_daemon.domain.fleet_hosts import FleetView
 from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.integrations.machine import has_systemd
+from grader_daemon.pipeline.grader_changes import grader_changes
 
 if TYPE_CHECKING:
     from grader_daemon.api.grader import SelfGrader
 
 _NEWS: Final = frozenset((IssueState.NEW, IssueState.REGRESSED))
 _OPEN_SHOWN: Final = 200
+_MARKED_DAYS: Final = 28
 
 
 class OpenSessions(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,11 +107,16 @@ def main_figures(grader: SelfGrader, *, days: int = 7) -> Overview:
         trust=grader.grades.trust(),
         checked=insight.summary(days=days).checked,
         verdicts=verdicts,
-        grader_changes=Calibrations(grader.context).changes(days=days),
+        grader_changes=_grader_changes(grader, days),
         unsure_completed=verdicts.unsure_completed,
         alerts=tuple(alert for alert in insight.alerts() if alert.resolved_at is None),
         fleet=grader.context.fleet_view(),
     )
+
+
+def _grader_changes(grader: SelfGrader, days: int) -> tuple[GraderChange, ...]:
+    since = grader.context.now() - timedelta(days=min(days, _MARKED_DAYS))
+    return grader_changes(grader.context.store, since=since, zone=grader.context.settings.zone)
 
 
 def _open_sessions(stored: Grades, days: int) -> OpenSessions:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from grader_daemon.api.calibration import Calibrations
 from grader_daemon.api.context import GraderContext, watched_roots
 from grader_daemon.api.sources import UngradedAgent, ungraded_agents
 from grader_daemon.bootstrap import periodic
@@ -15,6 +14,7 @@ from grader_daemon.domain.calendar import day_of, end_of, start_of
 from grader_daemon.domain.calibration import GraderChange
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.integrations.scorers import name_of
+from grader_daemon.pipeline.grader_changes import grader_changes
 from grader_daemon.storage.disk import is_disk_full
 from grader_daemon.storage.lock import holder_pid, is_running
 from grader_daemon.storage.records import DaemonStatus
@@ -22,7 +22,7 @@ from grader_daemon.storage.records import DaemonStatus
 if TYPE_CHECKING:
     from grader_daemon.storage.protocol import Store
 
-_TOLD_DAYS = 7
+_TOLD = timedelta(days=7)
 _LISTED_TROUBLES = 20
 
 
@@ -142,7 +142,7 @@ def _with_grades(status: Status, context: GraderContext, store: Store) -> Status
         undelivered=store.outbox.waiting(context.settings.channels),
         quality=_quality(context, store),
         troubled=[Trouble.of(entry) for entry in store.troubled_entries(limit=_LISTED_TROUBLES)],
-        grader_changed=next(iter(Calibrations(context).changes(days=_TOLD_DAYS)), None),
+        grader_changed=next(iter(grader_changes(store, since=context.now() - _TOLD, zone=context.settings.zone)), None),
     )
 
 

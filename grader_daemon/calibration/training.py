@@ -163,7 +163,6 @@ def train(
             rules=_agreement([float(sample.by_rules) for sample in samples], [s.by_rules for s in samples], samples),
             model=_agreement(evaluation.likely, evaluation.verdicts, samples),
             reliability=_reliability(evaluation, samples),
-            rules_version=context.rules_version,
         ),
     )
 

@@ -12,11 +12,10 @@ from grader_daemon.cli import output
 from grader_daemon.cli.keys import keys
 from grader_daemon.cli.options import Whole, reads
 from grader_daemon.cli.transcript import transcript_lines
-from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import FeedbackSource
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.text import clean
-from grader_daemon.reports.verdicts import verdict_words
+from grader_daemon.reports.verdicts import plain_verdict
 
 _KEYS = "y completed, n not, 1-5 quality first, s skip, u undo the last, t the text, o its file, q quit"
 _ENDS = frozenset({"", "\x04"})
@@ -121,7 +120,7 @@ class _Review:
         )
         self._judged.append(item)
         output.line(f"Kept: {output.said(given)}.")
-        _show_verdict(item, self._grader.grades.trust())
+        _show_verdict(item)
 
     def _undo(self) -> ReviewItem:
         item = self._judged.pop()
@@ -148,10 +147,10 @@ def _show(item: ReviewItem, *, number: int, limit: int) -> None:
     output.line()
 
 
-def _show_verdict(item: ReviewItem, trust: Trust) -> None:
+def _show_verdict(item: ReviewItem) -> None:
     """Show what the grader thinks, and why."""
     grade = item.stored.grade
-    output.paragraph("The grader says: ", f"{verdict_words(grade, trust)}. Quality {output.cell(grade.quality)} of 5.")
+    output.paragraph("The grader says: ", f"{plain_verdict(grade)}. Quality {output.cell(grade.quality)} of 5.")
     for reason in grade.reasons:
         if reason.score in ("task_completed", "response_quality"):
             output.paragraph(f"  {_effect(reason)}  ", f"{reason.rule}: {item.sentences[reason.rule]}")

@@ -28,6 +28,7 @@ SENTENCES: Final = {
     "completion.cut_short": "an error, a limit or the end of its process cut the session short: not done",
     "completion.error_last": "the session ends in a tool call that failed: not done",
     "completion.check_failed": "the last check failed, and nothing was written after it: not done",
+    "completion.interrupted": "an earlier version saw that the session was interrupted, and not by what",
     "completion.left": "a person stopped the session, or it was left in the middle: nobody can know",
     "completion.model": "the model decides, by how likely it finds that the task was completed",
 }

@@ -14,17 +14,15 @@ import msgspec
 import structlog
 
 from grader_daemon.calibration.training import TrainingContext, is_due, policy_record, train
-from grader_daemon.domain.calendar import Span, day_of
 from grader_daemon.domain.calibration import Calibration, GraderChange
 from grader_daemon.domain.rollup import Metric
 from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.pipeline.grader_changes import days_before, grader_changes
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.reports.verdicts import shares_words
 from grader_daemon.storage.protocol import Store
 
 _SECONDS_A_DAY = 86400
-_DAYS = 7
-_LOOKED_AT = 50
 _SETTLES_AFTER = timedelta(minutes=2)
 """A daemon takes up another grader within a minute; then all is queued to be graded again."""
 
@@ -65,13 +63,13 @@ class CalibrationJob:
         return is_news
 
     def _tell_change(self, now: datetime) -> None:
-        """Tell what another grader made of the last days, once all that waited has been graded by it."""
+        """Log how the last days read by another grader, once all that waited has been graded by it."""
         change = self._calibrator.newest_change(now)
         if change is None or not self._is_settled() or self._calibrator.newest_number() <= self._told:
             return
         self._told = self._calibrator.newest_number()
         self._log.info(
-            "grader.changed",
+            "calibration.applied",
             level="notice",
             labels=change.labels,
             why=change.why,
@@ -155,36 +153,19 @@ class Calibrator:
         """Write a record. What is normal for completion is learned anew where other verdicts are given from now on."""
         policies = [each.completion_policy for each in (standing, record) if each is not None]
         is_other = (
-            len({policy.version for policy in policies}) > 1 or standing is None or _has_other_rules(standing, record)
+            len({policy.version for policy in policies}) > 1
+            or standing is None
+            or standing.evidence.rules_version != self._context.rules_version
         )
         if record.adopted and is_other and any(policy.by is VerdictBy.MODEL for policy in policies):
             self._store.alerts.forget(Metric.COMPLETION_RATE)
-        if record.adopted and is_other and standing is not None:
-            record = self._with_verdicts(record)
-        return self._store.calibrations.add(record)
+        return self._store.calibrations.add(self._noted(record, is_news=is_other and standing is not None))
 
-    def _with_verdicts(self, record: Calibration) -> Calibration:
-        """Note how the grader before judged the last days: after it everything is graded again."""
-        verdicts = self._store.reports.verdicts(days_before(record.made_at, self._zone))
-        evidence = msgspec.structs.replace(record.evidence, verdicts=verdicts)
+    def _noted(self, record: Calibration, *, is_news: bool) -> Calibration:
+        """Note the rules, and how the grader before judged the last days: after it everything is graded again."""
+        verdicts = None
+        if record.adopted and is_news:
+            verdicts = self._store.reports.verdicts(days_before(record.made_at, self._zone))
+        rules = self._context.rules_version
+        evidence = msgspec.structs.replace(record.evidence, rules_version=rules, verdicts=verdicts)
         return msgspec.structs.replace(record, evidence=evidence)
-
-
-def grader_changes(store: Store, *, since: datetime, zone: tzinfo | None) -> tuple[GraderChange, ...]:
-    """Return when another grader came into force since then, the newest first, with how the days before read now."""
-    found = (made.grader_change for made in store.calibrations.latest(_LOOKED_AT))
-    return tuple(
-        msgspec.structs.replace(change, now=store.reports.verdicts(days_before(change.at, zone)))
-        for change in found
-        if change is not None and change.at >= since
-    )
-
-
-def days_before(moment: datetime, zone: tzinfo | None) -> Span:
-    """Return the seven days up to and with that of a moment."""
-    last = day_of(moment, zone)
-    return Span(last - timedelta(days=_DAYS - 1), last)
-
-
-def _has_other_rules(standing: Calibration, record: Calibration) -> bool:
-    return standing.evidence.rules_version != record.evidence.rules_version

@@ -52,7 +52,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "other weights, or another verdict, were adopted; everything is graded again",
             sentences.updated,
         ),
-        "grader.changed": Event(
+        "calibration.applied": Event(
             "notice",
             "labels why before now",
             "another grader has graded all again: the verdicts on the last seven days before and now",

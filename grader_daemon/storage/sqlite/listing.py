@@ -52,7 +52,7 @@ _VALUES = {
     "errors": "g.total_errors",
     "calls": "coalesce(d.tool_calls, 0)",
     "cost_usd": "d.cost_usd",
-    "unsure": f"NOT {BY_LABEL} AND {ANSWERED} AND (coalesce(d.unsure OR d.state = 'open', 0) OR ({COMPLETED}) IS NULL)",
+    "unsure": f"NOT {BY_LABEL} AND {ANSWERED} AND (coalesce(d.unsure OR d.state = 'open', 1) OR ({COMPLETED}) IS NULL)",
     "agent": "d.agent",
     "kind": "coalesce(d.kind, 'main')",
     "request": "d.request",

@@ -308,6 +308,7 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
                 "ended_at": ended_at,
                 "ended_on": details["ended_on"] or (ended_at or _EPOCH).date().isoformat(),
                 "scored": bool(details["scored"]) if detailed else calls > 0,
+                "unsure": bool(details["unsure"]) if detailed else True,
                 "failures": failures,
             }
         ),

@@ -170,10 +170,10 @@ def test_messages_stay_where_they_are(team: Team) -> None:
 
 
 def test_a_label_stands_at_once_and_comes_back_to_its_machine(team: Team) -> None:
-    assert team.verdict("anna-laptop/demo_05").startswith("not done")
+    assert team.verdict("anna-laptop/demo_05").startswith("unsure")
     assert "(by lead on " in team("lead", "label", "anna-laptop/demo_05", "--completed", "yes", "--note", "it works")
     assert team.verdict("anna-laptop/demo_05").startswith("done, said by lead")
-    assert team.verdict("demo_05", home="anna").startswith("not done")
+    assert team.verdict("demo_05", home="anna").startswith("unsure")
     team("anna", "push", "fleet")
     assert team.verdict("demo_05", home="anna").startswith("done, said by lead")
     labels = json.loads(team("anna", "label", "--list", "--json"))["labels"]
@@ -218,9 +218,9 @@ def test_a_word_is_taken_back_by_who_said_it(team: Team) -> None:
     team("lead", "label", "anna-laptop/demo_05", "--completed", "yes")
     team("anna", "push", "fleet")
     team("lead", "label", "--undo", "anna-laptop/demo_05")
-    assert team.verdict("anna-laptop/demo_05").startswith("not done")
+    assert team.verdict("anna-laptop/demo_05").startswith("unsure")
     team("anna", "push", "fleet")
-    assert team.verdict("demo_05", home="anna").startswith("not done")
+    assert team.verdict("demo_05", home="anna").startswith("unsure")
     assert "nothing was said" in team.fails("lead", "label", "--undo", "anna-laptop/demo_03")
     with team.server.admin() as connection:
         said = connection.execute("SELECT count(*) FROM grader.labels WHERE given_by = 'lead'").fetchone()
@@ -367,7 +367,7 @@ def test_where_the_server_is_away_the_copy_says_how_it_was(team: Team, run: Run)
         assert run(team.lead, "list").returncode == 2
     finally:
         team.server.start()
-    assert team.verdict("anna-laptop/demo_05").startswith("not done")
+    assert team.verdict("anna-laptop/demo_05").startswith("unsure")
 
 
 def test_what_is_decided_of_errors_and_alerts_is_decided_for_all(team: Team, tmp_path: Path) -> None:

@@ -64,7 +64,10 @@ def listed(ended: Ended) -> list[str]:
         pytest.param(["--sort", "errors"], [FAILED, NEW, OLD], id="sorted"),
         pytest.param(["--completed"], [NEW, OLD], id="completed"),
         pytest.param(["--not-completed"], [FAILED], id="not-completed"),
-        pytest.param(["--unsure"], [], id="rules-are-never-unsure"),
+        pytest.param(["--unsure"], [NEW, FAILED], id="without-labels-nothing-is-sure"),
+        pytest.param(["--verdict", "done"], [OLD], id="done-as-a-person-says"),
+        pytest.param(["--verdict", "not-done"], [], id="none-surely-failed"),
+        pytest.param(["--verdict", "unsure"], [NEW, FAILED], id="unsure"),
         pytest.param(["--claim", "verified"], [], id="no-such-claim"),
         pytest.param(["--state", "open"], [], id="none-open"),
     ],
@@ -171,16 +174,11 @@ def test_verdicts_are_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
 
     grade_table(grades)
 
-    heads, *rows, note, trusted = capsys.readouterr().out.splitlines()
+    heads, *rows, note = capsys.readouterr().out.splitlines()
     place = heads.index("verdict")
-    told = [row[place : heads.index("p(done)")].strip() for row in rows]
-    assert told == ["done", "not done (open)", "unsure", "no answer", "not done*"]
+    told = [row[place : heads.index("state")].strip() for row in rows]
+    assert told == ["done", "unsure", "unsure", "no answer", "not done*"]
     assert note == "* said by a person"
-    assert trusted == (
-        "Verdicts by the model: not calibrated for you; elsewhere such verdicts agreed little with the truth"
-        " (correlation 0.33 of 1)."
-        " An unsure verdict would be wrong more than two times in five, or the model has no idea."
-    )
 
 
 @pytest.mark.parametrize(
@@ -188,7 +186,7 @@ def test_verdicts_are_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     [
         pytest.param(160, [], id="all"),
         pytest.param(
-            100, ["tokens", "cost", "agent", "project", "claims", "model", "quality", "efficiency"], id="some"
+            100, ["state", "tokens", "cost", "agent", "project", "claims", "model", "quality", "efficiency"], id="some"
         ),
     ],
 )

@@ -59,19 +59,19 @@ def test_the_first_look_tells_how_it_stands(home: Path, run: Run, command: list[
     assert (ended.returncode, ended.stderr) == (0, "")
     assert said["daemon"].startswith("not running: ")
     assert said["last 7 days"] == "7 sessions counted; not counted: 1 without an answer"
-    assert said["completion rate"].startswith("57 % (")  # 4 of 7
-    assert " less than the 7 days before (" in said["completion rate"]  # 5 of 5
-    assert said["verdicts"].startswith("by the rules: not calibrated for you")
+    assert said["verdicts"] == "0 done, 0 not done, 7 unsure"
+    assert said["completion rate"].startswith("not known: 0 of the 20 random labels")
+    assert said["trust"] == "verdicts by the rules: not calibrated yet: label 50 sessions to improve this"
     assert said["alerts"] == "none are open"
     assert said["new error"].startswith("terminal: permission_denied, 6 failures in 3 sessions")
     assert ended.stdout.endswith("\nNext: grader-daemon service install\n")
 
 
-def test_the_first_look_tells_how_many_that_count_as_done_are_unsure(home: Path, run: Run) -> None:
+def test_the_first_look_counts_unsure_verdicts_apart(home: Path, run: Run) -> None:
     with closing(apsw.Connection(str(home / DATABASE))) as connection:
         connection.execute("UPDATE session_list SET unsure = 1, verdict_by = 'model'")
 
-    assert told(run(home).stdout)["verdicts"].endswith("; 4 of those that count as done are unsure")
+    assert told(run(home).stdout)["verdicts"] == "0 done, 0 not done, 8 unsure"
 
 
 def test_without_systemd_the_daemon_is_run_by_hand(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ def test_what_became_of_a_request_is_told_with_its_numbers(home: Path, run: Run)
 def test_a_session_is_not_counted_among_the_others(home: Path, run: Run) -> None:
     text = run(home, "similar", "s9").stdout
     assert "in 9 other sessions: 9 in the same words" in text
-    assert "too few to tell: 4 pairs of a failed and a completed session, of 5" in " ".join(text.split())
+    assert "first difference not enough data (4 pairs, 5 needed)" in " ".join(text.split())
 
 
 def test_the_document_holds_all_of_it(home: Path, run: Run) -> None:
