@@ -1,49 +1,53 @@
-"""Hands the shards of an archive to a cluster, and keeps what comes of them: the only one that writes.
+"""Hands the slices of an archive to a cluster, and keeps what comes of them: the only one that writes.
 
-A shard is noted as done in the transaction after that of its grades, and only then dropped by the cluster: whatever
+A task is noted as done in the transaction after that of its grades, and only then dropped by the cluster: whatever
 ends meanwhile, the next run examines it again, and grades of the same sessions take each other's place.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from itertools import islice
 from typing import Any, Final
 
 import msgspec
 
-from grader_daemon.archive.objects import Archive, StoredObject, import_package, shards_of
-from grader_daemon.archive.shard import ShardResult, examine_shard, read_part
+from grader_daemon.archive.handing import Handing
+from grader_daemon.archive.objects import Archive, shards_of
+from grader_daemon.archive.shard import ShardResult
+from grader_daemon.archive.slices import Slice
 from grader_daemon.archive.unpacking import Unreadable
+from grader_daemon.archive.workers import Ended, Workers
 from grader_daemon.domain.unit import shown_path
 from grader_daemon.pipeline.commit import IngestResult
 from grader_daemon.pipeline.examine import Examined, Examiner
 from grader_daemon.storage.protocol.insight import ArchiveProgress
 
 _AHEAD: Final = 2
-"""So many shards for each worker are handed out: one that is done finds another one waiting."""
+"""So many tasks for each worker are handed out: one that is done finds another one waiting."""
 
 Save = Callable[[Sequence[Examined]], list[IngestResult]]
 """Saves what was examined, in one transaction."""
 
 
 class ShardDone(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a shard, or of a part of one that holds many sessions.
+    """What came of a task, or of a part of one that holds many sessions; all empty where workers are busy still.
 
+    name: the object that it is about, the first of several; "" where workers are busy.
     recorded: its sessions.
-    bytes: how large the shard is in the archive, told with its last part; 0 with the others.
+    bytes: how much of the archive is done with it, told with its last part; 0 with the others.
     unreadable: objects that could not be read.
     others: files in which no source found a session.
     bugs: tracebacks where we failed.
     """
 
-    recorded: list[IngestResult]
-    bytes: int
-    unreadable: list[Unreadable]
-    others: int
-    bugs: list[str]
+    name: str = ""
+    recorded: list[IngestResult] = []
+    bytes: int = 0
+    unreadable: list[Unreadable] = []
+    others: int = 0
+    bugs: list[str] = []
 
 
 def grade_archive(
@@ -58,72 +62,88 @@ def grade_archive(
 ) -> Iterator[ShardDone]:
     """Have a cluster (a `distributed.Client`) examine what is not done yet, and save it; yields part by part.
 
+    Every few seconds in which nothing comes of the workers an empty part is yielded.
+
     Raises:
         InputError: the archive cannot be listed.
         StoreError: what was found cannot be saved.
     """
-    distributed = import_package("distributed")
-    shards = (left for shard in shards_of(archive.objects()) if (left := _left(shard, done)))
-    handed: dict[Any, list[StoredObject]] = {}
-    finished = distributed.as_completed(loop=client.loop)
+    workers = Workers(client, examiner, archive.url, now)
+    driver = _Driver(Handing(shards_of(archive.objects()), done), save, batch)
+    try:
+        yield from driver.run(workers)
+    finally:
+        workers.drop_all()
 
-    def hand_out(shard: list[StoredObject]) -> None:
-        future = client.submit(examine_shard, examiner, archive.url, shard, now, pure=False)
-        handed[future.key] = shard
-        finished.add(future)
 
-    for shard in islice(shards, max(1, sum(client.nthreads().values())) * _AHEAD):
-        hand_out(shard)
-    suspects: deque[StoredObject] = deque()
-    is_alone = False
-    while handed or suspects:
-        if not handed:  # whatever a worker has in hand is blamed for its end
-            is_alone = True
-            hand_out([suspects.popleft()])
-        future = next(finished)
-        shard = handed.pop(future.key)
-        results: Iterable[ShardResult] | None
-        try:
-            results = map(read_part, future.result())  # waited for again if its worker has ended meanwhile
-        except Exception as error:  # noqa: BLE001  whatever a worker failed on
-            results = [_failed(shard[0], error)] if is_alone else None
-        if results is None:
-            suspects.extend(shard)
+class _Driver:
+    """Goes on until nothing is in hand; what fails together with others is tried again alone, when all else is done."""
+
+    def __init__(self, handing: Handing, save: Save, batch: int) -> None:
+        self._handing = handing
+        self._save = save
+        self._batch = batch
+        self._suspects: deque[Slice] = deque()
+        self._alone: Sequence[Slice] | None = None
+        self._told: set[Unreadable] = set()
+
+    def run(self, workers: Workers) -> Iterator[ShardDone]:
+        self._fill(workers)
+        while workers.handed or self._suspects:
+            if not workers.handed:  # whatever a worker has in hand is blamed for its end
+                self._alone = [self._suspects.popleft()]
+                workers.hand_out(self._alone)
+            for ended in workers.wait():
+                yield from self._kept(ended)
+            self._fill(workers)
+
+    def _fill(self, workers: Workers) -> None:
+        while len(workers.handed) < workers.count * _AHEAD and (task := self._handing.next()) is not None:
+            workers.hand_out(task)
+
+    def _kept(self, ended: Ended) -> Iterator[ShardDone]:
+        if not ended.task:
+            yield ShardDone()
+        elif ended.results is not None:
+            yield from self._saved(ended.task, ended.results)
+        elif ended.task is self._alone:
+            unreadable = self._new([Unreadable(_name(ended.task), ended.failure)])
+            yield ShardDone(name=_name(ended.task), bytes=self._handing.skip(ended.task[0]), unreadable=unreadable)
         else:
-            yield from _kept(results, shard, save=save, done=done, batch=batch)
-        future.release()
-        for following in islice(shards, 1):
-            hand_out(following)
+            self._suspects.extend(ended.task)
 
-
-def _left(shard: list[StoredObject], done: ArchiveProgress) -> list[StoredObject]:
-    known = done.those_done([each.digest for each in shard])
-    return [each for each in shard if each.digest not in known]
-
-
-def _kept(
-    results: Iterable[ShardResult], shard: Sequence[StoredObject], *, save: Save, done: ArchiveProgress, batch: int
-) -> Iterator[ShardDone]:
-    """Save a shard part by part; it is noted as done with the last one, before that is told."""
-    failed: set[str] = set()
-    before: ShardDone | None = None
-    for result in results:
+    def _saved(self, task: Sequence[Slice], results: Iterator[ShardResult]) -> Iterator[ShardDone]:
+        """Save a task part by part; it is noted as done with the last one, before that is told."""
+        failed: set[str] = set()
+        goes_on: list[Slice] = []
+        left: list[Slice] = []
+        before: ShardDone | None = None
+        for result in results:
+            if before is not None:
+                yield before
+            recorded: list[IngestResult] = []
+            for start in range(0, len(result.examined), self._batch):
+                recorded += self._save(result.examined[start : start + self._batch])
+            failed.update(each.name for each in result.unreadable)
+            goes_on += result.goes_on
+            left += result.left
+            before = ShardDone(
+                name=_name(task),
+                recorded=recorded,
+                unreadable=self._new(result.unreadable),
+                others=result.others,
+                bugs=result.bugs,
+            )
+        size = self._handing.finish(task, goes_on=goes_on, left=left, failed=failed)
         if before is not None:
-            yield before
-        recorded: list[IngestResult] = []
-        for start in range(0, len(result.examined), batch):
-            recorded += save(result.examined[start : start + batch])
-        failed.update(each.name for each in result.unreadable)
-        before = ShardDone(
-            recorded=recorded, bytes=0, unreadable=result.unreadable, others=result.others, bugs=result.bugs
-        )
-    done.note([each.digest for each in shard if shown_path(each.name) not in failed])
-    if before is not None:
-        yield msgspec.structs.replace(before, bytes=sum(each.bytes for each in shard))
+            yield msgspec.structs.replace(before, bytes=size)
+
+    def _new(self, unreadable: Sequence[Unreadable]) -> list[Unreadable]:
+        """Return what was not told yet: who reads a later slice meets the same damage."""
+        new = [each for each in unreadable if each not in self._told]
+        self._told.update(new)
+        return new
 
 
-def _failed(stored: StoredObject, error: Exception) -> ShardResult:
-    """Return what is known of an object that a worker could not examine, or that ended several of them."""
-    ended = "KilledWorker" in type(error).__name__
-    reason = "it ended the processes that were to examine it" if ended else f"{type(error).__name__}: {error}"
-    return ShardResult([], [Unreadable(shown_path(stored.name), reason)], 0, [])
+def _name(task: Sequence[Slice]) -> str:
+    return shown_path(task[0].stored.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from importlib import import_module
@@ -18,7 +19,8 @@ SHARD_BYTES: Final = 16 * 1024 * 1024
 _MOST_OBJECTS: Final = 4_000
 _UNPACKED: Final = 6
 """Sessions are about so much larger than they are packed."""
-PACKED: Final = (".gz", ".zst", ".tgz", ".tzst")
+TARS: Final = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst")
+_SUFFIXES: Final = (*TARS[1:], ".tar", ".gz", ".zst")
 
 
 class StoredObject(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -40,6 +42,16 @@ class StoredObject(msgspec.Struct, frozen=True, array_like=True, gc=False):
         """Return 64 bits, signed, that tell this object in this version apart from others."""
         return xxhash.xxh3_64_intdigest(f"{self.name}\0{self.version}".encode("utf-8", "surrogateescape")) - 2**63
 
+    @property
+    def is_tar(self) -> bool:
+        """Whether it holds several files."""
+        return split_name(self.name)[1] in TARS
+
+    @property
+    def weight(self) -> int:
+        """How large it is when unpacked, about."""
+        return self.bytes * (1 if split_name(self.name)[1] in ("", ".tar") else _UNPACKED)
+
 
 class Archive:
     """A folder, or a file, on disk or wherever fsspec can read; its root is a folder in either case."""
@@ -51,12 +63,11 @@ class Archive:
             ConfigurationError: a package that it takes to read it is not installed.
             InputError: there is nothing, or it cannot be read.
         """
-        core = import_package("fsspec.core")
         try:
-            self._files, path = core.url_to_fs(url)
+            self._files, path = _file_system(url)
             self._path = path.rstrip("/")
             self._is_file = self._files.isfile(self._path)
-            if not self._is_file and not self._files.isdir(self._path):
+            if not self._is_file and not self._files.isdir(self._path or "/"):
                 raise InputError(f"{url}: no such file or folder")
         except ImportError as error:
             raise ConfigurationError(f"{url}: {error}") from error
@@ -107,19 +118,64 @@ class Archive:
         )
 
 
+class _LocalFiles:
+    """The file system of this machine, as fsspec would show it: for a folder here that package is not needed."""
+
+    protocol: Final = ("file",)
+    isfile = staticmethod(os.path.isfile)
+    isdir = staticmethod(os.path.isdir)
+
+    def info(self, path: str) -> dict[str, Any]:
+        found = os.stat(path)
+        return {"name": path, "type": "file", "size": found.st_size, "mtime": found.st_mtime}
+
+    def ls(self, folder: str, *, detail: bool) -> list[dict[str, Any]]:
+        del detail  # fsspec knows a list of names alone, too
+        with os.scandir(folder) as entries:
+            return [self._listed(each) for each in entries]
+
+    def _listed(self, entry: os.DirEntry[str]) -> dict[str, Any]:
+        found = entry.stat(follow_symlinks=False)
+        kind = "directory" if stat.S_ISDIR(found.st_mode) else "file" if stat.S_ISREG(found.st_mode) else "other"
+        return {
+            "name": entry.path,
+            "type": kind,
+            "islink": entry.is_symlink(),
+            "size": found.st_size,
+            "mtime": found.st_mtime,
+        }
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    """Return what lists and opens files, and the path of the archive in it."""
+    if "://" in url or "::" in url:
+        return import_package("fsspec.core").url_to_fs(url)  # type: ignore[no-any-return]
+    return _LocalFiles(), os.path.abspath(os.path.expanduser(url))
+
+
 def shards_of(objects: Iterable[StoredObject], *, most_bytes: int = SHARD_BYTES) -> Iterator[list[StoredObject]]:
-    """Divide an archive into shards of about so many bytes when unpacked, between folders where it can be."""
+    """Divide an archive into shards of about so many bytes when unpacked, between folders where it can be.
+
+    A tar file that holds more is a shard of its own.
+    """
     shard: list[StoredObject] = []
     weight = 0
     for each in objects:
-        ends = len(shard) >= _MOST_OBJECTS or weight >= 2 * most_bytes
+        is_slices = each.is_tar and each.weight > most_bytes
+        ends = is_slices or len(shard) >= _MOST_OBJECTS or weight >= 2 * most_bytes
         if shard and (ends or (weight >= most_bytes and os.path.dirname(each.name) != os.path.dirname(shard[-1].name))):
             yield shard
             shard, weight = [], 0
         shard.append(each)
-        weight += each.bytes * (_UNPACKED if each.name.endswith(PACKED) else 1)
+        weight = 2 * most_bytes if is_slices else weight + each.weight
     if shard:
         yield shard
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Return the name of what is packed, and how: "a.json", ".gz"; "" where it is not."""
+    suffix = next((each for each in _SUFFIXES if name.lower().endswith(each)), "")
+    return name[: len(name) - len(suffix)], suffix
 
 
 def import_package(name: str) -> Any:

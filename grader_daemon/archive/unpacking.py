@@ -5,17 +5,17 @@ Names come from whoever packed them: nothing is written outside of the folder, a
 
 from __future__ import annotations
 
-import gzip
+import errno
 import os
 import shutil
-import tarfile
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
-from grader_daemon.archive.objects import Archive, StoredObject, import_package
+from grader_daemon.archive.objects import Archive
+from grader_daemon.archive.slices import File, OpenReadings, Slice
 from grader_daemon.errors import ReadError
+from grader_daemon.reports.numbers import count
 
 AT_ONCE_BYTES: Final = 64 * 1024 * 1024
 """So much is unpacked at once, at least one file: a packed file of any size needs no more room."""
@@ -24,9 +24,12 @@ _CHUNK: Final = 64 * 1024
 """Memory for more than 128 KB at once comes from the kernel, which takes longer than to read a session."""
 _LONGEST_NAME: Final = 255
 """In bytes, of a name in Linux."""
-_LAST_SECOND: Final = 2**33
-"""No time later than in 2242 is one of a file."""
-_TARS: Final = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst")
+_MOST_FOLDERS: Final = 100
+"""Of a path here, with those of the folder itself: agents have ten; who makes folders calls himself for each."""
+_SHOWN: Final = 200
+"""Characters of a name that is told."""
+_BY_ITS_NAME: Final = (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG)
+_DAMAGED: Final = (OSError, EOFError, OverflowError, ValueError, ReadError, RecursionError, MemoryError)
 
 
 class Unreadable(NamedTuple):
@@ -37,97 +40,86 @@ class Unreadable(NamedTuple):
 
 
 class Unpacked(NamedTuple):
-    """What lies in the folder now: how many files, and what could not be read since the time before."""
+    """The files that lie in the folder now, and what was found since the time before.
+
+    files: how many they are.
+    unreadable: what could not be read.
+    goes_on: slices behind which there are others.
+    """
 
     files: int
     unreadable: list[Unreadable]
+    goes_on: list[Slice]
 
 
-class _File(NamedTuple):
-    name: str
-    written_ns: int
-    content: Any
-
-
-def unpack(archive: Archive, objects: Iterable[StoredObject], folder: Path, *, most_bytes: int) -> Iterator[Unpacked]:
-    """Fill a folder with the files of some objects, over and over until all were there; it is emptied in between.
+def unpack(
+    archive: Archive, slices: Iterable[Slice], folder: Path, *, most_bytes: int, readings: OpenReadings
+) -> Iterator[Unpacked]:
+    """Fill a folder with the files of some slices, over and over until all were there; it is emptied in between.
 
     Of a file of more than `most_bytes` one byte more is written: whoever looks at it sees that it is too large.
     """
     files = size = 0
     unreadable: list[Unreadable] = []
-    for stored in objects:
+    goes_on: list[Slice] = []
+    for piece in slices:
+        refused = _Refused()
+        reading = readings.take(archive, piece)
         try:
-            for file in _files_of(archive, stored):
+            for file in reading.files(piece.number):
                 path = os.path.join(folder, *_parts(file.name))
                 if os.path.lexists(path) or size >= AT_ONCE_BYTES or files >= _AT_ONCE_FILES:
-                    yield Unpacked(files, unreadable)
+                    yield Unpacked(files, unreadable, goes_on)
                     _empty(folder)
-                    files, size, unreadable = 0, 0, []
-                try:
-                    size += _write(file, path, most_bytes)
-                    files += 1
-                except _UnwritableError as error:
-                    unreadable.append(Unreadable(f"{stored.name}: {file.name}", str(error)))
-        except (OSError, EOFError, OverflowError, ValueError, tarfile.TarError, zlib.error, ReadError) as error:
-            unreadable.append(Unreadable(stored.name, str(error) or type(error).__name__))
-    yield Unpacked(files, unreadable)
+                    files, size, unreadable, goes_on = 0, 0, [], []
+                written = refused.unless_written(file, path, most_bytes)
+                size += written or 0
+                files += written is not None
+        except _DAMAGED as error:
+            unreadable.append(Unreadable(piece.stored.name, str(error) or type(error).__name__))
+            reading.close()
+        else:
+            goes_on += [] if reading.has_ended else [piece]
+            readings.put_back(archive, piece, reading)
+        unreadable += refused.told(piece.stored.name)
+    yield Unpacked(files, unreadable, goes_on)
 
 
-def _files_of(archive: Archive, stored: StoredObject) -> Iterator[_File]:
-    with archive.open(stored) as content:
-        stem, suffix = _split(stored.name)
-        plain = _decompressed(content, suffix)
-        if suffix not in _TARS:
-            yield _File(stem, stored.written_ns, plain)
-            return
-        with tarfile.open(fileobj=plain, mode="r|", errorlevel=2) as tar:
-            for member in tar:
-                inside = tar.extractfile(member) if member.isreg() else None
-                if inside is not None:
-                    yield _File(f"{stem}/{member.name}", _nanoseconds(member.mtime, stored.written_ns), inside)
+class _Refused:
+    """Files of a slice that cannot be written here: told in one line, however many they are."""
 
+    def __init__(self) -> None:
+        self._first: tuple[str, str] | None = None
+        self._others = 0
 
-def _nanoseconds(seconds: float, otherwise: int) -> int:
-    """Return a time in a tar file, which may be none at all."""
-    return int(seconds * 1e9) if 0 <= seconds < _LAST_SECOND else otherwise
-
-
-def _split(name: str) -> tuple[str, str]:
-    """Return the name of what is packed, and how: "a.json", ".gz"."""
-    suffixes = (*_TARS[1:], ".tar", ".gz", ".zst")
-    suffix = next((each for each in suffixes if name.lower().endswith(each)), "")
-    return name[: len(name) - len(suffix)], suffix
-
-
-def _decompressed(content: Any, suffix: str) -> Any:
-    if suffix.endswith(("gz",)):
-        return gzip.GzipFile(fileobj=content)
-    if suffix.endswith("zst"):
-        return _Zstandard(content)
-    return content
-
-
-class _Zstandard:
-    """A stream of Zstandard, whose errors are those of other streams."""
-
-    def __init__(self, content: Any) -> None:
-        self._package = import_package("zstandard")
-        self._stream = self._package.ZstdDecompressor().stream_reader(content, read_across_frames=True)
-
-    def read(self, size: int) -> bytes:
+    def unless_written(self, file: File, path: str, most_bytes: int) -> int | None:
+        """Write a file and return how large it is, None if it is none or cannot be written."""
+        if file.content is None and file.refused is None:
+            return None
         try:
-            return bytes(self._stream.read(size))
-        except self._package.ZstdError as error:
-            raise ReadError(str(error)) from error
+            return _write(file, path, most_bytes)
+        except _UnwritableError as error:
+            self._others += self._first is not None
+            self._first = self._first or (file.name, str(error))
+        return None
+
+    def told(self, stored: str) -> list[Unreadable]:
+        if self._first is None:
+            return []
+        name, reason = self._first
+        shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}\N{HORIZONTAL ELLIPSIS}"
+        others = f" (and {count(self._others, 'file')} more)" if self._others else ""
+        return [Unreadable(f"{stored}: {shown}", f"{reason}{others}")]
 
 
-def _write(file: _File, path: str, most_bytes: int) -> int:
+def _write(file: File, path: str, most_bytes: int) -> int:
     """Write a file, whole or not at all, and return how large it is.
 
     Raises:
-        _UnwritableError: its name is one that no file here can have.
+        _UnwritableError: it, or its name, is one that no file here can be or have.
     """
+    if file.content is None:
+        raise _UnwritableError(file.refused)
     left = most_bytes + 1
     written = _created(path)
     try:
@@ -146,11 +138,15 @@ class _UnwritableError(Exception):
 
 
 def _created(path: str) -> BinaryIO:
+    if path.count("/") > _MOST_FOLDERS:
+        raise _UnwritableError(f"it lies in more than {_MOST_FOLDERS} folders")
     try:
         if not os.path.isdir(folder := os.path.dirname(path)):
             os.makedirs(folder)
         return open(path, "wb")
-    except (NotADirectoryError, FileExistsError, IsADirectoryError) as error:
+    except OSError as error:
+        if error.errno not in _BY_ITS_NAME:
+            raise
         raise _UnwritableError(f"its name cannot be that of a file here: {error.strerror}") from error
 
 

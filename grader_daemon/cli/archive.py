@@ -3,34 +3,83 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections import Counter
+from typing import Final
 
-from grader_daemon import IngestOutcome
-from grader_daemon.api.archive import Archive, backfill_archive, cluster
+from grader_daemon import IngestOutcome, IngestResult
+from grader_daemon.api.archive import Archive, ShardDone, backfill_archive, cluster
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.outcomes import is_trouble, tell_outcomes
+from grader_daemon.domain.session import SkipReason
 from grader_daemon.reports.numbers import count
+
+_SILENT_SECONDS: Final = 8.0
+"""After so long a line says how far it is: with what is waited for, every ten seconds at least."""
+
+_FIRST_SECONDS: Final = 2.0
+_COPIES: Final = (SkipReason.COPY, SkipReason.SUPERSEDED)
 
 
 def grade_archive(grader: SelfGrader, url: str, *, workers: int, scheduler: str | None, as_json: bool) -> int:
     """Grade an archive with a progress bar, tell what came of it, and return the exit code."""
     archive = Archive(url)
-    outcomes: Counter[IngestOutcome] = Counter()
-    others = troubles = 0
     # A terminal is told how much is left, which takes a look at all names first.
     total = sum(stored.bytes for stored in archive.objects()) if sys.stderr.isatty() else 0
+    summary = _Summary(archive.url, tells=not total)
     with cluster(workers=workers, scheduler=scheduler) as client, output.progress("Grading", total) as advance:
-        for shard in backfill_archive(grader.context, archive, client):
-            outcomes.update(each.outcome for each in shard.recorded)
-            others += shard.others
-            troubles += len(shard.unreadable) + len(shard.bugs)
-            for name, reason in shard.unreadable:
-                output.error(f"grader-daemon: {archive.url}/{name}: {reason}")
-            for bug in shard.bugs:
-                output.error(f"grader-daemon: internal error: {bug.splitlines()[-1]}")
-            advance(shard.bytes)
-    tell_outcomes(outcomes, as_json=as_json)
-    if others and not as_json:
-        output.line(f"No session of a known agent was found in {count(others, 'file')}.")
-    return 1 if troubles or is_trouble(outcomes) else 0
+        for part in backfill_archive(grader.context, archive, client):
+            summary.add(part)
+            advance(part.bytes)
+    tell_outcomes(summary.outcomes, as_json=as_json)
+    if not as_json:
+        summary.tell_rest()
+    return 1 if summary.troubles or is_trouble(summary.outcomes) else 0
+
+
+class _Summary:
+    """What came of an archive so far; where no bar shows it, a line says how far it is."""
+
+    def __init__(self, url: str, *, tells: bool) -> None:
+        self._url = url
+        self._tells = tells
+        self._told_at = time.monotonic() - _SILENT_SECONDS + _FIRST_SECONDS
+        self._name = ""
+        self._copies = self._others = 0
+        self.outcomes: Counter[IngestOutcome] = Counter()
+        self.troubles = 0
+
+    def add(self, part: ShardDone) -> None:
+        """Count a part, and tell what is wrong with it."""
+        self.outcomes.update(each.outcome for each in part.recorded)
+        self._copies += sum(map(self._copies_in, part.recorded))
+        self._others += part.others
+        self.troubles += len(part.unreadable) + len(part.bugs)
+        for name, reason in part.unreadable:
+            output.error(f"grader-daemon: {self._url}/{name}: {reason}")
+        for bug in part.bugs:
+            output.error(f"grader-daemon: internal error: {bug.splitlines()[-1]}")
+        self._name = part.name or self._name
+        self._tell_progress()
+
+    def _copies_in(self, recorded: IngestResult) -> int:
+        """Return how many sessions of the archive are known not to count beside another one of it, by this one."""
+        replaced = recorded.instead_of is not None and recorded.instead_of.locator.startswith(f"{self._url}/")
+        return len(recorded.fallen) + replaced + (recorded.reason in _COPIES)
+
+    def tell_rest(self) -> None:
+        """Print what was found that is no session, and which sessions are the same."""
+        if self._copies:
+            output.line(
+                f"{self._copies:,} of them are copies or earlier parts of others: such a session has one grade."
+            )
+        if self._others:
+            output.line(f"No session of a known agent was found in {count(self._others, 'file')}.")
+
+    def _tell_progress(self) -> None:
+        now = time.monotonic()
+        if self._tells and now - self._told_at >= _SILENT_SECONDS:
+            self._told_at = now
+            where = f"{self._url}/{self._name}" if self._name else self._url
+            output.error(f"{where}: {count(self.outcomes.total(), 'session')} so far")

@@ -48,7 +48,8 @@ class IngestResult(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One ingest as it is told to people.
 
     An `UNRECORDED` file could not even be put aside, by a bug of ours: the next scan finds it again.
-    `reason` says why there is no grade, `fallen` names the sessions whose grades it took back, and why.
+    `reason` says why there is no grade, `fallen` names the sessions whose grades it took back, and why;
+    `instead_of` is the unit by which the same session was graded before.
     `loop_risk` is set once a session: when it runs and is first seen to look like a loop.
     """
 
@@ -60,6 +61,7 @@ class IngestResult(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     attempts: int = 0
     retry_at: datetime | None = None
     fallen: tuple[Fallen, ...] = ()
+    instead_of: Unit | None = None
     loop_risk: bool = False
 
     @property
@@ -201,7 +203,7 @@ class _Batch:
             self._pass_over(elsewhere, SkipReason.COPY)
         if before is None or (elsewhere is not None and own is None):
             self._compare_others(identity)
-        recorded = self._gather_grade(examined, decision.fallen)
+        recorded = self._gather_grade(examined, decision.fallen, elsewhere)
         if before is not None and not is_like(before, identity):
             self._flush()  # so that those that follow do not find it as it was
         return recorded
@@ -233,7 +235,7 @@ class _Batch:
             self._may_be_related(grade.session_id) and self._store.grades.was_loop_told(grade.session_id)
         )
 
-    def _gather_grade(self, examined: GradedUnit, fallen: tuple[Fallen, ...]) -> IngestResult:
+    def _gather_grade(self, examined: GradedUnit, fallen: tuple[Fallen, ...], elsewhere: Unit | None) -> IngestResult:
         grade, identity = examined.grade, examined.identity
         loop_risk = self._is_new_loop_risk(grade)
         self._gathered.add(identity)
@@ -256,6 +258,7 @@ class _Batch:
             grade=grade,
             session_id=grade.session_id,
             fallen=fallen,
+            instead_of=elsewhere,
             loop_risk=loop_risk,
         )
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -69,10 +70,37 @@ def test_what_is_no_archive_is_told(tmp_path: Path, url: str, says: str) -> None
         Archive(url.format(tmp_path))
 
 
-def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named_and_a_folder_here_needs_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
-    with pytest.raises(ConfigurationError, match=r"the package fsspec; as in: pip install 'grader-daemon\[archive\]'"):
-        Archive(str(tmp_path))
+    (tmp_path / "a").write_text("x")
+
+    with pytest.raises(ConfigurationError, match="the package fsspec"):
+        Archive("s3://agents")
+    assert [each.name for each in Archive(str(tmp_path)).objects()] == ["a"]
+
+
+def test_a_folder_here_is_listed_as_fsspec_lists_it(tmp_path: Path) -> None:
+    for name in ("b/one.json", "four"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    os.mkfifo(tmp_path / "pipe")
+    here, elsewhere = Archive(str(tmp_path)), Archive(f"file://{tmp_path}")
+
+    assert list(here.objects()) == list(elsewhere.objects())
+    assert [each.name for each in Archive(str(tmp_path / "four")).objects()] == ["four"]
+
+
+def test_a_large_tar_file_is_a_shard_of_its_own() -> None:
+    objects = [stored("a/1"), stored("a/2.tar", 500), stored("a/3.tgz", 50), stored("a/4.tar.zst", 2), stored("a/5")]
+
+    assert [[each.name for each in shard] for shard in shards_of(objects, most_bytes=100)] == [
+        ["a/1"],
+        ["a/2.tar"],
+        ["a/3.tgz"],
+        ["a/4.tar.zst", "a/5"],
+    ]
 
 
 @given(sizes=st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 50), st.booleans())))

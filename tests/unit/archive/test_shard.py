@@ -6,7 +6,8 @@ import pytest
 
 from grader_daemon.archive import shard, unpacking
 from grader_daemon.archive.objects import Archive
-from grader_daemon.archive.shard import ShardResult, examine_shard, read_part
+from grader_daemon.archive.shard import ShardError, ShardResult, examine_shard, read_part
+from grader_daemon.archive.slices import Slice
 from grader_daemon.bootstrap import make_examiner, make_policy
 from grader_daemon.pipeline.examine import Examiner, GradedUnit, TroubledUnit
 from grader_daemon.settings import load_settings
@@ -22,7 +23,7 @@ def examiner() -> Examiner:
 
 def parts(examiner: Examiner, folder: Path) -> list[ShardResult]:
     archive = Archive(str(folder))
-    return [read_part(each) for each in examine_shard(examiner, archive.url, list(archive.objects()), NOW)]
+    return [read_part(each) for each in examine_shard(examiner, archive.url, list(map(Slice, archive.objects())), NOW)]
 
 
 def examined(examiner: Examiner, folder: Path) -> ShardResult:
@@ -86,3 +87,31 @@ def test_of_a_shard_without_sessions_one_part_says_so(examiner: Examiner, tmp_pa
     (tmp_path / "README").write_text("Sessions of last year.")
 
     assert examined(examiner, tmp_path) == ShardResult([], [], 1, [])
+
+
+def test_what_takes_long_is_left_to_another_task(
+    examiner: Examiner, packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shard, "_ENOUGH_SECONDS", -1)
+
+    results = parts(examiner, packed)
+
+    assert [len(result.examined) for result in results] == [1, 0]
+    assert [each.stored.name for each in results[1].left] == [
+        each.name for each in list(Archive(str(packed)).objects())[1:]
+    ]
+
+
+def test_an_error_comes_without_its_traceback(
+    examiner: Examiner, packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask loses an error whose traceback is too deep to be sent, and whoever waits for it would wait for ever."""
+
+    def deeper(*_: object, **__: object) -> None:
+        deeper()
+
+    monkeypatch.setattr(shard, "unpack", deeper)
+
+    with pytest.raises(ShardError, match="RecursionError: maximum recursion depth") as caught:
+        parts(examiner, packed)
+    assert caught.value.__context__ is None

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from grader_daemon.archive import unpacking
 from grader_daemon.archive.objects import Archive
+from grader_daemon.archive.slices import File, OpenReadings, Slice
 from grader_daemon.archive.unpacking import Unpacked, unpack
 from tests.unit.archive.conftest import GZIPPED, IN_TAR, PLAIN, ZSTANDARD, session, tar_of
 
@@ -20,7 +22,8 @@ def unpacked(source: Path, folder: Path, *, most_bytes: int = 1_000_000) -> tupl
     found: dict[str, bytes] = {}
     said: list[Unpacked] = []
     folder.mkdir()
-    for each in unpack(archive, archive.objects(), folder, most_bytes=most_bytes):
+    slices = map(Slice, archive.objects())
+    for each in unpack(archive, slices, folder, most_bytes=most_bytes, readings=OpenReadings()):
         said.append(each)
         found |= {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
     return found, said
@@ -35,7 +38,7 @@ def test_every_way_of_packing_is_undone(packed: Path, tmp_path: Path) -> None:
         f"session_{ZSTANDARD}.json": session(ZSTANDARD),
         f"more/sessions/session_{IN_TAR}.json": session(IN_TAR),
     }
-    assert said == Unpacked(files=4, unreadable=[])
+    assert said == Unpacked(files=4, unreadable=[], goes_on=[])
 
 
 def test_a_file_was_written_when_it_was_before_it_was_packed(packed: Path, tmp_path: Path) -> None:
@@ -90,7 +93,8 @@ def test_two_files_of_one_name_are_both_there(tmp_path: Path) -> None:
     (tmp_path / "in/a.json.gz").write_bytes(gzip.compress(b"another"))
     (tmp_path / "out").mkdir()
     archive = Archive(str(tmp_path / "in"))
-    unpacking = unpack(archive, archive.objects(), tmp_path / "out", most_bytes=100)
+    slices = map(Slice, archive.objects())
+    unpacking = unpack(archive, slices, tmp_path / "out", most_bytes=100, readings=OpenReadings())
 
     assert [(tmp_path / "out/a.json").read_bytes() for _ in unpacking] == [b"one", b"another"]
 
@@ -149,3 +153,77 @@ def test_no_more_lies_there_at_once_than_has_room(
 
     assert [each.files for each in said] == [1, 1, 1, 1]
     assert len(found) == 4
+
+
+def test_a_name_that_is_too_deep_is_told_in_a_line_and_the_others_are_there(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    deep = {"d/" * folders + "session.json": b"{}" for folders in (1600, 1500, 30_000)}
+    long = {"/".join(["n" * 250] * 20): b"{}"}
+    (tmp_path / "in/t.tgz").write_bytes(tar_of(deep | long | {"good": b"1"}))
+
+    found, [said] = unpacked(tmp_path / "in", tmp_path / "out")
+
+    assert found == {"t/good": b"1"}
+    [(name, reason)] = said.unreadable
+    assert len(name) < 250
+    assert reason == "it lies in more than 100 folders (and 3 files more)"
+
+
+def test_a_path_that_is_longer_than_any_here_is_told(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/t.tgz").write_bytes(tar_of({"/".join(["n" * 250] * 20): b"{}", "good": b"1"}))
+
+    found, [said] = unpacked(tmp_path / "in", tmp_path / "out")
+
+    assert found == {"t/good": b"1"}
+    assert [each.reason for each in said.unreadable] == ["its name cannot be that of a file here: File name too long"]
+
+
+def test_a_file_with_holes_is_told(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    with (tmp_path / "in/holes").open("wb") as file:
+        file.truncate(10_000_000)
+    subprocess.run(["tar", "-C", tmp_path / "in", "-cSf", tmp_path / "in/t.tar", "holes"], check=True)
+    (tmp_path / "in/holes").unlink()
+
+    found, [said] = unpacked(tmp_path / "in", tmp_path / "out")
+
+    assert found == {}
+    assert [tuple(each) for each in said.unreadable] == [("t.tar: t/holes", "a sparse file; pack it without --sparse")]
+
+
+def test_a_header_without_end_is_told_and_the_next_object_is_there(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    member = tarfile.TarInfo("long")
+    member.type, member.size = tarfile.GNUTYPE_LONGNAME, 1_500_000_000
+    (tmp_path / "in/a.tar.gz").write_bytes(gzip.compress(member.tobuf(tarfile.GNU_FORMAT) + b"d" * 1_000_000))
+    (tmp_path / "in/b.json").write_bytes(b"{}")
+
+    found, [said] = unpacked(tmp_path / "in", tmp_path / "out")
+
+    assert found == {"b.json": b"{}"}
+    assert [tuple(each) for each in said.unreadable] == [
+        ("a.tar.gz", "a header of 1,500,000,000 bytes; at most 65,536 are read")
+    ]
+
+
+@pytest.mark.parametrize("error", [RecursionError("too deep"), MemoryError()])
+def test_an_object_that_is_too_much_for_us_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.json").write_bytes(b"{}")
+    (tmp_path / "in/b.json").write_bytes(b"{}")
+    write = unpacking._write
+
+    def fails(file: File, path: str, most_bytes: int) -> int:
+        if file.name == "a.json":
+            raise error
+        return write(file, path, most_bytes)
+
+    monkeypatch.setattr(unpacking, "_write", fails)
+
+    found, [said] = unpacked(tmp_path / "in", tmp_path / "out")
+
+    assert found == {"b.json": b"{}"}
+    assert [tuple(each) for each in said.unreadable] == [("a.json", str(error) or "MemoryError")]
