@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -151,28 +151,25 @@ def absolute(path: Path) -> Path:
         raise ValueError("the home folder that it names is not known") from error
 
 
-def is_secret(name: str) -> bool:
-    """Whether a setting may not be shown."""
-    return name.endswith(("_secret", "_key", "_token"))
-
-
 def refuse_json(given: Given, *, but: Iterable[str]) -> None:
     """Refuse JSON in the environment where one plain value is expected: its brackets and quotes would be kept.
 
-    `but` are settings that hold several values.
+    `but` are settings that hold several values, or secrets, which may begin in any way.
 
     Raises:
         ConfigurationError: there is some.
     """
-    lists = frozenset(but)
+    others = frozenset(but)
     for name, variable in given.variables.items():
         written = os.environ[variable].lstrip()
-        if written.startswith(_JSON_BEGINS) and name not in lists and not is_secret(name):
+        if written.startswith(_JSON_BEGINS) and name not in others:
             raise ConfigurationError(f"setting {name} (environment {variable}): one plain value is expected, not JSON")
 
 
-def explained(fault: Mapping[str, Any], given: Given, *, names: Collection[str]) -> str:
-    """Return one line on what pydantic found wrong with a setting."""
+def explained(
+    fault: Mapping[str, Any], given: Given, *, names: Collection[str], is_secret: Callable[[str], bool]
+) -> str:
+    """Return one line on what pydantic found wrong with a setting, whose value is not told if it `is_secret`."""
     name = str(fault["loc"][0])
     if fault["type"] == "extra_forbidden":
         return f"{given.said_by(name)}: there is no setting {name!r}{meant(name, names)}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, ValidationInfo, field_validator
 
@@ -280,7 +280,7 @@ def load_settings(*, config: str | os.PathLike[str] | None = None, **flags: Any)
     """
     by_flag = {name: value for name, value in flags.items() if value is not None}
     given = gather(by_flag, config=config, names=Settings.model_fields)
-    refuse_json(given, but=filter(is_list, Settings.model_fields))
+    refuse_json(given, but=[name for name in Settings.model_fields if is_list(name) or is_secret(name)])
     return checked(given.values, given)
 
 
@@ -293,7 +293,8 @@ def checked(values: Mapping[str, Any], given: Given) -> Settings:
     try:
         settings = Settings.model_validate(values)
     except ValidationError as error:
-        raise ConfigurationError(explained(error.errors()[0], given, names=Settings.model_fields)) from error
+        fault = error.errors()[0]
+        raise ConfigurationError(explained(fault, given, names=Settings.model_fields, is_secret=is_secret)) from error
     settings._given = given  # noqa: SLF001  what pydantic calls private is ours
     return settings
 
@@ -301,3 +302,12 @@ def checked(values: Mapping[str, Any], given: Given) -> Settings:
 def is_list(name: str) -> bool:
     """Whether a setting holds several values."""
     return isinstance(Settings.model_fields[name].default, tuple)
+
+
+def is_secret(name: str) -> bool:
+    """Whether the value of a setting may not be shown: a key, a token, an address with a password in it."""
+    return _is_secret_type(Settings.model_fields[name].annotation)
+
+
+def _is_secret_type(annotation: Any) -> bool:
+    return annotation is SecretStr or any(map(_is_secret_type, get_args(annotation)))

@@ -20,13 +20,12 @@ from grader_daemon.setting_sources import (
     Source,
     config_file,
     edited,
-    is_secret,
     meant,
     read_file,
     unknown_zone,
     variables_of,
 )
-from grader_daemon.settings import Settings, checked, is_list, load_settings
+from grader_daemon.settings import Settings, checked, is_list, is_secret, load_settings
 from grader_daemon.storage.lock import holder_pid, is_running
 
 _TOLD_SECRET = "(set)"  # noqa: S105  what stands in the place of one

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from getpass import getpass
+
 import click
 
 from grader_daemon.api.configuration import SettingValue, Written, check_settings, keep_setting, setting_values
@@ -15,8 +18,10 @@ from grader_daemon.cli.options import (
     settings_options,
 )
 from grader_daemon.domain.text import clean
+from grader_daemon.errors import InputError
 from grader_daemon.reports.numbers import count
 from grader_daemon.setting_sources import config_file
+from grader_daemon.settings import is_secret
 
 _FINDINGS = 1
 
@@ -78,9 +83,24 @@ def check(*, as_json: bool) -> int:
 def set_(*, name: str, values: tuple[str, ...], as_json: bool) -> None:
     """Write a setting into the file of settings: `config set quiet_seconds 3`, `config set watch_roots ~/a ~/b`.
 
-    It is checked before; the comments and the order of the file stay.
+    It is checked before; the comments and the order of the file stay. A value of `-` is read from standard input,
+    and not shown while you type it: secrets stay out of the history of your shell.
     """
-    _tell(keep_setting(name, values, config=config_flag()), as_json=as_json)
+    is_read = values == ("-",)
+    written = keep_setting(name, (_read_value(name),) if is_read else values, config=config_flag())
+    _tell(written, as_json=as_json)
+    if is_secret(name) and not is_read:
+        output.warning(f"the history of your shell may keep {name}; next time: grader-daemon config set {name} -")
+
+
+def _read_value(name: str) -> str:
+    """Return what is typed, or comes by a pipe, without the line break behind it."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        return getpass(f"{name}: ")
+    value = "" if sys.stdin is None else sys.stdin.read().removesuffix("\n").removesuffix("\r")
+    if not value:
+        raise InputError(f"no value for {name} came on standard input")
+    return value
 
 
 @command.command("unset")

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import stat
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from grader_daemon.settings import Settings
+from grader_daemon.settings import Settings, is_secret
 from grader_daemon.storage.lock import DaemonLock
 from tests.unit.cli.conftest import Run
 
@@ -170,3 +172,66 @@ def test_what_was_not_set_is_not_taken_out(home: Path, run: Run) -> None:
     said = [run(home, "config", "unset", "queue_size").stdout for _ in range(2)]
     assert ["is taken out" in each for each in said] == [True, False]
     assert "was not set" in said[1]
+
+
+URL = "postgresql://grader_host_a:S3cretPW@db.example/fleet"
+
+
+@pytest.mark.parametrize("name", [name for name in Settings.model_fields if is_secret(name)])
+def test_a_secret_is_shown_neither_when_it_is_set_nor_later(home: Path, run: Run, name: str) -> None:
+    secret = URL if name.endswith("_url") else "x-header: S3cretPW-that-is-long-enough-to-be-one"
+
+    said = [
+        run(home, "config", "set", name, secret),
+        run(home, "config", "show"),
+        run(home, "config", "show", "--json"),
+    ]
+
+    assert written(home)[name] == secret
+    assert "S3cretPW" not in str(said)
+    assert f"next time: grader-daemon config set {name} -" in said[0].stderr
+
+
+@pytest.mark.parametrize("value", [f"{SECRET}\n", f"{SECRET}\r\n", SECRET])
+def test_a_value_is_read_from_standard_input_and_not_echoed(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(value))
+
+    ended = run(home, "config", "set", "alert_webhook_secret", "-")
+
+    assert written(home) == {"alert_webhook_secret": SECRET}
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert SECRET not in ended.stdout
+
+
+def test_what_is_typed_is_not_shown(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def ask(prompt: str) -> str:
+        asked.append(prompt)
+        return SECRET
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr("grader_daemon.cli.config.getpass", ask)
+
+    run(home, "config", "set", "alert_webhook_secret", "-")
+
+    assert written(home) == {"alert_webhook_secret": SECRET}
+    assert asked == ["alert_webhook_secret: "]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_nothing_on_standard_input_is_no_value(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+
+    ended = run(home, "config", "set", "alert_webhook_secret", "-")
+
+    assert (ended.returncode, ended.stderr) == (
+        2,
+        "grader-daemon: no value for alert_webhook_secret came on standard input\n",
+    )
