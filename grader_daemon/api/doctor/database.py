@@ -15,6 +15,7 @@ from grader_daemon.errors import StoreBusyError, StoreDamagedError, StoreError
 from grader_daemon.integrations.machine import mount_of, space_at
 from grader_daemon.reports.numbers import count
 from grader_daemon.storage.maintenance.atomic_swap import kept_copies, leftovers
+from grader_daemon.storage.sqlite.database import holds_grades
 from grader_daemon.storage.sqlite.schema import newest_version
 
 _REPAIR = "grader-daemon doctor --repair"
@@ -93,13 +94,13 @@ def privacy(context: DoctorContext) -> Finding:
 
 
 def may_close(folder: Path, context: DoctorContext) -> bool:
-    """Whether only this program uses a folder, so that its mode is ours to set."""
+    """Whether only this program uses a folder, with a database of grades in it, so that its mode is ours to set."""
     status = folder.stat()
     shared = {Path("/"), *context.settings.watch_roots, *([context.home] if context.home else [])}
     holds_shared = any(each == folder or folder in each.parents for each in shared)
     holds_others = any(not entry.name.startswith(context.database.name) for entry in folder.iterdir())
     is_own = status.st_uid == os.geteuid() and not status.st_mode & stat.S_ISVTX
-    return is_own and not holds_shared and not holds_others
+    return is_own and not holds_shared and not holds_others and holds_grades(context.database)
 
 
 def write_ahead_log(context: DoctorContext) -> Finding:

@@ -21,7 +21,7 @@ from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.maintenance.atomic_swap import leftovers
 from grader_daemon.storage.maintenance.repair import grade_again, rebuild, rebuild_indexes, recount, try_dead_again
 from grader_daemon.storage.maintenance.salvage import SavedTable
-from grader_daemon.storage.sqlite.database import is_ours
+from grader_daemon.storage.sqlite.database import holds_grades, is_ours
 
 _PRIVATE_FILE, _PRIVATE_FOLDER = 0o600, 0o700
 _OTHERS = 0o077
@@ -66,12 +66,12 @@ def _delete_leftovers(context: DoctorContext) -> Iterator[str]:
 
 
 def _close_to_others(context: DoctorContext) -> Iterator[str]:
-    """Modes of the database and of its folder."""
+    """Modes of the database and of its folder, if it is one of ours."""
+    if not holds_grades(context.database):
+        return
     folder = context.database.parent
     for path, mode in ((context.database, _PRIVATE_FILE), (folder, _PRIVATE_FOLDER)):
         if not path.exists() or path.is_symlink() or (path == folder and not may_close(folder, context)):
-            continue
-        if path == context.database and not is_ours(path):
             continue
         before = path.stat().st_mode
         if before & _OTHERS and path.is_dir() == (path == folder):

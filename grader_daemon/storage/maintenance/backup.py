@@ -19,7 +19,7 @@ import apsw
 import msgspec
 
 from grader_daemon.domain.text import clean
-from grader_daemon.errors import InputError, StoreError
+from grader_daemon.errors import InputError, StoreDamagedError, StoreError
 from grader_daemon.storage.maintenance.atomic_swap import COMPANIONS, publish, swap_in, temporary_beside
 from grader_daemon.storage.maintenance.inspection import Inspection
 from grader_daemon.storage.sqlite.database import MAGIC, distrust, translated
@@ -78,12 +78,13 @@ def restore(backup: Path, path: Path, *, now: datetime) -> Restored:
         InputError: `backup` is no database of grades, or newer than this program.
         StoreError: it is damaged, or a program has the database open, or something cannot be written.
     """
-    _check_backup(backup, path)
+    with _of_backup(backup):
+        _check_backup(backup, path)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with temporary_beside(path) as fresh:
         with translated(backup):
             source = distrust(apsw.Connection(str(backup), flags=apsw.SQLITE_OPEN_READONLY))
-        with closing(source), translated(backup), _writing_to(path):
+        with closing(source), _of_backup(backup), translated(backup), _writing_to(path):
             _copy(source, fresh, mark=0)
         settle(fresh)
         grades = _check(fresh, of=backup)
@@ -175,7 +176,7 @@ def _check_backup(backup: Path, path: Path) -> None:
             raise InputError(f"{backup}: its schema {schema} is newer than this program's; update grader-daemon")
         damage = inspection.damage()
         if damage:
-            raise StoreError(f"{backup}: is damaged ({damage[0]}); nothing was changed")
+            raise StoreError(f"{backup}: is damaged ({damage[0]}); nothing was changed: restore another backup")
         strange = inspection.strange_entries() or ["user_version"] * (inspection.user_version() != 0)
         if strange:
             named = ", ".join(map(clean, strange[:3]))
@@ -198,6 +199,17 @@ def _is_same(one: Path, other: Path) -> bool:
         return os.path.samestat(one.lstat(), other.lstat())
     except OSError:
         return False
+
+
+@contextmanager
+def _of_backup(backup: Path) -> Iterator[None]:
+    """A backup that is damaged is not repaired: the database in its place is whole."""
+    try:
+        yield
+    except StoreDamagedError as error:
+        raise StoreError(
+            f"{backup}: is damaged, or no database; nothing was changed: restore another backup"
+        ) from error
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -287,7 +288,8 @@ def _damaged(path: Path, what: str) -> StoreDamagedError:
     if not is_ours(path):
         return StoreDamagedError(f"database {path}: no database, but another file; is db_path right?")
     return StoreDamagedError(
-        f"database {path}: damaged or not a database ({what}); to repair it: grader-daemon doctor --repair"
+        f"database {path}: damaged or not a database ({what});"
+        f" to repair it: grader-daemon --db-path {shlex.quote(str(path))} doctor --repair"
     )
 
 
@@ -300,6 +302,15 @@ def is_ours(path: Path) -> bool:
             return beginning in (b"", MAGIC) or any(_TRACE in chunk for chunk in rest)
     except OSError:
         return True
+
+
+def holds_grades(path: Path) -> bool:
+    """Does a file say that our tables are in it? Other programs keep databases of SQLite, too."""
+    try:
+        with open(path, "rb") as file:
+            return any(_TRACE in chunk for chunk in iter(partial(file.read, _CHUNK), b""))
+    except OSError:
+        return False
 
 
 def listed(values: Sequence[str] | Sequence[int | None] | Sequence[tuple[int | str | None, ...]]) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -324,7 +325,20 @@ def test_a_file_that_is_no_database_is_left_alone_with_its_folder(run: Run, home
     assert listed.stderr == f"grader-daemon: database {notes}: no database, but another file; is db_path right?\n"
     assert f"{notes} is no database, and left as it is: set db_path to another file" in repaired.stdout
     assert (notes.read_text(), notes.stat().st_mode & 0o777) == ("important notes\n" * 300, 0o644)
+    assert notes.parent.stat().st_mode & 0o777 == 0o755
     assert [entry.name for entry in notes.parent.iterdir()] == ["notes.txt"]
+
+
+def test_a_database_of_another_program_keeps_its_mode_and_that_of_its_folder(run: Run, home: Path) -> None:
+    other = home / "app" / "app.db"
+    other.parent.mkdir(mode=0o755)
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE notes (text)")
+    other.chmod(0o664)
+
+    run(home, "doctor", "--repair", "--db-path", str(other))
+
+    assert (other.stat().st_mode & 0o777, other.parent.stat().st_mode & 0o777) == (0o664, 0o755)
 
 
 def test_a_folder_that_holds_files_of_others_is_left_alone(run: Run, home: Path, database: Path) -> None:

@@ -217,3 +217,25 @@ def test_a_backup_of_an_earlier_version_is_as_that_version_makes_it(
     make_earlier(tmp_path / "bak", version)
 
     assert restore(tmp_path / "bak", database, now=NOW).grades == 0
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_of_a_damaged_backup_no_repair_of_the_database_is_proposed(database: Path, tmp_path: Path, damage: str) -> None:
+    back_up(database, tmp_path / "bak")
+    DAMAGES[damage](tmp_path / "bak")
+    before = database.read_bytes()
+
+    with pytest.raises((StoreError, InputError)) as caught:
+        restore(tmp_path / "bak", database, now=NOW)
+
+    assert "repair" not in str(caught.value)
+    assert str(caught.value).startswith(f"{tmp_path}/bak: is ")
+    assert database.read_bytes() == before
+
+
+def test_whoever_meets_a_damaged_database_is_told_how_to_repair_that_one(database: Path) -> None:
+    moved = database.rename(database.with_name("my grades.db"))
+    DAMAGES["noise-in-the-header"](moved)
+
+    with pytest.raises(StoreError, match=rf"grader-daemon --db-path '{moved}' doctor --repair$"):
+        SqliteStore(moved).close()
