@@ -13,6 +13,7 @@ from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.calibration import Calibration, Trust
 from grader_daemon.domain.grade import Grade
 from grader_daemon.errors import InputError
+from grader_daemon.integrations.packages import how_to_add
 from grader_daemon.reports.verdicts import verdict_words
 from grader_daemon.storage.records import StoredGrade
 
@@ -168,5 +169,5 @@ def as_frame(results: Iterable[msgspec.Struct]) -> Any:
     try:
         pandas = import_module("pandas")
     except ImportError as error:
-        raise InputError("a DataFrame needs pandas, which is not installed: pip install pandas") from error
+        raise InputError(f"a DataFrame needs pandas, which is not installed. Add it: {how_to_add('pandas')}") from error
     return pandas.DataFrame([as_dict(result) for result in results])

@@ -13,6 +13,7 @@ import msgspec
 import xxhash
 
 from grader_daemon.errors import ConfigurationError, InputError
+from grader_daemon.integrations.packages import EXTRAS, how_to_add
 
 SHARD_BYTES: Final = 16 * 1024 * 1024
 """About a thousand sessions: at the end of an archive, others wait for the last shard, and for it to be saved."""
@@ -188,7 +189,7 @@ def import_package(name: str) -> Any:
         return import_module(name)
     except ImportError as error:
         raise ConfigurationError(
-            f"archives need the package {name.partition('.')[0]}; as in: pip install 'grader-daemon[archive]'"
+            f"archives need the package {name.partition('.')[0]}. Add what they need: {how_to_add(*EXTRAS['archive'])}"
         ) from error
 
 

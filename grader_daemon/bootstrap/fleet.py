@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import xxhash
 
 from grader_daemon.errors import ConfigurationError
+from grader_daemon.integrations.packages import EXTRAS, how_to_add
 from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import only_one
 
@@ -62,7 +63,8 @@ def needing_psycopg() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise ConfigurationError("psycopg is not installed: pip install 'grader-daemon[fleet]'") from error
+        command = how_to_add(*EXTRAS["fleet"])
+        raise ConfigurationError(f"psycopg, which the fleet needs, is not installed. Add it: {command}") from error
 
 
 def _copy_file(settings: Settings) -> Path:

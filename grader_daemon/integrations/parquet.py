@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from grader_daemon.errors import ConfigurationError
+from grader_daemon.integrations.packages import EXTRAS, how_to_add
 
 
 class Kind(StrEnum):
@@ -93,5 +94,5 @@ def _pyarrow() -> tuple[Any, Any]:
         return import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError as error:
         raise ConfigurationError(
-            "Parquet needs the package pyarrow; as in: pip install 'grader-daemon[parquet]'"
+            f"Parquet needs the package pyarrow. Add it: {how_to_add(*EXTRAS['parquet'])}"
         ) from error

@@ -10,6 +10,7 @@ from grader_daemon.api.permissions import exposed_configuration
 from grader_daemon.domain.calendar import local
 from grader_daemon.domain.check import Finding, ok, problem, warning
 from grader_daemon.errors import ConfigurationError, GraderError
+from grader_daemon.integrations.packages import how_to_add
 from grader_daemon.rules import load_rules
 from grader_daemon.setting_sources import unknown_zone
 from grader_daemon.storage.maintenance.inspection import is_wal_reset_fixed, sqlite_version
@@ -79,5 +80,5 @@ def sqlite(_: DoctorContext) -> Finding:
     version = sqlite_version()
     flaw = "the flaw of 3.7.0 to 3.51.2 that can damage a database which two programs write"
     if not is_wal_reset_fixed(version):
-        return problem(f"{version} has {flaw}", "python -m pip install --upgrade 'apsw>=3.51.3'")
+        return problem(f"{version} has {flaw}", how_to_add("apsw>=3.51.3"))
     return ok(f"{version}, brought by apsw, without {flaw}")

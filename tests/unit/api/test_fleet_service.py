@@ -125,7 +125,9 @@ def no_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_psycopg", "settings_file")
 def test_without_psycopg_nothing_is_installed(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"psycopg is not installed: pip install 'grader-daemon\[fleet\]'"):
+    with pytest.raises(
+        ConfigurationError, match=r"psycopg.* is not installed. Add it: .* install .*'psycopg\[binary\]>=3.2,<4'"
+    ):
         _service().install(load_settings())
 
     assert not _unit(tmp_path).exists()
@@ -225,7 +227,7 @@ def test_the_doctor_misses_psycopg() -> None:
     state, found, fix = _diagnosed(load_settings())
 
     assert (state, fix) == ("warning", "install it where grader-daemon is")
-    assert "psycopg is not installed: pip install" in found
+    assert "psycopg, which the fleet needs, is not installed. Add it: " in found
 
 
 _AWAY = ("grader-push", "grader-daemon: warning: PostgreSQL: away", timedelta(minutes=9))

@@ -76,7 +76,9 @@ def test_a_missing_package_is_named_and_a_folder_here_needs_none(
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     (tmp_path / "a").write_text("x")
 
-    with pytest.raises(ConfigurationError, match="the package fsspec"):
+    with pytest.raises(
+        ConfigurationError, match=r"the package fsspec. Add what they need: .* install .*'distributed>=2025.1' "
+    ):
         Archive("s3://agents")
     assert [each.name for each in Archive(str(tmp_path)).objects()] == ["a"]
 
