@@ -9,6 +9,7 @@ Holes: `«pw»` a password as people choose it, `«hard»` one with symbols, `«
 base64, of digits.
 """
 
+import base64
 import json
 import random
 import re
@@ -300,6 +301,48 @@ encryption-key: ENCRYPTION_KEY=«hex:64»
 jenkins-crumb: Jenkins-Crumb: «hex:64»
 """
 
+_LATER = r"""
+wrapped-token: token ghp_«an:23»\n«an:13» end
+wrapped-token-early: token ghp_«an:6»\n«an:30» end
+wrapped-setting: API_TOKEN=«an:30»\n«an:18»
+wrapped-by-carriage-return: sk-proj-«an:30»\r\n  «an:24»
+zero-width-token: ghp_«an:8»\u200b«an:28»
+zero-width-password: pass\u200bword=«pw»
+soft-hyphen-token: glpat-«an:9»\xad«an:11»
+utf-16-password: «utf16»
+php-cookie: curl -b 'PHPSESSID=«an:20»' https://shop.example.org/
+cookie-option: curl --cookie "sid=«an:24»; theme=dark" https://shop.example.org/
+totp-seed: TOTP_SEED=«up:16»
+chinese-api-key: API密钥: «an:16»
+chinese-token: 访问令牌：«an:24»
+firecrawl-key: fc-«hex:32»
+doppler-service-token: dp.st.prd.«an:40»
+gh-secret-body: gh secret set DEPLOY --body '«hard»'
+gh-secret-body-short: gh secret set DEPLOY -b «pw»
+gh-secret-here-string: gh secret set DEPLOY <<< «pw»
+kubernetes-odd-key: apiVersion: v1\nkind: Secret\ndata:\n  ticket-salt: «b64:24»\n  other: «b64:32»
+kubernetes-data-first: apiVersion: v1\ndata:\n  ticket-salt: «b64:24»\nkind: Secret
+kubernetes-json: {"data": {"ticket-salt": "«b64:24»"}, "kind": "Secret"}
+base64-pipe: echo «b64:32» | base64 -d
+base64-pipe-long: echo '«b64:240»' | base64 --decode > key.bin
+base64-here-string: base64 -d <<< «b64:32»
+base64-output: kubectl get secret shop -o jsonpath='{.data.x}' | base64 -d\n«pw»
+env-file-in-base64: «env64»
+wallet-key-lower-case: wif: 5k«low:49»
+login-as-slash: Log in as admin / «pw»
+sign-in-with-colon: sign in as eva:«pw» first
+gcloud-secret: gcloud secrets versions access latest --secret=db\n«pw»
+csv-column: user,password,role\neva,«pw»,admin\nkim,«pw»,user
+csv-quoted-column: "id";"api_key";"note"\n"1";"«an:32»";"old"
+psql-column:  name | password | role \n------+----------+------\n eva  | «pw» | admin\n(1 row)
+markdown-column: | user | password |\n|---|---|\n| eva | «pw» |
+tab-column: user\tpasswd\neva\t«pw»
+mysql-column: +------+-------+\n| user | passwd |\n+------+-------+\n| eva | «pw» |\n+------+-------+
+docker-auth-in-json: {"output": "{\"auths\": {\"r.example.org\": {\"auth\": \"«b64:32»\"}}}"}
+docker-auth-short: {"auths":{"https://index.docker.io/v1/":{"auth":"«login64»"}}}
+"""
+"""Found missing when the program was attacked; written down before the code was changed for them."""
+
 _SEED_WORDS = (
     *("abandon", "almond", "ocean", "ladder", "velvet", "quantum"),
     *("drizzle", "mammal", "oxygen", "walnut", "harvest", "gorilla"),
@@ -311,6 +354,7 @@ _ALPHABETS = {
     "b64": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
     "digits": "123456789",
     "letters": "abcdefghijklmnopqrstuvwxyz",
+    "low": "123456789abcdefghijkmnpqrstuvwxyz",
 }
 _HOLE = re.compile(r"«(\w+)(?::(\d+))?»")
 
@@ -341,6 +385,12 @@ def _secret(rng: random.Random, hole: str, length: int) -> str:
             return f"{_syllables(rng, 3)}#{rng.choice('&%$^*')}{rng.randrange(10, 99)}{_syllables(rng, 3).title()}!"
         case "words":
             return " ".join(_syllables(rng, 3) for _ in range(4))
+        case "utf16":
+            return f"password={_secret(rng, 'pw', 0)}".encode("utf-16-le").decode("latin-1")
+        case "env64" | "login64":
+            before = "eva:" if hole == "login64" else "DB_HOST=db\nDB_PASSWORD="
+            content = f"{before}{_secret(rng, 'pw', 0)}"
+            return base64.b64encode(content.encode()).decode()
         case "seed":
             return " ".join(rng.sample(_SEED_WORDS, 12))
         case _:
@@ -356,13 +406,22 @@ def _kind(line: str) -> Kind:
         return secrets[-1]
 
     text = _HOLE.sub(
-        fill, template.replace(r"\x1b", "\x1b").replace(r"\\n", "\0").replace(r"\n", "\n").replace("\0", r"\n")
+        fill,
+        template.replace(r"\x1b", "\x1b")
+        .replace(r"\u200b", "\u200b")
+        .replace(r"\xad", "\xad")
+        .replace(r"\t", "\t")
+        .replace(r"\r", "\r")
+        .replace(r"\\n", "\0")
+        .replace(r"\n", "\n")
+        .replace("\0", r"\n"),
     )
-    parts = (part for secret in secrets for part in re.split(r"[^A-Za-z0-9]+", secret) if len(part) >= 4)
+    values = (secret.rpartition("=\0")[2] for secret in secrets)  # of what is in UTF-16, the name stays
+    parts = (part for value in values for part in re.split(r"[^A-Za-z0-9\0]+", value) if len(part) >= 4)
     return Kind(name, text, tuple(dict.fromkeys(parts)))
 
 
-KINDS = tuple(_kind(line) for block in (_TOKENS, _COMMANDS, _WORDS) for line in block.strip().splitlines())
+KINDS = tuple(_kind(line) for block in (_TOKENS, _COMMANDS, _WORDS, _LATER) for line in block.strip().splitlines())
 
 
 def _result(output: str) -> str:

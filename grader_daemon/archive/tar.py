@@ -23,7 +23,7 @@ _LONG_NAME: Final = tarfile.GNUTYPE_LONGNAME
 _PAX: Final = (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE)
 _EXTENSIONS: Final = (_LONG_NAME, *_PAX, tarfile.GNUTYPE_LONGLINK, tarfile.XGLTYPE)
 _WITHOUT_CONTENT: Final = set(tarfile.SUPPORTED_TYPES) - set(tarfile.REGULAR_TYPES)
-_RECORD: Final = re.compile(rb"(\d{1,20}) ([^=]+)=")
+_RECORD: Final = re.compile(rb"(\d{1,20}) ([^=\n]{1,200}+)=")
 
 
 class Stream(Protocol):

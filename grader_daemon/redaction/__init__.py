@@ -15,12 +15,16 @@ from grader_daemon.redaction.finders import MARK
 from grader_daemon.redaction.forms import ADDRESSES, FORMS
 from grader_daemon.redaction.names import NAMES
 from grader_daemon.redaction.options import OPTIONS
+from grader_daemon.redaction.packed import Packed
 from grader_daemon.redaction.redactor import MARGIN, Redactor
 
 _DIGITS = 12
 
-SECRETS = Redactor([*FORMS, *NAMES, *OPTIONS])
-SECRETS_AND_ADDRESSES = Redactor([*FORMS, *NAMES, *OPTIONS, *ADDRESSES])
+_PLAIN = (*FORMS, *NAMES, *OPTIONS)
+_PACKED = Packed(Redactor(_PLAIN).has_secret)
+
+SECRETS = Redactor([*_PLAIN, _PACKED])
+SECRETS_AND_ADDRESSES = Redactor([*_PLAIN, _PACKED, *ADDRESSES])
 
 
 def redactor_of(rules: RedactionRules) -> Redactor:

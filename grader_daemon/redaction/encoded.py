@@ -2,7 +2,7 @@ r"""Text without what JSON, a URL, HTML, a shell or a terminal put into it: each
 
 The result of a tool is JSON in JSON, so a new line stands in it as ``\n`` or ``\\n`` and sticks to the word behind it.
 All layers are taken off at once. Only the quotes of strings keep their backslashes: these tell which of them belong
-together. Colours are left out.
+together. Colours are left out, and characters that nobody sees: marks without width, the zeros of UTF-16.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from urllib.parse import unquote
 
 from grader_daemon.redaction.finders import Span
 
-_SIGNS = ("\\", "%", "\x1b", "&", "'\"'\"'")
-"""One of these stands in every text in which something is encoded."""
-
+_UNSEEN = "\0\xad\u180e\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _HEX = r"[\da-fA-F]"
 _MORE = rf"%[89abAB]{_HEX}"
 _COLOUR_ENDS = "mKJHhl"
@@ -26,6 +24,7 @@ _ENCODED = re.compile(
     rf"\\\\{{0,15}}+(?:[nrt]|u(?:001[bB]\[{_COLOUR}|{_HEX}{{4}})|x(?:1[bB]\[{_COLOUR}|{_HEX}{{2}})|(?:033|e)\[{_COLOUR})"
     rf"|\x1b\[{_COLOUR}|%(?:1[bB]%5[bB]{_COLOUR}|(?:25){{0,4}}[0-7]{_HEX}|[c-dC-D]{_HEX}{_MORE}|[eE]{_HEX}{_MORE}{_MORE}"
     rf"|[fF]{_HEX}{_MORE}{_MORE}{_MORE})|&(?:quot|apos|amp|lt|gt|#\d{{2,3}});|'(?:\\{{0,8}}\"'\\{{0,8}}\"|\\{{1,8}}')'"
+    rf"|\0\0{{0,999}}+|{'|'.join(_UNSEEN[1:])}"
 )
 """Every alternative begins with a character of its own: ten times as fast."""
 
@@ -35,7 +34,13 @@ _WHITE_SPACE = {"n": "\n", "r": "\r", "t": "\t"}
 
 def decoded(text: str) -> str:
     """Return a text with characters in the place of escapes; one that has none is the same object."""
-    return _ENCODED.sub(_character, text) if any(sign in text for sign in _SIGNS) else text
+    return _ENCODED.sub(_character, text) if _is_encoded(text) else text
+
+
+def _is_encoded(text: str) -> bool:
+    """Whether one of what begins an escape stands in a text; spelled out, since most texts are short."""
+    is_escaped = "\\" in text or "%" in text or "&" in text or "\x1b" in text or "\0" in text or "'\"'\"'" in text
+    return is_escaped or (not text.isascii() and any(mark in text for mark in _UNSEEN))
 
 
 def is_in_doubt(text: str) -> bool:
@@ -64,8 +69,13 @@ def in_source(text: str, spans: Iterable[Span]) -> Iterator[Span]:
 
 def _character(found: re.Match[str]) -> str:
     escape = found.group()
-    if escape[-1] in _COLOUR_ENDS:
+    if escape[-1] in _COLOUR_ENDS or escape[0] in _UNSEEN:
         return ""
+    character = _meant(escape)
+    return "" if character in _UNSEEN else character
+
+
+def _meant(escape: str) -> str:
     match escape[0]:
         case "\\":
             kind = escape.lstrip("\\")

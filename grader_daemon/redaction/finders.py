@@ -6,7 +6,7 @@ A look must cost a bounded number of steps, or end behind what it has read: then
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 MARK = "[redacted]"
@@ -25,6 +25,35 @@ LONG_WORD = b"a" * _LONG_WORD + b" "
 It shows the end of one, because a search skips as far as the last character of what it looks for lies behind the same
 one before: nearly all of the text.
 """
+
+
+_SWITCHES = r"(?:[A-Z]?[a-z]++|[A-Z]++|\d++)"
+CONTINUED = re.compile(
+    rf"(?:(?=[\w+/-]{{0,80}}\d)(?=(?:{_SWITCHES}[_+/-]?){{4}})[\w+/-]{{6,200}}+|[A-Z]{{12,200}}+)={{0,2}}"
+    r"(?![\w(=]|[ \t]{0,3}[=:])"
+)
+"""What goes on behind a line break, where a secret was wrapped: no word, and not the name of a setting."""
+_BREAK = re.compile(r"\r?\n[ \t]{0,8}")
+_SHORTEST_WRAPPED = 16
+_MOST_LINES = 8
+
+
+def continued(text: str, span: Span) -> Iterator[Span]:
+    """Yield the lines on which a secret goes on that ends with its line: terminals wrap."""
+    start, end = span
+    if end - start < _SHORTEST_WRAPPED:
+        return
+    for _ in range(_MOST_LINES):
+        line = _BREAK.match(text, end)
+        rest = CONTINUED.match(text, line.end()) if line else None
+        if rest is None:
+            return
+        yield rest.span()
+        end = rest.end()
+
+
+NO_NAME = re.compile(r"(?![a-z_~-]++(?!\w)|(?!A[BCKS][IC]A)[A-Z_~-]++(?!\w))")
+"""Most long words are names of things in code, which nobody has to look at."""
 
 
 class Finder(Protocol):
@@ -56,12 +85,13 @@ class Before(NamedTuple):
     sign: bytes
     behind: re.Pattern[str]
     before: re.Pattern[str]
+    reach: int = _REACH
 
     def look(self, text: str, position: int) -> Span | None:
         """See `Finder.look`."""
         if not self.behind.match(text, position):
             return None
-        found = self.before.search(text, max(0, position - _REACH), position)
+        found = self.before.search(text, max(0, position - self.reach), position)
         return found.span(found.lastindex or 0) if found else None
 
 

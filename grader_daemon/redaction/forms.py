@@ -7,11 +7,12 @@ stands for another character: ``\nghp_…`` in JSON, ``%3Dghp_…`` in a URL, th
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from grader_daemon.redaction.finders import LONG_WORD, Before, Finder, Form, Span
+from grader_daemon.redaction.finders import CONTINUED, LONG_WORD, Before, Finder, Form, Span
 
-_NO_NAME = r"(?![a-z_~-]++(?!\w)|(?!A[BCKS][IC]A)[A-Z_~-]++(?!\w))"
-"""Most long words are names of things in code."""
+_LINE_END = 80
+"""Characters before a line in which the beginning of a token is looked for."""
 
 _ESCAPE = r"(?:(?<=\\)(?:[abfnrtv0]|x[\da-fA-F]{2}|u[\da-fA-F]{4})|(?<=%)[\da-fA-F]{2}|(?<=[\[;])\d{1,3}m)"
 _GLUED = rf"[_~-]{{0,8}}{_ESCAPE}?[_~-]{{0,3}}"
@@ -58,16 +59,38 @@ _TOKENS = (
     r"re_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}+|oy2[a-z2-7]{43}(?!\w)|cio[A-Za-z0-9]{32}(?!\w)",
     r"EAA[A-Za-z0-9]{60,}+|EAAA[\w-]{60}",
     r"A{18,24}(?=[\w%]{0,60}\d)[B-Za-z0-9%][A-Za-z0-9%]{59,}+(?![+/=])",
-    r"(?:5[HJK][1-9A-HJ-NP-Za-km-z]{49}|(?=\w{0,40}\d)[KL][1-9A-HJ-NP-Za-km-z]{51})(?!\w)",
+    r"(?:5[hjk][1-9a-km-z]{49}|5[HJK][1-9A-HJ-NP-Za-km-z]{49}|(?=\w{0,40}\d)[KL][1-9A-HJ-NP-Za-km-z]{51})(?!\w)",
     r"AGE-SECRET-KEY-1[A-Z0-9]{20,}+|nsec1[a-z0-9]{50,}+|xprv[A-Za-z0-9]{100,}+",
     r"LS0tLS1CRUdJTi(?:BSU0EgUFJJ|BQUklWQVRF|BPUEVOU1NI|BFQyBQUklW|BFTkNSWVBU|BEU0EgUFJJ)[\w+/=]{16,}+",
     r"(?<=SG\.)[\w-]{16,}+\.[\w-]{16,}+",
     r"(?:(?<=ya29\.)|(?<=hv[sbr]\.))[\w.-]{20,}+|(?:(?<=1//)|(?<=1%2F%2F))0[\w-]{20,}+",
-    r"(?<=dp\.[a-z]{2}\.)\w{36,}+|(?:(?<=sl\.)|(?<=\.atlasv1\.))[\w-]{60,}+",
+    r"(?:(?<=dp\.[a-z]{2}\.)|(?<=dp\.st\.[a-z]{3}\.)|(?<=dp\.st\.[a-z]{4}\.))\w{36,}+|fc-[\da-f]{32}(?![\w-])|(?:(?<=sl\.)|(?<=\.atlasv1\.))[\w-]{60,}+",
     r"(?<=dt0c01\.)[A-Z0-9]{24}\.[A-Z0-9]{64}",
     r"(?:(?<=\d{8}:)|(?<=\d{8}%3A))[\w-]{35}(?![\w-])",
     _ANY_SERVICE,
 )
+
+_BEGINNING = re.compile(
+    rf"(?<![\w-])((?:{_BEFORE_ANYTHING}|{_BEFORE_LETTERS_AND_DIGITS}|sk-|AIza|eyJ)[\w-]{{0,24}})\r?\n[ \t]{{0,8}}\Z"
+)
+
+
+_BEFORE_A_LINE = ("\n", " ", "\t")
+
+
+class _Wrapped(NamedTuple):
+    """The rest of a token on a line of its own, whose beginning at the end of the line before is too short for one."""
+
+    sign: bytes = LONG_WORD
+
+    def look(self, text: str, position: int) -> Span | None:
+        """See `Finder.look`."""
+        if text[position - 1 : position] not in _BEFORE_A_LINE:
+            return None
+        beginning = _BEGINNING.search(text, max(0, position - _LINE_END), position)
+        rest = CONTINUED.match(text, position) if beginning else None
+        return (beginning.start(1), rest.end()) if beginning and rest else None
+
 
 _GAP = r"(?:[^A-Za-z0-9+/=]|\\[nrt]|\d{1,6}(?![A-Za-z0-9+/=])){0,40}"
 _KEY_HEADER = r"(?:Proc-Type|DEK-Info|Comment|Version|Encryption)"
@@ -112,10 +135,41 @@ _AT_HOST = Before(
 )
 """A user and a password in front of a host, without a scheme: ``app:…@tcp(db:3306)``, ``me:…@10.0.0.5:8080``."""
 
+_IN_QUOTES = r"(?:\\{0,7}\")?"
+_ENTRY = rf"{_IN_QUOTES}[\w.-]{{1,80}}{_IN_QUOTES}: ?{_IN_QUOTES}"
+_CODED = r"[\w+/=]{4,}+"
+_DATA = re.compile(
+    rf"(?<!\w)data{_IN_QUOTES}:\s{{0,4}}\{{?\s{{0,12}}{_ENTRY}(?P<values>{_CODED}(?:{_IN_QUOTES}[\s,]{{1,12}}{_ENTRY}{_CODED}){{0,60}})"
+)
+_KIND = re.compile(rf"kind{_IN_QUOTES}: ?{_IN_QUOTES}\Z")
+_KIND_REACH = 24
+_MANIFEST = 600
+
+
+class _ManifestFinder:
+    """The values of a secret of Kubernetes, whatever their keys are called: they stand before or behind its kind."""
+
+    sign = b"secret"
+
+    def look(self, text: str, position: int) -> Span | None:
+        """See `Finder.look`."""
+        if not _KIND.search(text, max(0, position - _KIND_REACH), position):
+            return None
+        window = max(0, position - _MANIFEST), position + _MANIFEST
+        place = text.find("data", *window)
+        while place >= 0:
+            found = _DATA.match(text, place)
+            if found:
+                return found.span("values")
+            place = text.find("data", place + 1, window[1])
+        return None
+
+
 _WINDOWS_HASH = Before(b":::", re.compile(":::"), re.compile(r"(?<![\da-f])([\da-fA-F]{32})\Z"))
 
 FORMS: tuple[Finder, ...] = (
-    Form(LONG_WORD, re.compile(rf"{_NO_NAME}{_GLUED}({'|'.join(_TOKENS)})")),
+    Form(LONG_WORD, re.compile(rf"{_GLUED}({'|'.join(_TOKENS)})")),
+    _Wrapped(),
     Form(b"-----begin ", re.compile(_PRIVATE_KEY, re.IGNORECASE)),
     Form(b"private-lines:", re.compile(_PUTTY_KEY, re.IGNORECASE)),
     Form(b"://", re.compile(_USER_INFORMATION)),
@@ -130,6 +184,7 @@ FORMS: tuple[Finder, ...] = (
     _AT_HOST,
     _WINDOWS_HASH,
     Form(b"cookie", re.compile(_COOKIES, re.IGNORECASE)),
+    _ManifestFinder(),
     Form(b"bearer", re.compile(_BEARER)),
 )
 

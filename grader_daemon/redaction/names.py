@@ -73,7 +73,7 @@ def _value(text: str, name: re.Match[str], values: Values) -> Span | None:
 
 _REST = r"(?P<rest>[\w.-]{0,30}+)"
 _MORE_WORDS = r"(?:(?<=[_.-])|(?<=require)|(?<=store)|(?<=key))pass(?![a-z])|(?-i:(?<=[a-z])Pass(?![a-z]))"
-_SHORT_WORDS = r"pass(?=\\*[\"']\s?[:=]|=|:(?=\S{0,40}[A-Za-z])\S{0,40}\d)"
+_SHORT_WORDS = r"(?<!com)pass(?=\\*[\"']\s?[:=]|=|:(?=\S{0,40}[A-Za-z])\S{0,40}\d)"
 _WORDS = rf"(?:pass(?:wor[dt]|wd|phrase|code|key)s?|{_MORE_WORDS}|{_SHORT_WORDS}|(?<=mot[ _-]de[ _-])passe)"
 _PROTECTED = (
     *("api", "app", "access", "secret", "private", "auth", "sign", "signing", "encrypt", "encryption", "master"),
@@ -129,6 +129,9 @@ def _name(sign: str, pattern: str, values: Values) -> _Name:
 # -- in sentences -----------------------------------------------------------------------------------------------------
 
 _IS = r"(?:\s{1,3}(?:is|are|ist|sind|lautet|lauten)\b|\s{0,3}[:=])"
+_LOGIN = (
+    rf"(?:(?<=log)|(?<=log[ -])|(?<=sign[ -]))in as {QUOTE}?[\w.@-]{{1,40}}{QUOTE}?\s{{0,3}}[/:|]\s{{0,3}}{QUOTE}?{ODD}"
+)
 _CREDENTIALS = (
     rf"(?:cred(?:ential)?s?|log-?in(?: data)?|zugangsdaten){_IS}:?\s{{0,3}}{QUOTE}?[\w.@-]{{1,40}}\s{{0,3}}[/:|]"
     rf"\s{{0,3}}{QUOTE}?{ODD}"
@@ -162,10 +165,13 @@ NAMES: tuple[Finder, ...] = (
     _name("ösenord", rf"(?<=l)ösenord{_REST}", OF_PASSWORDS),
     _name("asło", rf"(?<=h)asło{_REST}", OF_PASSWORDS),
     _name("ароль", rf"(?<=п)ароль{_REST}", OF_PASSWORDS),
-    *(_name(word, rf"{word}(?P<rest>)", OF_PASSWORDS) for word in ("密码", "密碼", "パスワード", "비밀번호")),
+    *(_name(word, rf"{word}(?P<rest>)", OF_PASSWORDS) for word in ("密码", "密碼", "口令", "パスワード", "비밀번호")),
+    *(_name(word, rf"{word}(?P<rest>)", OF_TOKENS) for word in ("密钥", "密鑰", "令牌")),
+    _name("otp", rf"otp[ _-]?seeds?{_REST}", OF_TOKENS),
     _name("clave", r"(?<!\w)clave(?P<rest>)", OF_SHORT_NAMES),
     _name("lé", r"(?<=c)lés? (?:d['’])?(?:api|acc[èe]s|secr[èe]te|priv[ée]e)(?P<rest>)", OF_TOKENS),
     *(Form(sign, re.compile(_CREDENTIALS, re.IGNORECASE)) for sign in (b"cred", b"login", b"zugangsdaten")),
+    Form(b"in as ", re.compile(_LOGIN, re.IGNORECASE)),
     Form(b" code", re.compile(_CODE, re.IGNORECASE)),
     Form(b"pin", re.compile(_PIN)),
     Form(b"phrase", re.compile(_PHRASE, re.IGNORECASE)),

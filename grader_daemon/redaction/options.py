@@ -46,7 +46,8 @@ class _Options(NamedTuple):
 
 _READERS = (
     r"sudo\s[^|\n]{0,60}?-S|chpasswd|passwd|kinit|cryptsetup|smbpasswd|pdbedit|ssh-add|gpg|bw unlock"
-    r"|vault login|(?:docker|podman|helm registry|gh auth|az|argocd|oc|npm|heroku)"
+    r"|vault login|gh secret set|base64\s(?:-d|-D|--decode)"
+    r"|(?:docker|podman|helm registry|gh auth|az|argocd|oc|npm|heroku)"
     r"[^|\n]{0,60}?(?:log-?in|--with-token)"
 )
 """They read a password where others read a file."""
@@ -64,6 +65,8 @@ _SHORT = _Options(
         _taker(
             "-u|-U|--user|--proxy-user", _USER, r"curl|wget|lftp|smbclient|ab|siege|rpcclient|https?|winexe|snmp\w+"
         ),
+        _taker("-b|--cookie", rf"(?=(?:{_QUOTE})?[\w.$-]{{1,64}}=){_VALUE}", r"curl"),
+        _taker("-b|--body", _VALUE, r"gh secret set"),
         _taker("-a", _VALUE, r"redis-cli|https?"),
         _taker("-w", _VALUE, r"ldap\w+"),
         _taker("-k", _VALUE, r"openssl"),
@@ -91,6 +94,15 @@ _PIPE = Before(
         r"((?!\$)[^\s\"'\\|]{3,64}(?:\n[^\s\"'\\|]{3,64})?)\s{0,2}(?:\\{0,7}[\"'])?\s{0,3}\Z"
     ),
 )
+_DECODED = r"\|\s{0,3}base64\s-(?:[dD]|-decode)\b"
+_ENCODED = Before(
+    b"|",
+    re.compile(_DECODED),
+    re.compile(rf"\b(?:echo|printf)\s(?:-\w{{1,3}}\s)?(?:{_QUOTE})?([\w+/=]{{8,}}+)(?:{_QUOTE})?\s{{0,3}}\Z"),
+    reach=1_000,
+)
+_NEXT_LINE = rf"[^\n]{{0,200}}\n\\{{0,7}}[\"']?{ODD}"
+"""Where a terminal was copied, it holds what was fetched, or decoded."""
 _ACCOUNTS = (
     r"(?<=ch)passwd[^\n|;&]{0,40}<<-?\s?[\"'\\]{0,4}\w{1,20}[\"'\\]{0,4}\n((?:[\w.-]{1,32}:[^\n]{3,200}\n?){1,100})"
 )
@@ -120,6 +132,9 @@ OPTIONS: tuple[Finder, ...] = (
     _OF_WINDOWS,
     _HERE_STRING,
     _PIPE,
+    _ENCODED,
+    Form(b"|", re.compile(_DECODED + _NEXT_LINE)),
+    _place(b"secret", "secrets versions access" + _NEXT_LINE),
     _place(b"pass", _BEHIND_PASS),
     _place(b"user", _BEHIND_USER),
     _place(b"assword", _SEND),

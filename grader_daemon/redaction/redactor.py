@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from grader_daemon.redaction.columns import HEADING_SIGNS, in_columns
 from grader_daemon.redaction.encoded import decoded, in_source, is_in_doubt
-from grader_daemon.redaction.finders import LONG_WORD, Finder, Span, covered
+from grader_daemon.redaction.finders import LONG_WORD, NO_NAME, Finder, Span, continued, covered
 
 _NAMES = 1024
 MARGIN = 512
@@ -40,6 +41,10 @@ class Redactor:
                 spans += self._secrets(text)
         return covered(text, spans) if spans else text
 
+    def has_secret(self, text: str) -> bool:
+        """Whether there is something to cover."""
+        return self.redact(text) != text
+
     def redact_beginning(self, text: str, characters: int) -> str:
         """Return the first `characters` of what `redact` gives; a little more than them is read."""
         if len(text) <= characters + MARGIN:
@@ -50,16 +55,18 @@ class Redactor:
         image = text.encode("latin-1", "replace")  # one byte for each character, so places are the same
         lowered = image.lower().decode("latin-1")  # a short text is searched as `str` in half the time
         spans: list[Span] = []
-        for sign in [sign for sign in self._of_signs if sign in lowered]:
+        signs = [sign for sign in self._of_signs if sign in lowered]
+        for sign in signs:
             for finder in self._of_signs[sign]:
                 spans += _behind_signs(finder, text, sign, lowered)
+        if "\n" in text and not HEADING_SIGNS.isdisjoint(signs):
+            spans += in_columns(text, lowered, signs)
         for word, others in () if text.isascii() else self._of_letters.items():
             for finder in others:
                 spans += _behind_signs(finder, text, word, text)
         blurred = image.translate(_BLURRED) + b" "
         if LONG_WORD in blurred:
-            for finder in self._of_words:
-                spans += _in_words(finder, text, blurred)
+            spans += _in_words(self._of_words, text, blurred)
         return spans
 
 
@@ -78,16 +85,20 @@ def _behind_signs(finder: Finder, text: str, sign: str, image: str) -> Iterator[
         span = finder.look(text, position)
         if span is not None:
             yield span
+            yield from continued(text, span)
             position = max(position, span[1] - 1)
         position = image.find(sign, position + 1)
 
 
-def _in_words(finder: Finder, text: str, image: bytes) -> Iterator[Span]:
+def _in_words(finders: Sequence[Finder], text: str, image: bytes) -> Iterator[Span]:
     """A secret may begin in one long word and reach over others."""
     position = image.find(LONG_WORD)
     while position >= 0:
-        span = finder.look(text, image.rfind(b" ", 0, position) + 1)
-        if span is not None:
-            yield span
-            position = max(position, span[1] - 1)
+        start = image.rfind(b" ", 0, position) + 1
+        for finder in finders if NO_NAME.match(text, start) else ():
+            span = finder.look(text, start)
+            if span is not None:
+                yield span
+                yield from continued(text, span)
+                position = max(position, span[1] - 1)
         position = image.find(LONG_WORD, position + 1)

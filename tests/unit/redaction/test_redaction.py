@@ -125,6 +125,47 @@ def test_text_without_a_sign_stays(text: str) -> None:
     assert redact(f"a {text[:10]}") in (f"a {text[:10]}", f"a {MARK}")
 
 
+# -- secrets that somebody's terminal, or nobody's eye, has changed ---------------------------------------------------
+
+HALF, REST = "ghp_abcdefghij0123456789ABC", "DEFGHIJKLMNOPQ"
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted"),
+    [
+        pytest.param(f"token {HALF}\n{REST} end", f"token {MARK}\n{MARK} end", id="wrapped"),
+        pytest.param(f"{HALF}\r\n  {REST}\nnext", f"{MARK}\r\n  {MARK}\nnext", id="the-line-break-stays"),
+        pytest.param(f"{HALF}\na1B2c3D4e5F6\nG7h8I9j0K1", f"{MARK}\n{MARK}\n{MARK}", id="twice"),
+        pytest.param(f"{HALF}\nGITHUB_USER1=kim", f"{MARK}\nGITHUB_USER1=kim", id="the-name-of-a-setting-stays"),
+        pytest.param(f"{HALF}\nERROR in 3 files", f"{MARK}\nERROR in 3 files", id="a-word-stays"),
+        pytest.param(f"{HALF}\nuser1 logged in", f"{MARK}\nuser1 logged in", id="a-name-with-a-number-stays"),
+        pytest.param(f"{HALF}\nMyClassName.run()", f"{MARK}\nMyClassName.run()", id="a-class-stays"),
+        pytest.param("pw=hunter2\nDEFGHIJKLMNOPQ", f"pw={MARK}\nDEFGHIJKLMNOPQ", id="what-is-short-is-not-wrapped"),
+        pytest.param("x ghp_ab3\n  A1b2C3d4E5f6G7h8I9j0K1 y", f"x {MARK} y", id="wrapped-behind-its-first-letters"),
+        pytest.param("done\nA1b2C3d4E5f6G7h8I9j0K1", "done\nA1b2C3d4E5f6G7h8I9j0K1", id="a-line-of-its-own"),
+        pytest.param("ghp_abcdefgh\u200bij0123456789ABCDEFGHIJKLMNOPQ end", f"{MARK} end", id="a-space-without-width"),
+        pytest.param(
+            "a\u200bb \U0001f469\u200d\U0001f4bb", "a\u200bb \U0001f469\u200d\U0001f4bb", id="marks-alone-stay"
+        ),
+        pytest.param("compass=north", "compass=north", id="a-compass"),
+        pytest.param("userpass=north", f"userpass={MARK}", id="a-pass"),
+        pytest.param(
+            "kind: Secret\nmetadata:\n  name: shop\ndata:\n  salt: bm9ydGg=\n",
+            f"kind: Secret\nmetadata:\n  name: shop\ndata:\n  salt: {MARK}\n",
+            id="a-secret-of-kubernetes",
+        ),
+        pytest.param("kind: Secret\nmetadata: none", "kind: Secret\nmetadata: none", id="one-without-values"),
+        pytest.param("Log in as admin / Zx81-kqpw-9921", f"Log in as admin / {MARK}", id="log-in-as"),
+    ],
+)
+def test_a_secret_in_pieces_is_covered_and_what_stands_around_it_stays(text: str, redacted: str) -> None:
+    assert redact(text) == redacted
+
+
+def test_a_secret_goes_on_over_few_lines() -> None:
+    assert redact(HALF + "\na1B2c3D4e5F6" * 12).count(MARK) == 9
+
+
 # -- details -----------------------------------------------------------------------------------------------------------
 
 
