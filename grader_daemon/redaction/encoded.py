@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from grader_daemon.redaction.finders import Span
 
-_UNSEEN = "\0\xad\u180e\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
+_UNSEEN = "\0\xad\u180e\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\ufffd"
 _HEX = r"[\da-fA-F]"
 _MORE = rf"%[89abAB]{_HEX}"
 _COLOUR_ENDS = "mKJHhl"

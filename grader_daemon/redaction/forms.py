@@ -146,23 +146,19 @@ _KIND_REACH = 24
 _MANIFEST = 600
 
 
-class _ManifestFinder:
-    """The values of a secret of Kubernetes, whatever their keys are called: they stand before or behind its kind."""
+class _Manifest(NamedTuple):
+    """The values of a secret of Kubernetes, whatever their keys are called: next before, or next behind its kind."""
 
-    sign = b"secret"
+    before: bool
+    sign: bytes = b"secret"
 
     def look(self, text: str, position: int) -> Span | None:
         """See `Finder.look`."""
         if not _KIND.search(text, max(0, position - _KIND_REACH), position):
             return None
-        window = max(0, position - _MANIFEST), position + _MANIFEST
-        place = text.find("data", *window)
-        while place >= 0:
-            found = _DATA.match(text, place)
-            if found:
-                return found.span("values")
-            place = text.find("data", place + 1, window[1])
-        return None
+        start, end = (max(0, position - _MANIFEST), position) if self.before else (position, position + _MANIFEST)
+        found = list(_DATA.finditer(text, start, end))
+        return found[-1 if self.before else 0].span("values") if found else None
 
 
 _WINDOWS_HASH = Before(b":::", re.compile(":::"), re.compile(r"(?<![\da-f])([\da-fA-F]{32})\Z"))
@@ -184,7 +180,8 @@ FORMS: tuple[Finder, ...] = (
     _AT_HOST,
     _WINDOWS_HASH,
     Form(b"cookie", re.compile(_COOKIES, re.IGNORECASE)),
-    _ManifestFinder(),
+    _Manifest(before=True),
+    _Manifest(before=False),
     Form(b"bearer", re.compile(_BEARER)),
 )
 
