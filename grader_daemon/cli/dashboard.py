@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -43,18 +45,23 @@ def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: flo
     """
     if ctx.invoked_subcommand is not None:
         return
-    from grader_daemon.dashboard.server import serve  # loads a web server
+    from grader_daemon.dashboard.server import passed_socket, serve  # loads a web server
 
     settings = settings_to_read(read_settings())
-    listening = _listening(settings, port)
+    handed_over = passed_socket()
+    was_handed_over = handed_over is not None
+    listening = handed_over or _listening(settings, port)
     if listening is None:
         _tell(_entrance(settings), settings, opens=opens)
         return
     log.configure(level=settings.log_level, log_format=settings.log_format, zone=settings.zone)
 
     def tell(address: str) -> None:
-        _tell(address, settings, opens=opens)
-        output.line("Ctrl-C ends it.")
+        if was_handed_over:  # by a service manager, which keeps all that is said here
+            output.line("Serves the port that was handed over; `grader-daemon dashboard status` tells its address.")
+        else:
+            _tell(address, settings, opens=opens)
+            output.line("Ctrl-C ends it.")
         output.flush()
 
     with _following(settings):
@@ -114,6 +121,18 @@ def status(*, as_json: bool) -> int:
     return 0 if page.listening else _NOT_LISTENING
 
 
+@command.command("new-token")
+@settings_options
+@json_option
+def new_token(*, as_json: bool) -> None:
+    """Replace the token that opens the page: browsers and programs with the old one are let in no more."""
+    from grader_daemon.dashboard.access import renew_token
+
+    renew_token(read_settings())
+    words = "Made a new token; the old one opens nothing. `grader-daemon dashboard status` tells the new address."
+    output.result(words, as_json=as_json, renewed=True)
+
+
 @contextmanager
 def _following(settings: Settings) -> Iterator[None]:
     """Keep what the page shows up to date meanwhile, if it is of a fleet."""
@@ -134,11 +153,8 @@ def _following(settings: Settings) -> Iterator[None]:
 
 def _listening(settings: Settings, port: int | None) -> socket.socket | None:
     """Return the socket to serve; None where the service of the page has its port."""
-    from grader_daemon.dashboard.server import bind, passed_socket
+    from grader_daemon.dashboard.server import bind
 
-    passed = passed_socket()
-    if passed is not None:
-        return passed
     try:
         return bind(settings.dashboard_address, settings.dashboard_port if port is None else port)
     except ConfigurationError:
@@ -169,7 +185,15 @@ def _tell(address: str, settings: Settings, *, opens: bool) -> None:
         output.line("Other machines reach it.")
     output.line("Whoever has this address can see and judge all sessions.")
     if opens:
-        webbrowser.open(address)
+        from grader_daemon.dashboard.access import write_way_in
+
+        webbrowser.open(write_way_in(address, _own_place(settings)).as_uri())
+
+
+def _own_place(settings: Settings) -> Path:
+    """Return a folder for what is forgotten when the person leaves; where there is none, that of the database."""
+    given = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
+    return given if given.is_absolute() and given.is_dir() else settings.db_path.parent
 
 
 def _print_status(page: DashboardStatus, settings: Settings) -> None:

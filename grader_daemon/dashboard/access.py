@@ -10,8 +10,9 @@ import hmac
 import os
 import secrets
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from html import escape
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
@@ -19,11 +20,12 @@ from urllib.parse import parse_qsl, urlencode
 import msgspec
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from grader_daemon import log
 from grader_daemon.domain.addresses import is_this_machine
+from grader_daemon.errors import ConfigurationError
 from grader_daemon.settings import Settings
 
 PUBLIC: Final = "/static/"
@@ -155,10 +157,8 @@ def read_token(db_path: Path) -> str:
             return known
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Whole or not at all: a token that was cut off would lock everybody out for good.
-        descriptor, written = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
+        written = _written(made, beside=path)
         try:
-            with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                file.write(made)
             try:
                 os.link(written, path)
             except FileExistsError:
@@ -170,6 +170,72 @@ def read_token(db_path: Path) -> str:
             with suppress(FileNotFoundError):
                 os.unlink(written)
     return made
+
+
+def renew_token(settings: Settings) -> None:
+    """Replace the token of a database: what the one before opened, asks again.
+
+    Raises:
+        ConfigurationError: the token is a setting, or its file cannot be written.
+    """
+    if settings.dashboard_token is not None:
+        raise ConfigurationError("the token is the setting dashboard_token: change it there, and restart the page")
+    path = token_path(settings.db_path)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.replace(_written(secrets.token_urlsafe(32), beside=path), path)
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {path} ({error.strerror}): the token stays as it was") from error
+
+
+def write_way_in(entrance: str, place: Path) -> Path:
+    """Write a page for its owner alone that leads on to an address, and return where it is.
+
+    The arguments of a browser can be read by every user of the machine; this file cannot.
+
+    Raises:
+        ConfigurationError: it cannot be written.
+    """
+    path = place / "grader-dashboard.html"
+    try:
+        os.replace(_written(_leading_to(entrance), beside=path), path)
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {path} ({error.strerror}): open the address by hand") from error
+    return path
+
+
+def _leading_to(address: str) -> str:
+    return (
+        f'<!DOCTYPE html><title>grader-daemon</title><meta http-equiv="refresh" content="0; url={escape(address)}">\n'
+    )
+
+
+def _written(text: str, *, beside: Path) -> str:
+    """Write a file that its owner alone can read, to be put in place of another, and return its name."""
+    descriptor, name = tempfile.mkstemp(prefix=f"{beside.name}.", dir=beside.parent)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(text)
+    return name
+
+
+class TokenFile:
+    """The file with the token of a database, read again when it is another one."""
+
+    def __init__(self, db_path: Path) -> None:
+        self._path = token_path(db_path)
+        self._seen: tuple[int, int] | None = None
+
+    def newer(self) -> str | None:
+        """Return the token if the file is another one than when it was asked for last; else None."""
+        try:
+            known = self._path.stat()
+        except OSError:
+            return None
+        stamp = (known.st_ino, known.st_mtime_ns)
+        if stamp == self._seen:
+            return None
+        self._seen = stamp
+        return _kept_token(self._path) or None
 
 
 def _kept_token(path: Path) -> str:
@@ -184,7 +250,8 @@ def _kept_token(path: Path) -> str:
 class Guard:
     """The door of the app: only what `Access` allows gets in, and each answer says what browsers may do with it."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Callable[[], Access]) -> None:
+        """`access` is asked at each request, since the token may be renewed meanwhile."""
         self._app = app
         self._access = access
 
@@ -209,7 +276,7 @@ class Guard:
 
     def _answer(self, scope: Scope) -> Response | None:
         """Return what is said to whoever may not go on; None where they may."""
-        headers = Headers(scope=scope)
+        headers, access = Headers(scope=scope), self._access()
         if (
             sum(len(name) + len(value) for name, value in headers.raw)
             + len(scope["raw_path"])
@@ -217,32 +284,41 @@ class Guard:
             > MOST_HEADER_BYTES
         ):
             return PlainTextResponse("That is too much for a question to this page.\n", 431)
-        if headers.get("host", "").lower() not in self._access.hosts:
+        if headers.get("host", "").lower() not in access.hosts:
             return PlainTextResponse("This page answers under the address that was printed, and no other.\n", 421)
         query = dict(parse_qsl(scope["query_string"].decode("ascii", "replace"), keep_blank_values=True))
-        if self._access.is_token(query.pop("token", "")):
-            return self._welcome(f"{scope['path']}?{urlencode(query)}".removesuffix("?"))
+        if access.is_token(query.pop("token", "")):
+            came_from_elsewhere = headers.get("sec-fetch-site", "none") not in _OWN_SITES
+            return _welcome(
+                access, f"{scope['path']}?{urlencode(query)}".removesuffix("?"), from_elsewhere=came_from_elsewhere
+            )
         if scope["path"].startswith(PUBLIC):
             return None
-        if not self._access.knows(headers):
+        if not access.knows(headers):
             return PlainTextResponse(
                 "This page asks who you are: open the address that `grader-daemon dashboard` prints.\n", 401
             )
         if headers.get("sec-fetch-site", "none") not in _OWN_SITES and headers.get("sec-fetch-mode") != "navigate":
             return PlainTextResponse("Only a page of ours may load this.\n", 403)
-        if scope["method"] not in _READING and not self._access.is_own(headers):
+        if scope["method"] not in _READING and not access.is_own(headers):
             return PlainTextResponse("This came from another page, so nothing was changed.\n", 403)
         return None
 
-    def _welcome(self, path: str) -> Response:
-        """Return a cookie for whoever brought the token, and the address without it."""
-        answer = RedirectResponse(f"/{path.lstrip('/')}", 303)
-        answer.set_cookie(
-            self._access.cookie,
-            self._access.cookie_value,
-            max_age=_YEAR_SECONDS,
-            httponly=True,
-            samesite="strict",
-            secure=self._access.is_secure,
-        )
-        return answer
+
+def _welcome(access: Access, path: str, *, from_elsewhere: bool) -> Response:
+    """Return a cookie for whoever brought the token, and the address without it.
+
+    A browser that was led here by a file or another site would go on without the cookie, which no other site may send;
+    from a page of ours it sends it.
+    """
+    address = f"/{path.lstrip('/')}"
+    answer: Response = HTMLResponse(_leading_to(address)) if from_elsewhere else RedirectResponse(address, 303)
+    answer.set_cookie(
+        access.cookie,
+        access.cookie_value,
+        max_age=_YEAR_SECONDS,
+        httponly=True,
+        samesite="strict",
+        secure=access.is_secure,
+    )
+    return answer

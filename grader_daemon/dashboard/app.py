@@ -87,7 +87,7 @@ def make_app(site: Site) -> ASGIApp:
     app = Starlette(
         routes=routes, lifespan=closing, exception_handlers={HTTPException: _refusal(site), Exception: _crash}
     )
-    return Guard(app, site.access)
+    return Guard(app, lambda: site.access)
 
 
 def _handler(site: Site, page: Page) -> _Handler:

@@ -8,11 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
+import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from grader_daemon import bootstrap
 from grader_daemon.api.change_watch import ChangeWatch
 from grader_daemon.api.grader import SelfGrader
+from grader_daemon.dashboard.access import Access, TokenFile
 from grader_daemon.dashboard.assets import Assets
 from grader_daemon.dashboard.examination import Examination
 from grader_daemon.dashboard.live import Live
@@ -21,7 +23,6 @@ from grader_daemon.dashboard.words import filters, shown
 from grader_daemon.settings import Settings
 
 if TYPE_CHECKING:
-    from grader_daemon.dashboard.access import Access
     from grader_daemon.dashboard.visit import Visit
 
 Answer = TypeVar("Answer")
@@ -50,7 +51,8 @@ class Site:
 
     def __init__(self, settings: Settings, access: Access, *, clock: bootstrap.Clock = bootstrap.utc_now) -> None:
         self.settings = settings
-        self.access = access
+        self._access = access
+        self._token_file = TokenFile(settings.db_path) if settings.dashboard_token is None else None
         self.clock = clock
         self.assets = Assets()
         self.examination = Examination(settings, clock)
@@ -58,6 +60,14 @@ class Site:
         self._grader: SelfGrader | None = None
         self._recent: dict[str, tuple[datetime, Any]] = {}
         self._turn: anyio.CapacityLimiter | None = None
+
+    @property
+    def access(self) -> Access:
+        """Who may look now: a renewed token ends what the one before let in."""
+        newer = None if self._token_file is None else self._token_file.newer()
+        if newer is not None:
+            self._access = msgspec.structs.replace(self._access, token=newer)
+        return self._access
 
     @property
     def grader(self) -> SelfGrader:

@@ -15,6 +15,7 @@ import pytest
 
 from tests.e2e.daemon_process import environment, run_command
 from tests.needs import require_programs
+from tests.waiting import wait_until
 
 _TOKEN = "a-token-of-ones-own-that-nobody-can-guess"
 
@@ -136,3 +137,41 @@ def test_certificate_that_cannot_be_used_is_said_in_one_line(tmp_path: Path) -> 
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "dashboard_certificate_file" in done.stderr
+
+
+def test_no_argument_of_a_browser_holds_the_token(tmp_path: Path) -> None:
+    noted, browser = tmp_path / "noted", tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {noted}.part && mv {noted}.part {noted}\n')
+    browser.chmod(0o700)
+    command = [sys.executable, "-m", "grader_daemon", "dashboard", "--port", "0", "--open"]
+    given = environment(tmp_path, {}) | {"BROWSER": f"{browser} %s &", "XDG_RUNTIME_DIR": str(tmp_path)}
+    with subprocess.Popen(command, env=given, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().removeprefix("Open ").strip()
+        wait_until(noted.exists, "the browser to be called")
+        process.terminate()
+
+    opened = Path(noted.read_text().strip().removeprefix("file://"))
+    assert "token" not in noted.read_text()
+    assert address in opened.read_text()
+    assert opened.stat().st_mode & 0o777 == 0o600
+
+
+def test_page_on_a_port_that_was_handed_over_tells_no_token(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        command = f"LISTEN_PID=$$ LISTEN_FDS=1 exec {sys.executable} -m grader_daemon dashboard 3<&0"
+        with subprocess.Popen(
+            ["sh", "-c", command],
+            env=environment(tmp_path, {}),
+            stdin=listening,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            first = process.stdout.readline()
+            process.terminate()
+            said = first + process.stdout.read()
+
+    assert "dashboard status" in said
+    assert "token=" not in said

@@ -11,7 +11,10 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Message
 
-from grader_daemon.dashboard.access import Access, Guard, read_token, token_path
+from grader_daemon.dashboard.access import Access, Guard, read_token, renew_token, token_path, write_way_in
+from grader_daemon.errors import ConfigurationError
+from grader_daemon.settings import load_settings
+from tests.unit.dashboard.conftest import MakeClient
 
 _ACCESS = Access("the-token", frozenset({"127.0.0.1:7654"}), 7654)
 _COOKIE = {"cookie": f"{_ACCESS.cookie}={_ACCESS.cookie_value}"}
@@ -39,7 +42,7 @@ def _ask(
         "query_string": query.encode(),
         "headers": [(name.encode(), value.encode()) for name, value in given.items()],
     }
-    asyncio.run(Guard(PlainTextResponse("in"), _ACCESS)(scope, receive, send))
+    asyncio.run(Guard(PlainTextResponse("in"), lambda: _ACCESS)(scope, receive, send))
     return sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]}
 
 
@@ -137,3 +140,49 @@ def test_token_that_was_cut_off_is_made_anew(tmp_path: Path, left: bytes) -> Non
     assert len(made) > 30
     assert read_token(database) == made
     assert [each.name for each in tmp_path.iterdir()] == [token_path(database).name]
+
+
+def test_renewed_token_ends_what_the_old_one_let_in_while_the_page_runs(tmp_path: Path, client_of: MakeClient) -> None:
+    database = tmp_path / "grades.db"
+    client = client_of(database)
+    client.cookies.clear()
+    old = {"authorization": f"Bearer {read_token(database)}"}
+    assert client.get("/", headers=old).status_code == 200
+
+    renew_token(load_settings(db_path=database))
+
+    assert client.get("/", headers=old).status_code == 401
+    assert client.get("/", headers={"authorization": f"Bearer {read_token(database)}"}).status_code == 200
+    assert stat.S_IMODE(token_path(database).stat().st_mode) == 0o600
+
+
+def test_token_of_the_settings_is_not_renewed(tmp_path: Path) -> None:
+    database = tmp_path / "grades.db"
+
+    with pytest.raises(ConfigurationError, match="dashboard_token"):
+        renew_token(load_settings(db_path=database, dashboard_token="t" * 40))
+
+    assert not token_path(database).exists()
+
+
+def test_token_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigurationError, match="stays as it was"):
+        renew_token(load_settings(db_path=tmp_path / "file" / "grades.db"))
+
+
+def test_way_in_of_a_browser_is_a_file_of_its_owner_alone(tmp_path: Path) -> None:
+    path = write_way_in('http://127.0.0.1:1/?token="x', tmp_path)
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert 'url=http://127.0.0.1:1/?token=&quot;x"' in path.read_text()
+    with pytest.raises(ConfigurationError, match="by hand"):
+        write_way_in("http://127.0.0.1:1/", tmp_path / "missing")
+
+
+def test_browser_that_a_file_leads_here_is_led_on_by_a_page_of_ours() -> None:
+    """A cookie that other sites may not send would be missing where a file leads by way of a redirect."""
+    status, headers = _ask({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, query="token=the-token")
+
+    assert status == 200
+    assert headers["set-cookie"].startswith(f"{_ACCESS.cookie}={_ACCESS.cookie_value}")

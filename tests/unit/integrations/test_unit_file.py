@@ -71,11 +71,31 @@ def test_the_page_is_as_restricted_as_the_daemon_but_sees_home_and_temporary_fil
     assert {line.partition("=")[0] for line in daemon - page} == {
         *("BindPaths", "NoExecPaths", "TemporaryFileSystem", "BindReadOnlyPaths", "PrivateTmp")
     }
-    assert page - daemon == {
+    hidden = {line for line in page if line.startswith("InaccessiblePaths=-%h/")}
+    assert page - daemon - hidden == {
         "NoExecPaths=%h/.timmy/uniwizard",
         "TemporaryFileSystem=/run:ro",
         "BindReadOnlyPaths=-/run/log/journal -/run/systemd/system",
     }
+
+
+def test_the_page_sees_no_usual_place_of_keys_and_of_what_browsers_keep() -> None:
+    hidden = {
+        word for line in _sandbox(DASHBOARD) if line.startswith("InaccessiblePaths=") for word in line[18:].split()
+    }
+
+    for place in (
+        ".aws",
+        ".kube",
+        ".netrc",
+        ".pgpass",
+        ".config/gh",
+        ".docker",
+        ".mozilla",
+        ".config/chromium",
+        "snap",
+    ):
+        assert f"-%h/{place}" in hidden
 
 
 def test_the_page_is_fitted_like_the_daemon() -> None:
