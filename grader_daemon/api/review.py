@@ -36,6 +36,8 @@ _SPANS_DAYS: Final = (7, 28, 366, None)
 """A review asks for a session of the first of these spans that has one to ask for."""
 _REQUEST = {"characters": 1200, "lines": 16}
 _ANSWER = {"characters": 2400, "lines": 30}
+_WHOLE = {"characters": 200_000, "lines": 10_000}
+"""More is no text of a person; its session shows it."""
 _SHOWN = 8
 """Failures and claims; of more, the last ones are shown."""
 
@@ -44,6 +46,7 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
     """A session to be judged: how it was chosen, and the evidence, in lines that a terminal can be given.
 
     `request` is what was asked for first, `last_request` what a person said last, if that is something else.
+    Of each that was cut, `whole_request`, `whole_last_request` and `whole_answer` hold all; else they are empty.
     `failures`, `claims` and `signals` are a line each. `sentences` maps the rules of the grade to what they say; they,
     and the grade, are for when the person has judged. `note` says why messages are missing, if they are.
     """
@@ -52,6 +55,9 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
     sampled: Sampling
     request: tuple[str, ...]
     last_request: tuple[str, ...]
+    whole_request: tuple[str, ...]
+    whole_last_request: tuple[str, ...]
+    whole_answer: tuple[str, ...]
     answer: tuple[str, ...]
     failures: tuple[str, ...]
     claims: tuple[str, ...]
@@ -158,12 +164,16 @@ def review_item(
     told = (written_by_person(as_typed(message.text), rules.people) for message in messages if message.role == USER)
     asked = [text for text in told if text]
     first, last = (asked[0], asked[-1]) if asked else (grade.task_summary or "", "")
+    answer = _last_answer(messages)
     return ReviewItem(
         stored=stored,
         sampled=sampled,
         request=passage(first, redactor, **_REQUEST),
         last_request=passage(last, redactor, **_REQUEST) if len(asked) > 1 else (),
-        answer=passage(_last_answer(messages), redactor, **_ANSWER),
+        whole_request=_whole(first, redactor, **_REQUEST),
+        whole_last_request=_whole(last, redactor, **_REQUEST) if len(asked) > 1 else (),
+        answer=passage(answer, redactor, **_ANSWER),
+        whole_answer=_whole(answer, redactor, **_ANSWER),
         failures=tuple(_failures(grade, messages, redactor)),
         claims=tuple(_claims(grade, redactor)),
         signals=tuple(
@@ -173,6 +183,12 @@ def review_item(
         sentences=sentences,
         note=note,
     )
+
+
+def _whole(text: str, redactor: Redactor, *, characters: int, lines: int) -> tuple[str, ...]:
+    """Return all of a text of which a passage of so much shows a part; nothing if it shows all."""
+    whole = passage(text, redactor, **_WHOLE)
+    return () if whole == passage(text, redactor, characters=characters, lines=lines) else whole
 
 
 def _last_answer(messages: tuple[Message, ...]) -> str:

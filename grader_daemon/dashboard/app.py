@@ -121,7 +121,14 @@ def _answered(page: Page, visit: Visit) -> Response:
     except InputError as error:
         return visit.show("message.html", status=404, title="Not found", said=str(error))
     except GraderError as error:
-        return PlainTextResponse(f"{error}\n", 503)
+        return _unreadable(visit, error)
+
+
+def _unreadable(visit: Visit, error: GraderError) -> Response:
+    """Answer that the database cannot be used now, with what was posted, to be sent again as it was."""
+    sent = {name: value for name, value in visit.form.items() if name != "form_token"}
+    values = {"title": "Not now", "said": f"{error}", "sent": sent, "open_alerts": 0}
+    return visit.show("try_again.html", status=503, **values)
 
 
 def _refusal(site: Site) -> Callable[[Request, Exception], Coroutine[Any, Any, Response]]:

@@ -111,8 +111,7 @@ class Site:
             now=visit.now,
             theme=theme if theme in THEMES else "auto",
             mark=visit.mark,
-            open_alerts=self._open_alerts(),
-            **values,
+            **(values if "open_alerts" in values else values | {"open_alerts": self._open_alerts()}),
         )
 
     def _open_alerts(self) -> int:

@@ -15,10 +15,10 @@ from starlette.responses import Response
 from grader_daemon.api.review import ReviewItem
 from grader_daemon.dashboard.addresses import message_address
 from grader_daemon.dashboard.visit import Page, Visit
-from grader_daemon.domain.feedback import FeedbackSource, Sampling
+from grader_daemon.domain.feedback import FeedbackSource, Sampling, automatic
 from grader_daemon.errors import InputError
 from grader_daemon.reports.numbers import UNKNOWN
-from grader_daemon.reports.sessions import effect_words, of_five, said_words
+from grader_daemon.reports.sessions import effect_words, of_five
 from grader_daemon.reports.verdicts import verdict_words
 
 _A_WEEK: Final = 5
@@ -124,14 +124,11 @@ def _judged(visit: Visit) -> dict[str, Any] | None:
     last = visit.grader.labels.of(stored.grade.session_id).last
     if last is None:
         return None
-    when = f"{last.given_at:%Y-%m-%d %H:%M UTC}"
     item = visit.grader.grades.explain(stored.grade.session_id)
     return {
         "grade": stored.grade,
         "said": last,
-        "verdict": verdict_words(
-            stored.grade, visit.grader.grades.trust(), said=said_words(last, stored.digest, when=when)
-        ),
+        "verdict": verdict_words(automatic(stored.grade), visit.grader.grades.trust()),
         "quality": of_five(stored.grade.automatic_quality or stored.grade.quality) or UNKNOWN,
         "reasons": [
             (effect_words(reason), item.sentences[reason.rule])

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from html import unescape
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.api.labels import Labels
 from grader_daemon.domain.feedback import FeedbackSource, Sampling
+from grader_daemon.errors import StoreBusyError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
-from tests.strategies import NOW, grade, new_grade
+from tests.e2e.session_files import write
+from tests.strategies import NOW, grade, json_answer, json_round, json_user, new_grade
 from tests.unit.dashboard.conftest import ACCESS, MakeClient
 
 _FIELD = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)">')
@@ -82,6 +87,49 @@ def test_answer_is_kept_with_how_the_session_was_chosen_and_then_the_grader_spea
     assert "not completed, quality 2 of 5" in text
     assert "The grader says:" in text
     assert _form(text)["session"] != form["session"]
+
+
+def test_what_the_grader_says_after_a_judgement_is_not_the_word_of_the_person(client: TestClient) -> None:
+    form = _form(client.get("/review").text)
+    text = client.get(client.post("/review", data={**form, "completed": "no"}).headers["location"]).text
+
+    said = text.split("The grader says:")[1].split("</p>")[0]
+    assert "not done" not in said
+    assert "automatically" not in said
+    assert "probability 0.78" in said
+
+
+def test_judgement_that_a_locked_database_does_not_take_is_offered_again_whole(
+    client: TestClient, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = {**_form(client.get("/review").text), "completed": "no", "note": "so <so>"}
+    with monkeypatch.context() as locked:
+        locked.setattr(Labels, "add", _refuse)
+        answer = client.post("/review", data=form)
+
+    assert answer.status_code == 503
+    assert "locked" in answer.text
+    assert "so &lt;so&gt;" in answer.text
+    again = {name: unescape(value) for name, value in _FIELD.findall(answer.text.split("<main")[1])}
+    assert client.post("/review", data=again).status_code == 303
+    assert [(each[0], each[1]) for each in _said(path)] == [(form["session"], False)]
+
+
+def _refuse(*_: object, **__: object) -> None:
+    raise StoreBusyError("the database is locked by another program")
+
+
+def test_long_request_can_be_read_whole(client_of: MakeClient, tmp_path: Path) -> None:
+    asked = [f"Line {number} of what is wanted." for number in range(60)]
+    write(tmp_path / "sessions", "long", [json_user("\n".join(asked)), *json_round("{}"), json_answer("Done.")])
+    with SelfGrader(db_path=tmp_path / "grades.db", watch_roots=tmp_path / "sessions") as grader:
+        grader.grade_latest_sessions()
+
+    text = client_of(tmp_path / "grades.db").get("/review").text
+
+    cut, whole = text.split("<h3>Asked</h3>")[1].split("</section>")[0].split("All of it, 60 lines")
+    assert asked[-1] not in cut
+    assert asked[-1] in whole
 
 
 def test_what_was_taken_back_is_asked_again(client: TestClient, path: Path) -> None:
