@@ -39,6 +39,7 @@ MOST_HEADER_BYTES: Final = 16_384
 """The server bounds only what comes in several pieces."""
 
 _LONGEST_TOKEN: Final = 1000
+_DIGEST_BYTES: Final = 32
 _HTTP_PORT: Final = 80
 _HTTPS_PORT: Final = 443
 _YEAR_SECONDS: Final = 366 * 86_400
@@ -73,8 +74,13 @@ class Access(msgspec.Struct, frozen=True):
 
     @property
     def form_token(self) -> str:
-        """What each form holds: another site cannot know it."""
-        return self._derived("form")
+        """What each form holds: another site cannot know it.
+
+        It is another text each time: from the size of compressed pages that hold what a stranger wrote, too, one could
+        find out a text that stays the same (https://www.breachattack.com).
+        """
+        pad = secrets.token_bytes(_DIGEST_BYTES)
+        return (pad + _masked(self._digest("form"), pad)).hex()
 
     @property
     def cookie_value(self) -> str:
@@ -96,7 +102,12 @@ class Access(msgspec.Struct, frozen=True):
 
     def is_form_token(self, given: str) -> bool:
         """Whether a form is one of ours."""
-        return hmac.compare_digest(given.encode(), self._derived("form").encode())
+        try:
+            held = bytes.fromhex(given)
+        except ValueError:
+            return False
+        pad, masked = held[:_DIGEST_BYTES], held[_DIGEST_BYTES:]
+        return len(held) == 2 * _DIGEST_BYTES and hmac.compare_digest(_masked(masked, pad), self._digest("form"))
 
     def is_program(self, headers: Mapping[str, str]) -> bool:
         """Whether a request holds the token itself, as those of programs do and those of browsers do not."""
@@ -118,7 +129,14 @@ class Access(msgspec.Struct, frozen=True):
         return origin.partition("://")[2] == headers.get("host")
 
     def _derived(self, purpose: str) -> str:
-        return hmac.digest(self.token.encode(), purpose.encode(), "sha256").hex()
+        return self._digest(purpose).hex()
+
+    def _digest(self, purpose: str) -> bytes:
+        return hmac.digest(self.token.encode(), purpose.encode(), "sha256")
+
+
+def _masked(text: bytes, pad: bytes) -> bytes:
+    return bytes(one ^ other for one, other in zip(text, pad, strict=True))
 
 
 def make_access(settings: Settings, port: int) -> Access:

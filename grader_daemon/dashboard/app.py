@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -36,6 +37,9 @@ from grader_daemon.errors import GraderError, InputError
 
 _MOST_BODY_BYTES: Final = 65_536
 _MOST_FIELDS: Final = 100
+_LEAST_COMPRESSED_BYTES: Final = 1024
+_EFFORT: Final = 5
+"""Of 9: pages are 2 % larger than with most effort, in a third of the time."""
 _YEAR_SECONDS: Final = 366 * 86_400
 
 _Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -87,7 +91,7 @@ def make_app(site: Site) -> ASGIApp:
     app = Starlette(
         routes=routes, lifespan=closing, exception_handlers={HTTPException: _refusal(site), Exception: _crash}
     )
-    return Guard(app, lambda: site.access)
+    return Guard(GZipMiddleware(app, _LEAST_COMPRESSED_BYTES, _EFFORT), lambda: site.access)
 
 
 def _handler(site: Site, page: Page) -> _Handler:
@@ -121,7 +125,7 @@ def _answered(page: Page, visit: Visit) -> Response:
     except InputError as error:
         return visit.show("message.html", status=404, title="Not found", said=str(error))
     except GraderError as error:
-        return _unreadable(visit, error)
+        return PlainTextResponse(f"{error}\n", 503) if page.bare else _unreadable(visit, error)
 
 
 def _unreadable(visit: Visit, error: GraderError) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,20 @@ def test_page_that_fails_shows_no_traceback_and_is_told_in_the_log(
     assert answer.text.count("\n") == 1
     assert "what a session says" not in answer.text
     assert [(line["event"], line["address"]) for line in told] == [("page.crashed", "/")]
+
+
+def test_pages_script_and_style_are_compressed_for_who_takes_it(client: TestClient) -> None:
+    for address in ("/", "/static/page.css", "/static/page.js"):
+        assert client.get(address, headers={"accept-encoding": "gzip"}).headers["content-encoding"] == "gzip"
+        assert "content-encoding" not in client.get(address, headers={"accept-encoding": "identity"}).headers
+
+
+def test_token_of_a_form_is_another_text_on_each_page_and_each_is_taken(client: TestClient) -> None:
+    tokens = {re.findall(r'name="form_token" value="(\w+)"', client.get("/").text)[0] for _ in range(3)}
+
+    assert len(tokens) == 3
+    for token in tokens:
+        assert client.post("/theme", data={"theme": "dark", "form_token": token}).status_code == 303
+    short = next(iter(tokens))[:64]
+    for other in ("", short, "zz", "é" * 128):
+        assert client.post("/theme", data={"theme": "dark", "form_token": other}).status_code == 403

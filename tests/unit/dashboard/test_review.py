@@ -72,7 +72,9 @@ def test_nothing_of_the_verdict_is_told_before_one_has_judged(client: TestClient
 
 
 def test_the_same_session_is_asked_about_when_the_page_is_read_again(client: TestClient) -> None:
-    assert _form(client.get("/review").text) == _form(client.get("/review").text)
+    one, other = _form(client.get("/review").text), _form(client.get("/review").text)
+    assert one.pop("form_token") != other.pop("form_token")
+    assert one == other
 
 
 def test_answer_is_kept_with_how_the_session_was_chosen_and_then_the_grader_speaks(

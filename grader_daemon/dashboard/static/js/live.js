@@ -14,6 +14,9 @@ live.replace = (fresh) => {
   for (const old of live.regions()) {
     const name = old.dataset.live;
     const now = live.regions(fresh).find((each) => each.dataset.live === name);
+    // The token of a form is another text on each page; the one that is here stays good.
+    const token = page.one("[name=form_token]", old);
+    if (token && now) for (const each of page.all("[name=form_token]", now)) each.setAttribute("value", token.getAttribute("value"));
     if (!now || old.isEqualNode(now) || old.contains(page.typing())) continue;
     const known = new Set(page.all("[data-id]", old).map((row) => row.dataset.id));
     const chosen = new Set(page.all("[aria-selected=true], :checked", old).map(live.identity));
