@@ -163,7 +163,7 @@ def test_page_on_a_port_that_was_handed_over_tells_no_token(tmp_path: Path) -> N
         with subprocess.Popen(
             ["sh", "-c", command],
             env=environment(tmp_path, {}),
-            stdin=listening,
+            stdin=listening.fileno(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
