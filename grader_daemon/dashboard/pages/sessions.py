@@ -17,6 +17,7 @@ from grader_daemon.errors import InputError
 from grader_daemon.reports.money import price_words, used_words
 from grader_daemon.reports.numbers import UNKNOWN
 from grader_daemon.reports.sessions import agent_words, claim_words, of_five
+from grader_daemon.reports.told_apart import told_apart
 from grader_daemon.reports.verdicts import outcome_words
 
 _PAGE: Final = 50
@@ -83,6 +84,7 @@ def sessions(visit: Visit) -> Response:
         "sessions.html",
         status=200 if wrong is None else 400,
         grades=grades,
+        asked=told_apart([grade.task_summary or grade.session_id for grade in grades]),
         wrong=wrong,
         views=[View(words, address(given), _asked(query) == given) for words, given in _VIEWS],
         chosen=[(name, query[name], address(query, **{name: None})) for name in FIELDS if name in query],
