@@ -39,7 +39,7 @@ _MOST_BODY_BYTES: Final = 65_536
 _MOST_FIELDS: Final = 100
 _LEAST_COMPRESSED_BYTES: Final = 1024
 _EFFORT: Final = 5
-"""Of 9: pages are 2 % larger than with most effort, in a third of the time."""
+"""Of 9: more made the page of a session of 50 KB no smaller, and the style 1 % smaller, in half as much time again."""
 _YEAR_SECONDS: Final = 366 * 86_400
 
 _Handler = Callable[[Request], Coroutine[Any, Any, Response]]
