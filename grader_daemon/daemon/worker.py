@@ -24,6 +24,10 @@ from grader_daemon.pipeline.ingest import Ingest
 _LOOK_SECONDS = 0.005
 """While helpers examine, the queue is looked at as often: a session that ends then is graded at once."""
 
+_BACKLOG_SECONDS = 0.25
+"""While new sessions come without a pause, what was found waits for no longer than that until a part of it is taken."""
+
+_A_FEW = 8
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 15.0
 _STEADY_SECONDS = 60.0
@@ -79,6 +83,7 @@ class Worker:
         self._log = structlog.get_logger()
         self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
         self._stopping = threading.Event()
+        self._backlog_at = 0.0
         self._pause = _FIRST_PAUSE_SECONDS
         self._failed_since: float | None = None
         self._resumed_at = float("-inf")
@@ -154,18 +159,23 @@ class Worker:
         )
 
     def _share(self, units: list[Unit]) -> None:
-        """Hand a backlog to the helpers, or add to `units` what is found of a small one; what comes now goes first."""
+        """Hand a backlog to the helpers, or add to `units` what is found of a small one; what comes now goes first.
+
+        But not for ever: where something comes all the time, a few of the backlog go with it now and then.
+        """
         if len(units) >= self._batch_sessions:
             self._found += units
             units.clear()
-        if units or self._ingest.waiting >= self._batch_sessions:
+        is_pressed = bool(units) or self._ingest.waiting >= self._batch_sessions
+        if is_pressed and monotonic() < self._backlog_at:
             return
-        found = self._those_in_time(self._backlog.take(self._batch_sessions))
+        self._backlog_at = monotonic() + _BACKLOG_SECONDS
+        found = self._those_in_time(self._backlog.take(_A_FEW if is_pressed else self._batch_sessions))
         self._found += found
         if len(self._found) >= self._batch_sessions or self._ingest.helpers:
             self._ingest.hand_out(self._found)
             self._found = []
-        elif not found:
+        elif units or not found:
             units += self._found
             self._found = []
         if not (units or self._is_sharing):

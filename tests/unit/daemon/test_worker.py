@@ -46,7 +46,7 @@ class World:
     def __init__(self, store: SqliteStore, ingest: Ingest, clock: Clock, root: Path) -> None:
         self.queue, self.ingest = WorkQueue(9), ingest
         ingest._helpers.most = 2
-        backlog = Backlog(
+        self.backlog = Backlog(
             store=store,
             sources=hermes([root]),
             rules_version=ingest.examiner.rules_version,
@@ -56,13 +56,13 @@ class World:
             on_young=lambda _: None,
             on_scanned=lambda _: None,
         )
-        self.watch = BusyOnce(store=store, ingest=ingest, backlog=backlog, make_policy=CompletionPolicy)
+        self.watch = BusyOnce(store=store, ingest=ingest, backlog=self.backlog, make_policy=CompletionPolicy)
         self.batches = threading.Semaphore(0)
         self.crashes: list[Exception] = []
         self.early: list[tuple[Unit, float]] = []
         self.worker = Worker(
             queue=self.queue,
-            backlog=backlog,
+            backlog=self.backlog,
             ingest=ingest,
             batch_sessions=9,
             batch_seconds=0.1,
@@ -142,3 +142,22 @@ def test_of_several_suspects_each_is_examined_alone(
 
     wait_until(lambda: store.file_counts() == {"graded": 2}, "both of them")
     assert world.ingest.helpers == 1
+
+
+def test_what_was_found_is_graded_though_sessions_end_without_a_pause(
+    world: World, store: SqliteStore, clock: Clock, write_session: SessionWriter
+) -> None:
+    """The queue is never empty, as on a machine that grades no faster than its agents write."""
+    world.watch.busy = False
+    found, live = (write_session([json_user(), json_answer()], session_id=name) for name in ("found", "live"))
+    clock.now += timedelta(minutes=1)
+
+    def one_more_ends() -> None:
+        world.queue.put([unit(live)])
+
+    world.worker._on_batch = one_more_ends
+    world.backlog.request_scan()
+
+    world.queue.put([unit(live)])
+
+    wait_until(lambda: store.unit_stamps([unit(found)])[0], "the grade of what only a scan finds")
