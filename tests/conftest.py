@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.rules import load_rules
 from grader_daemon.storage.sqlite.store import SqliteStore
+from tests import rights
 from tests.leftovers import nothing_left
 from tests.needs import AGENTS, IN_CI, KERNELS
 from tests.strategies import NOW, document
@@ -38,7 +39,6 @@ IDLE = timedelta(minutes=30)
 PAUSES = (timedelta(seconds=5), timedelta(seconds=30))
 MAX_BYTES = 1_000_000
 LIMITS = Limits(bytes=MAX_BYTES)
-NOBODY = 65534
 
 
 class Clock:
@@ -154,16 +154,10 @@ def write_session(tmp_path: Path) -> SessionWriter:
 @pytest.fixture
 def without_rights() -> Callable[[], AbstractContextManager[None]]:
     """Act as a user who may not do everything; tests often run as root, who may."""
+    return rights.of_nobody
 
-    @contextmanager
-    def acting() -> Iterator[None]:
-        if os.geteuid() != 0:
-            yield
-            return
-        os.seteuid(NOBODY)
-        try:
-            yield
-        finally:
-            os.seteuid(0)
 
-    return acting
+@pytest.fixture
+def right_to_read() -> Callable[[], AbstractContextManager[None]]:
+    """Act as a user who may write nothing."""
+    return rights.to_read_alone

@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
-import grader_daemon.jobs.weekly  # noqa: F401  as nobody, Python may not read what it imports
 from grader_daemon import SelfGrader, bootstrap
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.insight import Insight
@@ -83,7 +82,7 @@ def test_what_was_tried_again_is_told_by_its_command(grader: SelfGrader, capsys:
 
 
 def test_a_report_of_a_week_that_is_over_needs_no_right_to_write(
-    without_rights: Callable[[], AbstractContextManager[None]],
+    right_to_read: Callable[[], AbstractContextManager[None]],
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "grades.db"
@@ -91,7 +90,7 @@ def test_a_report_of_a_week_that_is_over_needs_no_right_to_write(
         path.chmod(0o444)
         path.parent.chmod(0o555)
 
-        with SelfGrader(db_path=path) as reader, without_rights():
+        with SelfGrader(db_path=path) as reader, right_to_read():
             report = reader.generate_weekly_report()
 
         path.parent.chmod(0o700)

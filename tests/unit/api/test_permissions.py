@@ -7,7 +7,7 @@ import pytest
 
 from grader_daemon.api.permissions import Exposed, exposed_places
 from grader_daemon.settings import Settings, load_settings
-from tests.conftest import NOBODY
+from tests.rights import NOBODY
 
 
 @pytest.fixture

@@ -659,7 +659,8 @@ def test_sessions_too_new_to_be_read_are_told(run: Run, home: Path, database: Pa
 
 def test_a_session_that_nobody_looks_at_is_told(run: Run, home: Path, database: Path) -> None:
     path = write(home / ".timmy" / "sessions", "there")
-    os.utime(path, (NOW.timestamp() - 7200, NOW.timestamp() - 7200))
+    written = datetime.now(UTC).timestamp() - 2 * 3600  # noqa: TID251  however long the tests before this one took
+    os.utime(path, (written, written))
     stopped = checks(run, home)["newest sessions"]
     with DaemonLock(database):
         late = checks(run, home)["newest sessions"]

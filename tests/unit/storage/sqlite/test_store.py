@@ -121,7 +121,7 @@ def test_what_is_no_database_is_refused_and_keeps_its_content(read_only: bool, t
 
 
 def test_a_database_is_read_where_nothing_may_be_written(
-    without_rights: Callable[[], AbstractContextManager[None]],
+    right_to_read: Callable[[], AbstractContextManager[None]],
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.db"
@@ -130,7 +130,7 @@ def test_a_database_is_read_where_nothing_may_be_written(
         path.chmod(0o444)
         path.parent.chmod(0o555)
 
-        with without_rights(), closing(SqliteStore(path, read_only=True)) as reader:
+        with right_to_read(), closing(SqliteStore(path, read_only=True)) as reader:
             found = ids(reader, GradeFilter())
 
         assert found == ["a"]
