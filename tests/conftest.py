@@ -26,6 +26,7 @@ from tests import rights
 from tests.leftovers import nothing_left
 from tests.needs import AGENTS, IN_CI, KERNELS
 from tests.strategies import NOW, document
+from tests.telling import Failures, tell_skipped
 from tests.units import hermes
 
 for number in (signal.SIGINT, signal.SIGQUIT):
@@ -70,6 +71,17 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         if reason not in KERNELS | AGENTS:
             report.outcome, report.longrepr = "failed", f"skipped in CI: {reason}"
     return report
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name failures as they happen, in the process that prints."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Failures(config), "failures")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was skipped, and how to have it."""
+    tell_skipped(terminalreporter)
 
 
 SessionWriter = Callable[..., str]

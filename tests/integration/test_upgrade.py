@@ -30,10 +30,29 @@ WRITTEN_OTHERWISE = {
 }
 """What columns that are gone said, and by which columns today's table says it."""
 
-COUNTED_ANEW = {"rollup_days": ("revision",)}
-"""Columns that say how often a row was counted, not what was counted."""
+_OF_SCORES = ("efficiency", "efficiency_squares", "quality", "quality_squares", "score_squares")
+COUNTED_ANEW = {
+    "rollup_days": ("revision",),
+    "daily_rollups": _OF_SCORES,
+    "monthly_rollups": _OF_SCORES,
+    "session_list": _OF_SCORES,
+}
+"""Columns that say how often a row was counted, not what was counted; and sums that interrupted sessions left since."""
 
+INTERRUPTED = {"efficiency": 5, "efficiency_squares": 25, "quality": 3, "quality_squares": 9, "score_squares": 81}
+"""What the one interrupted session of each of these databases had in such sums; it has no scores since."""
+
+_UNSCORED = [
+    f".grades[8].{field}: {was} is None"
+    for field, was in (
+        ("tool_calls_efficient", 5),
+        ("response_quality", 3),
+        ("errors_recovered", True),
+        ("score", 3.0),
+    )
+]
 CHANGED = {
+    ("356d021", "grades"): _UNSCORED,
     ("f9d717b", "grades"): [
         f".grades[7].{field}: {was} is None"
         for field, was in (
@@ -44,8 +63,9 @@ CHANGED = {
             ("score", 3.0),
         )
     ]
+    + _UNSCORED,
 }
-"""What is said otherwise on purpose: a session with neither an answer nor a call has no scores since."""
+"""What is said otherwise on purpose: a session with neither an answer nor a call, or cut short, has no scores since."""
 
 
 def _kept(of: str, said: dict[str, Any]) -> dict[str, Any]:
@@ -91,6 +111,15 @@ def test_every_row_is_there_as_it_was(upgraded: Upgraded) -> None:
         lost = {table: list(_lost(before, after, table)) for table in _tables(before)}
 
     assert {table: rows for table, rows in lost.items() if rows} == {}
+
+
+def test_sums_of_scores_lack_the_interrupted_session_alone(upgraded: Upgraded) -> None:
+    sums = ", ".join(_OF_SCORES)
+    asked = f"SELECT {sums} FROM monthly_rollups WHERE dimension = 'overall' AND month = '2026-11'"
+    with closing(_opened(upgraded.before)) as before, closing(_opened(upgraded.home / DATABASE)) as after:
+        [then], [now] = before.execute(asked).fetchall(), after.execute(asked).fetchall()
+
+    assert {name: one - other for name, one, other in zip(_OF_SCORES, then, now, strict=True)} == INTERRUPTED
 
 
 def _opened(path: Path) -> apsw.Connection:
