@@ -117,9 +117,11 @@ def test_sums_of_scores_lack_the_interrupted_session_alone(upgraded: Upgraded) -
     sums = ", ".join(_OF_SCORES)
     asked = f"SELECT {sums} FROM monthly_rollups WHERE dimension = 'overall' AND month = '2026-11'"
     with closing(_opened(upgraded.before)) as before, closing(_opened(upgraded.home / DATABASE)) as after:
-        [then], [now] = before.execute(asked).fetchall(), after.execute(asked).fetchall()
+        pairs: list[tuple[Any, Any]] = list(
+            zip(before.execute(asked).fetchall()[0], after.execute(asked).fetchall()[0], strict=True)
+        )
 
-    assert {name: one - other for name, one, other in zip(_OF_SCORES, then, now, strict=True)} == INTERRUPTED
+    assert dict(zip(_OF_SCORES, (then - now for then, now in pairs), strict=True)) == INTERRUPTED
 
 
 def _opened(path: Path) -> apsw.Connection:
