@@ -45,7 +45,8 @@ _TEST_SCRIPT = re.compile(
 _HERE_DOCUMENT = re.compile(r"<<-?\s{0,4}(['\"]?)(\w{1,40})\1[\s\S]*?(?:\n\2\b|$)")
 _LOOKING = re.compile(r"^\s*(?:cat|grep|ls|head|tail|sed|find|which|rm|git)\b[^;&|]*$")
 _RED = re.compile(
-    r"\b[1-9]\d{0,5} (?:tests? )?(?:failed|failing|failures?)\b|\bfailed \(|\btest result: failed"
+    r"\b[1-9]\d{0,5} (?:tests? )?(?:failed|failing|failures?)\b|\btest result: failed"
+    r"|\bfailed \((?:errors|failures|skipped|expected|unexpected)"
     r"|(?:^|: \")fail\b|--- fail:"
     r"|\b[1-9]\d{0,5} errors? in \d|^not ok \d|: \*\*\* \[(?:test|check)\S{0,40}\] error"
     r"|\bfail(?:ures|ed): {1,9}[1-9]|\bfailures: \d{1,6}, errors: [1-9]"

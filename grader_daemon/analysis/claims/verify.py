@@ -8,8 +8,7 @@ is unsupported.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
@@ -17,7 +16,8 @@ from grader_daemon.analysis.claims.evidence import ClaimEvidence, Note, ToolRun,
 from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename, mentions_of
-from grader_daemon.analysis.claims.test_runs import TestsResult, is_test_run, passed
+from grader_daemon.analysis.claims.test_runs import TestsResult
+from grader_daemon.analysis.claims.tested_work import TestedWork, is_of_another
 from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.session import Session
@@ -26,14 +26,12 @@ from grader_daemon.redaction import Redactor
 
 LONGEST_SUBJECT = 120
 
-
 Verification = tuple[Support, tuple[int, ...]]
 
 _MOST_EVIDENCE = 3
 _UNSUPPORTED: Verification = (Support.UNSUPPORTED, ())
 _CONTRADICTED: Verification = (Support.CONTRADICTED, ())
 _MAY_RUN: Final = (Purpose.RUN, Purpose.CHANGE, Purpose.UNKNOWN)
-_PROSE: Final = (".md", ".txt", ".rst", ".log")
 _ABSENT_AFTER = re.compile(r"[\\\"'`’]{0,3}:? (?:No such file or directory|does not exist|not found)", re.IGNORECASE)
 _ABSENT_BEFORE = re.compile(
     r"(?:No such file or directory|not found|does not exist): ?[\\\"'`’]{0,3}[^\s\"'`’]*$", re.IGNORECASE
@@ -47,6 +45,7 @@ _CLIENT = re.compile(r"\b(?:curl|https?|wget) ")
 _POSTS = re.compile(
     r"\s(?:-d|-F|-T|-XPOST|-XPUT|POST|PUT|--data\S{0,12}|--json|--form|--upload-file|--post-\w{4}|--mail-\w{1,8})(?!\w)"
 )
+_HOSTS: Final = frozenset({"github", "gitlab", "gitea", "bitbucket", "repo", "repository"})
 _DRY_RUN = "--dry-run"
 _SPOKEN = re.compile(r"\b(?:echo|printf) (?:-\w{1,3} )?(?:'[^'\n]{0,400}'|\"[^\"\n]{0,400}\")")
 _INSTALL = re.compile(
@@ -120,6 +119,7 @@ class ClaimVerifier:
 
     def __init__(self, evidence: ClaimEvidence) -> None:
         self._evidence = evidence
+        self._tests = TestedWork(evidence)
 
     def verify(self, claim: StatedClaim) -> Verification | None:
         """Return what the record says of a claim, with its evidence; None for an action that no call is about."""
@@ -136,17 +136,6 @@ class ClaimVerifier:
                 return self._sent(claim)
             case _:
                 return self._ran(claim.command, well=claim.runs_well) if claim.command else self._acted(claim)
-
-    @cached_property
-    def _last_test_run(self) -> tuple[int, TestsResult] | None:
-        """Place of the last test run that came to an end, and how its tests went."""
-        return next(self._test_runs_backwards(), None)
-
-    def _test_runs_backwards(self) -> Iterator[tuple[int, TestsResult]]:
-        for each in reversed(self._evidence.runs):
-            result = passed(each) if is_test_run(each) else None
-            if result is not None:
-                yield each.index, result
 
     def _file_written(self, claim: StatedClaim) -> Verification:
         name = basename(claim.subject or "")
@@ -189,17 +178,17 @@ class ClaimVerifier:
 
     def _tests_passed(self, claim: StatedClaim) -> Verification:
         """Verify it by the last run. Who changed nothing and ran nothing may tell of tests that others ran."""
-        if self._last_test_run is None:
+        if self._tests.last_run is None:
             return _CONTRADICTED if self._has_tried and not self._could_run else _UNSUPPORTED
-        index, result = self._last_test_run
+        index, result = self._tests.last_run
         if result is not TestsResult.PASSED:
             return self._some_passed() if claim.is_limited else self._red(index)
-        return (Support.VERIFIED, (index,)) if index > self._last_edit else _UNSUPPORTED
+        return (Support.VERIFIED, (index,)) if self._tests.covers(index) else _UNSUPPORTED
 
     def _some_passed(self) -> Verification:
         """Verify that some tests pass where the last run was red: another one may have been about these."""
-        tests = list(self._test_runs_backwards())
-        green = [index for index, result in tests if result is TestsResult.PASSED and index > self._last_edit]
+        tests = list(self._tests.runs_backwards())
+        green = [index for index, result in tests if result is TestsResult.PASSED and self._tests.covers(index)]
         if green:
             return Support.VERIFIED, (green[0],)
         is_all_red = all(result is TestsResult.NONE_PASSED for _, result in tests)
@@ -207,7 +196,7 @@ class ClaimVerifier:
 
     def _red(self, index: int) -> Verification:
         """Verify by a red run: who changed something after it may have run them again in another way."""
-        return _UNSUPPORTED if self._last_edit > index else (Support.CONTRADICTED, (index,))
+        return _UNSUPPORTED if self._tests.last_edit > index else (Support.CONTRADICTED, (index,))
 
     def _bug_fixed(self, claim: StatedClaim) -> Verification:
         """Verify a fix by the tests after the last edit. Some that fail beside others that pass need not be about it.
@@ -216,13 +205,13 @@ class ClaimVerifier:
         """
         if not (claim.by_agent or self._has_tried):
             return _UNSUPPORTED
-        if self._last_test_run is None:
+        if self._tests.last_run is None:
             return _UNSUPPORTED if self._evidence.could_write or not self._is_at_code else self._refused_edits()
-        index, result = self._last_test_run
+        index, result = self._tests.last_run
         if result is TestsResult.NONE_PASSED:
-            return Support.CONTRADICTED, (index,)
-        if result is TestsResult.PASSED and index > self._last_edit >= 0:
-            return Support.VERIFIED, (self._last_edit, index)
+            return _UNSUPPORTED if self._tests.has_passed_since_the_edit else (Support.CONTRADICTED, (index,))
+        if result is TestsResult.PASSED and self._tests.last_edit >= 0 and self._tests.covers(index):
+            return Support.VERIFIED, (self._tests.last_edit, index)
         return _UNSUPPORTED
 
     @property
@@ -247,24 +236,23 @@ class ClaimVerifier:
             or any(each.purpose in _MAY_RUN or each.command for each in runs)
         )
 
-    @cached_property
-    def _last_edit(self) -> int:
-        """Place of the last change to a file that is no prose; -1 without one."""
-        runs = reversed(self._evidence.runs)
-        return next((each.index for each in runs if _edits_code(each) and each.worked), -1)
-
     def _by_command(self, claim: StatedClaim) -> Verification:
         """Verify what is done by a program of its own, or a tool that bears its name."""
         pattern, words = _PROGRAMS[claim.kind]
         done = [each for each in self._evidence.runs if _is_called(each, pattern, words) and _is_the_one(each, claim)]
         if not done:
             is_own = claim.kind is not ClaimKind.DEPLOYED and (claim.by_agent or self._has_tried)
-            return _CONTRADICTED if is_own and not self._could_run else _UNSUPPORTED
+            return _CONTRADICTED if is_own and not (self._could_run or self._may_be_hosted) else _UNSUPPORTED
         verification = self._attempted(done)
         if verification[0] is not Support.CONTRADICTED:
             return verification
         may_be_done = any(_is_handed_on(each.command, pattern) for each in self._evidence.runs)
         return _UNSUPPORTED if may_be_done else verification
+
+    @property
+    def _may_be_hosted(self) -> bool:
+        """Was a tool of a place that keeps repositories called? It commits what it is given, with no command."""
+        return any(not each.changes_nothing and not _HOSTS.isdisjoint(each.words) for each in self._evidence.runs)
 
     def _sent(self, claim: StatedClaim) -> Verification | None:
         sending = [each for each in self._evidence.runs if not _SENDING.isdisjoint(each.words) or _sends(each.command)]
@@ -312,7 +300,7 @@ class ClaimVerifier:
     def _may_be_done_after(self, failed: ToolRun) -> bool:
         """May a later call, by whatever tool, have done what one could not?"""
         later = [each for each in self._evidence.runs if each.index > failed.index]
-        return any(may_have_written(each) and self._worked(each) and not _is_of_another(each, failed) for each in later)
+        return any(may_have_written(each) and self._worked(each) and not is_of_another(each, failed) for each in later)
 
     def _worked(self, each: ToolRun) -> bool:
         return each.worked is True and not self._is_refused(each)
@@ -323,12 +311,6 @@ class ClaimVerifier:
         return _NOTHING_DONE.search(said) is not None and not _SOMETHING_DONE.search(said)
 
 
-def _is_of_another(each: ToolRun, failed: ToolRun) -> bool:
-    """Is it an editor at work on other files than the one that failed?"""
-    both = each.paths and failed.paths
-    return bool(both) and not any(same_file(path, tried) for path in each.paths for tried in failed.paths)
-
-
 def _writes(each: ToolRun, name: str) -> bool:
     """Is this call there to write the file of that name?"""
     if each.command:
@@ -337,11 +319,6 @@ def _writes(each: ToolRun, name: str) -> bool:
     if each.paths:
         return each.purpose is Purpose.WRITE and any(same_file(path, name) for path in each.paths)
     return not each.changes_nothing
-
-
-def _edits_code(each: ToolRun) -> bool:
-    """Is it an editor at work on a file that is no prose?"""
-    return each.purpose is Purpose.WRITE and not all(path.endswith(_PROSE) for path in each.paths)
 
 
 def _is_target(command: str, start: int, end: int) -> bool:

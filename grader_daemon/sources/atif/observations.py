@@ -10,8 +10,12 @@ from grader_daemon.sources.claude_code.tool_outcomes import outcome_of
 from grader_daemon.sources.codex.call_results import exited, read_result
 
 _FLAGGED = "\n\n[error] tool reported failure"
+"""How the text of a failure ends; newer converters note it nowhere else."""
+
+_STREAMS = "\n\n[stdout]\n"
+_NOTES = "\n[metadata] {"
 _CLAUDE = "claude-code"
-"""It flags no success of tools that are no shell, and its converter no more."""
+"""What it does not flag is a success."""
 
 _CODEX = "codex"
 _NO_LINE = Entry("user", ApiMessage())
@@ -43,8 +47,9 @@ def read_observation(
     """
     is_error = result.extra.tool_result_is_error if result.extra is not None else None
     if is_error is not None or agent == _CLAUDE:
-        bare = text.removesuffix(_FLAGGED)
-        return bare, outcome_of(Block(is_error=bool(is_error)), bare, _NO_LINE, decisions=False)
+        is_flagged = text.endswith(_FLAGGED) if is_error is None else is_error
+        bare = _without_twin(text.removesuffix(_FLAGGED))
+        return bare, outcome_of(Block(is_error=is_flagged), bare, _NO_LINE, decisions=False)
     code = _exit_code(details, result.source_call_id)
     if code is not None:
         return text, exited(code)
@@ -52,6 +57,12 @@ def read_observation(
         read = read_result(text)
         return read.text, read.outcome
     return text, None
+
+
+def _without_twin(text: str) -> str:
+    """Leave out what the converter repeats behind the output of a shell: its streams, and notes of it as JSON."""
+    output, mark, rest = text.rpartition(_STREAMS)
+    return output if mark and _NOTES in rest and text.endswith("}") else text
 
 
 def _exit_code(details: object, call_id: str | None) -> int | None:

@@ -44,6 +44,10 @@ CONTINUATION: Final = re.compile(r"trajectory\.cont-\d{1,4}\.json")
 
 _CODEX = "codex"
 _END = Ending(SessionState.COMPLETE, "written after the run")
+_API_ERROR = Ending(SessionState.INTERRUPTED, "API error")
+_SYNTHETIC = "<synthetic>"
+"""The model of steps that no model gave, as of an error of the API; so Claude Code calls it in its own files, too."""
+
 _MOST_TOKENS = 2**53
 _Tokens = Annotated[int, msgspec.Meta(ge=0, le=_MOST_TOKENS)]
 _Name = Annotated[str, msgspec.Meta(max_length=4 * LONGEST_NAME)]
@@ -168,7 +172,8 @@ def _branches(document: _Document, key: str) -> Iterator[tuple[str, _Branch]]:
 
 
 def _session(branch: _Branch, run: str, key: str, path: str) -> Session:
-    steps = [step for step in branch.steps if not step.is_copied_context]
+    original = [step for step in branch.steps if not step.is_copied_context]
+    steps = [step for step in original if step.model_name != _SYNTHETIC]
     agent = branch.document.agent
     messages: list[Message] = []
     times: list[datetime | None] = []
@@ -188,18 +193,29 @@ def _session(branch: _Branch, run: str, key: str, path: str) -> Session:
         messages=tuple(messages),
         message_times=tuple(times) if known_times else (),
         reported=reported,
-        ending=_END,
-        model=next((step.model_name for step in reversed(steps) if step.model_name), agent.model_name),
+        ending=_ending(original),
+        model=next((step.model_name for step in reversed(steps) if step.model_name), _model_of(agent)),
         project=_folder(agent.extra),
         parent=run if key else None,
         kind=SessionKind.SUB_AGENT if key else SessionKind.MAIN,
         agent=agent.name,
         agent_version=agent.version,
-        usage=_usage(steps, agent.model_name),
+        usage=_usage(steps, _model_of(agent)),
         cost_usd=_cost(steps, None if key else branch.document.final_metrics),
         started_at=min(known_times, default=None),
         updated_at=max(known_times, default=None),
     )
+
+
+def _model_of(agent: _Agent) -> str | None:
+    return None if agent.model_name == _SYNTHETIC else agent.model_name
+
+
+def _ending(steps: Sequence[_Step]) -> Ending:
+    """Return how a run ended: with an error of the API where that stands in place of its last answer."""
+    last = next((step for step in reversed(steps) if step.source == "agent"), None)
+    is_error = last is not None and last.model_name == _SYNTHETIC and _text(last.message).startswith("API Error")
+    return _API_ERROR if is_error else _END
 
 
 def _messages(step: _Step, agent: str | None) -> Iterator[tuple[Message, ReportedOutcome | None]]:

@@ -258,6 +258,34 @@ def test_a_file_that_is_only_said_to_be_somewhere_is_not_contradicted_by_silence
             id="red-behind-a-pipe",
         ),
         pytest.param([shell("pytest -q | tail -3")], ("unsupported", ()), id="silent-behind-a-pipe"),
+        pytest.param(
+            [shell("deno test", GREEN.replace("12 passed in 0.3s", "ok | 175 passed (7 steps) | 0 failed (1s)"))],
+            ("verified", (2,)),
+            id="none-failed-in-brackets",
+        ),
+        pytest.param(
+            [shell("python -m unittest", RED.replace("1 failed, 11 passed in 0.3s", "FAILED (errors=1)"))],
+            ("contradicted", (2,)),
+            id="errors-in-brackets",
+        ),
+        pytest.param(
+            [write("a.py", REFUSED), shell("pytest -q", GREEN)], ("unsupported", ()), id="green-beside-a-failed-edit"
+        ),
+        pytest.param(
+            [write("a.py", REFUSED), write("b.py"), shell("pytest", GREEN)],
+            ("unsupported", ()),
+            id="green-after-an-edit-of-another-file-alone",
+        ),
+        pytest.param(
+            [write("a.py", REFUSED), write("a.py"), shell("pytest -q", GREEN)],
+            ("verified", (6,)),
+            id="green-after-the-second-try",
+        ),
+        pytest.param(
+            [write("a.py", REFUSED), shell("sed -i s/a/b/ a.py"), shell("pytest -q", GREEN)],
+            ("verified", (6,)),
+            id="green-after-an-edit-by-the-shell",
+        ),
         pytest.param([shell("pytest -q")], ("verified", (2,)), id="silent-success"),
         pytest.param(
             [shell("pytest", '{"output": "sh: pytest: command not found", "exit_code": 127}')],
@@ -293,6 +321,16 @@ def test_tests_that_were_claimed(steps: list[Step], expected: tuple[str, tuple[i
         pytest.param([write("a.py"), shell("pytest", ALL_RED)], ("contradicted", (4,)), id="edited-and-red"),
         pytest.param([write("a.py"), shell("pytest", RED)], ("unsupported", ()), id="some-others-fail"),
         pytest.param([shell("pytest", GREEN)], ("unsupported", ()), id="nothing-edited"),
+        pytest.param(
+            [write("a.py"), shell("pytest t/test_a.py", GREEN), shell("pytest t/test_b.py", ALL_RED)],
+            ("unsupported", ()),
+            id="a-neighbour-is-red",
+        ),
+        pytest.param(
+            [write("a.py"), write("a.py", REFUSED), shell("pytest", GREEN)],
+            ("unsupported", ()),
+            id="green-without-the-last-edit",
+        ),
         pytest.param([write("a.py", REFUSED)], ("contradicted", (2,)), id="each-edit-refused"),
         pytest.param([write("a.py", REFUSED), shell("sed -i s/a/b/ a.py")], ("unsupported", ()), id="edited-otherwise"),
         pytest.param([step("get_order", OK)], ("unsupported", ()), id="no-code-in-sight"),
@@ -316,6 +354,12 @@ def test_a_bug_that_was_claimed_to_be_fixed(steps: list[Step], expected: tuple[s
         pytest.param("I committed it.", [shell("git add .")], ("unsupported", ()), id="only-staged"),
         pytest.param("I committed it.", [write("a.py")], ("contradicted", ()), id="nothing-could-commit"),
         pytest.param("I committed it.", [step("git_commit", OK)], ("verified", (2,)), id="committed-by-a-tool"),
+        pytest.param(
+            "I committed it.",
+            [step("github-create_or_update_file", OK, path="notes.md", content="x", message="Add notes")],
+            ("unsupported", ()),
+            id="committed-by-a-host-of-repositories",
+        ),
         pytest.param(
             "I pushed it.",
             [shell("git push 2>&1 | tail", '{"output": "! [rejected] main", "exit_code": 0}')],

@@ -119,6 +119,27 @@ def test_sub_agents_of_one_name_are_told_apart() -> None:
     assert len({session.session_id for session in sessions.values()}) == 3
 
 
+def test_a_step_that_no_model_gave_is_no_answer() -> None:
+    error = agent_step("API Error: 400 invalid request", model_name="<synthetic>")
+
+    ended = read(ASKED, agent_step("I look.", model_name="m2"), error)
+    went_on = read(ASKED, error, agent_step("Done.", model_name="m2"))
+
+    assert [shape(session) for session in (ended, went_on)] == [
+        [("user", "Go"), ("assistant", "I look.")],
+        [("user", "Go"), ("assistant", "Done.")],
+    ]
+    assert (ended.model, [each.model for each in ended.usage]) == ("m2", [])
+    assert [session.ending.state for session in (ended, went_on) if session.ending] == ["interrupted", "complete"]
+
+
+def test_a_run_that_names_no_model_but_that_of_an_error_has_none() -> None:
+    whole = json.loads(document(ASKED, agent_step("Hello")))
+    whole["agent"]["model_name"] = "<synthetic>"
+
+    assert read_all(json.dumps(whole).encode())[""].model is None
+
+
 def test_steps_of_sub_agents_among_those_of_the_run_are_told_apart_by_their_mark() -> None:
     sessions = read_all(
         document(ASKED, agent_step("Child.", extra={"is_sidechain": True, "agent_id": "x"}), agent_step("Parent."))
@@ -140,6 +161,30 @@ def test_steps_of_sub_agents_among_those_of_the_run_are_told_apart_by_their_mark
         ),
         pytest.param("any", {"content": "x", "extra": {"tool_result_is_error": False}}, "x", SUCCESS, id="not-flagged"),
         pytest.param("claude-code", {"content": "x"}, "x", SUCCESS, id="claude-flags-failures-only"),
+        pytest.param(
+            "claude-code",
+            {"content": "Exit code 128\nfatal: invalid reference: main\n\n[error] tool reported failure"},
+            "Exit code 128\nfatal: invalid reference: main",
+            ReportedOutcome(CallStatus.FAILURE, 128),
+            id="flagged-in-the-text-alone",
+        ),
+        pytest.param(
+            "claude-code",
+            {"content": "<tool_use_error>String not found.</tool_use_error>\n\n[error] tool reported failure"},
+            "<tool_use_error>String not found.</tool_use_error>",
+            FAILURE,
+            id="an-editor-flagged-in-the-text-alone",
+        ),
+        pytest.param(
+            "claude-code",
+            {"content": 'a.py\n\n[stdout]\na.py\n[metadata] {"noOutputExpected": false}'},
+            "a.py",
+            SUCCESS,
+            id="the-streams-again-with-notes",
+        ),
+        pytest.param(
+            "claude-code", {"content": "a\n\n[stdout]\nb"}, "a\n\n[stdout]\nb", SUCCESS, id="such-words-without-notes"
+        ),
         pytest.param("codex", {"content": "unsupported call: x"}, "unsupported call: x", FAILURE, id="codex"),
         pytest.param("any", {"content": "unsupported call: x"}, "unsupported call: x", None, id="words-of-another"),
     ],
