@@ -1,4 +1,4 @@
-"""``demo``: the product in ten seconds. Sample sessions, written as an agent writes them, graded as they finish."""
+"""``demo``: the product in a few seconds. Sample sessions, written as an agent writes them, graded as they finish."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from grader_daemon.daemon.service import Service
 from grader_daemon.domain.grade import Grade
 from grader_daemon.reports.sessions import of_five
 from grader_daemon.reports.verdicts import brief_verdict
-from grader_daemon.settings import Settings, load_settings
+from grader_daemon.settings import Settings
 
 _QUIET_SECONDS = 0.5
 _BETWEEN_WRITES_SECONDS = 0.15
@@ -36,11 +36,14 @@ Turn = dict[str, Any]
 
 @click.command("demo")
 def command() -> int:
-    """Write sample sessions into a temporary folder and grade them with the real daemon. Leaves nothing behind."""
+    """Write sample sessions into a temporary folder and grade them with the real daemon. Leaves nothing behind.
+
+    Uses none of your settings: no other agent, fleet, webhook or program has a part in it.
+    """
     with tempfile.TemporaryDirectory(prefix="grader-demo-") as folder:
         root = Path(folder) / "sessions"
         root.mkdir()
-        settings = load_settings(
+        settings = Settings(
             watch_roots=(root,), db_path=Path(folder) / "grades" / "session_grades.db", quiet_seconds=_QUIET_SECONDS
         )
         log.configure(level="error", log_format="auto")
@@ -72,7 +75,7 @@ def _tell(reader: SelfGrader, agent: threading.Thread, titles: dict[str, str], b
     for grade in _as_they_come(reader, agent, titles, until=began + _PATIENCE_SECONDS):
         output.line(
             f"  {monotonic() - began:4.1f} s  graded  {titles[grade.session_id]}: {brief_verdict(grade)},"
-            f" tools {of_five(grade.efficiency)}, quality {of_five(grade.quality)}, {grade.state}"
+            f" tools {of_five(grade.efficiency) or '-'}, quality {of_five(grade.quality) or '-'}, {grade.state}"
         )
     agent.join()
     grades = [stored.grade for stored in reader.grades.select()]

@@ -453,5 +453,31 @@ def test_the_demo_shows_its_samples_and_leaves_nothing_behind(home: Path, tmp_pa
     assert ended.returncode == 0
     assert ended.stderr == ""
     assert ended.stdout.count("graded") >= 4
+    assert "None" not in ended.stdout
     assert list(temporary.iterdir()) == []
     assert list(home.iterdir()) == []
+
+
+def test_the_demo_uses_none_of_the_settings_and_reads_none_of_the_sessions(home: Path, tmp_path: Path) -> None:
+    """A home with another agent enabled, whose sessions it must not grade, and with settings that cannot be used."""
+    project = home / ".claude" / "projects" / "x"
+    project.mkdir(parents=True)
+    ident = "11111111-2222-4333-8444-555555555556"
+    line = {"type": "user", "uuid": "a", "sessionId": ident, "message": {"role": "user", "content": "Mine alone."}}
+    (project / f"{ident}.jsonl").write_text(json.dumps(line) + "\n")
+    folder = home / ".config" / "grader-daemon"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text('sources = ["hermes", "claude-code"]\nalert_webhook_url = "no address"\n')
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "grader_daemon", "demo"],
+        env={**environment(home, {}), "TMPDIR": str(tmp_path), "GRADER_QUIET_SECONDS": "nonsense"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+    )
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.count("graded") == 4
+    assert "claude-code" not in ended.stdout
