@@ -26,6 +26,10 @@ _AGENT = "agent-"
 _SIDE_CALLS = ("agent-acompact-", "agent-aprompt_suggestion-", "agent-aside_question-")
 _SESSION_FILE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _RECOGNIZED = re.compile(rb'"(?:parentUuid|leafUuid)":|^\s*\{"type":"(?:queue-operation|mode|file-history-snapshot)"')
+_OF_OTHERS = re.compile(rb'"message":\s?\{"role":\s?"\w{1,9}",\s?"parts":|"projectHash":')
+"""Lines of Qwen Code (Gemini's parts in such lines) and of Gemini CLI, whose files bear such names, too."""
+
+_SESSION = b'"sessionId":'
 _VERSION = re.compile(rb'"version":"([\w.-]{1,40})"')
 
 
@@ -44,7 +48,9 @@ class ClaudeCode(SessionFiles):
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
         """See `Source.recognizes`."""
-        return path.endswith(_SUFFIX) and (self.claims(path) or _RECOGNIZED.search(beginning) is not None)
+        if not path.endswith(_SUFFIX) or _OF_OTHERS.search(beginning) is not None:
+            return False
+        return _RECOGNIZED.search(beginning) is not None or (self.claims(path) and _SESSION in beginning)
 
     def skipped_by_name(self, path: str) -> SkipReason | None:
         """See `SessionFiles.skipped_by_name`."""

@@ -1,6 +1,7 @@
 """What the result of a tool call says in Gemini CLI: its output, and whether the call worked.
 
-A shell command always has the status ``success``; its exit code stands in the frame around its output.
+A shell command always has the status ``success``; its exit code stands in the frame around its output. How one without
+the frame went is not noted.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ _OWN_TOOLS = frozenset(
 
 _NOT_FOUND = re.compile(r'Tool "([\w.-]{1,200})" not found')
 _REFUSED = ("Command rejected because ", "User did not allow", "[Operation Cancelled] Reason: User did not allow")
+_BLOCKED = "Command injection detected: "
+"""How the output begins of a command that was not run for a substitution in it; its status is ``success``."""
+
 _TIMED_OUT = "exceeded the timeout"
 _OPENING = "<untrusted_context>\n"
 _CLOSING = "\n</untrusted_context>"
@@ -37,7 +41,7 @@ _LONGEST_FRAME_END = 3_000
 
 
 def read_result(call: Call) -> tuple[str, ReportedOutcome | None]:
-    """Return the text of a result and how the call went; None where its status says that it has not ended."""
+    """Return the text of a result and how the call went; None where that is not noted, or it has not ended."""
     response = _response(call.result)
     error = _text(response.error)
     if call.status == "cancelled":
@@ -46,7 +50,11 @@ def read_result(call: Call) -> tuple[str, ReportedOutcome | None]:
         return error, ReportedOutcome(CallStatus.REFUSED if is_refusal(error) else CallStatus.FAILURE)
     output = _text(response.output)
     if call.name == SHELL:
+        if output.startswith(_BLOCKED):
+            return output, ReportedOutcome(CallStatus.REFUSED)
         output, code = _unframed(output)
+        if code is None:
+            return output, None
         return output, ReportedOutcome(CallStatus.FAILURE if code else CallStatus.SUCCESS, code)
     return output, ReportedOutcome(CallStatus.SUCCESS) if call.status == "success" else None
 

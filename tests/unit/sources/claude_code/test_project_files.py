@@ -47,6 +47,21 @@ def test_a_transcript_of_any_name_is_recognized_by_its_content() -> None:
     assert not source().recognizes("/x/copy.txt", transcript.content)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(
+            b'{"uuid":"a1","parentUuid":null,"sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"x"}]}}',
+            id="qwen-code",
+        ),
+        pytest.param(b'{"sessionId":"s","projectHash":"f0","kind":"subagent"}', id="a-sub-agent-of-gemini"),
+        pytest.param(b'{"type":"session","id":"s"}', id="an-agent-that-is-not-known"),
+    ],
+)
+def test_lines_of_another_agent_are_not_taken_for_ours_by_the_name_of_their_file(line: bytes) -> None:
+    assert not ClaudeCode(limits=Limits()).recognizes("/q/11111111-2222-4333-8444-555555555556.jsonl", line)
+
+
 def test_a_session_says_what_its_lines_say() -> None:
     transcript = Transcript(entrypoint="sdk-cli", version="2.1.330", cwd="/work/one")
     transcript.prompt("hello")

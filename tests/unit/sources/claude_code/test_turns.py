@@ -184,7 +184,7 @@ def test_an_interruption_by_a_person_is_no_message(words: str) -> None:
     transcript.prompt([{"type": "text", "text": words}])
     session = transcript.session()
     assert len(session.messages) == 2
-    assert session.ending == Ending(INTERRUPTED, "interrupted by a person")
+    assert session.ending == Ending(INTERRUPTED, "interrupted by a person", by_person=True)
 
 
 def test_after_an_interruption_a_session_goes_on() -> None:

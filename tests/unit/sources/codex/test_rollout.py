@@ -325,7 +325,7 @@ def test_the_result_that_the_model_saw_outranks_a_note() -> None:
         ),
         pytest.param(
             [event("turn_aborted", reason="interrupted")],
-            Ending(SessionState.INTERRUPTED, "turn_aborted"),
+            Ending(SessionState.INTERRUPTED, "turn_aborted", by_person=True),
             id="aborted",
         ),
         pytest.param([event("turn_aborted"), said("user", "Again")], None, id="asked-again"),

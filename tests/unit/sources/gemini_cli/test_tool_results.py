@@ -39,8 +39,14 @@ def test_the_output_of_a_command_stands_in_a_frame_with_its_exit_code(output: st
     assert result(SHELL, "success", output=output) == (text, ReportedOutcome(status, code))
 
 
-def test_an_output_in_no_frame_is_as_it_is() -> None:
-    assert result(SHELL, "success", output="Background process.") == ("Background process.", SUCCESS)
+def test_how_a_command_went_is_not_noted_without_a_frame() -> None:
+    assert result(SHELL, "success", output="Background process.") == ("Background process.", None)
+
+
+def test_a_command_that_was_blocked_for_a_substitution_in_it_did_not_run() -> None:
+    said = "Command injection detected: command substitution syntax using $() is not allowed; the command was blocked."
+
+    assert result(SHELL, "success", output=said) == (said, REFUSED)
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_what_a_person_reverted_is_gone_but_for_its_place() -> None:
     ("head", "ending"),
     [
         ({"time": {"created": 1}, "finish": None}, Ending(SessionState.OPEN, "not completed")),
-        ({"error": {"name": "MessageAbortedError"}}, Ending(SessionState.INTERRUPTED, "aborted")),
+        ({"error": {"name": "MessageAbortedError"}}, Ending(SessionState.INTERRUPTED, "aborted", by_person=True)),
         ({"error": {"name": "APIError", "data": {}}}, Ending(SessionState.INTERRUPTED, "APIError")),
         ({"finish": "tool-calls"}, None),
         ({"finish": "length"}, Ending(SessionState.COMPLETE, "finish=length")),
