@@ -34,7 +34,7 @@ _SOUND_SQLITE = (3, 51, 3)
 """The first in which two connections that write and checkpoint at the same moment cannot damage a database."""
 
 _GARBAGE = bytes(range(1, 256)) * 33
-_REPAIR = "grader-daemon doctor --repair"
+_REPAIR = "doctor --repair"
 Change = Callable[[Path, Path], object]
 
 
