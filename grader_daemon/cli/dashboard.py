@@ -123,14 +123,12 @@ def status(*, as_json: bool) -> int:
 
 @command.command("new-token")
 @settings_options
-@json_option
-def new_token(*, as_json: bool) -> None:
+def new_token() -> None:
     """Replace the token that opens the page: browsers and programs with the old one are let in no more."""
     from grader_daemon.dashboard.access import renew_token
 
     renew_token(read_settings())
-    words = "Made a new token; the old one opens nothing. `grader-daemon dashboard status` tells the new address."
-    output.result(words, as_json=as_json, renewed=True)
+    output.line("Made a new token; the old one opens nothing. `grader-daemon dashboard status` tells the new address.")
 
 
 @contextmanager

@@ -19,7 +19,7 @@ NOTHING_TO_JUDGE: Final = "no answer: there is neither an answer nor a tool call
 _DEGREES: Final = ((0.8, "very well"), (0.6, "well"), (0.4, "fairly well"), (0.2, "little"))
 """From which correlation on which word is said: the steps of Landis and Koch (1977) for agreement."""
 
-NO_RATE: Final = "not known: {drawn} of the {needed} random labels that a rate needs; give some: grader-daemon review"
+NO_RATE: Final = "not known: {drawn} of {needed} random labels given; next: grader-daemon review"
 _PROVEN: Final = {
     "completion.cut_short": "an error, a limit or the end of its process cut it short",
     "completion.error_last": "it ends in a tool call that failed",

@@ -153,8 +153,8 @@ def _verdicts(seen: Overview) -> Iterator[Tile]:
     yield Tile(
         title="Verdicts",
         value=shares_words(seen.verdicts),
-        detail=f"{seen.verdicts.no_answer:,} without an answer, not counted",
-        change=None if seen.checked is None else f"Completion rate {rate_words(seen.checked)}",
+        detail="" if seen.checked is None else f"Completion rate {rate_words(seen.checked)}",
+        change=None,
         direction=Direction.UNKNOWN,
         month=None,
     )

@@ -128,6 +128,7 @@ WITHOUT_JSON = {
     ("mcp",),  # speaks JSON with programs
     ("review",),  # a talk with a person
     ("demo",),
+    ("dashboard", "new-token"),  # says one line and does one thing
     ("completion",),
     ("help",),
     ("version",),

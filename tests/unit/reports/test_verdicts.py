@@ -109,7 +109,7 @@ def test_the_three_shares_come_before_any_rate() -> None:
         ),
         pytest.param(
             Estimate(sample=19),
-            "not known: 19 of the 20 random labels that a rate needs; give some: grader-daemon review",
+            "not known: 19 of 20 random labels given; next: grader-daemon review",
             id="too-few-labels",
         ),
     ],
