@@ -26,25 +26,22 @@ def estimate(value: float, low: float, high: float) -> Estimate:
         pytest.param(LabelCounts(), "No labels to learn from; from 50 on it is calibrated for you", id="none"),
         pytest.param(
             LabelCounts(given=1),
-            "1 label to learn from (1 given); not calibrated for you yet, that takes 50",
+            "1 of your 1 labels is used (1 given); not calibrated for you yet, that takes 50",
             id="one",
         ),
         pytest.param(
             LabelCounts(random=20, uncertain=30),
-            "50 labels to learn from (20 drawn at random, 30 uncertain)",
+            "50 of your 50 labels are used (20 drawn at random, 30 uncertain)",
             id="enough",
         ),
         pytest.param(
             LabelCounts(given=40, rewards=30),
-            "70 labels to learn from (40 given, 30 rewards)",
+            "70 of your 70 labels are used (40 given, 30 rewards)",
             id="rewards-that-no-person-gave",
         ),
         pytest.param(
             LabelCounts(given=60, left_out=2),
-            (
-                "60 labels to learn from (60 given);"
-                " 2 left out (older, or of sessions that went on, are no tasks of people, or show too little)"
-            ),
+            ("60 of your 62 labels are used (60 given); 2 are too old or unfinished"),
             id="some-left-out",
         ),
     ],
@@ -79,7 +76,8 @@ def test_agreement_stands_with_its_interval(shown: Estimate, words: str) -> None
         pytest.param(
             VerdictSetting.AUTO,
             False,
-            "the model did better on the sources that the prior had not seen, and labels do not say otherwise",
+            "the model did better on the sources that it was made with, each left out in turn;"
+            " whether that holds here your labels must say",
             id="by-the-prior",
         ),
     ],
@@ -102,7 +100,7 @@ def test_what_was_adopted_is_told_with_what_changed() -> None:
         ),
     )
     assert list(calibration_lines(made)) == [
-        "60 labels to learn from (60 given).",
+        "60 of your 60 labels are used (60 given).",
         "Weights: better.",
         f"Verdicts by the rules: {because_words(made.policy, made.evidence)}.",
         "Adopted: m1.rules becomes m2.rules.",
