@@ -20,7 +20,8 @@ CONFIG_VARIABLE = "GRADER_CONFIG"
 DEFAULT_DB_PATH = Path("~/.timmy/uniwizard/session_grades.db")
 _FLAGS = {"fleet_read_url": "db"}
 _JSON_BEGINS = ("[", "{", '"')
-_OF_OURS = frozenset((CONFIG_VARIABLE, "GRADER_DELIVERY"))
+TRACEBACK_VARIABLE = "GRADER_TRACEBACK"
+_OF_OURS = frozenset((CONFIG_VARIABLE, TRACEBACK_VARIABLE, "GRADER_DELIVERY"))
 """Variables that are no settings; the last is in the environment of a program that is told of an alert."""
 
 

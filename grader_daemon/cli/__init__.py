@@ -20,7 +20,7 @@ from grader_daemon._version import __version__
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, fleet_option, settings_options
 from grader_daemon.errors import ConfigurationError, GraderError, NoDatabaseError, OutputError
-from grader_daemon.setting_sources import meant
+from grader_daemon.setting_sources import TRACEBACK_VARIABLE, meant
 
 _COMPLETION = "_GRADER_DAEMON_COMPLETE"
 """By this variable a shell asks what a Tab may mean."""
@@ -115,7 +115,7 @@ def main() -> None:
 
 
 def call(command: click.Command, name: str) -> None:
-    """Run a command and end the process: one line for what a user can cause, never a traceback for it."""
+    """Run a command and end the process: one line for whatever goes wrong, never a traceback."""
     _prepare()
     os.umask(os.umask(0o077) & 0o077)  # one that takes from the owner too leaves files that we cannot open again
     try:
@@ -141,7 +141,26 @@ def call(command: click.Command, name: str) -> None:
         output.abandon()
         output.error(f"{name}: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}")
         code = 2
+    except Exception as error:  # noqa: BLE001  whatever it is, a person is told in one line
+        _tell_unexpected(name, error)
+        code = 2
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell_unexpected(name: str, error: Exception) -> None:
+    """Print one line on what nobody thought of; where it comes from is for the journal, and for who asks."""
+    from grader_daemon.log import is_journal
+
+    if os.environ.get(TRACEBACK_VARIABLE) or is_journal(sys.stderr):
+        import traceback
+
+        traceback.print_exception(error)
+    said = " ".join(str(error).split())
+    kind = type(error).__name__
+    output.error(
+        f"{name}: a fault of this program: {f'{kind}: {said}' if said else kind}; {TRACEBACK_VARIABLE}=1 before the"
+        " command shows where: please report that"
+    )
 
 
 def _complete(instruction: str) -> None:
