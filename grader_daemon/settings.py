@@ -172,9 +172,7 @@ class Settings(GradingSettings):
     fleet_copy_file: File | None = Field(
         None, examples=["/srv/grader/fleet.db"], description="Where a copy of it is kept; default: a file in ~/.cache."
     )
-    fleet_copy_days: int | None = Field(
-        None, ge=1, le=36_500, examples=[92], description="It has the sessions of the last so many days; default: all."
-    )
+    fleet_copy_days: int = Field(92, ge=1, le=36_500, description="It has the sessions of the last so many days.")
     dashboard_port: int = Field(
         7654, ge=1, le=65_535, description="The port of the page that `dashboard` serves on this machine."
     )

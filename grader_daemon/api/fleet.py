@@ -50,7 +50,7 @@ def fleet_push(context: GraderContext, *, take_over: bool = False) -> FleetPush:
         from grader_daemon.jobs.fleet_push import FleetPush
         from grader_daemon.storage.postgres.host_rows import HostRows
 
-    rows = HostRows(url, columns=_COLUMNS, machine=_identity(settings), version=__version__)
+    rows = HostRows(url, columns=_COLUMNS, machine=_identity(settings), version=__version__, clock=bootstrap.utc_now)
     if take_over:
         rows.take_over()
     return FleetPush(

@@ -14,6 +14,7 @@ import structlog
 from grader_daemon import bootstrap
 from grader_daemon.bootstrap import periodic
 from grader_daemon.bootstrap.fleet import make_fleet_copy
+from grader_daemon.domain.fleet_hosts import is_unwatched
 from grader_daemon.errors import DeliveryError, GraderError, StoreBusyError, StoreReplacedError
 from grader_daemon.jobs import Job
 from grader_daemon.settings import Settings
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from grader_daemon.jobs.fleet_copy import FleetCopy
 
 _LOOKS_EVERY_SECONDS: Final = 2.0
+_TELLS_EVERY_SECONDS: Final = 3600.0
+_FIRST_TELLS_AFTER_SECONDS: Final = 60.0
+"""The first round of whoever leads has ended by then."""
 _PAUSES: Final = (5.0, 15.0, 60.0, 300.0)
 
 
@@ -67,6 +71,7 @@ class _Follower:
         self._job_seconds = job_seconds
         self._jobs_at = 0.0
         self._leads: bool | None = None
+        self._told_at = monotonic() + _FIRST_TELLS_AFTER_SECONDS
         self._log = structlog.get_logger()
 
     def run(self, stop: threading.Event) -> None:
@@ -87,13 +92,31 @@ class _Follower:
             for _ in self._copy.catch_up(bootstrap.utc_now()):
                 if stop.is_set():
                     return
+                if self._leads:  # of much to read nobody must think that it ended
+                    self._copy.rows.leads()
         except StoreBusyError:  # another program reads into this copy
             return
-        if self._jobs and monotonic() >= self._jobs_at and self._is_leader():
+        self._tell_what_cannot_be_read()
+        if self._jobs and self._is_leader() and monotonic() >= self._jobs_at:
             self._jobs_at = monotonic() + self._job_seconds
             with self._copy.deciding():
                 for job in self._jobs:
                     self._do(job)
+            self._copy.rows.note_work()
+        self._tell_if_unwatched()
+
+    def _tell_what_cannot_be_read(self) -> None:
+        told, self._copy.told = self._copy.told, None
+        if told is not None:
+            self._log.warning("fleet.decisions_unreadable", error=told)
+
+    def _tell_if_unwatched(self) -> None:
+        """Warn, once an hour, where nobody came to an end with watching."""
+        if monotonic() >= self._told_at:
+            self._told_at = monotonic() + _TELLS_EVERY_SECONDS
+            watch = self._copy.rows.watch()
+            if is_unwatched(watch, bootstrap.utc_now()):
+                self._log.warning("fleet.unwatched", member=watch.member, last_at=watch.worked_at)
 
     def _is_leader(self) -> bool:
         leads = self._copy.rows.leads()

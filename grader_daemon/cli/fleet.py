@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from grader_daemon import log
 from grader_daemon.api.fleet import checked_name, configuration_line, fleet_database, fleet_url
 from grader_daemon.api.fleet_watch import watch_fleet
+from grader_daemon.bootstrap import utc_now
 from grader_daemon.bootstrap.fleet import settings_of_copy
 from grader_daemon.cli import fleet_service, output
 from grader_daemon.cli.options import Group, fleet_option, json_option, read_settings, settings_options
-from grader_daemon.domain.text import clean
+from grader_daemon.domain.fleet_hosts import is_unwatched
+from grader_daemon.domain.text import clean, duration_words
 from grader_daemon.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from grader_daemon.storage.postgres.fleet import FleetDatabase, FleetHost
 
+_CLOCKS_DIFFER_SECONDS: Final = 60.0
 _url_option = click.option("--url", metavar="URL", help="The fleet's database, as its administrator.")
 
 
@@ -128,9 +131,9 @@ def status(*, url: str | None, as_json: bool) -> None:
     settings = read_settings()
     by_person = None if settings.fleet_read_url is None else settings.fleet_read_url.get_secret_value()
     with fleet_database(url or by_person or fleet_url(settings)) as fleet:
-        hosts = fleet.hosts()
+        hosts, watch = fleet.hosts(), fleet.watch()
     if as_json:
-        output.document(hosts=hosts)
+        output.document(hosts=hosts, watch=watch)
         return
     if not hosts:
         output.line("No machines yet: grader-daemon fleet add-host NAME")
@@ -145,6 +148,12 @@ def status(*, url: str | None, as_json: bool) -> None:
     for host in hosts:
         if host.other_machine_at is not None:
             output.warning(f"a second machine tried to push as {host.host} on {output.cell(host.other_machine_at)}")
+        if host.clock_ahead is not None and abs(host.clock_ahead) > _CLOCKS_DIFFER_SECONDS:
+            side = "ahead" if host.clock_ahead > 0 else "behind"
+            output.warning(f"the clock of {host.host} was {duration_words(abs(host.clock_ahead))} {side}: set it right")
+    if watch is not None and is_unwatched(watch, utc_now()):
+        since = "" if watch.worked_at is None else f" since {output.cell(watch.worked_at)}"
+        output.warning(f"nobody watches this fleet{since}: no alert is raised; grader-daemon fleet watch does")
 
 
 def _version(host: FleetHost) -> str:

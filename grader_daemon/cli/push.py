@@ -146,14 +146,18 @@ def _told(done: Exported) -> Exported:
 def _follow(export: _Export, *, looks_every_seconds: float = _LOOKS_EVERY_SECONDS) -> None:
     """Send for ever; a receiver that is down is tried again, one that refuses ends it."""
     waiting = threading.Event()
-    pauses = _pauses()
+    pauses, is_away = _pauses(), False
     while True:
         try:
-            while _told(export.run()).more:
-                pauses = _pauses()
+            done = _told(export.run())
+            if is_away:
+                output.line("The receiver takes it again.")
+                pauses, is_away = _pauses(), False
+            while done.more:
+                done = _told(export.run())
             waiting.wait(looks_every_seconds)
         except DeliveryError as error:
-            pause = next(pauses)
+            pause, is_away = next(pauses), True
             output.warning(f"{error}; tried again in {pause:g} s")
             waiting.wait(pause)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from datetime import datetime
+from time import monotonic
+from typing import TYPE_CHECKING, Final
 
 from grader_daemon import bootstrap
 from grader_daemon.api.grader import SelfGrader
@@ -11,6 +14,12 @@ from grader_daemon.cli import output
 from grader_daemon.errors import DeliveryError, StoreBusyError, StoreError
 from grader_daemon.setting_sources import Source
 from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.jobs.fleet_copy import FleetCopy
+
+_WAITS_SECONDS: Final = 10.0
+"""So long a first answer may wait for sessions that are older than those that it has."""
 
 
 def settings_to_read(settings: Settings) -> Settings:
@@ -40,6 +49,17 @@ def grader_of(settings: Settings) -> Iterator[SelfGrader]:
         yield grader
 
 
+def _read(fleet: FleetCopy, now: datetime) -> int:
+    """Read what is new, and of what is older as much as a person waits for; returns how much is left of that."""
+    until = monotonic() + _WAITS_SECONDS
+    with output.progress("Reading the fleet", fleet.behind()) as advance, closing(fleet.catch_up(now)) as batches:
+        for sessions in batches:
+            advance(sessions)
+            if monotonic() > until and (left := fleet.older()):
+                return left
+    return 0
+
+
 def _catch_up(grader: SelfGrader) -> None:
     try:
         fleet = grader.context.fleet
@@ -48,9 +68,13 @@ def _catch_up(grader: SelfGrader) -> None:
         raise StoreError(f"{said}; it is the copy of a fleet: delete it, and it is made anew") from error
     assert fleet is not None
     try:
-        with output.progress("Reading the fleet", fleet.behind()) as advance:
-            for sessions in fleet.catch_up(grader.context.now()):
-                advance(sessions)
+        left = _read(fleet, grader.context.now())
+        if left:
+            output.warning(f"up to {left:,} older sessions are not read yet; the next command reads on")
+        if fleet.told is not None:
+            output.warning(fleet.told)
+        if fleet.rows.unread_labels:
+            output.warning(f"labels that this version cannot read: {fleet.rows.unread_labels:,}")
     except StoreBusyError:
         output.warning("another program reads the fleet into this copy; this is what is there so far")
     except DeliveryError as error:

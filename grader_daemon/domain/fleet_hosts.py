@@ -11,6 +11,7 @@ FEED_FOLLOWER: Final = "fleet"
 """By this name what sends to a fleet keeps its place in the change feed."""
 _BEHIND: Final = timedelta(minutes=1)
 _SILENT: Final = timedelta(days=1)
+_UNWATCHED: Final = timedelta(hours=1)
 _BETWEEN: Final = "/"
 """Which the name of no host has."""
 
@@ -26,6 +27,7 @@ class FleetHostState(msgspec.Struct, frozen=True, kw_only=True):
         version: of its grader-daemon; None: it never sent anything.
         last_seen: when it said anything last, by the clock of the fleet's database.
         unread: so many of its rows are not here, because this version cannot read them.
+        older: changes of the machine up to this one are not read yet; 0: all are.
     """
 
     host: str
@@ -35,6 +37,21 @@ class FleetHostState(msgspec.Struct, frozen=True, kw_only=True):
     version: str | None
     last_seen: datetime | None
     unread: int = 0
+    older: int = 0
+
+
+class FleetWatch(msgspec.Struct, frozen=True, kw_only=True):
+    """Who raises the alerts of a fleet and writes its reports.
+
+    Attributes:
+        member: whose `fleet watch` it is; None: nobody ever watched.
+        seen_at: when it was there last, by the clock of the fleet's database.
+        worked_at: when it came to an end with all that it does.
+    """
+
+    member: str | None
+    seen_at: datetime | None
+    worked_at: datetime | None
 
 
 class FleetView(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +64,11 @@ class FleetView(msgspec.Struct, frozen=True, kw_only=True):
 def silent_hosts(fleet: FleetView, now: datetime) -> list[FleetHostState]:
     """Return the machines that nobody heard of for a day."""
     return [host for host in fleet.hosts if host.last_seen is None or now - host.last_seen > _SILENT]
+
+
+def is_unwatched(watch: FleetWatch, now: datetime) -> bool:
+    """Whether nobody came to an end with watching a fleet for an hour: no alert is raised, and no report written."""
+    return watch.worked_at is None or now - watch.worked_at > _UNWATCHED
 
 
 def is_behind(fleet: FleetView, now: datetime) -> bool:

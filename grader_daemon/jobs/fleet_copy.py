@@ -8,7 +8,7 @@ wrong about more than the time.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from typing import Final
@@ -21,16 +21,18 @@ from grader_daemon.domain.feedback import Feedback, FleetLabel, Said, add_overri
 from grader_daemon.domain.fleet_hosts import FleetHostState, copied_id
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
-from grader_daemon.errors import StoreError
+from grader_daemon.errors import InputError, StoreError, UnstorableError
 from grader_daemon.pipeline.labels import note_labels, take_labels
 from grader_daemon.pipeline.saving import remove_copies, save_copies
-from grader_daemon.storage.postgres.fleet_rows import Decisions, FleetRows
+from grader_daemon.storage.postgres.fleet_rows import Decisions, FleetRows, SentGrade
 from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import FleetCopyState, NewGrade
 
 _AT_ONCE: Final = 500
 _COMING_IN: Final = timedelta(hours=1)
 """A label comes in when its transaction begins, and is seen when that ends."""
+_CANNOT_BE_KEPT: Final = (UnstorableError, OverflowError, TypeError, ValueError)
+"""By what is found in JSON of another machine, which the server does not look into."""
 _NOTHING_OF_IT: Final = -1
 """The epoch of a host of whose earlier one something is still here."""
 
@@ -53,6 +55,8 @@ class FleetCopy:
         self.store = store
         self.rows = rows
         self._lock = lock
+        self.told: str | None = None
+        """What could not be read of what was decided, if there is any."""
         self._kept = None if days is None else timedelta(days=days)
 
     def close(self) -> None:
@@ -66,9 +70,13 @@ class FleetCopy:
             DeliveryError, CallError, StoreError: see `catch_up`.
         """
         here = {host.host: host.seq for host in self.store.fleet.hosts()}
-        return sum(max(0, host.seq - here.get(host.host, 0)) for host in self.rows.hosts())
+        return self.older() + sum(max(0, host.seq - here.get(host.host, 0)) for host in self.rows.hosts())
 
-    def catch_up(self, now: datetime) -> Iterator[int]:
+    def older(self) -> int:
+        """Return how much of `behind` is left of what hosts had when their first rows were read."""
+        return sum(host.older for host in self.store.fleet.hosts())
+
+    def catch_up(self, now: datetime) -> Generator[int]:
         """Read what is new; yields after each batch how many sessions it had.
 
         Raises:
@@ -94,13 +102,25 @@ class FleetCopy:
             if own is not None and (own.epoch != host.epoch or (is_updated and own.unread)):
                 yield from self._forget(name)
                 own = None
-            yield from self._follow(host, own, waiting, since=since)
+            yield from self._follow(host, own or self._begin_host(host), waiting, since=since)
         if since is not None:
             self._forget_older(since)
+        known = self._finish(known, waiting, now)
+        if any(host.older for host in self.store.fleet.hosts()):
+            yield from self._read_older(waiting, since=since)
+            self._finish(known, waiting, now)
+
+    def _finish(self, known: FleetCopyState, waiting: dict[str, list[FleetLabel]], now: datetime) -> FleetCopyState:
+        """Read what people said and decided, behind the grades that it is of."""
         labels_at = self._take(waiting, known)
         decided = self.rows.decisions(but=known.decisions)
+        lacks = any(host.older for host in self.store.fleet.hosts())  # then labels of what comes are read again
         with self.store.transaction():
-            self.store.fleet.save_state(replace(self._adopted(known, decided), read_at=now, labels_at=labels_at))
+            adopted = self._adopted(known, decided)
+            self.store.fleet.mark_errors()
+            known = replace(adopted, read_at=now, labels_at=None if lacks else labels_at)
+            self.store.fleet.save_state(known)
+        return known
 
     @contextmanager
     def deciding(self) -> Iterator[None]:
@@ -112,10 +132,10 @@ class FleetCopy:
         with self.rows.deciding() as decided:
             known = replace(self._begin(), decisions=decided.version)
             with self.store.transaction():
-                if decided.content is not None:  # also of the version here: the last time may not have been kept
-                    self.store.fleet.replace_decisions(decided.content)
+                # Also of the version here: the last time may not have been kept.
+                is_adopted = self._adopt(decided)
                 self.store.fleet.save_state(known)
-            before = None if decided.content is None else self.store.fleet.decisions()
+            before = self.store.fleet.decisions() if is_adopted else None
             yield
             after = self.store.fleet.decisions()
             if after != before:
@@ -127,9 +147,19 @@ class FleetCopy:
         """Adopt what was decided elsewhere; call it inside a transaction."""
         if decided is None or decided.version == known.decisions:
             return known
-        if decided.content is not None:
-            self.store.fleet.replace_decisions(decided.content)
+        self._adopt(decided)
         return replace(known, decisions=decided.version)
+
+    def _adopt(self, decided: Decisions) -> bool:
+        """Have here what was decided; what cannot be read counts as nothing. Returns whether there was anything."""
+        if decided.content is None:
+            return False
+        try:
+            self.store.fleet.replace_decisions(decided.content)
+        except InputError as error:
+            self.told = f"{error}; what is here of them stands until somebody decides anew"
+            return False
+        return True
 
     def say(self, said: Sequence[Said]) -> list[Feedback]:
         """Send what a person says of sessions to the fleet's database, and keep it here; call it inside a transaction.
@@ -171,40 +201,80 @@ class FleetCopy:
     def _follow(
         self,
         there: FleetHostState,
-        here: FleetHostState | None,
+        here: FleetHostState,
         waiting: dict[str, list[FleetLabel]],
         *,
         since: datetime | None,
     ) -> Iterator[int]:
         """Read what is new of a host."""
-        seq, unread = (0, 0) if here is None else (here.seq, here.unread)
+        there = replace(there, older=here.older)
+        seq, unread = here.seq, here.unread
         if here == replace(there, unread=unread):
             return
         more = seq < there.seq
         while more:
-            found = self.rows.grades(there.host, after=seq, limit=_AT_ONCE, since=since)
-            more = len(found) == _AT_ONCE
+            found, more = self.rows.grades(there.host, after=seq, limit=_AT_ONCE, since=since)
             removed = self.rows.removed(there.host, after=seq, up_to=found[-1].seq if more else None)
             gone = [copied_id(there.host, session_id) for session_id in removed]
-            grades = [each.grade for each in found if each.grade is not None]
-            seq, unread = found[-1].seq if more else there.seq, unread + len(found) - len(grades)
-            self._save(replace(there, seq=seq, unread=unread), grades, gone, waiting)
+            seq = found[-1].seq if more else there.seq
+            unread = self._save(replace(there, seq=seq, unread=unread), found, gone, waiting).unread
             yield len(found) + len(gone)
         with self.store.transaction():
             self.store.fleet.save_host(replace(there, unread=unread))
 
+    def _begin_host(self, there: FleetHostState) -> FleetHostState:
+        """Begin with a host of which nothing is here: what it has now is read behind all that is new, newest first."""
+        host = replace(there, older=there.seq, unread=0)
+        with self.store.transaction():
+            self.store.fleet.save_host(host)
+        return host
+
+    def _read_older(self, waiting: dict[str, list[FleetLabel]], *, since: datetime | None) -> Iterator[int]:
+        """Read what hosts had when their first rows were read, in turn, the newest first."""
+        while left := [host for host in self.store.fleet.hosts() if host.older]:
+            for host in left:
+                found, more = self.rows.older_grades(host.host, up_to=host.older, limit=_AT_ONCE, since=since)
+                self._save(replace(host, older=found[-1].seq - 1 if more else 0), found, (), waiting)
+                yield len(found)
+
     def _save(
         self,
         host: FleetHostState,
-        grades: Sequence[Grade],
+        found: Sequence[SentGrade],
         gone: Sequence[str],
         waiting: dict[str, list[FleetLabel]],
-    ) -> None:
+    ) -> FleetHostState:
+        """Save rows, with the place of their host; returns it with how many of them cannot be had here."""
+        grades = [each.grade for each in found if each.grade is not None]
+        host = replace(host, unread=host.unread + len(found) - len(grades))
         signs = self._signs(host.host, grades)
+        try:
+            self._save_all(host, [self._to_keep(grade, signs, waiting) for grade in grades], gone)
+        except _CANNOT_BE_KEPT:  # by one of them
+            host = self._save_each(host, grades, signs, waiting)
+            self._save_all(host, [], gone)
+        return host
+
+    def _save_all(self, host: FleetHostState, grades: Sequence[NewGrade], gone: Sequence[str]) -> None:
         with self.store.transaction():
-            save_copies(self.store, [self._to_keep(grade, signs, waiting) for grade in grades])
+            save_copies(self.store, grades)
             remove_copies(self.store, gone)
             self.store.fleet.save_host(host)
+
+    def _save_each(
+        self,
+        host: FleetHostState,
+        grades: Sequence[Grade],
+        signs: dict[str, ErrorSign],
+        waiting: dict[str, list[FleetLabel]],
+    ) -> FleetHostState:
+        for grade in grades:
+            try:
+                with self.store.transaction():
+                    save_copies(self.store, [self._to_keep(grade, signs, waiting)])
+            except _CANNOT_BE_KEPT:
+                host = replace(host, unread=host.unread + 1)
+        return host
 
     def _signs(self, host: str, grades: Sequence[Grade]) -> dict[str, ErrorSign]:
         """Return what errors in grades look like that nobody here has seen, or that told nothing of it."""

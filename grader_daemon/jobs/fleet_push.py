@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
@@ -26,7 +27,12 @@ _GREETS_EVERY_SECONDS: Final = 60.0
 _NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """NUL in JSON, whose backslash is no escaped one."""
 _ESCAPED_NUL: Final = "\\u0000"
-_AS_IT_IS: Final = frozenset({type(None), bool, int, float, bytes})
+_AS_IT_IS: Final = frozenset({type(None), bool, bytes})
+_MOST: Final = 10**12
+_MOST_CHARACTERS: Final = 2_000
+_MOST_BYTES: Final = 1024 * 1024
+_YEARS: Final = range(1970, 2200)
+"""Bounds of the fleet's database, see its migrations."""
 _LISTS: Final = (list, tuple, dict)
 _encode = msgspec.json.Encoder().encode
 
@@ -69,11 +75,12 @@ class FleetPush:
             self._send_labels()  # behind the grades that they are of
             self._greet(newest)
             return Exported()
-        places = {change.subject: change.seq for change in changes if change.kind is not ChangeKind.ALERT}
+        sessions = [change for change in changes if change.kind is not ChangeKind.ALERT and _has_room(change.subject)]
+        places = {change.subject: change.seq for change in sessions}
         stored = self._store.grades.stored(list(places))
         there = [stored[name] for name in places if name in stored]
         documents = self._documents(there)
-        rows = [[*map(_cell, document.values()), places[str(document["session_id"])]] for document in documents]
+        rows = [[*_row(document), places[str(document["session_id"])]] for document in documents]
         gone = [name for name in places if name not in stored]
         signs = self._signs([each.grade for each in there])
         self._rows.save(rows, gone, after=after, seq=changes[-1].seq, newest=newest, signs=signs)
@@ -95,7 +102,8 @@ class FleetPush:
         while (sent := self._rows.labels_sent()) < newest:
             said = self._store.feedback.said_after(sent, _AT_ONCE)
             known = {each.id: each for each in self._store.feedback.said([each.session_id for each in said])}
-            labels = [self._label(each, known) for each in said if each.source not in _NOT_SAID_HERE]
+            here = [each for each in said if each.source not in _NOT_SAID_HERE and _has_room(each.session_id)]
+            labels = [self._label(each, known) for each in here]
             self._rows.send_labels(labels, up_to=said[-1].id)
 
     def _label(self, said: Feedback, known: Mapping[int, Feedback]) -> FleetLabel:
@@ -103,20 +111,21 @@ class FleetPush:
         return FleetLabel(
             host="",
             session_id=said.session_id,
-            given_by=said.given_by,
+            given_by=_text(said.given_by),
             given_at=said.given_at,
             completed=said.completed,
             quality=said.quality,
-            note=said.note if self._texts else None,
+            note=_text(said.note) if self._texts and said.note is not None else None,
             withdraws=None if withdrawn is None else withdrawn.given_at,
-            withdraws_by=None if withdrawn is None else withdrawn.given_by,
+            withdraws_by=None if withdrawn is None else _text(withdrawn.given_by),
         )
 
     def _signs(self, grades: Iterable[Grade]) -> list[ErrorSign]:
         """Return what errors in grades look like; without what they say unless texts are sent."""
         seen = {failure.fingerprint for grade in grades for failure in grade.errors if failure.fingerprint is not None}
         signs = self._store.issues.signs(seen)
-        return signs if self._texts else [replace(sign, signal="", example="") for sign in signs]
+        sent = signs if self._texts else [replace(sign, signal="", example="") for sign in signs]
+        return [replace(each, signal=_text(each.signal), example=_text(each.example)) for each in sent]
 
     def _greet(self, newest: int) -> None:
         now = time.monotonic()
@@ -125,16 +134,47 @@ class FleetPush:
             self._greeted_at = now
 
 
-def _cell(value: Any) -> Any:
-    """Return a value as a column holds it: lists and objects as JSON, texts without NUL, which PostgreSQL has not.
+def _row(document: Mapping[str, Any]) -> list[Any]:
+    """Return what columns hold of a document; a hash is a number of any size."""
+    return [value if name == "request" else _cell(value) for name, value in document.items()]
 
-    Most values are numbers or unknown, and hardly any has a NUL: those that look for one cost a third of all.
+
+def _cell(value: Any) -> Any:
+    """Return a value as a column holds it, within the bounds of the fleet's database: cut, or unknown.
+
+    Lists and objects are JSON there, and texts without NUL, which PostgreSQL has not. Most values are numbers or
+    unknown, and hardly any has a NUL: those that look for one cost a third of all.
     """
     if type(value) in _AS_IT_IS:
         return value
+    if isinstance(value, int):
+        return max(0, min(value, _MOST))
+    if isinstance(value, float):
+        return value if 0 <= value <= _MOST else None
     if isinstance(value, str):
-        return value.replace("\0", "") if "\0" in value else value
+        return _text(value)
     if isinstance(value, _LISTS):
-        told = _encode(value).decode()
+        told = _told(value)
         return _NUL.sub(r"\1", told) if _ESCAPED_NUL in told else told
+    if isinstance(value, datetime):
+        return value if value.year in _YEARS else None
     return value
+
+
+def _text(value: str) -> str:
+    cut = value[:_MOST_CHARACTERS]
+    return cut.replace("\0", "") if "\0" in cut else cut
+
+
+def _told(value: Any) -> str:
+    """Return the JSON of a list, or of so much of its beginning as there is room for."""
+    told = _encode(value)
+    while len(told) > _MOST_BYTES and isinstance(value, list | tuple):
+        value = value[: len(value) // 2]
+        told = _encode(value)
+    return told.decode()
+
+
+def _has_room(session_id: str) -> bool:
+    """Whether the fleet's database can hold the row of a session of this name."""
+    return len(session_id.encode("utf-8", "surrogatepass")) <= _MOST_CHARACTERS and "\0" not in session_id

@@ -70,11 +70,23 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "the database of the fleet does not answer; it is asked again",
             "the fleet cannot be read: {error}; tried again in {retry_seconds}".format_map,
         ),
+        "fleet.decisions_unreadable": Event(
+            "warning",
+            "error",
+            "what is noted of a fleet's alerts, silences and reports cannot be read; what is here of them stands",
+            "{error}".format_map,
+        ),
         "fleet.standing_by": Event(
             "info",
             "",
             "another `fleet watch` raises the alerts of this fleet; this one takes its place when it ends",
             "another one watches this fleet; this one stands by".format_map,
+        ),
+        "fleet.unwatched": Event(
+            "warning",
+            "member last_at",
+            "nobody came to an end with watching the fleet for an hour; told once an hour",
+            "nobody raises the alerts of this fleet: see grader-daemon fleet status".format_map,
         ),
         "fleet.watching": Event(
             "info", "", "this `fleet watch` raises the alerts of the fleet from now on", "watching the fleet".format_map

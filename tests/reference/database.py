@@ -20,6 +20,7 @@ TABLES = {
     "error_issues": "failures of one cause, and whether it is resolved or ignored",
     "alerts": "what degraded or passed a threshold, with its evidence",
     "fleet_hosts": "in the copy of a fleet: its machines, and how far the rows of each are here",
+    "fleet_marks": "in the copy of a fleet: what people said of errors of which no session is here",
     "fleet_copy": "in the copy of a fleet: which one it is, and when it was read",
     "weekly_reports": "the weekly reports as JSON",
     "session_files": "the ledger: what became of each file",

@@ -27,6 +27,8 @@ KEYS = {
     "discrepancy": "how far two opinions of quality lie apart",
     "done": "sessions graded as done",
     "efficiency": "`tool_calls_efficient`, 1 to 5",
+    "last_at": "when it last came to an end",
+    "member": "the person of the fleet who watched last",
     "error": "what went wrong, in a line",
     "errors": "tool calls that failed",
     "failures": "how often in a row it failed",

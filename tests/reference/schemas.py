@@ -41,6 +41,7 @@ from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.difference import RegradeDiff
 from grader_daemon.domain.early import EarlyErrors
 from grader_daemon.domain.feedback import Feedback, Label
+from grader_daemon.domain.fleet_hosts import FleetWatch
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.insight import ErrorIssue, Patterns, StepCount, WeeklyReport
 from grader_daemon.domain.people import PersonSignal
@@ -257,7 +258,7 @@ DOCUMENTS = (
     _document("fleet-add-member", "`fleet add-member`", member=str, role=str, line=str),
     _document("fleet-remove-member", "`fleet remove-member`", member=str),
     _document("fleet-remove-host", "`fleet remove-host`", host=str, grades=int),
-    _document("fleet-status", "`fleet status`", hosts=list[FleetHost]),
+    _document("fleet-status", "`fleet status`", hosts=list[FleetHost], watch=FleetWatch | None),
     _document("fleet-install", "`fleet install`", Installation),
     _document("fleet-uninstall", "`fleet uninstall`", removed=bool),
     _document("fleet-service-status", "`fleet service-status`", PusherStatus),

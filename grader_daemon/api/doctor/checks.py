@@ -46,6 +46,7 @@ CHECKS: Mapping[str, Callable[[DoctorContext], Finding]] = MappingProxyType(
         "service": daemon.service,
         "quality scorer": daemon.scorer,
         "fleet": fleet.pusher,
+        "fleet watch": fleet.watched,
     }
 )
 """What is checked, by name; names are part of the JSON document."""

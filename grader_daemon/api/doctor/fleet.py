@@ -1,4 +1,4 @@
-"""The check of what sends to the fleet: does it run, and how far is it behind? The server is not asked."""
+"""The checks of a fleet: does what sends to it run, and does anybody watch it? The server is asked for the latter."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from datetime import timedelta
 
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor.context import DoctorContext
-from grader_daemon.api.fleet import fleet_files
+from grader_daemon.api.fleet import fleet_database, fleet_files
 from grader_daemon.api.fleet_service import PusherService, PusherStatus, unsent
 from grader_daemon.domain.check import Finding, ok, unknown, warning
+from grader_daemon.domain.fleet_hosts import is_unwatched
 from grader_daemon.errors import ConfigurationError, ServiceError
 from grader_daemon.reports.numbers import count
 
@@ -36,6 +37,20 @@ def pusher(context: DoctorContext) -> Finding:
     if status.running:
         return _running(status, left, context)
     return _not_running(status, left)
+
+
+def watched(context: DoctorContext) -> Finding:
+    """Does anybody raise the alerts of the fleet that is looked at from here? Its server is asked."""
+    url = context.settings.fleet_read_url
+    if url is None:
+        return ok("no fleet is looked at from here")
+    with fleet_database(url.get_secret_value()) as fleet:
+        watch = fleet.watch()
+    if watch is None:
+        return unknown("the login of fleet_read_url is no person's, and may not know")
+    if is_unwatched(watch, context.now):
+        return warning("nobody watches the fleet: no alert of it is raised", "grader-daemon fleet watch")
+    return ok(f"{watch.member or 'somebody'} watches the fleet")
 
 
 def _running(status: PusherStatus, left: str, context: DoctorContext) -> Finding:

@@ -24,8 +24,19 @@ _DEFAULTS: Final = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,  # ms; a cut network is noticed so soon
 }
+_LOCK_SECONDS: Final = 15
+_STATEMENT_SECONDS: Final = 300
+"""A batch takes seconds on the slowest of disks."""
 _LEFT_TO_LIBPQ: Final = "prefer"
 """The `sslmode` of libpq where nobody says another: it takes no TLS, or that of anybody, without a word."""
+
+_HINTS: Final = {
+    "password authentication failed": "; the login was removed, or its password is wrong: its administrator lets it in"
+    " again by grader-daemon fleet add-host or add-member",
+    "is not permitted to log in": "; the login is being removed by its administrator",
+    "no password supplied": "; put it into ~/.pgpass or PGPASSWORD, or into the URL",
+}
+"""What to do, behind words of libpq and the server."""
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 """What it passes over where a connection broke is no line of its own: the exception says the same."""
@@ -94,6 +105,14 @@ class Link:
             raise
 
 
+def bound_waiting(connection: psycopg.Connection, *, statement_seconds: int = _STATEMENT_SECONDS) -> None:
+    """Have the server end what waits for a lock of another login, or takes too long; 0: that does not count."""
+    connection.execute(
+        "SELECT set_config('lock_timeout', %s, false), set_config('statement_timeout', %s, false)",
+        (f"{_LOCK_SECONDS}s", f"{statement_seconds}s"),
+    )
+
+
 def place_of(url: str) -> str:
     """Return which database a URL names, whoever connects to it.
 
@@ -114,6 +133,11 @@ def translated() -> Iterator[None]:
     """
     try:
         yield
+    except psycopg.errors.LockNotAvailable as error:
+        raise DeliveryError(
+            f"PostgreSQL: another login holds a lock on what this needs, for more than {_LOCK_SECONDS} s;"
+            " its administrator sees whose it is in pg_locks and pg_stat_activity"
+        ) from error
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
         raise DeliveryError(f"PostgreSQL: {_line(error)}") from error
     except psycopg.Error as error:
@@ -133,5 +157,5 @@ def _is_here(host: str) -> bool:
 
 
 def _line(error: psycopg.Error) -> str:
-    said = error.diag.message_primary or str(error)
-    return " ".join(said.split()) or type(error).__name__
+    said = " ".join((error.diag.message_primary or str(error)).split()) or type(error).__name__
+    return said + next((hint for words, hint in _HINTS.items() if words in said), "")

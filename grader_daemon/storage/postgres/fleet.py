@@ -11,8 +11,9 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import class_row
 
+from grader_daemon.domain.fleet_hosts import FleetWatch
 from grader_daemon.errors import DeliveryError, InputError
-from grader_daemon.storage.postgres.connection import connect, translated
+from grader_daemon.storage.postgres.connection import bound_waiting, connect, translated
 from grader_daemon.storage.postgres.schema import (
     HOST_GROUP,
     MEMBER_GROUP,
@@ -21,6 +22,7 @@ from grader_daemon.storage.postgres.schema import (
     migrate,
     newest_version,
 )
+from grader_daemon.storage.postgres.watching import finite, read_watch
 
 _ROLE: Final = f"{HOST_GROUP}_"
 _MEMBER_ROLE: Final = f"{MEMBER_GROUP}_"
@@ -60,6 +62,7 @@ class FleetHost(msgspec.Struct, frozen=True, kw_only=True):
         behind: so many numbers of its change feed were not sent then; several may be of one session.
         other_machine_at: when a second machine tried to push as this host; None: none since the host was set right.
         added_at: when it was let in.
+        clock_ahead: seconds by which its clock was ahead of the server's then; None: not known.
     """
 
     host: str
@@ -69,6 +72,7 @@ class FleetHost(msgspec.Struct, frozen=True, kw_only=True):
     behind: int
     other_machine_at: datetime | None
     added_at: datetime
+    clock_ahead: float | None
 
 
 class FleetDatabase:
@@ -82,6 +86,8 @@ class FleetDatabase:
             DeliveryError: nobody answers, or does not let us in.
         """
         self._connection = connect(url, program="grader-daemon fleet")
+        with translated():
+            bound_waiting(self._connection)
 
     def __enter__(self) -> FleetDatabase:
         return self
@@ -96,12 +102,24 @@ class FleetDatabase:
             StoreError: it is of a newer version.
             CallError: the role may not do that.
         """
-        with translated(), self._connection.transaction():
+        with translated():
+            try:
+                before = self._make()
+            except (
+                psycopg.errors.UniqueViolation,
+                psycopg.errors.DuplicateSchema,
+                psycopg.errors.DuplicateObject,
+            ):  # another one made it just now
+                before = self._make()
+        return FleetMade(before=before, version=newest_version())
+
+    def _make(self) -> int:
+        with self._connection.transaction():
             before = migrate(self._connection)
             grant = sql.SQL("GRANT CONNECT, TEMPORARY ON DATABASE {} TO {}, {}, {}")
             names = (self._connection.info.dbname, HOST_GROUP, READER_GROUP, MEMBER_GROUP)
             self._connection.execute(grant.format(*map(sql.Identifier, names)))
-        return FleetMade(before=before, version=newest_version())
+        return before
 
     def add(self, host: str, *, user: str | None = None) -> FleetLogin:
         """Admit a host, which is the machine of `user`, by a login role of its own.
@@ -179,11 +197,25 @@ class FleetDatabase:
             check_version(self._connection)
             return self._hosts(self._connection.cursor(row_factory=class_row(FleetHost)))
 
+    def watch(self) -> FleetWatch | None:
+        """Return who watches the fleet; None where this login may not know.
+
+        Raises:
+            StoreError: the schema is not of this version.
+        """
+        with translated():
+            check_version(self._connection)
+            [may_know] = self._connection.execute(
+                "SELECT has_table_privilege('grader.watch', 'SELECT')"
+            ).fetchone() or (False,)
+            return read_watch(self._connection) if may_know else None
+
     @staticmethod
     def _hosts(cursor: psycopg.Cursor[FleetHost]) -> list[FleetHost]:
         return cursor.execute(
-            "SELECT host, user_name AS user, version, last_seen, newest_seq - last_seq AS behind, other_machine_at,"
-            " added_at FROM grader.hosts ORDER BY host"
+            "SELECT host, left(user_name, 200) AS user, left(version, 200) AS version, newest_seq - last_seq AS behind,"
+            f" {finite('last_seen')}, {finite('other_machine_at')}, {finite('added_at')},"
+            " round(clock_ahead) AS clock_ahead FROM grader.hosts ORDER BY host"
         ).fetchall()
 
     def _has_role(self, role: str) -> bool:

@@ -7,26 +7,30 @@ in that order lacks nothing: no clock is asked, and no place in an order that tr
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Final, NamedTuple
+from uuid import uuid4
 
-import msgspec
 import psycopg
 from psycopg.rows import class_row
 
 from grader_daemon.domain.analysis import ErrorSign
 from grader_daemon.domain.feedback import FleetLabel, Said
-from grader_daemon.domain.fleet_hosts import FleetHostState, host_and_session
+from grader_daemon.domain.fleet_hosts import FleetHostState, FleetWatch, host_and_session
 from grader_daemon.domain.grade import Grade
-from grader_daemon.errors import CallError, DeliveryError
-from grader_daemon.storage.postgres.connection import Link, translated
-from grader_daemon.storage.postgres.host_rows import CHANNEL, LABEL_CHANNEL, LABEL_COLUMNS, SELECT_LABELS
+from grader_daemon.errors import CallError, DeliveryError, GraderError, InputError
+from grader_daemon.storage.postgres.connection import Link, bound_waiting, translated
+from grader_daemon.storage.postgres.host_rows import CHANNEL, LABEL_CHANNEL, LABEL_COLUMNS
+from grader_daemon.storage.postgres.reading import read_grade, read_label, read_sign
 from grader_daemon.storage.postgres.schema import MEMBER_GROUP, check_version
+from grader_daemon.storage.postgres.watching import finite, leads, read_watch
 
 _PROGRAM: Final = "grader-daemon fleet copy"
-_WATCH_LOCK: Final = 0x77617463  # "watc": who has it raises the alerts of the fleet
+_MOST_BYTES: Final = 16 * 1024 * 1024
+"""Of grades at once, of which one may have some megabytes."""
 _NOT_SENT: Final = ("features", "unit_key")
+_OF_THE_FUTURE: Final = "g.ended_at > g.received_at + interval '1 hour'"
 _MADE: Final = {
     "session_id": "g.host || '/' || g.session_id",
     "asked_again": "g.host || '/' || g.asked_again",
@@ -37,24 +41,46 @@ _MADE: Final = {
     "response_quality": "coalesce(g.response_quality, 1)",
     "errors_recovered": "coalesce(g.errors_recovered, false)",
     "wording": "encode(g.wording, 'base64')",
+    "graded_at": "coalesce(least(g.graded_at, g.received_at + interval '1 hour'), g.received_at)",
+    "ended_at": f"CASE WHEN {_OF_THE_FUTURE} THEN g.received_at + interval '1 hour' ELSE g.ended_at END",
+    "ended_on": f"CASE WHEN {_OF_THE_FUTURE} OR g.ended_on IS NULL THEN g.received_at::date ELSE g.ended_on END",
 }
-"""Columns that are not as a `Grade` has them; what is unknown of a session that was not scored says nothing there."""
+"""Columns that are not as a `Grade` has them; what is unknown of a session that was not scored says nothing there.
+
+No session is of a time after it came in, whatever the clock of its host says.
+"""
 _FIELDS: Final = ", ".join(
     f"{_MADE.get(name, f'g.{name}')} AS {name}" for name in Grade.__struct_fields__ if name not in _NOT_SENT
 )
 _GRADES: Final = (
-    f"SELECT changed_seq, row_to_json(g)::text FROM (SELECT g.changed_seq, {_FIELDS} FROM grader.grades AS g"
-    " WHERE g.host = %s AND g.changed_seq > %s AND (%s::timestamptz IS NULL OR g.ended_at >= %s)"
-    " ORDER BY g.changed_seq LIMIT %s) AS g"
-).encode()
+    "SELECT changed_seq, said, found FROM (SELECT g.changed_seq, said, count(*) OVER () AS found,"
+    " sum(octet_length(said)) OVER (ORDER BY g.changed_seq {order}, g.session_id) - octet_length(said) AS before"
+    " FROM (SELECT g.changed_seq, g.session_id, row_to_json(g)::text AS said"
+    f" FROM (SELECT g.changed_seq, {_FIELDS} FROM grader.grades AS g"
+    " WHERE g.host = %s AND g.changed_seq {behind} %s AND (%s::timestamptz IS NULL OR g.ended_at >= %s)"
+    " ORDER BY g.changed_seq {order} LIMIT %s) AS g) AS g) AS g"
+    f" WHERE before < {_MOST_BYTES} ORDER BY changed_seq {{order}}"
+)
+_NEWER: Final = _GRADES.replace("{order}", "ASC").replace("{behind}", ">").encode()
+_OLDER: Final = _GRADES.replace("{order}", "DESC").replace("{behind}", "<=").encode()
 _SIGNS: Final = (
     "SELECT json_build_object('fingerprint', fingerprint, 'tool', tool, 'command', command, 'category', category,"
     " 'subcategory', subcategory, 'signal', coalesce(signal, ''), 'example', coalesce(example, ''))::text"
     " FROM grader.error_issues WHERE host = %s AND fingerprint = ANY(%s)"
 )
-_LABELS: Final = f"{SELECT_LABELS} WHERE %s::timestamptz IS NULL OR kept_at >= %s ORDER BY given_at".encode()
-_decode_grade: Final = msgspec.json.Decoder(Grade).decode
-_decode_sign: Final = msgspec.json.Decoder(ErrorSign).decode
+_BY: Final = "{0}.given_by || CASE WHEN {0}.said_on_host THEN '@' || {0}.host ELSE '' END"
+"""Who said something: what came from a host is said there, whoever it says."""
+_LABEL_FIELDS: Final = {
+    "given_by": _BY.format("l"),
+    "withdraws_by": f"coalesce((SELECT {_BY.format('o')} FROM grader.labels AS o WHERE o.host = l.host"
+    " AND o.session_id = l.session_id AND o.given_by = l.withdraws_by AND o.given_at = l.withdraws), l.withdraws_by)",
+}
+_SELECT_LABELS: Final = "SELECT row_to_json(l)::text FROM (SELECT {} FROM grader.labels AS l WHERE {{}}) AS l".format(
+    ", ".join(f"{_LABEL_FIELDS.get(name, f'l.{name}')} AS {name}" for name in LABEL_COLUMNS)
+)
+_WAITING: Final = f"{_SELECT_LABELS.format('l.taken_at IS NULL')} ORDER BY given_at".encode()
+_LABELS: Final = f"{_SELECT_LABELS.format('%s::timestamptz IS NULL OR l.kept_at >= %s')} ORDER BY given_at".encode()
+_MOST_NOTE: Final = 2_000
 _DECISIONS: Final = b"SELECT decisions_version, decisions::text FROM grader.fleet WHERE decisions_version <> %s"
 _NO_VERSION: Final = -1
 _DECIDING_SECONDS: Final = 30
@@ -76,15 +102,29 @@ class SentGrade(NamedTuple):
     grade: Grade | None
 
 
+class SentGrades(NamedTuple):
+    """Some grades of a host; is there more?"""
+
+    grades: list[SentGrade]
+    more: bool
+
+
 class FleetRows:
     """The fleet's database in the hands of a person of the team; connects when it must."""
 
     def __init__(self, url: str) -> None:
         self._link = Link(url, program=_PROGRAM, begin=self._begin)
-        self._is_leader = False
+        self._id = uuid4()
+        self._has_led = False
+        self.unread_labels = 0
+        """How many labels the last look passed over, because this version cannot read them."""
 
     def close(self) -> None:
-        """Close the connection; safe to call twice."""
+        """Close the connection, and have another one lead; safe to call twice."""
+        if self._has_led:
+            self._has_led = False
+            with suppress(GraderError), self._link.talking() as connection:  # the server has it wait for half a minute
+                connection.execute("SELECT grader.stop_leading(%s)", (self._id,))
         self._link.close()
 
     def name(self) -> str:
@@ -110,18 +150,26 @@ class FleetRows:
         with self._link.talking() as connection:
             cursor = connection.cursor(row_factory=class_row(FleetHostState))
             return cursor.execute(
-                "SELECT host, user_name AS user, epoch, last_seq AS seq, version, last_seen"
-                " FROM grader.hosts ORDER BY host"
+                "SELECT host, left(user_name, 200) AS user, epoch, last_seq AS seq, left(version, 200) AS version,"
+                f" {finite('last_seen')} FROM grader.hosts ORDER BY host"
             ).fetchall()
 
-    def grades(self, host: str, *, after: int, limit: int, since: datetime | None = None) -> list[SentGrade]:
+    def grades(self, host: str, *, after: int, limit: int, since: datetime | None = None) -> SentGrades:
         """Return grades of a host that changed behind a place in its feed, in order.
 
         Those of sessions that ended `since` then, by default all, with the ids of `domain.fleet_hosts.copied_id`.
         """
+        return self._grades(_NEWER, host, after, limit, since)
+
+    def older_grades(self, host: str, *, up_to: int, limit: int, since: datetime | None = None) -> SentGrades:
+        """Return grades of a host that changed before and at a place in its feed, the newest first; see `grades`."""
+        return self._grades(_OLDER, host, up_to, limit, since)
+
+    def _grades(self, query: bytes, host: str, place: int, limit: int, since: datetime | None) -> SentGrades:
         with self._link.talking() as connection:
-            rows = connection.execute(_GRADES, (host, after, since, since, limit)).fetchall()
-        return [SentGrade(seq, _read_grade(grade)) for seq, grade in rows]
+            rows = connection.execute(query, (host, place, since, since, limit)).fetchall()
+        grades = [SentGrade(seq, read_grade(grade)) for seq, grade, _ in rows]
+        return SentGrades(grades, more=bool(rows) and (rows[0][2] == limit or len(rows) < rows[0][2]))
 
     def removed(self, host: str, *, after: int, up_to: int | None) -> list[str]:
         """Return the ids of sessions of a host, as it has them, that were removed between places in its feed.
@@ -140,21 +188,28 @@ class FleetRows:
         """Return what those of some errors of a host look like that it told of; what they say may be empty."""
         with self._link.talking() as connection:
             rows = connection.execute(_SIGNS, (host, list(fingerprints))).fetchall()
-        return [_decode_sign(sign) for (sign,) in rows]
+        read = [read_sign(sign) for (sign,) in rows]
+        return [sign for sign in read if sign is not None]
 
     def waiting_labels(self) -> list[FleetLabel]:
         """Return what people said of sessions, and their hosts did not take yet, in order."""
         with self._link.talking() as connection:
-            cursor = connection.cursor(row_factory=class_row(FleetLabel))
-            return cursor.execute(f"{SELECT_LABELS} WHERE taken_at IS NULL ORDER BY given_at".encode()).fetchall()
+            return self._read_labels(connection.execute(_WAITING).fetchall())
 
     def labels(self, *, since: datetime | None) -> tuple[list[FleetLabel], datetime | None]:
         """Return what was said of sessions that came in since a moment, or ever, in order, and when the last did."""
         with self._link.talking() as connection:
-            cursor = connection.cursor(row_factory=class_row(FleetLabel))
-            found = cursor.execute(_LABELS, (since, since)).fetchall()
-            [newest] = connection.execute("SELECT max(kept_at) FROM grader.labels").fetchone() or (None,)
-        return found, newest
+            found = connection.execute(_LABELS, (since, since)).fetchall()
+            [newest] = connection.execute(
+                "SELECT max(kept_at) FROM grader.labels WHERE kept_at <= now() + interval '1 hour'"
+            ).fetchone() or (None,)
+        return self._read_labels(found), newest
+
+    def _read_labels(self, rows: Sequence[tuple[str]]) -> list[FleetLabel]:
+        read = [read_label(row) for (row,) in rows]
+        labels = [label for label in read if label is not None]
+        self.unread_labels = len(read) - len(labels)
+        return labels
 
     def say(self, said: Sequence[Said], *, withdraws: Sequence[datetime | None]) -> list[FleetLabel]:
         """Keep what the person of this login says of sessions; their hosts are told. All of it, or nothing.
@@ -164,12 +219,15 @@ class FleetRows:
         Raises:
             DeliveryError: the server is away.
             CallError: it refuses.
+            InputError: a note is too long.
         """
         insert = (
             "INSERT INTO grader.labels (host, session_id, given_by, completed, quality, note, withdraws, withdraws_by)"
             f" VALUES (%s, %s, {_OWN_NAME}, %s, %s, %s, %s, CASE WHEN %s THEN {_OWN_NAME} END)"
             f" RETURNING {', '.join(LABEL_COLUMNS)}"
         ).encode()
+        if any(len(each.note or "") > _MOST_NOTE for each in said):
+            raise InputError(f"a note for a fleet has at most {_MOST_NOTE:,} characters")
         kept: list[FleetLabel] = []
         with self._link.talking() as connection, connection.transaction():
             cursor = connection.cursor(row_factory=class_row(FleetLabel))
@@ -207,20 +265,26 @@ class FleetRows:
         """Keep what is decided now; returns its version. Call it inside `deciding`."""
         with self._link.talking() as connection:
             [version] = connection.execute(
-                "UPDATE grader.fleet SET decisions = %s::jsonb, decisions_version = decisions_version + 1"
-                " RETURNING decisions_version",
+                "UPDATE grader.fleet SET decisions = %s::jsonb RETURNING decisions_version",
                 (content.decode(),),
             ).fetchone() or (0,)
         return int(version)
 
     def leads(self) -> bool:
-        """Whether this connection is the one that watches the fleet: the first that asked, while it lasts."""
+        """Note that this watch is there; returns whether it is the one that works."""
         with self._link.talking() as connection:
-            if not self._is_leader:
-                [self._is_leader] = connection.execute(
-                    "SELECT pg_try_advisory_lock(%s)", (_WATCH_LOCK,)
-                ).fetchone() or (False,)
-        return self._is_leader
+            self._has_led = leads(connection, self._id)
+        return self._has_led
+
+    def note_work(self) -> None:
+        """Note that the one that works came to an end with all it does."""
+        with self._link.talking() as connection:
+            connection.execute("SELECT grader.note_work(%s)", (self._id,))
+
+    def watch(self) -> FleetWatch:
+        """Return who watches the fleet."""
+        with self._link.talking() as connection:
+            return read_watch(connection)
 
     def wait(self, seconds: float) -> None:
         """Wait until a host sent something, at most so long.
@@ -233,8 +297,8 @@ class FleetRows:
                 pass
 
     def _begin(self, connection: psycopg.Connection) -> None:
-        self._is_leader = False
         with translated():
+            bound_waiting(connection)
             check_version(connection)
             [is_member] = connection.execute(
                 "SELECT starts_with(current_user, %s)", (f"{MEMBER_GROUP}_",)
@@ -245,13 +309,6 @@ class FleetRows:
                 )
             connection.execute("SET timezone = 'UTC'")
             connection.execute(f"LISTEN {CHANNEL}".encode())
-
-
-def _read_grade(row: str) -> Grade | None:
-    try:
-        return _decode_grade(row)
-    except msgspec.MsgspecError:  # another version knows more kinds of something, or it is not of our making
-        return None
 
 
 def _read_decisions(connection: psycopg.Connection, *, but: int) -> Decisions | None:

@@ -6,7 +6,8 @@ at all; clocks decide nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from time import monotonic, sleep
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from psycopg.rows import class_row
 from grader_daemon.domain.analysis import ErrorSign
 from grader_daemon.domain.feedback import FleetLabel
 from grader_daemon.errors import CallError, DeliveryError
-from grader_daemon.storage.postgres.connection import Link, connect, translated
+from grader_daemon.storage.postgres.connection import Link, bound_waiting, connect, translated
 from grader_daemon.storage.postgres.schema import HOST_GROUP, check_version
 
 CHANNEL: Final = "grader_grades"
@@ -37,19 +38,22 @@ _SAVE_SIGNS: Final = (
 LABEL_COLUMNS: Final = FleetLabel.__struct_fields__
 SELECT_LABELS: Final = f"SELECT {', '.join(LABEL_COLUMNS)} FROM grader.labels"
 _SEND_LABEL: Final = (
-    f"INSERT INTO grader.labels ({', '.join(LABEL_COLUMNS)}, taken_at)"
-    f" VALUES ({'%s, ' * len(LABEL_COLUMNS)}clock_timestamp()) ON CONFLICT DO NOTHING"
+    f"INSERT INTO grader.labels ({', '.join(LABEL_COLUMNS)})"
+    f" VALUES (%s{', %s' * (len(LABEL_COLUMNS) - 1)}) ON CONFLICT DO NOTHING"
 ).encode()
 
 
 class HostRows:
     """The rows of one host in the fleet's database; connects when it must, again after it was cut off."""
 
-    def __init__(self, url: str, *, columns: Sequence[str], machine: str, version: str) -> None:
+    def __init__(
+        self, url: str, *, columns: Sequence[str], machine: str, version: str, clock: Callable[[], datetime]
+    ) -> None:
         """`columns` are those of the rows, `machine` is who we are: the same for no two."""
         self._link = Link(url, program=_PROGRAM, begin=self._begin)
         self._machine = machine
         self._version = version
+        self._clock = clock
         self._host = ""
         self._taken = 0
         self._labels_sent = 0
@@ -59,7 +63,7 @@ class HostRows:
         self._copy = f"COPY pg_temp.batch (host, {told}) FROM STDIN".encode()
         self._upsert = (
             f"INSERT INTO grader.grades (host, {told}) SELECT host, {told} FROM pg_temp.batch"
-            " ON CONFLICT (host, session_id) DO UPDATE SET received_at = now(), "
+            " ON CONFLICT (host, session_id) DO UPDATE SET "
             + ", ".join(f"{name} = excluded.{name}" for name in names if name != "session_id")
         ).encode()
 
@@ -115,15 +119,12 @@ class HostRows:
         """
         with self._link.talking() as connection, connection.transaction():
             self._advance(connection, seq=seq, newest=newest, begins_anew=after == 0 or after < self._taken)
-            self._remove(connection, gone, seq=seq, everything=after == 0)
+            _remove(connection, gone, seq=seq, everything=after == 0)
             with connection.cursor() as cursor, cursor.copy(self._copy) as copy:
                 for row in rows:
                     copy.write_row((self._host, *row))
             connection.execute(self._upsert)
-            connection.execute(
-                "DELETE FROM grader.removals AS r USING pg_temp.batch AS b"
-                " WHERE r.host = b.host AND r.session_id = b.session_id"
-            )
+            connection.execute("SELECT grader.have_sessions(array(SELECT session_id FROM pg_temp.batch))")
             with connection.cursor() as cursor:
                 cursor.executemany(
                     _SAVE_SIGNS, [(self._host, *(getattr(sign, name) or None for name in _SIGN)) for sign in signs]
@@ -192,24 +193,13 @@ class HostRows:
                 [(label.host, label.session_id, label.given_by, label.given_at) for label in labels],
             )
 
-    def _remove(self, connection: psycopg.Connection, gone: Sequence[str], *, seq: int, everything: bool) -> None:
-        names = list(gone)
-        for table in ("grades", "removals"):
-            connection.execute(
-                f"DELETE FROM grader.{table} WHERE host = %s AND (%s OR session_id = ANY(%s))".encode(),
-                (self._host, everything, names),
-            )
-        connection.execute(
-            "INSERT INTO grader.removals (host, session_id, changed_seq) SELECT %s, unnest(%s::text[]), %s",
-            (self._host, names, seq),
-        )
-
     def _advance(self, connection: psycopg.Connection, *, seq: int, newest: int, begins_anew: bool) -> None:
         """Note how far this host is, if nobody else did since we looked."""
         done = connection.execute(
-            "UPDATE grader.hosts SET last_seq = %s, newest_seq = %s, version = %s, last_seen = now(),"
-            " epoch = epoch + %s::int WHERE host = %s AND machine = %s AND last_seq = %s",
-            (seq, newest, self._version, begins_anew, self._host, self._machine, self._taken),
+            "UPDATE grader.hosts SET last_seq = %s, newest_seq = %s, version = %s, epoch = epoch + %s::int,"
+            " clock_ahead = extract(epoch FROM %s::timestamptz - clock_timestamp())"
+            " WHERE host = %s AND machine = %s AND last_seq = %s",
+            (seq, newest, self._version, begins_anew, self._clock(), self._host, self._machine, self._taken),
         )
         if done.rowcount != 1:
             raise DeliveryError(f"another program pushes as host {self._host}, or the host was removed")
@@ -217,6 +207,7 @@ class HostRows:
     def _begin(self, connection: psycopg.Connection) -> None:
         with translated():
             _be_given_up_as_soon(connection)
+            bound_waiting(connection)
             check_version(connection)
             found = connection.execute(
                 f"SELECT host, machine, last_seq, labels_sent FROM grader.hosts WHERE {_OWN}".encode()
@@ -259,6 +250,10 @@ class HostRows:
             (_PROGRAM,),
         )
         return others.fetchone() is not None
+
+
+def _remove(connection: psycopg.Connection, gone: Sequence[str], *, seq: int, everything: bool) -> None:
+    connection.execute("SELECT grader.remove_sessions(%s::text[], %s, %s)", (list(gone), everything, seq))
 
 
 def _be_given_up_as_soon(connection: psycopg.Connection) -> None:

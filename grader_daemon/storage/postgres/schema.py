@@ -10,13 +10,13 @@ from typing import Final
 import psycopg
 
 from grader_daemon.errors import StoreError
+from grader_daemon.storage.postgres.connection import bound_waiting
 
 HOST_GROUP: Final = "grader_host"
 READER_GROUP: Final = "grader_reader"
 MEMBER_GROUP: Final = "grader_member"
 _GROUPS: Final = (HOST_GROUP, READER_GROUP, MEMBER_GROUP)
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
-_LOCK: Final = 0x67726164  # "grad": two that make a schema at once wait for each other
 
 
 def migrate(connection: psycopg.Connection) -> int:
@@ -25,9 +25,9 @@ def migrate(connection: psycopg.Connection) -> int:
     Raises:
         StoreError: the schema is newer than this program.
     """
+    bound_waiting(connection, statement_seconds=0)
     with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        before = applied_version(connection)
+        before = _locked_version(connection)
         _refuse_newer(before)
         _make_groups(connection)
         if before == 0:
@@ -37,6 +37,17 @@ def migrate(connection: psycopg.Connection) -> int:
                 connection.execute(sql)
                 connection.execute("INSERT INTO grader.schema_versions (version) VALUES (%s)", (number,))
     return before
+
+
+def _locked_version(connection: psycopg.Connection) -> int:
+    """Return the version of the schema, which nobody else migrates until the transaction ends.
+
+    The lock is one that takes a right which hosts and members have not.
+    """
+    before = applied_version(connection)
+    if before:
+        connection.execute("LOCK TABLE grader.schema_versions IN SHARE ROW EXCLUSIVE MODE")
+    return applied_version(connection)
 
 
 def check_version(connection: psycopg.Connection) -> None:

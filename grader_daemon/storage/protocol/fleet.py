@@ -38,4 +38,11 @@ class FleetCopies(Protocol):
         """Return what all copies share: alerts, their watch, what is to be told, what people said of them; as JSON."""
 
     def replace_decisions(self, content: bytes) -> None:
-        """Replace what is here by what another copy decided; call it inside a transaction."""
+        """Replace what is here by what another copy decided; call it inside a transaction.
+
+        Raises:
+            InputError: it cannot be read; what is here stands.
+        """
+
+    def mark_errors(self) -> None:
+        """Note what people said of errors that came in since; call it inside a transaction."""
