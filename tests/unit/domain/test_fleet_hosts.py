@@ -5,7 +5,15 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.domain.fleet_hosts import FleetHostState, FleetView, copied_id, host_and_session, silent_hosts
+from grader_daemon.domain.fleet_hosts import (
+    FleetHostState,
+    FleetView,
+    FleetWatch,
+    copied_id,
+    host_and_session,
+    is_unwatched,
+    silent_hosts,
+)
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 
@@ -21,3 +29,11 @@ def test_a_machine_is_silent_that_never_spoke_or_not_for_a_day() -> None:
         FleetHostState(host=name, user=None, epoch=1, seq=1, version=None, last_seen=at) for name, at in seen.items()
     )
     assert [host.host for host in silent_hosts(FleetView(hosts=hosts, read_at=NOW), NOW)] == ["never", "long"]
+
+
+def test_a_fleet_is_unwatched_when_nobody_came_to_an_end_for_an_hour() -> None:
+    def is_told(worked_at: datetime | None) -> bool:
+        return is_unwatched(FleetWatch(member="lead", seen_at=NOW, worked_at=worked_at), NOW)
+
+    worked = (None, NOW - timedelta(minutes=61), NOW - timedelta(minutes=59))
+    assert [is_told(each) for each in worked] == [True, True, False]
