@@ -43,9 +43,8 @@ def command() -> int:
     with tempfile.TemporaryDirectory(prefix="grader-demo-") as folder:
         root = Path(folder) / "sessions"
         root.mkdir()
-        settings = Settings(
-            watch_roots=(root,), db_path=Path(folder) / "grades" / "session_grades.db", quiet_seconds=_QUIET_SECONDS
-        )
+        own = {"watch_roots": (root,), "db_path": Path(folder) / "grades" / "session_grades.db"}
+        settings = Settings.model_validate({**own, "quiet_seconds": _QUIET_SECONDS})  # reads no file and no environment
         log.configure(level="error", log_format="auto")
         service = Service(settings, Notifier({}))
         daemon = threading.Thread(target=service.run, name="daemon")
