@@ -73,7 +73,7 @@ def test_one_session_is_shown_and_gives_no_rate(home_with: Fill) -> None:
 def test_month_has_rates_with_intervals_and_samples(home_with: Fill) -> None:
     said = text_of(home_with(30))
     assert "7 sessions counted" in said
-    assert re.search(r"Verdicts \d+ done, \d+ not done, \d+ unsure \d+ without an answer", said)
+    assert re.search(r"Verdicts \d+ done, \d+ not done, \d+ unsure Completion rate", said)
     assert "Completion rate not known: 0 of 20 random labels given" in said
     assert re.search(r"Tool efficiency \S+ \S+–\S+, 7 sessions", said)
 

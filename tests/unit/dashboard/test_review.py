@@ -98,7 +98,7 @@ def test_what_the_grader_says_after_a_judgement_is_not_the_word_of_the_person(cl
     said = text.split("The grader says:")[1].split("</p>")[0]
     assert "not done" not in said
     assert "automatically" not in said
-    assert "probability 0.78" in said
+    assert "done, by the rules." in said
 
 
 def test_judgement_that_a_locked_database_does_not_take_is_offered_again_whole(
