@@ -17,6 +17,7 @@ _VARIABLE: Final = "GRADER_ROUTE_FILE"
 _SCHEMA: Final = 1
 _STALE: Final = "stale"
 _NOT_BETTER: Final = "not_better"
+_FEWEST_AT_TYPE = 10  # as the route has it: others are passed over, and so is what they are expected to do
 _OLDEST_SECONDS: Final = 3 * 86400.0
 """The daemon writes the file at least twice a day: an older one is left over."""
 _LEFT: Final = "_routing_plugin_candidate_models"
@@ -67,7 +68,8 @@ class GraderRouting:
         known = route["task_types"].get(task_type, route["others"])
         names = {candidate: _known_as(candidate, route, known["models"]) for candidate in context.candidate_models}
         asked = [score for score in known["models"] if score["model"] in names.values() and score["reason"] != _STALE]
-        best = asked[0] if asked else None
+        tried = (score for score in asked if score["model"] == known["default"] or score["n"] >= _FEWEST_AT_TYPE)
+        best = next(tried, None)
         if best is not None and best["known"]:
             context.candidate_models = [each for each in context.candidate_models if names[each] == best["model"]]
             context.signals["grader"] = {"task_type": task_type, "model": best["model"], "score": best["score"]}

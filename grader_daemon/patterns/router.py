@@ -30,6 +30,9 @@ LEAST_GAIN: Final = 0.02
 Chosen on two benchmarks that routing is not measured by: with 30 sessions it gains more than 0 does.
 """
 
+FEWEST_AT_TYPE: Final = 10
+"""With fewer sessions of a type a model is not preferred there: what it does elsewhere is only an expectation."""
+
 _COULD_BE_BETTER: Final = 0.1
 """Where the interval of a difference reaches so far, more sessions may show what these do not."""
 
@@ -42,6 +45,9 @@ _MOST_UNSURE: Final = 0.9
 
 _NO_NEED: Final = frozenset({RouteReason.NOT_BETTER, RouteReason.TOO_FEW})
 """Reasons to stay with the default that do not hold where it is too dear."""
+
+_MENDABLE: Final = (RouteReason.UNCALIBRATED, RouteReason.TOO_FEW, RouteReason.STALE)
+"""Reasons why no model can be preferred that more sessions or labels would end, the first that holds is told."""
 
 MOST_NAMES: Final = 40
 """So many models and types of tasks, those with most sessions, are compared: of a hundred the fit takes seconds."""
@@ -77,7 +83,7 @@ class Router:
         default: str | None = None,
         most_usd: float | None = None,
     ) -> TaskRoute:
-        """Choose the model to prefer for a type of task, also for one that was never seen.
+        """Choose the model to prefer for a type of task; none for one that was never seen.
 
         Args:
             task_type: its name.
@@ -120,7 +126,7 @@ class Router:
         if default in self._overall:
             gap = scores.gap(task_type, model, default)
             compared = ModelDifference(difference=gap.value, low=gap.low, high=gap.high)
-        reason = self._reason(task_type, compared, age_days=age_days)
+        reason = self._reason(task_type, compared, sessions=facts.sessions, age_days=age_days)
         return ModelScore(
             model=model,
             score=scored.value,
@@ -142,16 +148,18 @@ class Router:
             efficient=False,
         )
 
-    def _reason(self, task_type: str, compared: ModelDifference | None, *, age_days: float) -> RouteReason | None:
-        """Return why a model is not to be preferred to the default."""
-        if compared is None or not self._is_enough:
+    def _reason(
+        self, task_type: str, compared: ModelDifference | None, *, sessions: int, age_days: float
+    ) -> RouteReason | None:
+        """Return why a model with so many sessions of a type is not to be preferred to the default."""
+        if compared is None or not self._is_enough or task_type not in self.task_types:
             return RouteReason.TOO_FEW
         if age_days > _STALE_DAYS:
             return RouteReason.STALE
         if self._is_unsure(task_type):
             return RouteReason.UNCALIBRATED
         if compared.difference >= LEAST_GAIN:
-            return None
+            return None if sessions >= FEWEST_AT_TYPE else RouteReason.TOO_FEW
         return RouteReason.TOO_FEW if compared.high >= _COULD_BE_BETTER else RouteReason.NOT_BETTER
 
     def _why_not(
@@ -163,18 +171,17 @@ class Router:
         if [score.model for score in scores] == [default]:
             return RouteReason.ONE_MODEL
         if best is None:
-            is_stale = any(score.reason is RouteReason.STALE for score in scores)
-            return RouteReason.STALE if is_stale else RouteReason.NOT_BETTER
+            reasons = {score.reason for score in scores if score.model != default}
+            return next((reason for reason in _MENDABLE if reason in reasons), RouteReason.NOT_BETTER)
         if _is_too_dear(scores, default, most_usd):
             return None if best.reason in _NO_NEED else best.reason
-        if best.reason is None and _first_in_use(scores) == default:
+        if best.reason is None and _first_in_use(scores, default) == default:
             return RouteReason.NOT_BETTER
         return best.reason
 
     def _is_unsure(self, task_type: str) -> bool:
         of_type = [facts for (of, _), facts in self._facts.items() if of == task_type]
-        each = of_type or list(self._facts.values())
-        return sum(facts.unsure for facts in each) > _MOST_UNSURE * sum(facts.sessions for facts in each)
+        return sum(facts.unsure for facts in of_type) > _MOST_UNSURE * sum(facts.sessions for facts in of_type)
 
     def _most_used(self, task_type: str, models: Sequence[str]) -> str | None:
         """Return the model that is used most for a type, or if it was never seen for all; None without any."""
@@ -194,12 +201,18 @@ def _of_the_most_used(sessions: Sequence[FinishedSession]) -> list[FinishedSessi
     return [session for session in sessions if session.model in kept[0] and session.task_type in kept[1]]
 
 
-def _first_in_use(scores: Iterable[ModelScore]) -> str | None:
-    return next((score.model for score in scores if score.reason is not RouteReason.STALE), None)
+def _is_tried(score: ModelScore) -> bool:
+    return score.n >= FEWEST_AT_TYPE and score.reason is not RouteReason.STALE
+
+
+def _first_in_use(scores: Iterable[ModelScore], default: str | None) -> str | None:
+    """Return the first that is used and was tried at the type, as a default always was."""
+    used = (score for score in scores if score.reason is not RouteReason.STALE)
+    return next((score.model for score in used if score.model == default or _is_tried(score)), None)
 
 
 def _may_be_preferred(score: ModelScore, default: str | None, most_usd: float | None) -> bool:
-    if score.model == default or score.reason is RouteReason.STALE:
+    if score.model == default or not _is_tried(score):
         return False
     return most_usd is None or (score.usd_per_completed is not None and score.usd_per_completed <= most_usd)
 

@@ -17,6 +17,7 @@ import grader_daemon
 from grader_daemon.analysis.user_messages.task_types import TaskTypes
 from grader_daemon.integrations import litellm
 from grader_daemon.integrations.litellm import GraderRouting, type_of
+from grader_daemon.patterns.router import FEWEST_AT_TYPE
 from grader_daemon.rules import load_rules
 from tests.routed_file import write_route_file
 
@@ -96,6 +97,25 @@ def test_a_model_that_is_stale_is_passed_over(tmp_path: Path) -> None:
     file.write_text(json.dumps(written))
 
     assert routed(file, Context([*ASKED, "openai/old"])) == ["openai/strong"]
+
+
+def test_a_model_that_was_not_tried_at_the_type_is_passed_over(tmp_path: Path) -> None:
+    file = write_route_file(tmp_path / "route.json")
+    written = json.loads(file.read_text())
+    first = written["task_types"]["debugging"]["models"][0]
+    untried = {"model": "new", "known": False, "reason": "too_few", "n": FEWEST_AT_TYPE - 1}
+    written["task_types"]["debugging"]["models"].insert(0, {**first, **untried})
+    file.write_text(json.dumps(written))
+
+    assert routed(file, Context([*ASKED, "openai/new"])) == ["openai/strong"]
+
+
+def test_a_type_without_sessions_keeps_its_way(file: Path) -> None:
+    assert routed(file, Context(ASKED, task_type="nonsense-type")) == ASKED
+
+
+def test_the_plugin_passes_over_the_models_that_the_route_does() -> None:
+    assert litellm._FEWEST_AT_TYPE == FEWEST_AT_TYPE
 
 
 def test_the_type_of_the_metadata_stands_above_the_words(file: Path) -> None:

@@ -123,8 +123,8 @@ def test_a_type_without_sessions_is_told_of_when_it_is_asked_for(store: SqliteSt
 
     route = routes_of(settings(tmp_path, route_aliases=["fast=cheap"]), store).route(NOW, task_type="research")
 
-    assert route.task_types["research"].recommended == "strong"
-    assert route.others.recommended == "strong"
+    assert (route.task_types["research"].known, route.task_types["research"].reason) == (False, "too_few")
+    assert route.others.recommended is None
     assert route.aliases == {"fast": "cheap"}
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from grader_daemon.domain.feedback import Label
 from grader_daemon.domain.routing import FinishedSession, ModelScore, RouteReason, TaskRoute
-from grader_daemon.patterns.router import MOST_NAMES, Router
+from grader_daemon.patterns.router import FEWEST_AT_TYPE, MOST_NAMES, Router
 from tests.routed import finished, several
 from tests.strategies import NOW
 
@@ -67,7 +67,6 @@ def test_a_model_that_is_better_at_this_type_only_is_preferred_there_and_differs
     assert router.route("debugging", default="cheap").recommended == "strong"
     assert of(router.route("debugging"), "strong").differs
     assert router.route("research", default="strong").recommended == "cheap"
-    assert router.route("never seen", default="strong").recommended == "cheap"
 
 
 @pytest.mark.parametrize(
@@ -179,16 +178,57 @@ def test_a_default_that_is_the_best_overall_stays() -> None:
     assert (found.models[0].model, found.known, found.recommended) == ("cheap", False, None)
 
 
+def test_a_default_that_is_best_overall_stays_where_another_may_only_be_luckier() -> None:
+    sessions = [*several(60, 30, **CHEAP), *several(20, 14, **STRONG)]
+    sessions += several(300, 180, **CHEAP, task_type="research")
+    sessions += several(300, 150, **STRONG, task_type="research")
+
+    found = route(sessions, default="cheap")
+
+    assert (found.models[0].model, of(found, "strong").known, of(found, "strong").differs) == ("cheap", True, False)
+    assert (found.recommended, found.reason) == (None, RouteReason.NOT_BETTER)
+
+
 def test_the_only_candidate_beside_the_default_is_compared_with_it() -> None:
     sessions = [*several(60, 20, **CHEAP), *several(60, 54, **STRONG)]
 
     assert route(sessions, models=["strong"], default="cheap").recommended == "strong"
 
 
-def test_a_type_without_sessions_is_unsure_where_all_are() -> None:
-    sessions = [*several(60, 20, unsure=True), *several(60, 54, unsure=True, **STRONG)]
+@pytest.mark.parametrize("unsure", [False, True])
+def test_a_type_without_sessions_is_not_known(unsure: bool) -> None:
+    sessions = [*several(60, 20, unsure=unsure), *several(60, 54, unsure=unsure, **STRONG)]
 
-    assert Router(sessions, [], now=NOW).route("never seen").reason is RouteReason.UNCALIBRATED
+    found = Router(sessions, [], now=NOW).route("never seen", default="cheap")
+
+    assert (found.known, found.recommended, found.reason) == (False, None, RouteReason.TOO_FEW)
+    assert {(score.known, score.reason) for score in found.models} == {(False, RouteReason.TOO_FEW)}
+
+
+@pytest.mark.parametrize(("tried", "recommended"), [(0, None), (FEWEST_AT_TYPE - 1, None), (FEWEST_AT_TYPE, "strong")])
+@pytest.mark.parametrize("most_usd", [None, 0.1])
+def test_a_model_is_preferred_where_it_was_tried(tried: int, recommended: str | None, most_usd: float | None) -> None:
+    sessions = [*several(83, 20, **CHEAP, cost_usd=0.5), *several(tried, tried, **STRONG, cost_usd=0.01)]
+    sessions += several(300, 290, **STRONG, task_type="summaries", cost_usd=0.01)
+    sessions += several(300, 60, **CHEAP, task_type="summaries", cost_usd=0.01)
+
+    found = route(sessions, default="cheap", most_usd=most_usd)
+
+    assert found.recommended == recommended
+    assert of(found, "strong").known is (recommended is not None)
+    assert found.reason is (None if recommended else RouteReason.TOO_FEW)
+
+
+def test_a_model_that_was_not_tried_stands_in_no_other_ones_way() -> None:
+    sessions = [*several(100, 20, **CHEAP), *several(100, 60, **STRONG)]
+    sessions += [one._replace(task_type="research") for one in sessions]
+    sessions += several(300, 299, task_type="research", model="new")
+
+    found = route(sessions, default="cheap")
+
+    assert (found.models[0].model, found.models[0].reason) == ("new", RouteReason.TOO_FEW)
+    assert found.recommended == "strong"
+    assert (route(sessions, default="strong").recommended, route(sessions, default="strong").known) == (None, False)
 
 
 def test_of_very_many_models_those_with_most_sessions_are_compared() -> None:
