@@ -78,7 +78,7 @@ class GraderContext:
             if self._writing is not None:
                 return self._writing
             if self._reading is None:
-                self._check_there()
+                self.check_there()
                 self._reading = bootstrap.open_store(self.settings, read_only=True)
             return self._reading
 
@@ -91,7 +91,7 @@ class GraderContext:
         """
         with self.lock:
             if self._writing is None:
-                self._check_there()
+                self.check_there()
             return self.make_store()
 
     def make_store(self) -> Store:
@@ -172,7 +172,12 @@ class GraderContext:
 
         return redactor_of(self.rules.redaction)
 
-    def _check_there(self) -> None:
+    def check_there(self) -> None:
+        """Refuse to go on without a database.
+
+        Raises:
+            NoDatabaseError: there is none.
+        """
         if not self.has_database:
             raise NoDatabaseError(f"no database at {self.settings.db_path}: nothing was graded yet")
 

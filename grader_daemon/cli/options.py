@@ -74,6 +74,11 @@ def database_of_flags() -> Path:
     return database_path(given.get("db_path"), config=given.get("config"))
 
 
+def is_database_named() -> bool:
+    """Whether a flag says which database is meant: one that a person names must be there."""
+    return "db_path" in click.get_current_context().meta.get(_FLAGS, {})
+
+
 def asks(command: Callable[..., Any]) -> Callable[..., Any]:
     """Hand a command what answers about the database as its argument `grader`, and add the options that say which."""
 

@@ -11,7 +11,7 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.overview import OpenSessions, Overview, overview, summary_document
 from grader_daemon.api.status import Status
 from grader_daemon.cli import output
-from grader_daemon.cli.options import days_option, json_option, reads
+from grader_daemon.cli.options import days_option, is_database_named, json_option, reads
 from grader_daemon.cli.status import HOW_TO_RUN, file_words, silence_words, ungraded_words, waiting_words
 from grader_daemon.domain.fleet_hosts import FleetView, silent_hosts
 from grader_daemon.domain.insight import ErrorIssue, Patterns
@@ -33,6 +33,8 @@ _SHOWN_SESSIONS = 3
 @json_option
 def command(*, grader: SelfGrader, days: int, as_json: bool) -> None:
     """Show on one screen whether it runs, how good the last days were, and what to look at."""
+    if is_database_named():
+        grader.context.check_there()
     if as_json:
         output.document(summary_document(grader, days=days))
     else:

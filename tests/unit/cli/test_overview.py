@@ -160,6 +160,17 @@ def test_the_first_look_as_json(home: Path, run: Run) -> None:
     assert document["open_sessions"] == {"sessions": 0, "since": None, "in_circles": []}
 
 
+@pytest.mark.parametrize("command", [[], ["summary"], ["summary", "--json"]], ids=["alone", "summary", "json"])
+def test_a_database_that_is_named_must_be_there(tmp_path: Path, run: Run, command: list[str]) -> None:
+    missing = tmp_path / "no" / "such.db"
+
+    ended = run(tmp_path, "--db-path", str(missing), *command)
+
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert f"no database at {missing}" in ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_first_look_in_python(home: Path) -> None:
     with SelfGrader(db_path=home / DATABASE, watch_roots=[home / ".timmy"]) as grader:
         seen = grader.overview(days=30)
