@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Collection, Iterable
 from datetime import date
@@ -222,9 +223,14 @@ class SelfGrader:
         """Return the last days at a glance, as text for people."""
         return self.insight.summary_text(days)
 
-    def get_task_score(self, task_type: str, *, days: float | None = None) -> float | None:
-        """Return the mean session score (1-5) of a task type; see `Insight.task_score`."""
-        return self.insight.task_score(task_type, days=days)
+    def get_task_score(self, task_type: str, *, days: float | None = None) -> float:
+        """Return the mean session score (1-5) of a task type; `math.nan` without sessions.
+
+        Raises:
+            InputError: no session is of this type, and no rule gives it.
+        """
+        score = self.insight.task_score(task_type, days=days)
+        return math.nan if score is None else score
 
     def recommend_model(
         self, task_type: str, models: Collection[str] | None = None, default: str | None = None

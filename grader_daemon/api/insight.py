@@ -10,6 +10,7 @@ from itertools import islice
 
 import msgspec
 
+from grader_daemon.analysis.user_messages.task_types import GENERAL
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.excerpts import one_line
 from grader_daemon.api.grades import Grades, check_days
@@ -29,7 +30,7 @@ from grader_daemon.domain.insight import (
     WeeklyReport,
 )
 from grader_daemon.domain.rollup import Dimension, Sums
-from grader_daemon.domain.text import storable
+from grader_daemon.domain.text import clean, storable
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.patterns.completion_estimate import estimate_completion
@@ -162,8 +163,21 @@ class Insight:
         return tuple(_each_day(span, known))
 
     def task_score(self, task_type: str, *, days: float | None = None) -> float | None:
-        """Mean session score (1-5) of a task type, over the last `days` days or ever; None without sessions."""
+        """Mean session score (1-5) of a task type, over the last `days` days or ever; None without sessions.
+
+        Raises:
+            InputError: no session is of this type, and no rule gives it.
+        """
+        self._check_type(task_type)
         return self._context.store.rollups.group(Dimension.TASK_TYPE, task_type, self._span(days)).plain_score
+
+    def _check_type(self, task_type: str) -> None:
+        given = {GENERAL, *self._context.rules.task_types.keywords}
+        if task_type not in given:
+            known = sorted(given.union(self._context.store.rollups.names(Dimension.TASK_TYPE)))
+            if task_type not in known:
+                said = clean(task_type)
+                raise InputError(f"there is no task type '{said}'; there are {', '.join(map(clean, known))}")
 
     # -- error issues ----------------------------------------------------------------------------------------------
 

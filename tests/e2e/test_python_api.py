@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon import Grade, GraderError, SelfGrader
-from grader_daemon.errors import NoDatabaseError
+from grader_daemon.errors import InputError, NoDatabaseError
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import DATABASE
 from tests.e2e.session_files import path_of, turns, write, write_many
@@ -31,7 +32,7 @@ def test_several_threads_may_use_one_grader_beside_a_daemon(
     daemon = start_daemon()
     daemon.wait_for_event("service.started")
 
-    def ask(number: int) -> float | None:
+    def ask(number: int) -> float:
         grader.insight.summary(days=1)
         grader.identify_patterns(days=1)
         grader.grades.select(limit=5)
@@ -42,7 +43,7 @@ def test_several_threads_may_use_one_grader_beside_a_daemon(
     with ThreadPoolExecutor(8) as threads:
         scores = list(threads.map(ask, range(80)))
 
-    assert all(score is None or 1 <= score <= 5 for score in scores)
+    assert all(math.isnan(score) or 1 <= score <= 5 for score in scores)
     daemon.wait_for_count(880)
     assert daemon.query("SELECT path FROM session_files WHERE grades <> 1") == []
     assert daemon.query("PRAGMA integrity_check") == [{"integrity_check": "ok"}]
@@ -88,8 +89,11 @@ def test_a_task_type_without_sessions_has_no_score(grader: SelfGrader, sessions:
     write(sessions, "open", turns(1, task="Deploy the release", answer=None))
     grader.grade_latest_sessions()
 
-    assert grader.get_task_score("deployment") is None
-    assert grader.get_task_score("no such type") is None
+    assert grader.insight.task_score("deployment") is None
+    assert math.isnan(grader.get_task_score("deployment"))
+    assert not grader.get_task_score("deployment") < 3
+    with pytest.raises(InputError, match=r"^there is no task type 'no such type'; there are .*debugging, .*general"):
+        grader.get_task_score("no such type")
 
 
 def test_a_task_score_is_the_mean_of_its_sessions(grader: SelfGrader, sessions: Path) -> None:
