@@ -178,9 +178,17 @@ def failed(facts: Facts) -> str:
 
 def updated(facts: Facts) -> str:
     """Where verdicts come from now."""
-    before = f", before from {facts['before']}" if facts.event.get("before") else ""
-    labels = f", by {count(facts.number('labels'), 'label')}" if facts.number("labels") else ""
-    return f"verdicts come from {facts['now']} now{before}{labels}; everything is graded again"
+    now, before = _judge(facts["now"]), _judge(str(facts.event.get("before") or ""))
+    another = "another " if now == before else ""
+    labels = f", learned from {count(facts.number('labels'), 'label')}," if facts.number("labels") else ""
+    instead = f" instead of the {before}" if before and not another else ""
+    return f"{another or 'the '}{now}{labels} gives verdicts{instead} now; what was graded before is graded again"
+
+
+def _judge(version: str) -> str:
+    """Return who judges by a version of a policy, which ends with it: the model, or the set of rules."""
+    by = version.rpartition(".")[2]
+    return "set of rules" if by == "rules" else by
 
 
 # -- quality ---------------------------------------------------------------------------------------------------------

@@ -196,13 +196,24 @@ ALERT = {
         ),
         pytest.param(
             {"event": "calibration.updated", "before": "p1.rules", "now": "p1-x.model", "labels": 120},
-            "verdicts come from p1-x.model now, before from p1.rules, by 120 labels; everything is graded again",
+            "the model, learned from 120 labels, gives verdicts instead of the set of rules now;"
+            " what was graded before is graded again",
             id="another-policy",
         ),
         pytest.param(
             {"event": "calibration.updated", "before": None, "now": "p1.model", "labels": 0},
-            "verdicts come from p1.model now; everything is graded again",
+            "the model gives verdicts now; what was graded before is graded again",
             id="the-first-policy",
+        ),
+        pytest.param(
+            {"event": "calibration.updated", "before": "p1.model", "now": "p2.model", "labels": 70},
+            "another model, learned from 70 labels, gives verdicts now; what was graded before is graded again",
+            id="another-model",
+        ),
+        pytest.param(
+            {"event": "calibration.updated", "before": "p2.model", "now": "p3.rules", "labels": 0},
+            "the set of rules gives verdicts instead of the model now; what was graded before is graded again",
+            id="the-rules-again",
         ),
         pytest.param(
             {"event": "report.written", "week": "2026-W47", "revision": 1, "sessions": 71},
