@@ -59,7 +59,12 @@ class Home:
         """Run a block as a person copies it, which must end well; return what it prints."""
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         done = subprocess.run(
-            ["sh", "-ec", block], env=self._environment() | {"PATH": path}, check=True, capture_output=True, text=True
+            ["sh", "-ec", block],
+            env=self._environment() | {"PATH": path},
+            input="a-word-for-what-asks\n",
+            check=True,
+            capture_output=True,
+            text=True,
         )
         return done.stdout
 

@@ -10,7 +10,6 @@ from itertools import islice
 
 import msgspec
 
-from grader_daemon.analysis.user_messages.task_types import GENERAL
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.excerpts import one_line
 from grader_daemon.api.grades import Grades, check_days
@@ -30,6 +29,7 @@ from grader_daemon.domain.insight import (
     WeeklyReport,
 )
 from grader_daemon.domain.rollup import Dimension, Sums
+from grader_daemon.domain.rules import GENERAL
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.errors import InputError, NotFoundError

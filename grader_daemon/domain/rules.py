@@ -5,7 +5,7 @@ Every field is described beside its value in that file.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
@@ -94,6 +94,10 @@ class RedactionRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """What is put out of sight beside secrets."""
 
     emails: bool
+
+
+GENERAL: Final = "general"
+"""The task type of a request that says nothing about its kind."""
 
 
 class TaskTypeRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -15,12 +15,19 @@ _FAILED = '{"output": "2 failed", "exit_code": 1, "error": null}'
 
 
 def _write_all(folder: Path) -> None:
-    """Two models at one type of task, of different requests: one fixes it, the other one gives up."""
+    """Two models at one type of task, of different requests: one fixes it, the other one gives up. Some have labels."""
     given_up = [*json_round(_FAILED), *json_round(_FAILED), json_answer("I could not fix it; the tests still fail.")]
     for number in range(20):
         task = f"Fix the parser of dates, case {number}"
         write(folder, f"good-{number}", turns(2, task=task), model="good")
         write(folder, f"poor-{number}", [json_user(task), *given_up], model="poor")
+
+
+def _label_some(home: Path) -> None:
+    """Verdicts that are all unsure prefer no model."""
+    rows = [f"{name}-{number},{said}" for number in range(4) for name, said in (("good", "yes"), ("poor", "no"))]
+    (home / "labels.csv").write_text("\n".join(["session_id,completed", *rows]), "utf-8")
+    assert run_command(home, "label", "--csv", home / "labels.csv").returncode == 0
 
 
 def test_the_file_sends_requests_to_the_model_that_does_them_best(
@@ -29,6 +36,7 @@ def test_the_file_sends_requests_to_the_model_that_does_them_best(
     file = home / "route.json"
     _write_all(sessions)
     assert run_command(home, "grade", sessions).returncode == 0
+    _label_some(home)
 
     start_daemon(route_file=str(file), job_seconds=1)
     wait_until(file.exists, "the file")

@@ -8,10 +8,7 @@ from itertools import islice
 
 from grader_daemon.domain.phrases import words_of
 from grader_daemon.domain.routing import TaskWords
-from grader_daemon.domain.rules import TaskTypeRules
-
-GENERAL = "general"
-"""The task type of a request that says nothing about its kind."""
+from grader_daemon.domain.rules import GENERAL, TaskTypeRules
 
 _PHRASE_REACH = 12
 _SHORTEST_REGULAR = 3

@@ -286,7 +286,7 @@ def test_random_reviews_check_the_rate_of_the_summary(run: Run, home: Path, grad
 def test_without_reviews_the_summary_is_as_it_was(run: Run, home: Path, grader: SelfGrader) -> None:
     grader.labels.add(FINE, completed=False, sampled=Sampling.RANDOM)
 
-    assert "not known: 1 of the 20 random labels" in run(home, "summary").stdout
+    assert "not known: 1 of 20 random labels" in run(home, "summary").stdout
     assert document(run(home, "summary", "--json"))["summary"]["checked"] == {
         "value": None,
         "low": None,
