@@ -305,7 +305,11 @@ def is_ours(path: Path) -> bool:
 
 
 def holds_grades(path: Path) -> bool:
-    """Does a file say that our tables are in it? Other programs keep databases of SQLite, too."""
+    """Do a file or its log say that our tables are in it? Other programs keep databases of SQLite, too."""
+    return any(_names_our_tables(each) for each in (path, _log_files_of(path)[0]))
+
+
+def _names_our_tables(path: Path) -> bool:
     try:
         with open(path, "rb") as file:
             return any(_TRACE in chunk for chunk in iter(partial(file.read, _CHUNK), b""))
