@@ -15,7 +15,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Fallen, Identities, Identity, decide, is_like
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import Skipped, SkipReason
-from grader_daemon.domain.unit import Unit
+from grader_daemon.domain.unit import Stamp, Unit
 from grader_daemon.pipeline.examine import (
     BusyUnit,
     Examined,
@@ -131,6 +131,8 @@ class _Batch:
         self._grades: dict[str, NewGrade] = {}
         self._entries: dict[Unit, LedgerEntry] = {}
         self._rewards: dict[str, float] = {}
+        self._graded: dict[Unit, Stamp] = {}
+        """Units of the batch, and what was graded: events and the search of folders may both tell of one."""
         self._skipped: dict[str | None, set[Unit]] = defaultdict(set)
         """Units of `_entries` that were passed over, by the session in them."""
         self._related: frozenset[str] | None = None
@@ -160,7 +162,10 @@ class _Batch:
     def _record(self, examined: Examined, known: LedgerEntry | None) -> IngestResult:
         """Gather the rows of one ingest."""
         match examined:
+            case GradedUnit() if self._graded.get(examined.unit) == examined.found.stamp:
+                return IngestResult(unit=examined.unit, outcome=IngestOutcome.UNCHANGED)
             case GradedUnit():
+                self._graded[examined.unit] = examined.found.stamp
                 return self._record_grade(examined)
             case SkippedUnit():
                 return self._record_skip(examined)

@@ -96,10 +96,6 @@ class Helpers:
         """Have a unit wait that is examined alone."""
         self._heavy.append(task)
 
-    def has_in_hand(self, unit: Unit) -> bool:
-        """Whether a unit is being examined."""
-        return any(task.unit == unit for helper in self._helpers.values() for task in helper.in_hand)
-
     def hand_out(self, examiner: Examiner, now: datetime) -> None:
         """Hand each process that has nothing in hand something that waits; those that are missing are started."""
         for slot in range(1, self.most + 1):

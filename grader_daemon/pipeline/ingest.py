@@ -66,8 +66,6 @@ class Ingest:
         self._marks = marks or CrashMarks()
         self._helpers = Helpers(most=processes, marks=self._marks, look_up=self._look_up, on_bug=on_bug)
         self._unsaved: list[Gathered] = []
-        self._overtaken: set[Unit] = set()
-        """Units that were examined here while a helper had them: what it finds is older."""
 
     def ingest(self, units: Sequence[Unit], *, within_seconds: float) -> tuple[list[IngestResult], int]:
         """Ingest from the front of `units` for as long as `within_seconds` allows, then save in one transaction.
@@ -105,8 +103,6 @@ class Ingest:
                 yield None
                 continue
             self._marks.set(task.unit)
-            if self._helpers.has_in_hand(task.unit):
-                self._overtaken.add(task.unit)
             examined = examine_any(self.examiner, task.unit, now=now, known=task.settled, on_bug=self._on_bug)
             self._note(task.unit, examined)
             yield examined, task.known
@@ -162,14 +158,18 @@ class Ingest:
         if not self._unsaved:
             self._helpers.hand_out(self.examiner, self._clock())
             done = self._helpers.collect(within_seconds, self._clock())
-            self._unsaved = [each for each in done if each[0].unit not in self._overtaken]
-            self._overtaken.difference_update(examined.unit for examined, _ in done)
+            self._unsaved = self._not_overtaken(done)
             for examined, _ in self._unsaved:
                 self._note(examined.unit, examined)
             self._helpers.hand_out(self.examiner, self._clock())
         recorded = self.save(self._unsaved) if self._unsaved else []
         self._unsaved = []
         return recorded
+
+    def _not_overtaken(self, done: Sequence[Gathered]) -> list[Gathered]:
+        """Leave out units of which something was recorded since they were handed out: that is as new, or newer."""
+        now = self._store.ledger_entries([examined.unit.storable() for examined, _ in done]) if done else {}
+        return [(examined, known) for examined, known in done if now.get(examined.unit.storable()) == known]
 
     def examine_alone(self, unit: Unit) -> None:
         """Have a helper examine a unit, and nothing else with it; `collect` gives what comes of it."""

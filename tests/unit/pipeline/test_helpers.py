@@ -219,13 +219,10 @@ def test_they_end_when_they_were_not_needed_for_a_while(
             os.kill(pid, 0)
 
 
-def test_what_they_have_in_hand_is_known(pool: Helpers, make: Make, write_session: SessionWriter) -> None:
+def test_what_they_read_is_marked(pool: Helpers, make: Make, write_session: SessionWriter) -> None:
     path = write_session(TURN)
     pool.add([unit(path)])
-    assert not pool.has_in_hand(unit(path))
     pool.hand_out(make(Endless), NOW)
-    assert pool.has_in_hand(unit(path))
-    assert not pool.has_in_hand(unit("/other"))
     wait_until(lambda: pool._marks.of(1).read() == unit(path), "the mark of what it reads")
 
     pool.end()

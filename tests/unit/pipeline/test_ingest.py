@@ -230,3 +230,48 @@ def test_tries_are_counted_on_where_others_examine(ingest: Ingest, clock: Clock,
         seen.append((recorded.outcome, recorded.attempts))
     assert len(PAUSES) == 2
     assert seen == [(IngestOutcome.RETRY_SCHEDULED, 1), (IngestOutcome.RETRY_SCHEDULED, 2), (QUARANTINED, 3)]
+
+
+def test_what_both_an_event_and_a_search_tell_of_is_graded_once(
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
+) -> None:
+    path = write_session([json_user(), json_answer()])
+
+    recorded, done = ingest.ingest([unit(path), unit(path)], within_seconds=60)
+
+    assert (done, [each.outcome for each in recorded]) == (2, [IngestOutcome.GRADED, IngestOutcome.UNCHANGED])
+    assert _times_graded(store) == [1]
+
+
+def test_what_was_graded_while_a_helper_read_it_is_graded_once(
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
+) -> None:
+    path = write_session([json_user(), json_answer()])
+    ingest._helpers.most = 1
+    ingest.hand_out([unit(path)])
+    assert ingest.collect(within_seconds=0) == []
+
+    ingest.ingest([unit(path)], within_seconds=60)
+
+    while ingest.busy:
+        assert ingest.collect(within_seconds=60) == []
+    ingest.close()
+    assert _times_graded(store) == [1]
+
+
+def test_what_waits_for_two_helpers_is_graded_once(
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
+) -> None:
+    path = write_session([json_user(), json_answer()])
+    ingest._helpers.most = 2
+    ingest.hand_out([unit(path), unit(path)])
+
+    while ingest.busy:
+        ingest.collect(within_seconds=60)
+    ingest.close()
+
+    assert _times_graded(store) == [1]
+
+
+def _times_graded(store: SqliteStore) -> list[int]:
+    return [grades for (grades,) in store.rows("SELECT grades FROM session_files")]
