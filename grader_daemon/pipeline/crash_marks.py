@@ -66,7 +66,7 @@ class CrashMarks:
             self._descriptor = self._open()
             slots = -(-os.fstat(self._descriptor).st_size // _SLOT_BYTES)
             found = [CrashMark(self._descriptor, slot).read() for slot in range(slots)]
-            suspects = [unit for unit in found if unit is not None]
+            suspects = list(dict.fromkeys(unit for unit in found if unit is not None))
             os.truncate(self._descriptor, 0)
             self.set(suspects[0] if len(suspects) == 1 else None)
         except OSError as error:

@@ -93,8 +93,9 @@ class Helpers:
         self._waiting.extend(units)
 
     def add_heavy(self, task: Task) -> None:
-        """Have a unit wait that is examined alone."""
-        self._heavy.append(task)
+        """Have a unit wait that is examined alone, if it does not yet."""
+        if all(waiting.unit != task.unit for waiting in self._heavy):
+            self._heavy.append(task)
 
     def hand_out(self, examiner: Examiner, now: datetime) -> None:
         """Hand each process that has nothing in hand something that waits; those that are missing are started."""
@@ -115,7 +116,9 @@ class Helpers:
         while self._waiting:
             tasks = self._look_up([self._waiting.popleft() for _ in range(min(some, CHUNK, len(self._waiting)))])
             light = [task for task in tasks if not self.is_heavy(examiner, task)]
-            self._heavy.extend(task for task in tasks if task not in light)
+            for task in tasks:
+                if task not in light:
+                    self.add_heavy(task)
             if light:
                 return light
         return [self._heavy.popleft()] if self._heavy and self._is_room_for(self._heavy[0], examiner) else []

@@ -167,9 +167,11 @@ class Ingest:
         return recorded
 
     def _not_overtaken(self, done: Sequence[Gathered]) -> list[Gathered]:
-        """Leave out units of which something was recorded since they were handed out: that is as new, or newer."""
+        """Leave out units of which something was recorded since they were handed out; they are looked at again."""
         now = self._store.ledger_entries([examined.unit.storable() for examined, _ in done]) if done else {}
-        return [(examined, known) for examined, known in done if now.get(examined.unit.storable()) == known]
+        overtaken = {examined.unit for examined, known in done if now.get(examined.unit.storable()) != known}
+        self._helpers.add(overtaken)
+        return [each for each in done if each[0].unit not in overtaken]
 
     def examine_alone(self, unit: Unit) -> None:
         """Have a helper examine a unit, and nothing else with it; `collect` gives what comes of it."""

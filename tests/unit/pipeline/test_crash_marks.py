@@ -107,6 +107,15 @@ def test_what_helpers_read_is_known_too(database: Path) -> None:
     assert suspects(database) == [unit("/s/here.json"), unit("/s/b.json")]
 
 
+def test_one_that_two_helpers_read_is_one_suspect(database: Path) -> None:
+    marks = CrashMarks(database)
+    marks.open()
+    for slot in (1, 2):
+        marks.of(slot).set(unit("/s/a.json"))
+
+    assert suspects(database) == [unit("/s/a.json")]
+
+
 def test_a_single_suspect_stays_one_until_something_else_is_read(database: Path) -> None:
     marks = CrashMarks(database)
     marks.open()
