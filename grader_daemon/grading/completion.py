@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from grader_daemon.domain.analysis import Analysis, SessionState
-from grader_daemon.domain.claims import Claim, Support
+from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.people import ACCEPTING, OBJECTING, PersonSignal
 from grader_daemon.domain.phrases import Phrases, uncontracted
@@ -18,7 +18,7 @@ SENTENCES: Final = {
     "completion.phrase": "the final answer says that it is done",
     "completion.output_reference": "the final answer refers to an output that was made",
     "completion.low_error_rate": "few tool calls failed",
-    "completion.verified_claim": "the record of tool calls bears out what the final answer claims",
+    "completion.verified_claim": "tests that passed after the last change bear out what the final answer claims",
     "completion.contradicted_claim": "the record of tool calls contradicts what the final answer claims",
     "completion.failure_phrase": "the final answer says that something failed",
     "completion.high_error_rate": "many tool calls failed",
@@ -36,6 +36,10 @@ SENTENCES: Final = {
 
 _SCORE = "task_completed"
 _CONTRADICTED: Final = "completion.contradicted_claim"
+_TELLING: Final = frozenset({ClaimKind.TESTS_PASSED, ClaimKind.BUG_FIXED})
+"""Of which it says something of the task that the record bears them out: 55 and 57 % of such labelled sessions are done
+where 27 and 14 % of all of their sources are; of a written file 49 where 41 are."""
+
 _PROOFS: Final = frozenset({"completion.cut_short", "completion.error_last", "completion.check_failed", _CONTRADICTED})
 """Rules that prove by the record that a task was not done: of sessions of known outcome, 97 in 100 were not."""
 
@@ -96,7 +100,7 @@ class RuleClassifier:
             (Support.VERIFIED, "completion.verified_claim", rules.verified_claim_effect),
             (Support.CONTRADICTED, _CONTRADICTED, rules.contradicted_claim_effect),
         ):
-            found = [claim for claim in claims if claim.support is support]
+            found = [claim for claim in claims if claim.support is support and _tells(claim)]
             if found and effect:
                 messages = {index for claim in found for index in (claim.index, *claim.evidence)}
                 yield Reason(_SCORE, rule, effect, tuple(sorted(messages)))
@@ -109,6 +113,11 @@ class RuleClassifier:
         clause = _CLAUSE_END.split(text[max(0, start - 80) : start])[-1]
         reach = self._rules.negation_reach_words
         return not self._rules.negations.isdisjoint(_WORD.findall(clause)[-reach:]) if reach else False
+
+
+def _tells(claim: Claim) -> bool:
+    """Whether a verdict on a claim says something of the task: a written file or a sent mail says too little."""
+    return claim.support is not Support.VERIFIED or claim.kind in _TELLING
 
 
 def shown_by(reasons: Iterable[Reason]) -> Shown:

@@ -55,6 +55,21 @@ _OF_OTHERS = re.compile(
 _NAMED_FIRST = re.compile(
     r"[\W\d]*+(?:(?:the|a|new|file|script|report|module|document)\s+){0,4}[`*\"']*+[\w./~+-]++[`*\"']*+\s*+"
 )
+_HEADLINE = re.compile(
+    r"[\W\d]*+(?:(?:the|a|an|your|all|both|new)\s+){0,2}(?:[a-z-]{2,20}\s+)?"
+    r"(?:invit(?:e|ation)|e-?mail|mail|message|reminder|notification|reply|order|booking|reservation|appointment|meeting"
+    r"|event|refund|return|exchange|payment|subscription|account|record|entry|task|ticket|comment|flight|room|table"
+    r"|report|request)s?\s*+(?:#?[a-z0-9-]*\d[a-z0-9-]*\s*+)?"
+)
+"""A thing that tools make or change, and nothing but its name: "Calendar invite sent", "Order 17 cancelled"."""
+
+_GOES_ON = re.compile(r"\b(?:is|was|are|were|has|have|had|will|can|could|should|by|says?|shows?|contains?)\b")
+"""Behind such a verb: it only says which thing is meant."""
+
+_HEDGED = re.compile(
+    r"\bas far as\b|\bto (?:my|the best of my) knowledge\b|\b(?:believe|think|guess|assume|probably|likely|presumably"
+    r"|apparently|possibly|perhaps|maybe|hopefully|seems?|seemed|appears?|appeared)\b"
+)
 _WORD = re.compile(r"[a-z']+")
 
 
@@ -76,9 +91,14 @@ def is_quoted(text: str, position: int) -> bool:
 
 
 def is_denied(before: str) -> bool:
-    """Do the words before a verb deny, wish, plan, ask or condition what it tells?"""
+    """Do the words before a verb deny, wish, plan, ask, condition or hedge what it tells?"""
     words = _WORD.findall(before)
-    return not _NOT_DONE.isdisjoint(words) or "n't" in before or "'ll" in before
+    return not _NOT_DONE.isdisjoint(words) or "n't" in before or "'ll" in before or is_hedged(before)
+
+
+def is_hedged(clause: str) -> bool:
+    """Is it said to be so as far as the agent believes, and no further?"""
+    return _HEDGED.search(clause) is not None
 
 
 def is_told_as_done(before: str, after: str, word: str) -> bool | None:
@@ -91,6 +111,8 @@ def is_told_as_done(before: str, after: str, word: str) -> bool | None:
         return None if _OF_OTHERS.match(after) or (not is_action and _FIELD.match(after)) else not is_action
     if subject.endswith(_WAS) or (subject.endswith(_IS) and word in STATE_VERBS):
         return None if _is_relative(subject) or _AS_A_RULE.search(after) else False
+    if _HEADLINE.fullmatch(subject):
+        return None if _GOES_ON.search(after) else False
     return False if first_file(subject) and _NAMED_FIRST.fullmatch(subject) else None
 
 

@@ -14,9 +14,17 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Final
 
-from grader_daemon.analysis.claims.clauses import REACH, is_denied, is_quoted, is_told_as_done, names_agent, sentence
+from grader_daemon.analysis.claims.clauses import (
+    REACH,
+    is_denied,
+    is_hedged,
+    is_quoted,
+    is_told_as_done,
+    names_agent,
+    sentence,
+)
 from grader_daemon.analysis.claims.stated_claim import KINDS, RUNNING_VERBS, StatedClaim
-from grader_daemon.analysis.claims.subjects import files_after, first_file, id_in, place_after
+from grader_daemon.analysis.claims.subjects import address_in, files_after, first_file, id_in, place_after
 from grader_daemon.domain.claims import ClaimKind
 
 EXAMINED_CHARACTERS = 8_000
@@ -151,6 +159,8 @@ def _of_kind(kind: ClaimKind, clause: str, position: int, *, by_agent: bool) -> 
         case ClaimKind.COMMITTED:
             command = "git push" if after.lower().startswith("pushed") else "git commit"
             yield StatedClaim(kind, command=command, by_agent=by_agent)
+        case ClaimKind.SENT:
+            yield StatedClaim(kind, address_in(after) or id_in(clause), by_agent=by_agent)
         case _:
             yield StatedClaim(kind, id_in(clause), by_agent=by_agent)
 
@@ -220,7 +230,7 @@ def _tests_passing(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
             continue
         if _NOT_PASSED.search(clause) or _IMPERATIVE.match(clause) or clause.count("`") % 2:
             continue
-        if is_quoted(low, word.start()):
+        if is_quoted(low, word.start()) or is_hedged(clause):
             continue
         file = first_file(text[start:end])
         tells_of_red = bool(_TELLS_OF_RED.search(low)) if tells_of_red is None else tells_of_red

@@ -27,6 +27,7 @@ _PATH = re.compile(
 )
 _BETWEEN = re.compile(r"[`*_\"',\s]{0,12}(?:and|&)?[`*_\"'\s]{0,12}")
 _ID = re.compile(r"(?:#|\b(?=[A-Z0-9]{0,19}[A-Z]))(?=[A-Z0-9]{0,19}\d)[A-Z0-9][A-Z0-9-]{4,19}\b")
+_ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+)++")
 _NOT_WRITTEN = re.compile(r"\b(?:from|using|based on|with|like|see|by|via|than|of)\W{0,4}$", re.IGNORECASE)
 _INTO = re.compile(r"\b(?:to|in|into|at|as)\W{1,4}$", re.IGNORECASE)
 _OTHER_CLAUSE = re.compile(r"\b(?:because|which|that|so|since|where|when|while|for|by|using|via|due|after|before)\b|\(")
@@ -77,6 +78,12 @@ def id_in(clause: str) -> str | None:
     """Return an order number or another id of capitals and digits, without its "#"."""
     found = _ID.search(clause)
     return found.group().removeprefix("#") if found else None
+
+
+def address_in(text: str) -> str | None:
+    """Return the first mail address that a text names."""
+    found = _ADDRESS.search(text)
+    return found.group() if found else None
 
 
 def is_file(name: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Final
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, Note, ToolRun, may_have_written, only_looks, same_file
 from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
-from grader_daemon.analysis.claims.subjects import basename, mentions_of
+from grader_daemon.analysis.claims.subjects import address_in, basename, mentions_of
 from grader_daemon.analysis.claims.test_runs import TestsResult
 from grader_daemon.analysis.claims.tested_work import TestedWork, is_of_another
 from grader_daemon.analysis.tool_calls import Purpose
@@ -257,10 +257,22 @@ class ClaimVerifier:
     def _sent(self, claim: StatedClaim) -> Verification | None:
         sending = [each for each in self._evidence.runs if not _SENDING.isdisjoint(each.words) or _sends(each.command)]
         if sending:
-            return self._attempted(sending)
+            return self._sent_to(claim.subject, sending)
         if not claim.by_agent:
             return None
         return _UNSUPPORTED if self._evidence.could_act else _CONTRADICTED
+
+    def _sent_to(self, receiver: str | None, sending: list[ToolRun]) -> Verification:
+        """Verify that something was sent, and to whom where the claim names an address."""
+        if receiver is None or "@" not in receiver:
+            return self._attempted(sending)
+        to_them = [each for each in sending if receiver.lower() in each.arguments.lower()]
+        if to_them or not any(each.worked for each in sending):
+            return self._attempted(to_them or sending)
+        if not self._evidence.is_whole or self._evidence.has_shell:
+            return _UNSUPPORTED
+        is_to_others = all(address_in(each.arguments) for each in sending)
+        return (Support.CONTRADICTED, _places(sending)) if is_to_others else _UNSUPPORTED
 
     def _ran(self, command: str, *, well: bool) -> Verification:
         """Verify that a command was run, or also that it worked when it was run last."""

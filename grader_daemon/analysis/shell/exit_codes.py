@@ -118,7 +118,7 @@ PLAIN_SPOKEN: Final = frozenset(
 )
 """Programs that hardly ever fail, and then say so with their name in front."""
 
-GOES_ON_AFTER_ERRORS: Final = frozenset({"psql"})
+GOES_ON_AFTER_ERRORS: Final = frozenset({"apt", "apt-get", "psql"})
 """Programs whose exit code does not tell of errors in what they were given to run."""
 
 QUOTING: Final = frozenset(

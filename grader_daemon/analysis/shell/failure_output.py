@@ -68,6 +68,9 @@ _BROKEN_SIGNS = (_TRACEBACK, " error: ", "subprocess-exited", ": *** ")
 
 _BROKEN_OFF = "note: This error originates from a subprocess, and is likely not a problem with pip"
 _STATED = re.compile(r"(?:\w{1,20} )?(?:[Ee]rror|ERROR|fatal): ")
+_STALE_INDEX = "W: Some index files failed to download"
+"""At the end of ``apt-get update``, which exits with 0 though it got nothing."""
+
 _STDERR = "STDERR: "
 """Before what a harness sets apart as the output of errors."""
 
@@ -133,6 +136,8 @@ def is_quoting(line: Line) -> bool:
 
 def _ends_in_words_of(line: Line, tail: str, before: str, last: str) -> tuple[bool, Meaning | None]:
     if _names_itself(last, line, is_alone=not before.strip()):
+        return True, None
+    if last.startswith(_STALE_INDEX) and "apt" in line.names:
         return True, None
     if line.speaker is None or is_quoting(line):
         return False, None

@@ -15,10 +15,14 @@ from grader_daemon.analysis.tool_calls import CallView, Purpose, tool_of
 from grader_daemon.analysis.tool_calls.frames import without_frame
 from grader_daemon.analysis.tool_calls.results import ResultReader
 from grader_daemon.domain.analysis import DIVIDED, CallStatus, Category, Subcategory
+from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.rules import FailureRules
 from grader_daemon.domain.session import ReportedOutcome
 
 _EXAMINED_END = 400
+_MASKING = ("|", ";", "\\n", "&", "psql", "apt update", "apt-get update")
+"""What a command has in it whose exit code may be that of something else."""
+
 _SIGNS = (
     *("Error", "error:", "not found", "failed", "FAIL", "fatal:", "No such file", "No module", "***", "Exception"),
     *("ERR!", "ERROR:  ", "LINE 1:", "syntax error", "Traceback"),
@@ -203,4 +207,4 @@ def _is_cut(text: str) -> bool:
 
 
 def _may_mask(written: str) -> bool:
-    return "|" in written or ";" in written or "\\n" in written or "&" in written or "psql" in written
+    return holds_any(written, _MASKING)

@@ -225,7 +225,7 @@ def test_a_long_answer_takes_bounded_time(classifier: RuleClassifier, unit: str)
     assert is_done_within(2.0, lambda: classifier.classify(hostile))
 
 
-VERIFIED = Claim(ClaimKind.FILE_WRITTEN, Support.VERIFIED, "a.py", 7, (3,))
+VERIFIED = Claim(ClaimKind.BUG_FIXED, Support.VERIFIED, None, 7, (3,))
 CONTRADICTED = Claim(ClaimKind.TESTS_PASSED, Support.CONTRADICTED, None, 7, (5, 6))
 UNSUPPORTED = Claim(ClaimKind.SENT, Support.UNSUPPORTED, None, 7)
 
@@ -253,6 +253,11 @@ def test_a_verified_claim_tips_the_scales(classifier: RuleClassifier) -> None:
 
 def test_an_unsupported_claim_says_nothing(classifier: RuleClassifier) -> None:
     assert classifier.classify(analysis(claims=(UNSUPPORTED,))) == classifier.classify(analysis())
+
+
+def test_a_file_that_was_written_says_nothing_of_the_task(classifier: RuleClassifier) -> None:
+    written = Claim(ClaimKind.FILE_WRITTEN, Support.VERIFIED, "a.py", 7, (3,))
+    assert classifier.classify(analysis(claims=(written,))) == classifier.classify(analysis())
 
 
 def test_a_claim_without_effect_is_no_reason() -> None:

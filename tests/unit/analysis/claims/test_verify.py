@@ -382,6 +382,30 @@ def test_a_bug_that_was_claimed_to_be_fixed(steps: list[Step], expected: tuple[s
         pytest.param("I sent the mail.", [step("send_email", FAILED)], ("contradicted", (2,)), id="not-sent"),
         pytest.param("I sent the mail.", [shell("curl -d x host.example")], ("verified", (2,)), id="sent-by-a-program"),
         pytest.param("I sent the mail.", [shell("make")], ("unsupported", ()), id="sent-somehow"),
+        pytest.param(
+            "Invite sent to a@b.example.", [step("invite_send", FAILED)], ("contradicted", (2,)), id="headline"
+        ),
+        pytest.param(
+            "I sent it to lead@b.example.",
+            [step("send_email", OK, to="Lead@b.example")],
+            ("verified", (2,)),
+            id="to-them",
+        ),
+        pytest.param(
+            "I sent it to lead@b.example.",
+            [step("send_email", OK, to="led@b.example")],
+            ("contradicted", (2,)),
+            id="to-somebody-else",
+        ),
+        pytest.param(
+            "I sent it to lead@b.example.", [step("send_email", OK, to="u42")], ("unsupported", ()), id="to-an-id"
+        ),
+        pytest.param(
+            "I sent it to lead@b.example.",
+            [step("send_email", OK, to="led@b.example"), shell("make mail")],
+            ("unsupported", ()),
+            id="to-somebody-else-or-by-a-program",
+        ),
         pytest.param("I sent the mail.", [read()], ("contradicted", ()), id="nothing-could-send"),
         pytest.param("I ran `make all`.", [shell("make all", FAILED)], ("verified", (2,)), id="ran-and-failed"),
         pytest.param("I ran `make all`.", [shell("ls")], ("unsupported", ()), id="ran-something-else"),

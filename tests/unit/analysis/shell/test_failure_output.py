@@ -26,6 +26,8 @@ TRACEBACK = "Traceback (most recent call last):\n  x\n"
         ),
         pytest.param("grep -r x b | head", "grep: b: Permission denied", FAILED, id="nothing-but-a-complaint"),
         pytest.param("cargo build | tail", "error: could not compile `a`", FAILED, id="mouthpiece"),
+        pytest.param("apt-get update", "Err:1 x\nW: Some index files failed to download", FAILED, id="apt-got-none"),
+        pytest.param("apt-get install a", "Setting up a\nW: Download is unsandboxed, denied", NOTHING, id="apt-warns"),
         pytest.param("git push | tail", "fatal: unable to access 'x'", FAILED, id="git-is-fatal"),
         pytest.param("cat a; cargo -V", "error: could not compile `a`", FAILED, id="speaker-is-the-last-pipeline"),
         pytest.param("cargo build > l; cat l", "error: could not compile `a`", NOTHING, id="mouthpiece-is-quoted"),
