@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from grader_daemon.storage.postgres.fleet import FleetDatabase, FleetHost
 
 _CLOCKS_DIFFER_SECONDS: Final = 60.0
+_DAYS_FROM: Final = 2
 _url_option = click.option("--url", metavar="URL", help="The fleet's database, as its administrator.")
 
 
@@ -150,10 +151,15 @@ def status(*, url: str | None, as_json: bool) -> None:
             output.warning(f"a second machine tried to push as {host.host} on {output.cell(host.other_machine_at)}")
         if host.clock_ahead is not None and abs(host.clock_ahead) > _CLOCKS_DIFFER_SECONDS:
             side = "ahead" if host.clock_ahead > 0 else "behind"
-            output.warning(f"the clock of {host.host} was {duration_words(abs(host.clock_ahead))} {side}: set it right")
+            output.warning(f"the clock of {host.host} was {_apart(abs(host.clock_ahead))} {side}: set it right")
     if watch is not None and is_unwatched(watch, utc_now()):
         since = "" if watch.worked_at is None else f" since {output.cell(watch.worked_at)}"
         output.warning(f"nobody watches this fleet{since}: no alert is raised; grader-daemon fleet watch does")
+
+
+def _apart(seconds: float) -> str:
+    days = round(seconds / 86_400)
+    return duration_words(seconds) if days < _DAYS_FROM else f"{days:,} days"
 
 
 def _version(host: FleetHost) -> str:

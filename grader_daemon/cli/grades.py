@@ -60,6 +60,8 @@ def grade_table(grades: Iterable[Grade]) -> None:
     )
     if any(grade.verdict_by is VerdictBy.PERSON for grade in grades):
         output.line("* said by a person")
+    if grades and all(each.host is not None and each.task_summary is None and each.project is None for each in grades):
+        output.line("Tasks and projects stay on their machines, which send no texts: fleet_texts.")
 
 
 def _telling_nothing(grades: Sequence[Grade]) -> list[str]:

@@ -6,11 +6,13 @@ import json
 import shutil
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import apsw
 import pytest
 
+from grader_daemon.bootstrap import utc_now
 from grader_daemon.storage.lock import only_one
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests import demo_home
@@ -459,3 +461,70 @@ def test_an_interrupted_copy_goes_on_and_a_damaged_one_is_made_anew(team: Team) 
     assert len(team.ids()) == 26
     copy.unlink()
     assert len(team.ids()) == 26
+
+
+def test_a_list_without_texts_says_why(team: Team) -> None:
+    assert "which send no texts: fleet_texts" in team("lead", "list")
+
+
+def test_a_session_of_the_future_stands_where_it_came_in(team: Team) -> None:
+    with team.server.admin() as connection:
+        connection.execute(
+            "UPDATE grader.grades SET ended_at = now() + interval '400 days', graded_at = now() + interval '400 days'"
+            " WHERE host = 'anna-laptop' AND session_id = 'demo_05'"
+        )
+    grades = json.loads(team("lead", "list", "-n", "100", "--json"))["grades"]
+    [future] = [grade for grade in grades if grade["session_id"] == "anna-laptop/demo_05"]
+    assert datetime.fromisoformat(future["ended_at"]) < utc_now() + timedelta(hours=1)
+
+
+def test_a_clock_that_is_wrong_is_told(team: Team, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as ahead:
+        ahead.setattr("grader_daemon.bootstrap.utc_now", lambda: utc_now() + timedelta(days=400))
+        team("anna", "push", "fleet")
+    told = run(team.lead, "fleet", "status").stderr
+    assert "the clock of anna-laptop was 400 d" in told
+    assert "ben-laptop" not in told
+
+
+def test_a_fleet_that_nobody_watches_is_told(team: Team, run: Run) -> None:
+    assert "nobody watches this fleet: no alert is raised" in run(team.lead, "fleet", "status").stderr
+    assert "nobody watches the fleet" in run(team.lead, "doctor").stdout
+    with team.server.admin() as connection:
+        connection.execute("UPDATE grader.watch SET member = 'lead', worked_at = now()")
+    assert "nobody watches" not in run(team.lead, "fleet", "status").stderr
+
+
+def test_the_newest_are_there_first_and_the_next_command_reads_on(
+    team: Team, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader_daemon.jobs.fleet_copy._AT_ONCE", 5)
+    monkeypatch.setattr("grader_daemon.cli.reading._WAITS_SECONDS", 0.0)
+    first = run(team.lead, "list", "-n", "100", "--json")
+    assert "older sessions are not read yet; the next command reads on" in first.stderr
+    assert len(json.loads(first.stdout)["grades"]) == 5
+    for _ in range(6):
+        run(team.lead, "list")
+    assert len(team.ids()) == 26
+    assert "not read yet" not in run(team.lead, "list").stderr
+
+
+def test_what_cannot_be_read_of_decisions_is_told_and_stops_no_command(team: Team, run: Run) -> None:
+    assert len(team.ids()) == 26
+    with team.server.admin() as connection:
+        connection.execute("""UPDATE grader.fleet SET decisions = '{"alerts": "x"}'""")
+    ended = run(team.lead, "list")
+    assert (ended.returncode, "what was decided in the fleet cannot be read" in ended.stderr) == (0, True)
+    issue = json.loads(team("lead", "errors", "list", "--json"))["issues"][0]["fingerprint"]
+    team("lead", "errors", "resolve", issue)  # which decides anew
+    assert "cannot be read" not in run(team.lead, "list").stderr
+
+
+def test_a_category_of_a_newer_machine_is_unknown(team: Team) -> None:
+    with team.server.admin() as connection:
+        connection.execute("UPDATE grader.error_issues SET category = 'no-such-category'")
+        newer = """replace(failures::text, '"category": "', '"category": "new_')::jsonb"""
+        connection.execute(f"UPDATE grader.grades SET failures = {newer}".encode())
+    assert len(team.ids()) == 26
+    issues = json.loads(team("lead", "errors", "list", "--json"))["issues"]
+    assert {issue["category"] for issue in issues} == {"unknown"}

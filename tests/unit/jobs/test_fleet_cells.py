@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -24,6 +25,13 @@ LISTS = st.recursive(
         pytest.param(False, False, id="no"),
         pytest.param(1.5, 1.5, id="number"),
         pytest.param("a\0b\0", "ab", id="text-with-nul"),
+        pytest.param("a" * 9_999, "a" * 2_000, id="long-text"),
+        pytest.param(-1, 0, id="below-zero"),
+        pytest.param(2**70, 10**12, id="too-many"),
+        pytest.param(float("nan"), None, id="no-number"),
+        pytest.param(-0.5, None, id="no-measure"),
+        pytest.param(datetime(1, 1, 1, tzinfo=UTC), None, id="before-all-sessions"),
+        pytest.param(["a" * 99] * 20_000, json.dumps(["a" * 99] * 10_000, separators=(",", ":")), id="long-list"),
         pytest.param(["a"], '["a"]', id="list"),
         pytest.param(({"a": "\0"},), '[{"a":""}]', id="nul-within"),
         pytest.param(["\\u0000"], '["\\\\u0000"]', id="what-looks-like-nul"),

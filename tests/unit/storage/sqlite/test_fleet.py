@@ -1,11 +1,14 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import msgspec
+import pytest
 
+from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.fleet_hosts import FleetHostState
+from grader_daemon.errors import InputError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import FleetCopyState, Position
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -92,3 +95,44 @@ def test_an_agent_of_a_fleet_is_another_one_on_each_machine(store: SqliteStore) 
     with store.transaction():
         store.fleet.save_state(FleetCopyState(fleet="f", version="1"))
     assert agents() == {"hermes on desk", "hermes on laptop"}
+
+
+def test_reports_and_marks_of_one_copy_are_those_of_another(tmp_path: Path) -> None:
+    first, second = (SqliteStore(tmp_path / f"{name}.db") for name in ("first", "second"))
+    week = Span(date(2026, 11, 9), date(2026, 11, 15))
+    with first.transaction():
+        first.reports.save(week, "{}", basis=7, now=NOW)
+    decided = msgspec.json.decode(first.fleet.decisions())
+    decided["marks"] = [["of-no-session-here", NOW.isoformat(), None]]
+    with second.transaction():
+        second.fleet.replace_decisions(msgspec.json.encode(decided))
+    assert second.reports.report(week.first) == first.reports.report(week.first)
+    assert msgspec.json.decode(second.fleet.decisions()) == decided
+    first.close()
+    second.close()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"null", id="nothing"),
+        pytest.param(b'{"alerts": "x"}', id="no-rows"),
+        pytest.param(b"{}", id="no-tables"),
+        pytest.param({"alert_position": [[1, "x", "y", "z"]]}, id="no-moment"),
+        pytest.param({"alert_position": [[1, "2026-01-01", "y", None]]}, id="a-moment-of-no-zone"),
+        pytest.param({"outbox": [["x"] * 11]}, id="no-number"),
+        pytest.param({"alert_silences": [[1, 2, 3, 4]]}, id="no-texts"),
+        pytest.param({"marks": [["f", "infinity", None]]}, id="for-ever"),
+        pytest.param({"marks": [["f"]]}, id="too-few-columns"),
+    ],
+)
+def test_decisions_that_cannot_be_read_change_nothing(
+    store: SqliteStore, content: bytes | dict[str, list[object]]
+) -> None:
+    with store.transaction():
+        store.alerts.begin(Position(NOW, "s"), now=NOW)
+    before = store.fleet.decisions()
+    told = content if isinstance(content, bytes) else msgspec.json.encode({**msgspec.json.decode(before), **content})
+    with store.transaction(), pytest.raises(InputError, match="cannot be read"):
+        store.fleet.replace_decisions(told)
+    assert store.fleet.decisions() == before

@@ -3,7 +3,7 @@ from __future__ import annotations
 import sqlite3
 import tempfile
 from contextlib import closing
-from datetime import timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +145,7 @@ def four(store: SqliteStore) -> SqliteStore:
         grade(
             session_id="d",
             ended_at=NOW + timedelta(hours=3),
+            graded_at=NOW + timedelta(hours=3),
             state=SessionState.OPEN,
             task_completed=False,
             p_completed=0.4,
@@ -155,6 +156,7 @@ def four(store: SqliteStore) -> SqliteStore:
         grade(
             session_id="c",
             ended_at=AFTER_TWO_HOURS,
+            graded_at=AFTER_TWO_HOURS,
             model="n",
             p_completed=0.6,
             verdict_by=VerdictBy.MODEL,
@@ -442,3 +444,14 @@ def test_other_programs_can_read_the_list(store: SqliteStore) -> None:
     with closing(sqlite3.connect(store.path)) as connection:
         rows = connection.execute("SELECT session_id, p_completed, completed FROM session_list").fetchall()
     assert rows == [("a", 0.25, 1)]
+
+
+def test_a_session_of_the_future_stands_an_hour_behind_when_it_was_graded(store: SqliteStore) -> None:
+    graded = datetime(2026, 11, 1, 10, tzinfo=UTC)
+    with store.transaction():
+        for name, hours in (("future", 9_600), ("ahead", 0.5), ("newest", 2)):
+            at = graded if name != "newest" else graded + timedelta(hours=2)
+            ended = graded + timedelta(hours=hours)
+            save_grades(store, [new_grade(grade(session_id=name, session_file=name, graded_at=at, ended_at=ended))])
+    page = store.grades.page(GradeFilter())
+    assert [each.grade.session_id for each in page.grades] == ["newest", "future", "ahead"]

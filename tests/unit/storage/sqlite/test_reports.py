@@ -274,6 +274,7 @@ def test_a_new_basis_leaves_the_report_as_it_was(store: SqliteStore) -> None:
         pytest.param(
             {
                 "ended_at": datetime.combine(WEEK.last, time(11), UTC),
+                "graded_at": datetime.combine(WEEK.last, time(11), UTC),
                 "ended_on": (WEEK.last + timedelta(days=1)).isoformat(),
             },
             0,
