@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from grader_daemon.analysis.shell.exit_codes import GOES_ON_AFTER_ERRORS, LOOKING, PLAIN_SPOKEN, QUOTING, Meaning
-from grader_daemon.analysis.shell.lines import Line
+from grader_daemon.analysis.shell.lines import Line, Program
 from grader_daemon.analysis.shell.programs import program_name
 from grader_daemon.domain.phrases import holds_any
 
@@ -48,6 +48,17 @@ _RED = re.compile(
     r"(?:=++ )?(?:\d{1,6} \w{1,12}, ){0,6}\d{1,6} (?:failed|errors?)\b.{0,120} in \d[\d.:]{0,12}s?\b.{0,30}$"
     r"|FAILED \((?:failures|errors)=|test result: FAILED|error: test failed|FAIL(?:\t|$)"
 )
+_OF_SCRIPTS = re.compile(
+    r"^(?:\s{0,3}\[?ELIFECYCLE\]?\s{1,4}|error )"
+    r"(?:(?P<red>Test failed)|Command failed(?: with exit code (?P<code>\d{1,3}))?)\."
+    r"|^(?:Error: |\s{0,3}\[?)ERR_PNPM_RECURSIVE_\w{1,20}_FAIL\b",
+    re.MULTILINE,
+)
+_SCRIPT_RUNNERS = frozenset({"pnpm", "yarn"})
+"""They run the scripts of a package, and end with words of their own where one has failed (pnpm 12, yarn 1.22)."""
+
+_END_OF_SCRIPTS = 600
+
 _OF_DATABASE = re.compile(r"^(?:psql:[^\n]{0,200}?\d: )?(?:ERROR|FATAL):  ", re.MULTILINE)
 _RAISED = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?::|$)")
 _OF_FRAMES = (" ", "\t", "│", "╭", "╰")
@@ -74,8 +85,8 @@ _STALE_INDEX = "W: Some index files failed to download"
 _STDERR = "STDERR: "
 """Before what a harness sets apart as the output of errors."""
 
-_NOTICE = "[notice]"
-"""Before pip's advice, which comes after everything else."""
+_NOTICES = ("[notice]", "info Visit https://yarnpkg.com/")
+"""Before the advice of pip and yarn, which comes after everything else."""
 
 _TELLTALE = (
     LOOKING | PLAIN_SPOKEN | {"awk", "tar", "unzip", "python", "git", "make", "diff", "curl", "wget", "jq", "node"}
@@ -143,9 +154,17 @@ def _ends_in_words_of(line: Line, tail: str, before: str, last: str) -> tuple[bo
         return False, None
     if line.speaker.name in GOES_ON_AFTER_ERRORS and _OF_DATABASE.search(tail):
         return True, None
+    script = _OF_SCRIPTS.search(tail[-_END_OF_SCRIPTS:]) if line.speaker.name in _SCRIPT_RUNNERS else None
+    if script is not None:
+        return True, _meaning_of_script(script, line.speaker)
     if _RED.match(last):
         return True, Meaning.FINDINGS
     return _ends_in_exception(tail, before, last), None
+
+
+def _meaning_of_script(said: re.Match[str], runner: Program) -> Meaning | None:
+    is_red = said["red"] is not None or runner.meaning_of(int(said["code"] or 1)) is Meaning.FINDINGS
+    return Meaning.FINDINGS if is_red else None
 
 
 def is_complaint(output: str) -> bool:
@@ -173,7 +192,7 @@ def _before_cut(output: str, line: Line | None) -> tuple[bool, Meaning | None]:
 
 
 def _without_notices(tail: str) -> str:
-    while (end := tail.rfind("\n")) >= 0 and (tail.startswith(_NOTICE, end + 1) or not tail[end:].strip()):
+    while (end := tail.rfind("\n")) >= 0 and (tail.startswith(_NOTICES, end + 1) or not tail[end:].strip()):
         tail = tail[:end]
     return tail
 

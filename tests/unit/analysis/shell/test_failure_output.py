@@ -41,6 +41,27 @@ TRACEBACK = "Traceback (most recent call last):\n  x\n"
         pytest.param("a.py | tail -2", "    f(\n     ^\nSyntaxError: x", FAILED, id="caret"),
         pytest.param("a.py | tail", "all fine\nValueError: y", NOTHING, id="only-a-line-of-that-form"),
         pytest.param("a.py | tail", "Traceback (most recent call last):\nfixed", NOTHING, id="traceback-and-more"),
+        pytest.param("pnpm test", "1 failed\n ELIFECYCLE  Command failed with exit code 1.", RED, id="red-script"),
+        pytest.param("pnpm t", "x\n[ELIFECYCLE] Test failed. See above for more details.", RED, id="red-pnpm"),
+        pytest.param("pnpm build | tail", "x\n[ELIFECYCLE] Command failed with exit code 2.", FAILED, id="broken-pnpm"),
+        pytest.param("pnpm build", " ELIFECYCLE  Command failed.", FAILED, id="broken-pnpm-without-a-code"),
+        pytest.param(
+            "pnpm -r build",
+            'x\nError: ERR_PNPM_RECURSIVE_RUN_FIRST_FAIL\n\n  × "pnpm recursive run" failed in /a\n\n',
+            FAILED,
+            id="broken-workspace",
+        ),
+        pytest.param(
+            "yarn test",
+            "red\nerror Command failed with exit code 1.\n"
+            "info Visit https://yarnpkg.com/en/docs/cli/run for documentation about this command.\n",
+            RED,
+            id="red-yarn",
+        ),
+        pytest.param("yarn build | tail", "x\nerror Command failed with exit code 2.", FAILED, id="script-that-failed"),
+        pytest.param("pnpm test", "4 passed\nDone in 0.4s", NOTHING, id="green-pnpm"),
+        pytest.param("cat log | tail", " ELIFECYCLE  Command failed.", NOTHING, id="scripts-quoted"),
+        pytest.param("a.py", " ELIFECYCLE  Command failed with exit code 1.", NOTHING, id="scripts-of-another"),
         pytest.param("nginx & ", "boom", NOTHING, id="no-words-of-failure"),
         pytest.param("a.py | tail", "", NOTHING, id="no-output"),
         pytest.param("a.py | tail", f"{TRACEBACK}... [truncated, 9000 chars total]", FAILED, id="cut-in-a-traceback"),
@@ -82,8 +103,9 @@ def test_printed_code_is_the_number_at_the_end(output: str, code: int | None) ->
         pytest.param("1 failed, " * 100_000, id="summary"),
         pytest.param("bash: " * 200_000, id="shells"),
         pytest.param("\n" * 1_000_000, id="lines"),
+        pytest.param(" ELIFECYCLE " * 80_000, id="scripts"),
     ],
 )
 def test_hostile_output_takes_bounded_time(output: str) -> None:
-    line = read_line("pytest; make | tail")
-    assert is_done_within(0.2, lambda: (masked_failure(output, line), printed_code(output)))
+    lines = [read_line("pytest; make | tail"), read_line("pnpm test")]
+    assert is_done_within(0.4, lambda: ([masked_failure(output, line) for line in lines], printed_code(output)))
