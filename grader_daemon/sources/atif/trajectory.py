@@ -32,6 +32,7 @@ from grader_daemon.domain.session import (
 )
 from grader_daemon.sources.atif.observations import Result, read_observation
 from grader_daemon.sources.codex.rollout import INJECTED
+from grader_daemon.sources.codex.taken_apart import take_apart
 
 NAME = "atif"
 """Of the source; the format of its sessions, too. The agent is the one that the run names."""
@@ -184,6 +185,9 @@ def _session(branch: _Branch, run: str, key: str, path: str) -> Session:
                 reported[len(messages)] = outcome
             messages.append(message)
             times.append(_utc(step.timestamp))
+    if agent.name == _CODEX:
+        messages, reported, origins = take_apart(messages, reported)
+        times = [times[origin] for origin in origins]
     known_times = [moment for moment in times if moment is not None]
     return Session(
         session_id=f"{run}/{key}" if key else run,

@@ -6,6 +6,7 @@ counts of tokens between them tell.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
@@ -18,6 +19,7 @@ from grader_daemon.domain.session import (
     ASSISTANT,
     TOOL,
     USER,
+    Content,
     Ending,
     FunctionCall,
     Message,
@@ -27,10 +29,12 @@ from grader_daemon.domain.session import (
     ToolCall,
 )
 from grader_daemon.errors import ParseError
+from grader_daemon.sources.codex import code_mode
 from grader_daemon.sources.codex import rollout_lines as shapes
 from grader_daemon.sources.codex.call_results import exited, read_result
 from grader_daemon.sources.codex.origin import read_origin
 from grader_daemon.sources.codex.rollout_lines import Counts, Line
+from grader_daemon.sources.codex.taken_apart import WAIT, Ran, take_apart
 from grader_daemon.sources.codex.token_counts import TokenSums
 from grader_daemon.sources.decoding import setup_digest, utc
 
@@ -134,6 +138,9 @@ class _Rollout:
         self._results: dict[str, int] = {}
         self._processes: dict[str, int] = {}
         self._noted: dict[str, ReportedOutcome] = {}
+        self._ran: dict[str, Ran] = {}
+        self._ran_at: dict[str, int] = {}
+        self._has_code = False
 
     def add(self, line: Line) -> None:
         """Add the next line."""
@@ -163,6 +170,8 @@ class _Rollout:
         meta = self._meta or shapes.Meta()
         origin = read_origin(meta)
         self._settle()
+        if self._has_code:
+            self._take_apart()
         return Session(
             session_id=meta.id or session_id,
             file=path,
@@ -223,6 +232,7 @@ class _Rollout:
         if call_id is None:
             return
         self._calls[call_id] = call
+        self._has_code |= tool == code_mode.TOOL and call.input is not None
         if call.type in _RUN_BY_THE_PROVIDER and call.status in _STATUS:
             self._add_result(call_id, "", ReportedOutcome(_STATUS[call.status]), written_at)
 
@@ -234,12 +244,16 @@ class _Rollout:
             if outcome.status is not CallStatus.PENDING:
                 self._reported[began] = outcome  # of the command itself; that its process was asked worked
             outcome = ReportedOutcome(CallStatus.SUCCESS)
-        index = self._add_result(call_id, result.text, outcome, written_at)
+        called = self._calls.get(call_id)
+        is_of_code = called is not None and called.name in (code_mode.TOOL, WAIT)
+        index = self._add_result(call_id, output.output if is_of_code else result.text, outcome, written_at)
         if result.process is not None:
             self._processes.setdefault(result.process, index)
 
-    def _add_result(self, call_id: str, text: str, outcome: ReportedOutcome | None, written_at: datetime | None) -> int:
-        index = self._append(Message(role=TOOL, content=text, tool_call_id=call_id or None), written_at)
+    def _add_result(
+        self, call_id: str, content: Content, outcome: ReportedOutcome | None, written_at: datetime | None
+    ) -> int:
+        index = self._append(Message(role=TOOL, content=content, tool_call_id=call_id or None), written_at)
         if outcome is not None:
             self._reported[index] = outcome
         self._results.pop(call_id, None)  # so that the places stand in their order
@@ -272,7 +286,7 @@ class _Rollout:
         for index in range(end, len(self.messages)):
             self._reported.pop(index, None)
         del self.messages[end:], self._times[end:]
-        for places in (self._results, self._processes):
+        for places in (self._results, self._processes, self._ran_at):
             while places and next(reversed(places.values())) >= end:
                 places.popitem()
         while self._answers and self._answers[-1].place >= end:
@@ -298,6 +312,10 @@ class _Rollout:
         outcome = _noted(note)
         if call_id and outcome is not None:
             self._noted[call_id] = outcome
+            ran = note.item.command if isinstance(note, shapes.ItemCompleted) else note.command
+            if isinstance(ran, list) and ran and isinstance(ran[-1], str):
+                self._ran[call_id] = Ran(ran[-1], outcome)  # the command stands behind a shell and its option
+                self._ran_at[call_id] = len(self.messages)
 
     def _settle(self) -> None:
         """Fill in the answers, and what was noted of calls whose result does not say how they ended."""
@@ -308,6 +326,13 @@ class _Rollout:
             said = None if index is None else self._reported.get(index)
             if index is not None and (said is None or said.status is CallStatus.PENDING):
                 self._reported[index] = outcome
+
+    def _take_apart(self) -> None:
+        """Replace code by the calls in it; the commands that it ran are noted by ids that no call has."""
+        ran = [self._ran[call_id] for call_id in self._ran_at if call_id not in self._calls]
+        self.messages, self._reported, origins = take_apart(self.messages, self._reported, ran)
+        self._times = [self._times[origin] for origin in origins]
+        self._taken_back = [bisect_left(origins, place) for place in self._taken_back]
 
     def _answering(self, written_at: datetime | None) -> _Answer:
         answer = self._answer

@@ -151,6 +151,7 @@ class Item(msgspec.Struct, frozen=True):
     id: _Name = None
     status: _Name = None
     exit_code: int | None = None
+    command: object = None
 
 
 class ItemCompleted(msgspec.Struct, frozen=True):
@@ -180,6 +181,7 @@ class CallEnded(msgspec.Struct, frozen=True):
 
     call_id: _Name = None
     exit_code: int | None = None
+    command: object = None
     success: bool | None = None
     result: Returned | None = None
 
