@@ -12,6 +12,10 @@ from grader_daemon.api.grading import GradingResult
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import grade_table
 from grader_daemon.cli.options import asks, json_option
+from grader_daemon.domain.session import SkipReason
+
+_WORDS: dict[str, str] = {SkipReason.NOT_A_SESSION: "not a session of an agent known here"}
+"""In place of a reason that does not say enough."""
 
 
 @click.command("grade")
@@ -44,6 +48,6 @@ def _print(result: GradingResult) -> None:
     if result.grades:
         grade_table(grade for _, grade in result.grades)
     for file, reason in result.skipped:
-        output.error(f"skipped {file}: {reason}")
+        output.error(f"skipped {file}: {_WORDS.get(reason, reason)}")
     for file, error in result.errors:
         output.error(f"cannot grade {file}: {error}")

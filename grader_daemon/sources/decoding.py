@@ -20,6 +20,7 @@ _TO_NEXT_VALUE = re.compile(rb'(?:[^",\[{]++|"(?:[^"\\]++|\\.)*+"?)*+([,\[{])?',
 the pattern matches everywhere, so no byte is looked at twice."""
 
 _ANNOUNCES_NO_VALUE = bytes(byte for byte in range(256) if byte not in b",[{")
+_LINES = re.compile(rb"\s*+\{[^\r\n]*+(?<=\})\r?+\n\s*+\{")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -45,7 +46,7 @@ def decode(
     except RecursionError as error:
         raise ParseError("nested too deeply to be a session") from error
     except msgspec.ValidationError as error:
-        raise ParseError(f"not a session: {_one_line(error)}") from error
+        raise ParseError(f"not a session of an agent known here: {_one_line(error)}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _why_undecodable(content, error) from error
     if isinstance(session, Session):
@@ -102,6 +103,8 @@ def _why_undecodable(content: bytes, error: Exception) -> ParseError:
         return ParseError("holds half of a UTF-16 surrogate pair, which no UTF-8 text can contain")
     if "truncated" in str(error):
         return UnfinishedFileError("the JSON stops before its end")
+    if _LINES.match(content) is not None:
+        return ParseError("not a session of an agent known here: JSON objects, one a line, in place of one")
     return UnfinishedFileError(f"broken JSON: {_one_line(error)}")
 
 

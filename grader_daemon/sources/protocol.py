@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -19,6 +20,7 @@ from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.reading import read_beginning
 
 _BEGINNING = 4_096
+_MOST_LOOKED_INTO = 1_000
 
 T = TypeVar("T")
 OnSourceBug = Callable[[str, Exception], None]
@@ -195,6 +197,16 @@ class Sources:
         is_lines = first.startswith(b"{") and first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
         return is_lines and not any(source.recognizes(path, beginning) for source in self._all)
 
+    def strange_below(self, folder: str) -> str | None:
+        """Return a file below a folder that is of no agent that is known; None where the first thousand are no such."""
+        lines = (
+            os.path.join(where, name)
+            for where, folders, names in os.walk(folder)
+            for name in _in_order(folders, names)
+            if name.endswith(".jsonl")
+        )
+        return next(filter(self.is_strange, islice(lines, _MOST_LOOKED_INTO)), None)
+
     @property
     def titles(self) -> str:
         """The agents that are known, as people call them, in a list."""
@@ -354,11 +366,24 @@ def named_units(paths: Sequence[str], sources: Sources) -> tuple[list[Unit], lis
             found = sorted(each.unit for each in walk)
             units += found
             if not found:
-                empty.append(
-                    (path, "it cannot be read" if path in walk.unreadable else "no session files are below it")
-                )
+                empty.append((path, _why_empty(path, walk, sources)))
         elif sources.is_strange(path):
             empty.append((path, f"no agent known here writes this; known: {sources.titles}"))
         else:
             units += sources.named(path)
     return units, empty
+
+
+def _why_empty(folder: str, walk: Walk, sources: Sources) -> str:
+    if folder in walk.unreadable:
+        return "it cannot be read"
+    strange = sources.strange_below(folder)
+    if strange is None:
+        return "no session files are below it"
+    return f"no agent known here writes what is below it ({os.path.relpath(strange, folder)}); known: {sources.titles}"
+
+
+def _in_order(folders: list[str], names: list[str]) -> list[str]:
+    """Return the names of files in order, and have the folders beside them entered in order."""
+    folders.sort()
+    return sorted(names)

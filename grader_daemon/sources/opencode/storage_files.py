@@ -107,7 +107,7 @@ class _Reading:
         try:
             return decode(content)
         except msgspec.ValidationError as error:
-            raise ParseError(f"not a session: {' '.join(str(error).split())}") from error
+            raise ParseError(f"not a session of an agent known here: {' '.join(str(error).split())}") from error
         except _BROKEN as error:
             raise UnfinishedFileError(f"broken JSON in {os.path.basename(path)}") from error
 

@@ -152,6 +152,19 @@ def test_a_file_of_an_agent_that_is_not_known_is_not_called_broken(grader: SelfG
     assert error.startswith("no agent known here writes this; known: Hermes")
 
 
+def test_a_folder_of_an_agent_that_is_not_known_says_so(grader: SelfGrader, tmp_path: Path) -> None:
+    lines = '{"type": "session", "version": 3}\n{"type": "message", "text": "hello"}\n'
+    (tmp_path / "home" / "b").mkdir(parents=True)
+    (tmp_path / "home" / "a.jsonl").write_text("no JSON\n")
+    (tmp_path / "home" / "b" / "two.jsonl").write_text(lines)
+    (tmp_path / "home" / "b" / "one.jsonl").write_text(lines)
+
+    [(path, error)] = grader.grading.grade_paths(tmp_path / "home", dry_run=True).errors
+
+    assert path == str(tmp_path / "home")
+    assert error.startswith("no agent known here writes what is below it (b/one.jsonl); known: Hermes")
+
+
 def test_roots_that_are_no_folders_are_told(tmp_path: Path, grader: SelfGrader, write_session: SessionWriter) -> None:
     with pytest.raises(InputError, match="sessions: no such folder"):
         grader.grading.ungraded_files()

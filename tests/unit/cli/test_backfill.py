@@ -44,6 +44,15 @@ def test_a_folder_without_sessions_is_told(home: Path, run: Run) -> None:
         assert ended.stderr == f"cannot grade {home}/empty: no session files are below it\n"
 
 
+def test_json_of_another_kind_is_told_in_words(home: Path, run: Run) -> None:
+    (home / "other.json").write_text('{"a": 1}')
+
+    ended = run(home, "grade", "other.json", "--dry-run")
+
+    assert (ended.returncode, ended.stdout) == (0, "")
+    assert ended.stderr == f"skipped {home}/other.json: not a session of an agent known here\n"
+
+
 def test_what_came_of_it_is_a_document_too(home: Path, run: Run) -> None:
     tried = json.loads(run(home, "backfill", "--watch-root", "sessions", "--dry-run", "--json").stdout)
     done = json.loads(run(home, "backfill", "--watch-root", "sessions", "--json").stdout)

@@ -84,6 +84,7 @@ def test_the_name_tells_what_is_no_session(path: str, reason: SkipReason | None)
         pytest.param(WHOLE + b"\0\0", id="nul-bytes-at-the-end"),
         pytest.param(b'{"session_id": "a\0b", "messages": []}', id="raw-nul-in-a-text"),
         pytest.param(WHOLE + WHOLE[-40:], id="the-rest-of-a-longer-file"),
+        pytest.param(WHOLE + b"\n" + WHOLE[-40:], id="the-rest-of-a-longer-file-in-a-line-of-its-own"),
     ],
 )
 def test_what_a_write_in_progress_explains_is_unfinished(content: bytes) -> None:
@@ -100,6 +101,9 @@ def test_what_a_write_in_progress_explains_is_unfinished(content: bytes) -> None
         pytest.param(b"12", "int", id="number-at-the-top"),
         pytest.param(b'"a"', "str", id="text-at-the-top"),
         pytest.param(b"null", "null", id="null-at-the-top"),
+        pytest.param(
+            b'{"a": 1}\r\n{"a": 2}\n', "not a session of an agent known here: JSON obj", id="objects-in-lines"
+        ),
         pytest.param(b"Dear diary", "not JSON", id="prose"),
         pytest.param(b"<html></html>", "not JSON", id="html"),
         pytest.param(b'{"session_id": 5, "messages": []}', "session_id", id="id-is-a-number"),
