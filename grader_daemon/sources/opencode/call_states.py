@@ -5,6 +5,8 @@ A command that failed is ``completed`` as one that worked; only its exit code te
 
 from __future__ import annotations
 
+import re
+
 from msgspec import UNSET
 
 from grader_daemon.domain.analysis import CallStatus
@@ -13,6 +15,14 @@ from grader_daemon.sources.opencode.session_parts import Part, State
 
 INVALID = "invalid"
 """The tool that stands in for one that does not exist; the input names the other."""
+
+_UNAVAILABLE = re.compile(r"[^\n]{0,99}?\bModel tried to call unavailable tool '([\w.-]{1,99})'\.")
+_OWN_TOOLS = frozenset({"bash", "edit", "glob", "grep", "read", "skill", "task", "todowrite", "webfetch", "write"})
+"""That a tool of OpenCode's own is unavailable means that a policy keeps it from the model; those of 1.18."""
+
+_REPLACED = frozenset({"edit", "write"})
+_REPLACES = "apply_patch"
+"""Some models are offered it in place of the two."""
 
 _REFUSED = ("The user rejected permission", "The user has specified a rule which prevents you")
 _ABORTED = ("Tool execution aborted", "Tool execution was interrupted")
@@ -38,7 +48,7 @@ def read_state(part: Part) -> tuple[str, ReportedOutcome] | None:
         return None
     output = state.output or ""
     if part.tool == INVALID:
-        return output, ReportedOutcome(CallStatus.FAILURE)
+        return output, ReportedOutcome(CallStatus.REFUSED if _is_kept_away(output) else CallStatus.FAILURE)
     code = UNSET if state.metadata is None else state.metadata.exit
     if code is UNSET:
         return output, ReportedOutcome(CallStatus.SUCCESS)
@@ -46,6 +56,13 @@ def read_state(part: Part) -> tuple[str, ReportedOutcome] | None:
         aborted = _USER_ABORTED in output[-_EXAMINED_END:].partition(_NOTE)[2]
         return output, ReportedOutcome(CallStatus.INTERRUPTED if aborted else CallStatus.FAILURE)
     return output, ReportedOutcome(CallStatus.FAILURE if code else CallStatus.SUCCESS, code)
+
+
+def _is_kept_away(output: str) -> bool:
+    found = _UNAVAILABLE.match(output)
+    if found is None or found[1] not in _OWN_TOOLS:
+        return False
+    return found[1] not in _REPLACED or _REPLACES not in output[found.end() :]
 
 
 def _status_of(error: str) -> CallStatus:

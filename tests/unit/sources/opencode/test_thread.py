@@ -20,6 +20,7 @@ from grader_daemon.domain.session import (
 from grader_daemon.sources.opencode.session_parts import Stored
 from grader_daemon.sources.opencode.thread import to_session
 
+UNAVAILABLE = "The arguments provided to the tool are invalid: Model tried to call unavailable tool"
 SUCCESS, FAILURE = ReportedOutcome(CallStatus.SUCCESS), ReportedOutcome(CallStatus.FAILURE)
 TOKENS = {"input": 40, "output": 20, "reasoning": 5, "cache": {"read": 100, "write": 3}}
 
@@ -89,6 +90,11 @@ def test_an_answer_is_what_was_said_and_called_with_the_results_after_it() -> No
             ReportedOutcome(CallStatus.INTERRUPTED),
         ),
         (call("invalid", output="Model tried to call unavailable tool"), FAILURE),
+        (call("invalid", output=f"{UNAVAILABLE} 'mend'. Available tools: bash, read."), FAILURE),
+        (call("invalid", output=f"{UNAVAILABLE} 'bash'. Available tools: read."), ReportedOutcome(CallStatus.REFUSED)),
+        (call("invalid", output=f"{UNAVAILABLE} 'edit'. Available tools: read."), ReportedOutcome(CallStatus.REFUSED)),
+        (call("invalid", output=f"{UNAVAILABLE} 'edit'. Available tools: apply_patch, read."), FAILURE),
+        (call("invalid", output="The arguments provided to the tool are invalid: no cmd"), FAILURE),
         (call("edit", "error", error="Could not find oldString in the file."), FAILURE),
         (call("edit", "error", error="Tool execution aborted"), ReportedOutcome(CallStatus.INTERRUPTED)),
         (
