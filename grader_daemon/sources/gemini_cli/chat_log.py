@@ -55,6 +55,9 @@ _FOLDER = re.compile(
     rf"(?:\*\*Workspace Directories:\*\*\n\s{{0,9}}- |working in the directory: )([^\n]{{1,{LONGEST_NAME}}})\n"
 )
 _EXAMINED = 4_000
+_UNTOLD = ToolCall()
+"""What a model wrote that is no text was a call: its record has it only once the call has ended."""
+
 _FINISHED = frozenset(("success", "error", "cancelled"))
 
 
@@ -198,6 +201,8 @@ class _Conversation:
         calls = record.calls or _calls_in(record.content)
         wire = tuple(ToolCall(call.id, FunctionCall(_name(call.name), call.args)) for call in calls)
         said = text_of(record.content) or None
+        if not wire and said is None and record.tokens is not None and record.tokens.output:
+            wire = (_UNTOLD,)
         self._append(Message(role=ASSISTANT, content=said, tool_calls=wire or None), record.written_at)
         for call in calls:
             if call.status in _FINISHED:

@@ -18,6 +18,7 @@ from grader_daemon.domain.session import (
     SessionKind,
     Skipped,
     SkipReason,
+    ToolCall,
     Usage,
 )
 from grader_daemon.domain.unit import Unit
@@ -83,6 +84,15 @@ def test_a_session_is_what_its_log_makes() -> None:
     assert (read.session_id, read.project, read.model) == (ID, "/tmp/proj", "gemini-2.5-pro")
     assert (read.kind, read.parent, read.named_after_id) == (SessionKind.MAIN, None, True)
     assert read.updated_at == datetime(2026, 11, 22, 15, 28, tzinfo=UTC)
+
+
+def test_an_answer_without_text_is_a_call_that_has_not_ended_if_the_model_wrote_something() -> None:
+    running = session(user("Read it"), answer(""))
+    empty = session(user("Read it"), answer("", tokens={**TOKENS, "output": 0}))
+    unknown = session(user("Read it"), answer("", tokens=None))
+
+    assert running.messages[1].tool_calls == (ToolCall(),)
+    assert [read.messages[1].tool_calls for read in (empty, unknown)] == [None, None]
 
 
 def test_what_a_person_rewound_is_gone_but_for_its_place_and_its_tokens() -> None:
