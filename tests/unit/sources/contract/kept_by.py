@@ -81,6 +81,15 @@ class Keeper(ABC):
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self.file.write_bytes(content)
 
+    def grow(self, content: bytes) -> None:
+        """Write these bytes as agents do that only add: behind what is there, if they begin with that."""
+        there = self.file.read_bytes() if self.file.exists() else b""
+        if not there or not content.startswith(there):
+            self.put(content)
+            return
+        with self.file.open("ab") as file:
+            file.write(content[len(there) :])
+
     def delete(self) -> None:
         """Delete the session."""
         self.file.unlink()
@@ -228,7 +237,7 @@ class ClaudeCodeFile(Keeper):
         for turn in range(turns):
             transcript.prompt(asked(turn))
             transcript.answer(answered(turn), answer=f"msg_{turn}")
-        self.put(transcript.content)
+        self.grow(transcript.content)
 
 
 class CodexFile(Keeper):
@@ -251,7 +260,7 @@ class CodexFile(Keeper):
         rows: list[dict[str, Any]] = [{"type": "session_meta", "payload": {"id": _THREAD, "cli_version": "0.200.0"}}]
         for turn in range(turns):
             rows += [_spoken("user", "input_text", asked(turn)), _spoken("assistant", "output_text", answered(turn))]
-        self.put(_lines(rows))
+        self.grow(_lines(rows))
 
 
 class GeminiFile(Keeper):
@@ -279,7 +288,7 @@ class GeminiFile(Keeper):
                 {"id": f"u{turn}", "timestamp": _AT, "type": "user", "content": [{"text": asked(turn)}]},
                 {"id": f"a{turn}", "timestamp": _AT, "type": "gemini", "content": answered(turn), "model": "m"},
             ]
-        self.put(_lines(rows))
+        self.grow(_lines(rows))
 
 
 class AtifFile(Keeper):
