@@ -370,7 +370,10 @@ def named_units(paths: Sequence[str], sources: Sources) -> tuple[list[Unit], lis
         elif sources.is_strange(path):
             empty.append((path, f"no agent known here writes this; known: {sources.titles}"))
         else:
-            units += sources.named(path)
+            held = sources.named(path)
+            units += held
+            if not held:
+                empty.append((path, "no sessions are in it"))
     return units, empty
 
 

@@ -1,4 +1,8 @@
-"""OpenCode as one source: the sessions in ``opencode.db``, and those in the files of older versions."""
+"""OpenCode as one source: the sessions in ``opencode.db``, and those in the files of older versions.
+
+Programs that were made from OpenCode keep the same tables under a name of their own, so any database below a root, or
+that a person names, is looked into; one without these tables has no sessions.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +29,13 @@ from grader_daemon.sources.opencode.storage_files import (
 )
 from grader_daemon.sources.opencode.thread import NAME, UNKNOWN, to_session
 from grader_daemon.sources.protocol import Read, Watch, as_shown
-from grader_daemon.sources.reading import stamp_of
+from grader_daemon.sources.reading import read_beginning, stamp_of
 from grader_daemon.sources.sqlite_files import database_stamp
 
-_DATABASE = "opencode.db"
-_WRITTEN = frozenset({_DATABASE, "opencode.db-wal", "opencode.db-journal"})
+_OWN = "opencode.db"
+_SUFFIX = ".db"
+_BESIDE = ("-wal", "-journal")
+_MAGIC = b"SQLite format 3\0"
 _STORAGE = "storage"
 _BYTES_A_MESSAGE = 4_000
 
@@ -67,24 +73,24 @@ class OpenCode:
 
     def claims(self, path: str) -> bool:
         """See `Source.claims`."""
-        return _name_of(path) in _WRITTEN or (path.endswith(".json") and (is_session(path) or _is_message(path)))
+        return _database_of(path) is not None or (path.endswith(".json") and (is_session(path) or _is_message(path)))
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
         """See `Source.recognizes`."""
-        return _name_of(path) == _DATABASE or is_session(path)
+        return _name_of(path) == _OWN or is_session(path) or (_is_database(path) and beginning.startswith(_MAGIC))
 
     def touched(self, path: str) -> Sequence[Unit]:
         """See `Source.touched`."""
-        if _name_of(path) not in _WRITTEN:
+        database = _database_of(path)
+        if database is None:
             session = path if is_session(path) else session_of_message(path)
             return () if session is None else (Unit(self.name, session),)
-        database = os.path.join(os.path.dirname(path), _DATABASE)
         try:
             return [Unit(self.name, database, each) for each in self._database(database).changed()]
         except (VanishedFileError, ChangingFileError):
             return ()
         except ReadError:
-            return (Unit(self.name, database),)
+            return (Unit(self.name, database),) if _may_hold_sessions(database) else ()
 
     def walk(self, root: str) -> Walk:
         """See `Source.walk`: folders of messages and parts, and what OpenCode keeps beside them, are not entered."""
@@ -139,7 +145,7 @@ class OpenCode:
         except (VanishedFileError, ChangingFileError):
             return ()
         except ReadError:
-            return (Found(Unit(self.name, path), stamp_of(status), 0),)
+            return (Found(Unit(self.name, path), stamp_of(status), 0),) if _may_hold_sessions(path) else ()
         return (_found(Unit(self.name, path, session_id), entry) for session_id, entry in entries.items())
 
     def _database(self, path: str) -> DatabaseMemory[Schema]:
@@ -163,7 +169,17 @@ def _name_of(path: str) -> str:
 
 
 def _is_database(path: str) -> bool:
-    return _name_of(path) == _DATABASE
+    return path.endswith(_SUFFIX)
+
+
+def _database_of(path: str) -> str | None:
+    """Return the database that a file is, or stands beside."""
+    return next((path.removesuffix(end) for end in ("", *_BESIDE) if path.endswith(_SUFFIX + end)), None)
+
+
+def _may_hold_sessions(database: str) -> bool:
+    """Whether a file that cannot be read is worth a word: of other programs there are many of that name."""
+    return _name_of(database) == _OWN or read_beginning(database, len(_MAGIC)) == _MAGIC
 
 
 def _is_message(path: str) -> bool:

@@ -41,6 +41,7 @@ from grader_daemon.api.labels import Labels
 from grader_daemon.api.review import Reviews
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import SessionWriter
+from tests.database_writer import DatabaseWriter
 from tests.strategies import grade, json_answer, json_user
 from tests.units import unit
 
@@ -150,6 +151,14 @@ def test_a_file_of_an_agent_that_is_not_known_is_not_called_broken(grader: SelfG
     [(path, error)] = outcomes.errors
     assert path == str(strange)
     assert error.startswith("no agent known here writes this; known: Hermes")
+
+
+def test_a_database_without_sessions_is_an_error(grader: SelfGrader, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    with DatabaseWriter(other) as process:
+        process.run("CREATE TABLE notes (id text PRIMARY KEY)")
+
+    assert grader.grading.grade_paths(other, dry_run=True).errors == [(str(other), "no sessions are in it")]
 
 
 def test_a_folder_of_an_agent_that_is_not_known_says_so(grader: SelfGrader, tmp_path: Path) -> None:

@@ -57,6 +57,15 @@ def source(tmp_path: Path) -> OpenCode:
     return OpenCode([str(tmp_path)], limits=Limits())
 
 
+@pytest.fixture
+def follower(tmp_path: Path) -> Iterator[DatabaseWriter]:
+    """The same tables under another name."""
+    with DatabaseWriter(tmp_path / "kilo.db") as process:
+        for statement in TABLES:
+            process.run(statement)
+        yield process
+
+
 def begin(writer: DatabaseWriter, *names: str) -> None:
     for name in names:
         writer.commit((SESSION, (name, 5)), *turn(name, 1))
@@ -375,3 +384,33 @@ def test_only_files_of_sessions_are_claimed(path: str, claimed: bool) -> None:
 
     assert source.claims(path) is claimed
     assert source.recognizes(path, b"") is (claimed and "message" not in path and not path.endswith("-wal"))
+
+
+def test_the_same_tables_under_another_name_are_read(
+    source: OpenCode, follower: DatabaseWriter, tmp_path: Path
+) -> None:
+    begin(follower, "ses_a")
+    database = tmp_path / "kilo.db"
+
+    assert [unit.key for unit in source.touched(f"{database}-wal")] == ["ses_a"]
+    assert [found.unit for found in source.walk(str(tmp_path))] == [Unit("opencode", str(database), "ses_a")]
+    assert source.claims(f"{database}-journal")
+    assert source.recognizes("/a/kilo.db", database.read_bytes()[:4_096])
+    session = source.read(source.look(Unit("opencode", str(database), "ses_a"))).session
+    assert isinstance(session, Session)
+
+
+def test_databases_of_other_programs_hold_no_sessions(source: OpenCode, tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("no database")
+    (tmp_path / "torn.db").write_bytes(b"SQLite format 3\0 and no more")
+    with DatabaseWriter(tmp_path / "other.db") as process:
+        process.run("CREATE TABLE notes (id text PRIMARY KEY)")
+
+    torn = Unit("opencode", str(tmp_path / "torn.db"))
+    assert [found.unit for found in source.walk(str(tmp_path))] == [torn]
+    assert {name: list(source.touched(str(tmp_path / f"{name}.db"))) for name in ("text", "torn", "other")} == {
+        "text": [],
+        "torn": [torn],
+        "other": [],
+    }
+    assert not source.recognizes(str(tmp_path / "text.db"), b"no database")
