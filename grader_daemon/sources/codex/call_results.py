@@ -6,7 +6,7 @@ Codex hands results to the model as text, whose first lines tell the exit code; 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -47,6 +47,9 @@ class _Wrapped(msgspec.Struct, frozen=True):
     output: str
     metadata: _Metadata
 
+
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeError, RecursionError)
+"""Raised by a decoder for what is no JSON of its form."""
 
 _WRAPPED = msgspec.json.Decoder(_Wrapped).decode
 _WRAPPED_BEGINS = '{"output":'
@@ -92,7 +95,7 @@ def _unwrapped(text: str) -> Result | None:
         return None
     try:
         wrapped = _WRAPPED(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+    except UNREADABLE:
         return None
     code = wrapped.metadata.exit_code
     return Result(wrapped.output, None if code is None else exited(code))

@@ -31,7 +31,7 @@ from grader_daemon.domain.session import (
 from grader_daemon.errors import ParseError
 from grader_daemon.sources.codex import code_mode
 from grader_daemon.sources.codex import rollout_lines as shapes
-from grader_daemon.sources.codex.call_results import exited, read_result
+from grader_daemon.sources.codex.call_results import UNREADABLE, exited, read_result
 from grader_daemon.sources.codex.origin import read_origin
 from grader_daemon.sources.codex.rollout_lines import Counts, Line
 from grader_daemon.sources.codex.taken_apart import WAIT, Ran, take_apart
@@ -269,7 +269,7 @@ class _Rollout:
             return None
         try:
             return self._processes.get(str(_PROCESS(call.arguments).session_id))
-        except (msgspec.DecodeError, UnicodeError, RecursionError):
+        except UNREADABLE:
             return None
 
     def _add_count(self, call: Counts | None, total: Counts | None) -> None:

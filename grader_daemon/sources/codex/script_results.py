@@ -10,7 +10,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import Content, Part, ReportedOutcome
-from grader_daemon.sources.codex.call_results import exited, read_result
+from grader_daemon.sources.codex.call_results import UNREADABLE, Result, exited, read_result
 from grader_daemon.sources.codex.code_mode import PATCH
 from grader_daemon.sources.codex.escapes import unescaped
 
@@ -43,14 +43,6 @@ _WORKED = ReportedOutcome(CallStatus.SUCCESS)
 _FAILED = ReportedOutcome(CallStatus.FAILURE)
 _PENDING = ReportedOutcome(CallStatus.PENDING)
 _NOT_REACHED = ReportedOutcome(CallStatus.NOT_EXECUTED)
-
-
-class Told(NamedTuple):
-    """The output of a call, its outcome where that is noted, and the number of the process that goes on after it."""
-
-    text: str
-    outcome: ReportedOutcome | None = None
-    process: str | None = None
 
 
 class Script(NamedTuple):
@@ -92,7 +84,6 @@ class _OfServer(msgspec.Struct, frozen=True):
 _RETURNED = msgspec.json.Decoder(_Returned).decode
 _SEVERAL = msgspec.json.Decoder(list[_Listed]).decode
 _OF_SERVER = msgspec.json.Decoder(_OfServer).decode
-_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 
 def read_script(content: Content) -> Script | None:
@@ -110,7 +101,7 @@ def read_script(content: Content) -> Script | None:
     return Script(printed, header["how"] == "failed", header["how"] == "terminated", header["cell"])
 
 
-def told_of(tools: Sequence[str], script: Script) -> list[Told]:
+def told_of(tools: Sequence[str], script: Script) -> list[Result]:
     """Return what is told of each call of a code, by the names of the tools that it calls.
 
     As many texts as calls are theirs in order. Else nothing says whose is which: each call that prints has them all.
@@ -119,17 +110,17 @@ def told_of(tools: Sequence[str], script: Script) -> list[Told]:
         return _of_failed(tools, script)
     told = _of_each(tools, script.printed)
     if script.cell is not None or script.stopped:
-        return [Told(each.text, _PENDING) for each in told]
+        return [Result(each.text, _PENDING) for each in told]
     return told
 
 
-def _of_failed(tools: Sequence[str], script: Script) -> list[Told]:
+def _of_failed(tools: Sequence[str], script: Script) -> list[Result]:
     """An error ends the code at the call that it names, else at the last; what stands behind that never ran."""
     *before, error = script.printed or ("",)
     error = error.removeprefix(_ERROR)
     at = _place_of(error, tools, printed=len(before))
-    failed = Told("\n".join([*before[at:], error]), read_result(error).outcome or _FAILED)
-    return [*_of_each(tools[:at], before[:at]), failed, *[Told("", _NOT_REACHED)] * (len(tools) - at - 1)]
+    failed = Result("\n".join([*before[at:], error]), read_result(error).outcome or _FAILED)
+    return [*_of_each(tools[:at], before[:at]), failed, *[Result("", _NOT_REACHED)] * (len(tools) - at - 1)]
 
 
 def _place_of(error: str, tools: Sequence[str], *, printed: int) -> int:
@@ -139,7 +130,7 @@ def _place_of(error: str, tools: Sequence[str], *, printed: int) -> int:
     return next((place for place in named if place >= printed), named[0] if named else len(tools) - 1)
 
 
-def _of_each(tools: Sequence[str], texts: Sequence[str]) -> list[Told]:
+def _of_each(tools: Sequence[str], texts: Sequence[str]) -> list[Result]:
     several = _several(texts[0]) if len(texts) == 1 and len(tools) > 1 else None
     if several is not None and len(several) == len(tools):
         return [_of_returned(returned) for returned in several]
@@ -157,25 +148,24 @@ def _shared(texts: Sequence[str], calls: int) -> Sequence[str]:
     return [joined if len(joined) * calls <= _MOST_COPIED else ""] * (calls - 1) + [joined]
 
 
-def _told(tool: str, text: str) -> Told:
+def _told(tool: str, text: str) -> Result:
     text = text[cut.end() :] if (cut := _CUT.match(text)) is not None else text
     if tool in _SILENT:
-        return Told(text, _WORKED)
+        return Result(text, _WORKED)
     returned = _returned(text)
     if returned is not None:
         return _of_returned(returned)
     if _OF_SERVERS in tool and _is_failure_of_server(text):
-        return Told(text, _FAILED)
-    read = read_result(text)
-    return Told(read.text, read.outcome, read.process)
+        return Result(text, _FAILED)
+    return read_result(text)
 
 
-def _of_returned(returned: _Returned) -> Told:
+def _of_returned(returned: _Returned) -> Result:
     if returned.exit_code is not None:
-        return Told(returned.output, exited(returned.exit_code))
+        return Result(returned.output, exited(returned.exit_code))
     if returned.session_id is not None:
-        return Told(returned.output, _PENDING, str(returned.session_id))
-    return Told(returned.output)
+        return Result(returned.output, _PENDING, str(returned.session_id))
+    return Result(returned.output)
 
 
 def _returned(text: str) -> _Returned | None:
@@ -183,7 +173,7 @@ def _returned(text: str) -> _Returned | None:
         return None
     try:
         return _RETURNED(text)
-    except _UNREADABLE:
+    except UNREADABLE:
         cut = _EXIT_CODE_BEFORE_CUT.match(text)
         return None if cut is None else _Returned(unescaped(text[cut.end() :]), int(cut[1]))
 
@@ -194,7 +184,7 @@ def _several(text: str) -> list[_Returned] | None:
         return None
     try:
         listed = _SEVERAL(text)
-    except _UNREADABLE:
+    except UNREADABLE:
         return None
     found = [
         each.value if each.output is None else _Returned(each.output, each.exit_code, each.session_id)
@@ -206,7 +196,7 @@ def _several(text: str) -> list[_Returned] | None:
 def _is_failure_of_server(text: str) -> bool:
     try:
         return text.startswith("{") and _OF_SERVER(text).is_error
-    except _UNREADABLE:
+    except UNREADABLE:
         return False
 
 

@@ -11,8 +11,9 @@ import msgspec
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import ASSISTANT, TOOL, FunctionCall, Message, ReportedOutcome, ToolCall
 from grader_daemon.sources.codex import code_mode
+from grader_daemon.sources.codex.call_results import UNREADABLE, Result
 from grader_daemon.sources.codex.code_mode import calls_in
-from grader_daemon.sources.codex.script_results import Script, Told, read_script, told_of
+from grader_daemon.sources.codex.script_results import Script, read_script, told_of
 
 WAIT: Final = "wait"
 """What is called for the rest of a code that went on."""
@@ -120,11 +121,11 @@ class _Splitter:
         if script is None and outcome is not None and outcome.status is CallStatus.FAILURE:
             script = Script((message.text,), failed=True)
         if script is None:
-            told = [Told(message.text, outcome)] * len(calls)
+            told = [Result(message.text, outcome)] * len(calls)
             self._noted[message.tool_call_id or ""] = _Placed(calls, start, [])
         elif (waited_for := self._cells.pop(_argument(calls[0], "cell_id"), None)) is not None:
             self._go_on(waited_for, script)
-            told = [Told("\n".join(script.printed), _WORKED)]
+            told = [Result("\n".join(script.printed), _WORKED)]
         else:
             told = told_of(_names(calls), script)
             if script.cell is not None:
@@ -146,7 +147,7 @@ class _Splitter:
         for offset, each in enumerate(told_of(_names(placed.calls), script)):
             self._set(placed.start + offset, placed.calls[offset], each)
 
-    def _set(self, at: int, call: ToolCall, told: Told) -> None:
+    def _set(self, at: int, call: ToolCall, told: Result) -> None:
         outcome = told.outcome
         began = self._processes.get(_argument(call, "session_id")) if call.tool == _WRITES_TO_PROCESS else None
         if began is not None and outcome is not None and outcome.status in _ENDED:
@@ -190,7 +191,7 @@ def _argument(call: ToolCall, name: str) -> str:
     if isinstance(given, str):
         try:
             given = _ARGUMENTS(given)
-        except (msgspec.DecodeError, UnicodeError, RecursionError):
+        except UNREADABLE:
             given = None
     value = given.get(name) if given is not None else None
     return str(value) if isinstance(value, str | int) else ""

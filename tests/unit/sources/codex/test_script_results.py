@@ -6,7 +6,8 @@ import pytest
 
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import Part, ReportedOutcome
-from grader_daemon.sources.codex.script_results import Script, Told, read_script, told_of
+from grader_daemon.sources.codex.call_results import Result
+from grader_daemon.sources.codex.script_results import Script, read_script, told_of
 from tests.timing import is_done_within
 
 SUCCESS = ReportedOutcome(CallStatus.SUCCESS)
@@ -60,92 +61,95 @@ def test_parts_are_what_was_printed() -> None:
 @pytest.mark.parametrize(
     ("tools", "script", "told"),
     [
-        pytest.param(["exec_command"], Script(("a",)), [Told("a")], id="command-without-a-code"),
-        pytest.param(["apply_patch"], Script(("{}",)), [Told("{}", SUCCESS)], id="patch"),
+        pytest.param(["exec_command"], Script(("a",)), [Result("a")], id="command-without-a-code"),
+        pytest.param(["apply_patch"], Script(("{}",)), [Result("{}", SUCCESS)], id="patch"),
         pytest.param(
             ["exec_command"],
             Script((json.dumps({"output": "a", "exit_code": 2}),)),
-            [Told("a", ReportedOutcome(CallStatus.FAILURE, 2))],
+            [Result("a", ReportedOutcome(CallStatus.FAILURE, 2))],
             id="exit-code",
         ),
         pytest.param(
             ["exec_command"],
             Script((json.dumps({"output": "a", "session_id": 9}),)),
-            [Told("a", PENDING, "9")],
+            [Result("a", PENDING, "9")],
             id="process",
         ),
-        pytest.param(["exec_command"], Script(('{"output": "a"}',)), [Told("a")], id="output-alone"),
-        pytest.param(["exec_command"], Script(('{"output": 1}',)), [Told('{"output": 1}')], id="json-of-another"),
-        pytest.param(["exec_command"], Script((FRAMED + "x",)), [Told("x", EXITED)], id="frame-of-a-command"),
-        pytest.param(["exec_command"], Script((f"{CUT}x",)), [Told("x")], id="cut"),
-        pytest.param(["exec_command"], Script((f"{CUT}{JSON_CUT}",)), [Told('a\n"…9 tokens', EXITED)], id="json-cut"),
+        pytest.param(["exec_command"], Script(('{"output": "a"}',)), [Result("a")], id="output-alone"),
+        pytest.param(["exec_command"], Script(('{"output": 1}',)), [Result('{"output": 1}')], id="json-of-another"),
+        pytest.param(["exec_command"], Script((FRAMED + "x",)), [Result("x", EXITED)], id="frame-of-a-command"),
+        pytest.param(["exec_command"], Script((f"{CUT}x",)), [Result("x")], id="cut"),
+        pytest.param(["exec_command"], Script((f"{CUT}{JSON_CUT}",)), [Result('a\n"…9 tokens', EXITED)], id="json-cut"),
         pytest.param(
-            ["exec_command"], Script(('{"a": 1, "output": "…',)), [Told('{"a": 1, "output": "…')], id="json-cut-early"
+            ["exec_command"], Script(('{"a": 1, "output": "…',)), [Result('{"a": 1, "output": "…')], id="json-cut-early"
         ),
         pytest.param(
-            ["mcp__a__b"], Script(('{"isError": true}',)), [Told('{"isError": true}', FAILURE)], id="of-a-server"
+            ["mcp__a__b"], Script(('{"isError": true}',)), [Result('{"isError": true}', FAILURE)], id="of-a-server"
         ),
-        pytest.param(["mcp__a__b"], Script(('{"isError": 1}',)), [Told('{"isError": 1}')], id="of-a-server-unknown"),
-        pytest.param(["a", "b"], Script(("x", "y")), [Told("x"), Told("y")], id="each-its-own"),
-        pytest.param(["a", "b"], Script(("x",)), [Told("x")] * 2, id="shared"),
-        pytest.param(["a", "b"], Script(("x", "y", "z")), [Told("x\ny\nz")] * 2, id="more-texts-than-calls"),
+        pytest.param(["mcp__a__b"], Script(('{"isError": 1}',)), [Result('{"isError": 1}')], id="of-a-server-unknown"),
+        pytest.param(["a", "b"], Script(("x", "y")), [Result("x"), Result("y")], id="each-its-own"),
+        pytest.param(["a", "b"], Script(("x",)), [Result("x")] * 2, id="shared"),
+        pytest.param(["a", "b"], Script(("x", "y", "z")), [Result("x\ny\nz")] * 2, id="more-texts-than-calls"),
         pytest.param(
-            ["a", "b"], Script(("x" * 600_000,)), [Told(""), Told("x" * 600_000)], id="long-and-shared-is-the-last-ones"
+            ["a", "b"],
+            Script(("x" * 600_000,)),
+            [Result(""), Result("x" * 600_000)],
+            id="long-and-shared-is-the-last-ones",
         ),
         pytest.param(
             ["apply_patch", "a", "update_plan", "b"],
             Script(("x", "y")),
-            [Told("", SUCCESS), Told("x"), Told("", SUCCESS), Told("y")],
+            [Result("", SUCCESS), Result("x"), Result("", SUCCESS), Result("y")],
             id="texts-belong-to-what-prints",
         ),
-        pytest.param(["apply_patch"] * 2, Script(("x",)), [Told("x", SUCCESS)] * 2, id="nothing-prints"),
+        pytest.param(["apply_patch"] * 2, Script(("x",)), [Result("x", SUCCESS)] * 2, id="nothing-prints"),
         pytest.param(
             ["a", "b"],
             Script((json.dumps([{"output": "x", "exit_code": 0}, {"output": "y", "exit_code": 2}]),)),
-            [Told("x", ReportedOutcome(CallStatus.SUCCESS, 0)), Told("y", EXITED)],
+            [Result("x", ReportedOutcome(CallStatus.SUCCESS, 0)), Result("y", EXITED)],
             id="several-as-one-list",
         ),
         pytest.param(
             ["a", "b"],
             Script((json.dumps([{"value": {"output": "x"}}, {"value": {"output": "y", "exit_code": 2}}]),)),
-            [Told("x"), Told("y", EXITED)],
+            [Result("x"), Result("y", EXITED)],
             id="several-settled",
         ),
-        pytest.param(["a", "b"], Script((REJECTED,)), [Told(REJECTED)] * 2, id="several-one-rejected"),
-        pytest.param(["a", "b"], Script(('[{"output": 1}]',)), [Told('[{"output": 1}]')] * 2, id="list-of-others"),
-        pytest.param(["a"], Script(("x",), cell="1"), [Told("x", PENDING)], id="goes-on"),
-        pytest.param(["a"], Script(("x",), stopped=True), [Told("x", PENDING)], id="stopped"),
+        pytest.param(["a", "b"], Script((REJECTED,)), [Result(REJECTED)] * 2, id="several-one-rejected"),
+        pytest.param(["a", "b"], Script(('[{"output": 1}]',)), [Result('[{"output": 1}]')] * 2, id="list-of-others"),
+        pytest.param(["a"], Script(("x",), cell="1"), [Result("x", PENDING)], id="goes-on"),
+        pytest.param(["a"], Script(("x",), stopped=True), [Result("x", PENDING)], id="stopped"),
         pytest.param(
             ["a", "apply_patch", "b"],
             Script(("x", "Script error:\napply_patch verification failed: y"), failed=True),
-            [Told("x"), Told("apply_patch verification failed: y", FAILURE), Told("", NOT_REACHED)],
+            [Result("x"), Result("apply_patch verification failed: y", FAILURE), Result("", NOT_REACHED)],
             id="error-of-the-patch",
         ),
         pytest.param(
             ["apply_patch", "apply_patch"],
             Script(("{}", "Script error:\napply_patch verification failed: y"), failed=True),
-            [Told("{}", SUCCESS), Told("apply_patch verification failed: y", FAILURE)],
+            [Result("{}", SUCCESS), Result("apply_patch verification failed: y", FAILURE)],
             id="error-of-the-second-patch",
         ),
         pytest.param(
-            ["a", "b"], Script(("Script error:\ny",), failed=True), [Told(""), Told("y", FAILURE)], id="error"
+            ["a", "b"], Script(("Script error:\ny",), failed=True), [Result(""), Result("y", FAILURE)], id="error"
         ),
         pytest.param(
             ["a"],
             Script(("x", "Script error:\ny"), failed=True),
-            [Told("x\ny", FAILURE)],
+            [Result("x\ny", FAILURE)],
             id="what-was-printed-before-an-error-is-kept",
         ),
         pytest.param(
             ["apply_patch", "a"],
             Script(("Script error:\nSyntaxError: y",), failed=True),
-            [Told("SyntaxError: y", FAILURE), Told("", NOT_REACHED)],
+            [Result("SyntaxError: y", FAILURE), Result("", NOT_REACHED)],
             id="code-that-is-no-code",
         ),
-        pytest.param(["a"], Script((), failed=True), [Told("", FAILURE)], id="error-without-words"),
+        pytest.param(["a"], Script((), failed=True), [Result("", FAILURE)], id="error-without-words"),
     ],
 )
-def test_each_call_is_told_what_is_known_of_it(tools: list[str], script: Script, told: list[Told]) -> None:
+def test_each_call_is_told_what_is_known_of_it(tools: list[str], script: Script, told: list[Result]) -> None:
     assert told_of(tools, script) == told
 
 
