@@ -26,11 +26,14 @@ LISTING: Final = ("session_list", "session_facets", "session_words")
 """Tables that hold nothing but what the rows of grades say."""
 
 _OF = "session_grades AS g LEFT JOIN session_details AS d ON d.session_id = g.session_id"
-ENDED_AT: Final = (
+_ENDED_AT = (
     "iif(d.ended_at > g.graded_at, min(d.ended_at, coalesce("
     "strftime('%Y-%m-%dT%H:%M:%S+00:00', g.graded_at, '+1 hour'), d.ended_at)), coalesce(d.ended_at, g.graded_at))"
 )
 """When a session ended; one of the future, by the clock of another machine, an hour behind when it was graded."""
+
+LISTED_AS: Final = f"session_list AS l ON l.ended_at = {_ENDED_AT} AND l.session_id = g.session_id"
+"""The row of the list of a grade `g` with its details `d`, to be joined."""
 
 
 def _claims(support: Support) -> str:
@@ -39,7 +42,7 @@ def _claims(support: Support) -> str:
 
 
 _VALUES = {
-    "ended_at": ENDED_AT,
+    "ended_at": _ENDED_AT,
     "session_id": "g.session_id",
     "id": "g.id",
     "state": "coalesce(d.state, 'complete')",
@@ -114,7 +117,7 @@ for those of a million tasks."""
 _SAID = f"EXISTS (SELECT 1 FROM session_grades AS g WHERE g.id = l.id AND {_BEGINS}(g.task_summary, ?))"
 _HIGHEST: Final = {SortKey.EFFICIENCY: 5, SortKey.QUALITY: 5}
 """The values above which there is none."""
-_LOOKED_UP = f"(l.ended_at, l.session_id) IN (SELECT {ENDED_AT}, g.session_id FROM {_OF} WHERE g.id IN {LISTED})"
+_LOOKED_UP = f"(l.ended_at, l.session_id) IN (SELECT {_ENDED_AT}, g.session_id FROM {_OF} WHERE g.id IN {LISTED})"
 
 
 def outcome_of(completed: int | None, unsure: int) -> Outcome:
@@ -168,7 +171,7 @@ class SessionList:
         execute, these = self._database.connection.execute, listed(session_ids)
         execute(
             f"DELETE FROM session_list WHERE (ended_at, session_id) IN"
-            f" (SELECT {ENDED_AT}, g.session_id FROM {_OF} WHERE {_THESE})",
+            f" (SELECT {_ENDED_AT}, g.session_id FROM {_OF} WHERE {_THESE})",
             (these,),
         )
         for facets in FACETS:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.recollection import CauseWords, Likeness, PastFailure, PastGrade, PastSession
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
-from grader_daemon.storage.sqlite.listing import ENDED_AT
+from grader_daemon.storage.sqlite.listing import LISTED_AS
 from grader_daemon.storage.sqlite.words import index_words
 
 _MOST_WORDS = 12
@@ -42,7 +42,7 @@ _SESSION = (
     " g.task_summary, d.tool_calls, g.total_errors, g.errors_recovered, d.had_user_refusal, d.had_user_interruption,"
     " d.asked_again, l.completed, l.unsure, l.verdict_by, l.p_completed, l.efficiency, l.quality, g.id"
     " FROM session_grades AS g JOIN session_details AS d ON d.session_id = g.session_id"
-    f" JOIN session_list AS l ON l.ended_at = {ENDED_AT} AND l.session_id = g.session_id"
+    f" JOIN {LISTED_AS}"
 )
 """The id of the grade stands last. Sessions that another program graded have no details, so that they are left out:
 nothing is known of how their texts were kept."""

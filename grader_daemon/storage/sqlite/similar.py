@@ -8,7 +8,7 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.facets import BANDS_OF
-from grader_daemon.storage.sqlite.listing import ENDED_AT, outcome_of
+from grader_daemon.storage.sqlite.listing import LISTED_AS, outcome_of
 from grader_daemon.storage.sqlite.rows import known_moment, to_flag, to_skills
 
 _SAME: Final = (
@@ -19,7 +19,7 @@ _NEAR: Final = "SELECT id FROM session_facets WHERE facet = 'wording' AND value 
 _ROWS: Final = (
     "SELECT g.session_id, l.ended_at, g.model, l.completed, d.request, d.wording, d.skills, l.unsure"
     " FROM session_grades AS g JOIN session_details AS d ON d.session_id = g.session_id"
-    f" JOIN session_list AS l ON l.ended_at = {ENDED_AT} AND l.session_id = g.session_id"
+    f" JOIN {LISTED_AS}"
     f" WHERE g.id IN {LISTED} AND d.state <> '{SessionState.OPEN}'"
 )
 
