@@ -114,11 +114,12 @@ class Helpers:
             return [self._heavy.popleft()]
         some = -(-len(self._waiting) // self.most)
         while self._waiting:
-            tasks = self._look_up([self._waiting.popleft() for _ in range(min(some, CHUNK, len(self._waiting)))])
-            light = [task for task in tasks if not self.is_heavy(examiner, task)]
-            for task in tasks:
-                if task not in light:
+            light: list[Task] = []
+            for task in self._look_up([self._waiting.popleft() for _ in range(min(some, CHUNK, len(self._waiting)))]):
+                if self.is_heavy(examiner, task):
                     self.add_heavy(task)
+                else:
+                    light.append(task)
             if light:
                 return light
         return [self._heavy.popleft()] if self._heavy and self._is_room_for(self._heavy[0], examiner) else []
