@@ -27,7 +27,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from enum import Enum
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import apsw
 
@@ -37,7 +37,9 @@ from grader_daemon.sources.reading import explain, look_at, open_file, stamp_of
 Value = str | int | float | bytes | None
 T = TypeVar("T")
 
-_MAGIC = b"SQLite format 3\0"
+MAGIC: Final = b"SQLite format 3\0"
+"""The beginning of every database."""
+
 _VERSIONS = slice(18, 20)
 """Of the header: which version writes and reads it; 2 is with a write-ahead log."""
 
@@ -199,7 +201,7 @@ def _has_log(header: bytes) -> bool:
     """Whether a database has a write-ahead log, by its first bytes."""
     if not header:
         raise ChangingFileError("the database is empty")  # and SQLite would delete a -wal beside it
-    if not header.startswith(_MAGIC):
+    if not header.startswith(MAGIC):
         raise ReadError("not a SQLite database")
     return _WITH_LOG in header[_VERSIONS]
 

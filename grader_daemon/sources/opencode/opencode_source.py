@@ -30,12 +30,11 @@ from grader_daemon.sources.opencode.storage_files import (
 from grader_daemon.sources.opencode.thread import NAME, UNKNOWN, to_session
 from grader_daemon.sources.protocol import Read, Watch, as_shown
 from grader_daemon.sources.reading import read_beginning, stamp_of
-from grader_daemon.sources.sqlite_files import database_stamp
+from grader_daemon.sources.sqlite_files import MAGIC, database_stamp
 
 _OWN = "opencode.db"
 _SUFFIX = ".db"
 _BESIDE = ("-wal", "-journal")
-_MAGIC = b"SQLite format 3\0"
 _STORAGE = "storage"
 _BYTES_A_MESSAGE = 4_000
 
@@ -77,7 +76,7 @@ class OpenCode:
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
         """See `Source.recognizes`."""
-        return _name_of(path) == _OWN or is_session(path) or (_is_database(path) and beginning.startswith(_MAGIC))
+        return _name_of(path) == _OWN or is_session(path) or (_is_database(path) and beginning.startswith(MAGIC))
 
     def touched(self, path: str) -> Sequence[Unit]:
         """See `Source.touched`."""
@@ -179,7 +178,7 @@ def _database_of(path: str) -> str | None:
 
 def _may_hold_sessions(database: str) -> bool:
     """Whether a file that cannot be read is worth a word: of other programs there are many of that name."""
-    return _name_of(database) == _OWN or read_beginning(database, len(_MAGIC)) == _MAGIC
+    return _name_of(database) == _OWN or read_beginning(database, len(MAGIC)) == MAGIC
 
 
 def _is_message(path: str) -> bool:

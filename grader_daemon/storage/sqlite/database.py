@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import apsw
 import msgspec
@@ -297,24 +297,23 @@ def is_ours(path: Path) -> bool:
     """Does a file begin as SQLite's do, or if its beginning is lost, hold our tables? An empty one may become ours."""
     try:
         with open(path, "rb") as file:
-            beginning = file.read(len(MAGIC))
-            rest = iter(partial(file.read, _CHUNK), b"")
-            return beginning in (b"", MAGIC) or any(_TRACE in chunk for chunk in rest)
+            return file.read(len(MAGIC)) in (b"", MAGIC) or _names_our_tables(file)
     except OSError:
         return True
 
 
 def holds_grades(path: Path) -> bool:
     """Do a file or its log say that our tables are in it? Other programs keep databases of SQLite, too."""
-    return any(_names_our_tables(each) for each in (path, _log_files_of(path)[0]))
+    for each in (path, _log_files_of(path)[0]):
+        with suppress(OSError), open(each, "rb") as file:
+            if _names_our_tables(file):
+                return True
+    return False
 
 
-def _names_our_tables(path: Path) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return any(_TRACE in chunk for chunk in iter(partial(file.read, _CHUNK), b""))
-    except OSError:
-        return False
+def _names_our_tables(file: BinaryIO) -> bool:
+    """Whether our tables are named in the rest of a file."""
+    return any(_TRACE in chunk for chunk in iter(partial(file.read, _CHUNK), b""))
 
 
 def listed(values: Sequence[str] | Sequence[int | None] | Sequence[tuple[int | str | None, ...]]) -> str:
