@@ -12,9 +12,9 @@ from grader_daemon.api.grading import GradingResult
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import grade_table
 from grader_daemon.cli.options import asks, json_option
-from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.session import NO_SESSION_KNOWN, SkipReason
 
-_WORDS: dict[str, str] = {SkipReason.NOT_A_SESSION: "not a session of an agent known here"}
+_WORDS: dict[str, str] = {SkipReason.NOT_A_SESSION: NO_SESSION_KNOWN}
 """In place of a reason that does not say enough."""
 
 

@@ -256,6 +256,10 @@ class Skipped(msgspec.Struct, frozen=True, gc=False):
     session_id: str | None = None
 
 
+NO_SESSION_KNOWN: Final = "not a session of an agent known here"
+"""What a person is told of JSON of another kind."""
+
+
 class SkipReason(StrEnum):
     """Why a recognised file has no grade of its own."""
 

@@ -11,7 +11,7 @@ import msgspec
 import xxhash
 
 from grader_daemon.domain.limits import Limits
-from grader_daemon.domain.session import Session, Skipped
+from grader_daemon.domain.session import NO_SESSION_KNOWN, Session, Skipped
 from grader_daemon.errors import ParseError, UnfinishedFileError
 
 _LIMITS = Limits()
@@ -46,7 +46,7 @@ def decode(
     except RecursionError as error:
         raise ParseError("nested too deeply to be a session") from error
     except msgspec.ValidationError as error:
-        raise ParseError(f"not a session of an agent known here: {_one_line(error)}") from error
+        raise ParseError(f"{NO_SESSION_KNOWN}: {_one_line(error)}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _why_undecodable(content, error) from error
     if isinstance(session, Session):
@@ -104,7 +104,7 @@ def _why_undecodable(content: bytes, error: Exception) -> ParseError:
     if "truncated" in str(error):
         return UnfinishedFileError("the JSON stops before its end")
     if _LINES.match(content) is not None:
-        return ParseError("not a session of an agent known here: JSON objects, one a line, in place of one")
+        return ParseError(f"{NO_SESSION_KNOWN}: JSON objects, one a line, in place of one")
     return UnfinishedFileError(f"broken JSON: {_one_line(error)}")
 
 

@@ -15,6 +15,7 @@ import msgspec
 import xxhash
 
 from grader_daemon.domain.limits import Limits
+from grader_daemon.domain.session import NO_SESSION_KNOWN
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import ChangingFileError, ParseError, UnfinishedFileError, VanishedFileError
 from grader_daemon.sources.opencode.session_parts import Head, Info, Part, Stored
@@ -107,7 +108,7 @@ class _Reading:
         try:
             return decode(content)
         except msgspec.ValidationError as error:
-            raise ParseError(f"not a session of an agent known here: {' '.join(str(error).split())}") from error
+            raise ParseError(f"{NO_SESSION_KNOWN}: {' '.join(str(error).split())}") from error
         except _BROKEN as error:
             raise UnfinishedFileError(f"broken JSON in {os.path.basename(path)}") from error
 
