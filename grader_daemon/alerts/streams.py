@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import assert_never
 
 from grader_daemon.alerts.baseline import Totals
-from grader_daemon.domain.alert import Observation, Stream
+from grader_daemon.domain.alert import SCHEDULED, Observation, Stream
 from grader_daemon.domain.estimate import Estimate, mean, proportion
 from grader_daemon.domain.rollup import Dimension, Metric
 
@@ -25,7 +25,8 @@ _LOWEST, _SPAN = 1, 4
 def readings(observation: Observation) -> Iterator[tuple[Stream, float]]:
     """Return the streams that a session is part of, each once, with its value there.
 
-    Of a tool, these are the completion of the sessions that used it and the failures of its own calls.
+    Of a tool, these are the completion of the sessions that used it and the failures of its own calls. Runs that a
+    schedule began are a group of their own: nobody sees one fail, and among the tasks of persons they would hide these.
     """
     completed = None if observation.task_completed is None else float(observation.task_completed)
     scores = [
@@ -34,7 +35,7 @@ def readings(observation: Observation) -> Iterator[tuple[Stream, float]]:
     values = [completed, *scores, _worked(observation.failures, observation.tool_calls)]
     for dimension, name in _groups(observation):
         yield from _known(_streams(dimension, name), values)
-    for use in observation.tools:
+    for use in () if observation.scheduled else observation.tools:
         if use.calls > 0 and _is_watched(use.tool):
             completion, _, _, failures = _streams(Dimension.TOOL, use.tool)
             yield from _known((completion, failures), (completed, _worked(use.failures, use.calls)))
@@ -76,6 +77,9 @@ def estimate(metric: Metric, values: Totals) -> Estimate:
 
 
 def _groups(observation: Observation) -> Iterator[tuple[Dimension, str]]:
+    if observation.scheduled:
+        yield SCHEDULED
+        return
     yield Dimension.OVERALL, ""
     if _is_watched(observation.task_type):
         yield Dimension.TASK_TYPE, observation.task_type

@@ -30,6 +30,7 @@ from grader_daemon.domain.insight import (
 )
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.rules import GENERAL
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.errors import InputError, NotFoundError
@@ -49,18 +50,17 @@ from grader_daemon.pipeline.saving import save_alert
 from grader_daemon.reports.week import FIRST_WEEK
 
 _LONGEST_SILENCE = timedelta(days=366)
-_BEFORE_ALERT = timedelta(days=14)
-_AFTER_ALERT = timedelta(days=7)
+_BEFORE_ALERT, _AFTER_ALERT = timedelta(days=14), timedelta(days=7)
 _AROUND_ALERT = timedelta(days=55)
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Counts and means over the finished sessions of a span; means are None without sessions.
 
-    `unanswered` are finished sessions without an answer or a tool call; nothing else counts them. `done`, `not_done`,
-    `unsure` and `no_answer` are the sessions by their verdict; `completed` counts the best guesses, too.
-    `agents` says how many sessions of which agent these are, `spending` what all cost, sub-agents and the like too.
-    `checked` is the completion rate put right by sessions that people judged; see `patterns.completion_estimate`.
+    `unanswered` are finished sessions without an answer or a tool call, `scheduled` runs of schedules: only `spending`
+    counts them, too. `done`, `not_done`, `unsure` and `no_answer` are by verdict; `completed` counts best guesses, too.
+    `agents` are the sessions by agent. `checked` is the completion rate put right by sessions that people judged; see
+    `patterns.completion_estimate`.
     """
 
     sessions: int
@@ -71,6 +71,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     recovered: int
     open_sessions: int
     unanswered: int
+    scheduled: int
     done: int
     not_done: int
     unsure: int
@@ -104,6 +105,7 @@ class Insight:
             recovered=sums.recovered,
             open_sessions=sums.open_sessions,
             unanswered=sums.unanswered,
+            scheduled=self._context.store.rollups.group(Dimension.KIND, SessionKind.CRON, span).ended,
             done=verdicts.done,
             not_done=verdicts.not_done,
             unsure=verdicts.unsure,

@@ -11,7 +11,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.reports.money import agents_words, spending_words
-from grader_daemon.reports.numbers import EFFICIENCY, QUALITY, RECOVERY, count, estimate_words
+from grader_daemon.reports.numbers import EFFICIENCY, QUALITY, RECOVERY, count, estimate_words, scheduled_words
 from grader_daemon.reports.verdicts import rate_words, shares_words, trust_words
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ def summary_text(summary: Summary, patterns: Patterns, trust: Trust, *, days: fl
     """Return counts, rates and means of the last days, a line each."""
     span = "day" if days == 1 else f"{days:g} days"
     others = f"{summary.open_sessions} open, {summary.unanswered} without an answer"
-    lines = [f"Sessions of the last {span}: {summary.sessions} finished, {others}"]
+    scheduled = scheduled_words(summary.scheduled)
+    lines = [f"Sessions of the last {span}: {summary.sessions} finished{scheduled}, {others}"]
     if summary.sessions:
         lines += _figures(summary, patterns.overall)
         lines.append(f"  trust             verdicts by the {trust.by}: {trust_words(trust)}")

@@ -9,6 +9,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import days_option, json_option, reads
 from grader_daemon.domain.insight import Group, Patterns, Spending
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.money import agents_words, spending_words, usd_words, used_words
 from grader_daemon.reports.numbers import (
@@ -19,6 +20,7 @@ from grader_daemon.reports.numbers import (
     change_words,
     count,
     estimate_words,
+    scheduled_words,
 )
 
 _WORK = (*(Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM, Dimension.PROJECT), Dimension.KIND)
@@ -55,7 +57,8 @@ def command(*, grader: SelfGrader, days: int, as_json: bool) -> None:
 def _print(patterns: Patterns) -> None:
     span = f"{patterns.first_day} to {patterns.last_day}"
     left_out = f"not counted: {patterns.open_sessions} open, {patterns.unanswered} without an answer"
-    output.line(f"{count(patterns.sessions, 'finished session')}, {span}; {left_out}.")
+    scheduled = scheduled_words(patterns.scheduled)
+    output.line(f"{count(patterns.sessions, 'finished session')}{scheduled}, {span}; {left_out}.")
     hosts = len(patterns.groups[Dimension.HOST])
     if hosts:
         output.line(f"Of {count(hosts, 'machine')}. {WITHIN_HOSTS}")
@@ -66,12 +69,17 @@ def _print(patterns: Patterns) -> None:
         output.line(f"Agents: {clean(agents)}. Figures that are not by agent are of all of them together.")
         _work_table(Dimension.AGENT, patterns.groups[Dimension.AGENT])
     for dimension in _WORK:
-        if dimension not in _ONLY_IF_SEVERAL or len(patterns.groups[dimension]) > 1:
+        if dimension not in _ONLY_IF_SEVERAL or _is_mixed(patterns.groups[dimension]):
             _work_table(dimension, patterns.groups[dimension])
     _spending_tables(patterns)
     for dimension in _FAILING:
         _failure_table(dimension, patterns.groups[dimension])
     _alternatives_table(patterns)
+
+
+def _is_mixed(groups: tuple[Group, ...]) -> bool:
+    """Whether a table says more than the other ones: there are several groups, or runs that count in none of these."""
+    return len(groups) > 1 or any(group.name == SessionKind.CRON for group in groups)
 
 
 def _alternatives_table(patterns: Patterns) -> None:

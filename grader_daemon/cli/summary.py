@@ -18,7 +18,7 @@ from grader_daemon.domain.insight import ErrorIssue, Patterns
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.money import agents_words, spending_words
-from grader_daemon.reports.numbers import COMPLETION, TRENDED, WITHIN_HOSTS, count, figure_words
+from grader_daemon.reports.numbers import COMPLETION, TRENDED, WITHIN_HOSTS, count, figure_words, scheduled_words
 from grader_daemon.reports.phrasing import alert_title, helped, issue_title
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.reports.verdicts import grader_words, rate_words, shares_words, trust_words
@@ -105,7 +105,7 @@ def _coverage(patterns: Patterns, status: Status) -> str:
         *((status.files.get(state, 0), file_words(state)) for state in ("retry", "dead")),
     )
     said = [f"{number:,} {words}" for number, words in left if number]
-    counted = f"{count(patterns.sessions, 'session')} counted"
+    counted = f"{count(patterns.sessions, 'session')} counted{scheduled_words(patterns.scheduled)}"
     return f"{counted}; not counted: {', '.join(said)}" if said else counted
 
 

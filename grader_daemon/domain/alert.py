@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from grader_daemon.domain.analysis import ToolUse
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.rollup import Dimension, Metric
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChange
+
+SCHEDULED: Final = (Dimension.KIND, SessionKind.CRON.value)
+"""The group of the runs that a schedule began."""
 
 
 class Stream(msgspec.Struct, frozen=True, order=True):
@@ -20,11 +25,17 @@ class Stream(msgspec.Struct, frozen=True, order=True):
     dimension: Dimension
     name: str
 
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether it is of runs that a schedule began; all others are of tasks of persons."""
+        return (self.dimension, self.name) == SCHEDULED
+
 
 class Observation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What the watch knows of one finished session. `ended_on` is its day (ISO 8601) where the person lives.
 
     Of an interrupted session `efficiency` and `quality` are None, and `task_completed` too unless it was cut short.
+    `scheduled` says that no person began it, but a schedule.
     """
 
     session_id: str
@@ -41,6 +52,7 @@ class Observation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     tools: tuple[ToolUse, ...]
     agent: str | None = None
     host: str | None = None
+    scheduled: bool = False
 
 
 class AlertKind(StrEnum):

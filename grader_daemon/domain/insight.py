@@ -204,7 +204,9 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     `task_scores` maps a task type to its mean session score (1-5), `task_sessions` to the number of sessions behind
     it, however few; `tool_errors` and `error_types` count failures. `groups` holds the same by dimension with
     intervals, the span before, and no value where there are too few. `unanswered` sessions count nowhere else, see
-    `Group`. The days are those from `first_day` to `last_day`, both included; `daily` has those on which any ended.
+    `Group`. `scheduled` are finished runs that a schedule began: they count in their group of `Dimension.KIND` alone,
+    and in `spending`. The days are those from `first_day` to `last_day`, both included; `daily` has those on which any
+    ended.
     """
 
     days: int
@@ -213,6 +215,7 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     sessions: int
     open_sessions: int
     unanswered: int
+    scheduled: int
     task_scores: dict[str, float]
     task_sessions: dict[str, int]
     tool_errors: dict[str, int]
@@ -301,7 +304,8 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     of every kind; both are missing in reports of versions that knew neither. `changes` is what changed in the week in
     how agents are set up, and how work went before and since, as it stood at its end; None in reports of versions
     that did not look. `hosts` are the machines of a fleet. `grader_changes` says when another grader came into force
-    in the weeks of the trend.
+    in the weeks of the trend. `scheduled` are the runs that a schedule began, which no other number counts but
+    `coverage` and `spending`; None in reports of versions that did not count them.
     """
 
     report_version: int = REPORT_VERSION
@@ -339,3 +343,4 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     spending_before: Spending | None = None
     changes: tuple[SetupEffect, ...] | None = None
     hosts: tuple[Group, ...] = ()
+    scheduled: Group | None = None

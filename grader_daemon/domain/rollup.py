@@ -18,8 +18,8 @@ class Dimension(StrEnum):
     """By what sessions are grouped. A session is in several groups of `TOOL` and `CATEGORY`.
 
     Groups of `HOST` are the machines of a fleet, those of `USER` are made of them: sessions of this machine are in
-    none. In groups of `KIND` count all
-    sessions; in the others those of a person, and beside them what the rest cost. A name of `TASK_MODEL` is made by
+    none. In groups of `KIND` count all sessions; in the others those of a person, and beside them what the rest cost.
+    A name of `TASK_MODEL` is made by
     `counting.task_model`.
     """
 
@@ -104,7 +104,12 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def finished(self) -> int:
         """Finished sessions of every kind, answered or not."""
-        return self.sessions + self.unanswered + self.side
+        return self.ended + self.side
+
+    @property
+    def ended(self) -> int:
+        """Finished sessions that count in the group, answered or not."""
+        return self.sessions + self.unanswered
 
     @property
     def judged(self) -> int:

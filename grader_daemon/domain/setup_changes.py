@@ -39,6 +39,7 @@ class SetupChange(msgspec.Struct, frozen=True, kw_only=True):
     name: of the skill or file; None for other kinds.
     before, after: the values: names of models, versions, digests. `before` is None for what is new, `after` for what
         was removed.
+    scheduled: it shows in runs that a schedule began, and these are compared; else in tasks of persons.
     """
 
     at: datetime
@@ -47,6 +48,12 @@ class SetupChange(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
     before: str | None = None
     after: str | None
+    scheduled: bool = False
+
+    @property
+    def is_of_files(self) -> bool:
+        """Whether files on disk show it, and not sessions."""
+        return self.kind in {SetupKind.SKILL, SetupKind.CONFIGURATION}
 
 
 class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,11 +94,13 @@ class SetupChanges(msgspec.Struct, frozen=True, kw_only=True):
 
     since: changes before are not listed.
     sessions: finished tasks of persons that were looked at, those of `WINDOW` before, too.
+    scheduled: runs that a schedule began, likewise.
     known: of how many of them each kind is known; files are looked at by themselves.
     """
 
     since: datetime
     sessions: int
+    scheduled: int
     known: dict[SetupKind, int]
     effects: tuple[SetupEffect, ...]
     unsteady: tuple[Unsteady, ...]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from grader_daemon.domain.calendar import beginning
 from grader_daemon.domain.routing import MOST_SESSIONS, FinishedSession
-from grader_daemon.domain.setup_changes import WINDOW, SetupChange, SetupChanges
+from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.setup_changes import WINDOW, SetupChange, SetupChanges, SetupEffect
 from grader_daemon.patterns.setup_effects import effects
 from grader_daemon.patterns.takeovers import SHOWN, file_changes, shown_changes, unsteady
 from grader_daemon.patterns.votes import comparable_value, fairly_judged
@@ -15,29 +19,47 @@ from grader_daemon.storage.protocol import Store
 
 
 def setup_changes(store: Store, *, since: datetime, until: datetime) -> SetupChanges:
-    """Return all changes from `since` to `until`, the newest first, each with its effect."""
-    sessions = _sessions(store, since, until)
-    changes = _changes(store, sessions, until)
-    value = comparable_value(sessions, fairly_judged(labels(store)))
+    """Return all changes from `since` to `until`, the newest first, each with its effect.
+
+    Runs that a schedule began are compared among themselves: they do other work than persons ask for.
+    """
+    sessions, runs = (_sessions(store, since, until, kind) for kind in (SessionKind.MAIN, SessionKind.CRON))
+    fair = fairly_judged(labels(store))
+
+    def told(changes: Iterable[SetupChange], of: list[FinishedSession]) -> list[SetupEffect]:
+        return effects(_ended(changes, until), of, comparable_value(of, fair), since=since)
+
+    found = [*told(_of_tasks(store, sessions), sessions), *told(_of_runs(runs), runs)]
     return SetupChanges(
         since=since,
         sessions=len(sessions),
+        scheduled=len(runs),
         known={kind: sum(source.value(session) is not None for session in sessions) for kind, source in SHOWN.items()},
-        effects=tuple(effects(changes, sessions, value, since=since)[::-1]),
+        effects=tuple(sorted(found, key=lambda effect: effect.changes[0].at)[::-1]),
         unsteady=tuple(unsteady(sessions)),
     )
 
 
 def changes_between(store: Store, since: datetime, until: datetime) -> list[SetupChange]:
     """Return all changes from `since` to `until`, in order, without their effects."""
-    return [change for change in _changes(store, _sessions(store, since, until), until) if change.at >= since]
+    sessions, runs = (_sessions(store, since, until, kind) for kind in (SessionKind.MAIN, SessionKind.CRON))
+    found = _ended([*_of_tasks(store, sessions), *_of_runs(runs)], until)
+    return [change for change in found if change.at >= since]
 
 
-def _sessions(store: Store, since: datetime, until: datetime) -> list[FinishedSession]:
+def _sessions(store: Store, since: datetime, until: datetime, kind: SessionKind) -> list[FinishedSession]:
     """Read the sessions that changes since then are seen by, and compared with."""
-    return store.grades.finished_tasks(since=beginning(WINDOW, since, None), until=until, limit=MOST_SESSIONS)[::-1]
+    begin = beginning(WINDOW, since, None)
+    return store.grades.finished_tasks(since=begin, until=until, limit=MOST_SESSIONS, kind=kind)[::-1]
 
 
-def _changes(store: Store, sessions: list[FinishedSession], until: datetime) -> list[SetupChange]:
-    found = [*shown_changes(sessions), *file_changes(store.observed.versions())]
-    return sorted((change for change in found if change.at < until), key=lambda change: change.at)
+def _of_tasks(store: Store, sessions: list[FinishedSession]) -> list[SetupChange]:
+    return [*shown_changes(sessions), *file_changes(store.observed.versions())]
+
+
+def _of_runs(runs: list[FinishedSession]) -> list[SetupChange]:
+    return [replace(change, scheduled=True) for change in shown_changes(runs)]
+
+
+def _ended(changes: Iterable[SetupChange], until: datetime) -> list[SetupChange]:
+    return sorted((change for change in changes if change.at < until), key=lambda change: change.at)

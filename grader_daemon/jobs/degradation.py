@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 
 import msgspec
 import structlog
@@ -163,15 +164,15 @@ class DegradationWatch:
         """Return what changed next to the beginning of a drop in how agents are set up."""
         began_at = event.alarm.began_at
         found = changes_between(self._store, began_at - _NEXT_TO, min(began_at + _NEXT_TO, event.at + _MOMENT))
-        return min(found, key=lambda change: abs(change.at - began_at), default=None)
+        own = (change for change in found if change.is_of_files or change.scheduled == event.stream.is_scheduled)
+        return min(own, key=lambda change: abs(change.at - began_at), default=None)
 
     def _around(self, event: Alarmed) -> tuple[list[Observation], list[Observation]]:
         """Return a sample of the sessions before a drop, and those from its beginning to the alarm."""
         began_at = event.alarm.began_at
-        before = self._store.alerts.ended(
-            since=began_at - timedelta(days=self._rules.baseline_days), until=began_at, limit=_SAMPLE
-        )
-        return before, self._store.alerts.ended(since=began_at, until=event.at + _MOMENT, limit=_SAMPLE)
+        ended = partial(self._store.alerts.ended, limit=_SAMPLE, scheduled=event.stream.is_scheduled)
+        before = ended(since=began_at - timedelta(days=self._rules.baseline_days), until=began_at)
+        return before, ended(since=began_at, until=event.at + _MOMENT)
 
     # -- thresholds --------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from grader_daemon.domain.calendar import Span, day_of, end_of, start_of, week_n
 from grader_daemon.domain.calibration import GraderChange, Trust
 from grader_daemon.domain.insight import ErrorIssue, TrendPoint, WeeklyReport
 from grader_daemon.domain.rollup import Dimension, Sums
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChange, SetupEffect
 from grader_daemon.jobs.change_effects import setup_changes
 from grader_daemon.patterns import groups
@@ -24,7 +25,10 @@ from grader_daemon.reports.week import Bases, WeekFacts, missing_weeks, revised,
 from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import StoredReport
 
-_SHOWN = (Dimension.OVERALL, Dimension.AGENT, Dimension.TASK_TYPE, Dimension.TOOL, Dimension.CATEGORY, Dimension.HOST)
+_SHOWN = (
+    *(Dimension.OVERALL, Dimension.AGENT, Dimension.TASK_TYPE, Dimension.TOOL, Dimension.CATEGORY, Dimension.HOST),
+    Dimension.KIND,
+)
 _EXAMINED_ISSUES = 200
 _EXAMINED_CALIBRATIONS = 50
 _TREND_WEEKS = 8
@@ -123,7 +127,7 @@ class WeeklyReports:
         overall = groups.group(now, before, Dimension.OVERALL, "")
         overall_now = now.get((Dimension.OVERALL, ""), Sums())
         changes = self._changes(week)
-        agents, task_types, tools, categories, hosts = (
+        agents, task_types, tools, categories, hosts, kinds = (
             groups.groups(now, before, dimension) for dimension in _SHOWN[1:]
         )
 
@@ -141,13 +145,14 @@ class WeeklyReports:
             overall=overall,
             spending_before=groups.spending(before.get((Dimension.OVERALL, ""), Sums())),
             agents=agents,
+            scheduled=next((group for group in kinds if group.name == SessionKind.CRON), None),
             hosts=hosts,
             task_types=task_types,
             tools=tools,
             categories=categories,
             issues=self._issues(week, until),
             alerts=self._store.alerts.between(since, until),
-            trend=self._trend(week, [change for effect in changes for change in effect.changes]),
+            trend=self._trend(week, [each for effect in changes for each in effect.changes if not each.scheduled]),
             checked_completion=estimate_completion(overall_now, labels(self._store), week),
             verdicts=self._store.reports.verdicts(week),
             people=self._store.reports.from_people(week),

@@ -13,6 +13,7 @@ from grader_daemon.domain.estimate import Estimate, Figure, combined_change, fig
 from grader_daemon.domain.fleet_hosts import FleetHostState
 from grader_daemon.domain.insight import DayFigures, DaySpending, Group, Patterns, Spending, ToolStep
 from grader_daemon.domain.rollup import ESTIMATORS, Dimension, Sums
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.patterns.issues import alternatives
 
 FEWEST_SESSIONS = 3
@@ -124,6 +125,7 @@ def find_patterns(
         sessions=whole.sessions,
         open_sessions=whole.open_sessions,
         unanswered=whole.unanswered,
+        scheduled=now.get((Dimension.KIND, SessionKind.CRON), _NONE).ended,
         task_scores={name: score for score, name, _ in tasks},
         task_sessions={name: sessions for _, name, sessions in tasks},
         tool_errors={each.name: each.failures for each in found[Dimension.TOOL] if each.failures},

@@ -26,6 +26,7 @@ def change_words(change: SetupChange) -> Words:
     """Return what changed: "the model of hermes changed from a to b", "skill x of hermes was edited", or removed."""
     subject: Words = (SUBJECTS[change.kind],) if change.name is None else (SUBJECTS[change.kind], name(change.name))
     whose: Words = () if change.agent is None else (" of ", name(change.agent))
+    whose += (" in scheduled runs",) if change.scheduled else ()
     if change.kind in _NAMED_VALUES and change.before is not None and change.after is not None:
         return (*subject, *whose, " changed from ", name(change.before), " to ", name(change.after))
     if change.name is None:

@@ -141,7 +141,10 @@ def lay_out(report: WeeklyReport) -> Layout:
 
 def _summary(report: WeeklyReport) -> tuple[Block, ...]:
     figures = tuple((measure, getattr(report, measure.report)) for measure in REPORTED if measure is not COMPLETION)
-    total: tuple[Block, ...] = tuple(Prose((words,)) for words in (_total(report), *phrasing.unanswered_words(report)))
+    total: tuple[Block, ...] = tuple(
+        Prose((words,))
+        for words in (_total(report), *phrasing.scheduled_words(report), *phrasing.unanswered_words(report))
+    )
     checked = tuple(Prose((words,)) for words in phrasing.checked_words(report.checked_completion))
     total += _hosts(report) + _agents(report) + _spending(report)
     if not report.total_sessions and not report.sessions_before:

@@ -118,6 +118,11 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def scheduled_words(runs: int) -> str:
+    """Return how many runs of schedules stand beside the sessions that count: ", + 330 scheduled"; or nothing."""
+    return f", + {runs:,} scheduled" if runs else ""
+
+
 def value_words(value: float, measure: Measure) -> str:
     """Return one value: "71 %", "3.4". What is not all is never rounded to all, nor what is not nothing to nothing."""
     digits = _digits(value, measure)

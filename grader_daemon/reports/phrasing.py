@@ -9,7 +9,16 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, tzinfo
 from typing import Final
 
-from grader_daemon.domain.alert import Alert, AlertKind, Decomposition, DropCause, ShareChange, Stream, StreamDrop
+from grader_daemon.domain.alert import (
+    SCHEDULED,
+    Alert,
+    AlertKind,
+    Decomposition,
+    DropCause,
+    ShareChange,
+    Stream,
+    StreamDrop,
+)
 from grader_daemon.domain.calendar import day_of, local
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import (
@@ -21,7 +30,7 @@ from grader_daemon.domain.insight import (
 )
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.reports.change_words import change_words
-from grader_daemon.reports.numbers import MEASURES, count, estimate_words, part_words
+from grader_daemon.reports.numbers import COMPLETION, GUESSED, MEASURES, count, estimate_words, figure_words, part_words
 from grader_daemon.reports.safe_text import LONGEST_ID, LONGEST_LINE, Words, joined, name, plain, remark
 from grader_daemon.reports.verdicts import grader_words, rate_words, trust_words
 
@@ -103,6 +112,15 @@ def coverage_words(coverage: Coverage) -> Words:
     )
     said = ", ".join(words for applies, words in parts if applies)
     return (f"{count(coverage.seen, 'session file')} seen: {said}.",)
+
+
+def scheduled_words(report: WeeklyReport) -> tuple[str, ...]:
+    """Return how many runs of schedules stand beside the sessions that are counted, and how they did; none without."""
+    runs = report.scheduled
+    if runs is None:
+        return ()
+    done = figure_words(runs.completion, COMPLETION)
+    return (f"+ {runs.sessions + runs.unanswered:,} scheduled, counted apart; {GUESSED.lower()}: {done}.",)
 
 
 def unanswered_words(report: WeeklyReport) -> tuple[str, ...]:
@@ -237,6 +255,8 @@ def stream_words(stream: Stream) -> Words:
 
 def group_words(dimension: Dimension, of: str) -> Words:
     """Name the sessions of a group: "task type debugging", "all sessions"."""
+    if (dimension, of) == SCHEDULED:
+        return ("scheduled runs",)
     return ("all sessions",) if dimension is Dimension.OVERALL else (_GROUP_OF[dimension], name(of))
 
 

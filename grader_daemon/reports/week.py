@@ -63,6 +63,7 @@ class WeekFacts(msgspec.Struct, frozen=True, kw_only=True):
     people: FromPeople
     changes: Sequence[SetupEffect]
     grader_changes: Sequence[GraderChange] = ()
+    scheduled: Group | None = None
 
 
 def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
@@ -98,6 +99,7 @@ def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
         people=facts.people,
         agents=tuple(facts.agents),
         hosts=tuple(facts.hosts),
+        scheduled=facts.scheduled,
         spending=overall.spending,
         spending_before=facts.spending_before,
         changes=tuple(facts.changes),

@@ -20,7 +20,7 @@ from grader_daemon.domain.setup_changes import SetupChanges, SetupEffect
 from grader_daemon.errors import InputError
 from grader_daemon.reports.effect_words import effect_lines, effect_title, unsteady_words
 from grader_daemon.reports.finding_charts import change_strip
-from grader_daemon.reports.numbers import COMPLETION, count, direction_of
+from grader_daemon.reports.numbers import COMPLETION, count, direction_of, scheduled_words
 from grader_daemon.reports.safe_text import Words
 
 _SPANS: Final[Mapping[str, str]] = MappingProxyType(
@@ -67,7 +67,9 @@ def changes(visit: Visit) -> Response:
         "changes.html",
         status=200 if wrong is None else 400,
         wrong=wrong,
-        looked_at=None if found is None else count(found.sessions, "finished task"),
+        looked_at=None
+        if found is None
+        else f"{count(found.sessions, 'finished task')} looked at{scheduled_words(found.scheduled)}",
         effects=list(_shown(effects[:_LISTED], visit.now, visit.site.settings.zone)),
         left_out=len(effects[_LISTED:]),
         unsteady=[] if found is None else [unsteady_words(each) for each in found.unsteady],
@@ -126,7 +128,7 @@ def _sessions(effect: SetupEffect, *, since: datetime, until: datetime | None) -
     return address(
         {},
         agent=agent,
-        kind=SessionKind.MAIN,
+        kind=SessionKind.CRON if effect.changes[0].scheduled else SessionKind.MAIN,
         since=since.isoformat(),
         until=None if until is None else until.isoformat(),
     )

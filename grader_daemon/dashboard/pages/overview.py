@@ -18,19 +18,23 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.calibration import GraderChange
 from grader_daemon.domain.counting import task_and_model
+from grader_daemon.domain.estimate import Figure
 from grader_daemon.domain.fleet_hosts import FleetHostState, is_behind, silent_hosts
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import DayFigures, ErrorIssue, Group, Spending, StepCount
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChange
 from grader_daemon.reports.change_words import mark_words
 from grader_daemon.reports.charts import APART, Event, sparkline, trend_chart
 from grader_daemon.reports.money import usd_words
 from grader_daemon.reports.numbers import (
     COMPLETION,
+    GUESSED,
     TRENDED,
     UNKNOWN,
     Direction,
+    Measure,
     change_words,
     count,
     direction_of,
@@ -129,21 +133,26 @@ def _tiles(seen: Overview, daily: Sequence[DayFigures]) -> Iterator[Tile]:
     for measure in TRENDED:
         if measure is COMPLETION:
             continue
-        figure = getattr(overall, measure.group)
         estimates = [getattr(day, measure.group) for day in daily]
-        known = figure.now.value is not None
-        yield Tile(
-            title=measure.name,
-            value=value_words(figure.now.value, measure) if known else None,
-            detail=f"{interval_words(figure.now, measure)}, {count(figure.now.sample, 'session')}"
-            if known
-            else missing_words(figure.now, measure),
-            change=None if figure.change.value is None else change_words(figure, measure),
-            direction=direction_of(figure, measure),
-            month=sparkline(estimates, measure=measure) if any(one.value is not None for one in estimates) else None,
-        )
+        month = sparkline(estimates, measure=measure) if any(one.value is not None for one in estimates) else None
+        yield _figure_tile(measure.name, getattr(overall, measure.group), measure, month=month)
+    yield from _scheduled(seen.patterns.groups[Dimension.KIND])
     if overall.spending is not None and overall.spending.priced:
         yield _cost(overall.spending, daily)
+
+
+def _figure_tile(title: str, figure: Figure, measure: Measure, *, month: Element | None = None) -> Tile:
+    now = figure.now
+    return Tile(
+        title=title,
+        value=None if now.value is None else value_words(now.value, measure),
+        detail=missing_words(now, measure)
+        if now.value is None
+        else f"{interval_words(now, measure)}, {count(now.sample, 'session')}",
+        change=None if figure.change.value is None else change_words(figure, measure),
+        direction=direction_of(figure, measure),
+        month=month,
+    )
 
 
 def _verdicts(seen: Overview) -> Iterator[Tile]:
@@ -158,6 +167,13 @@ def _verdicts(seen: Overview) -> Iterator[Tile]:
         direction=Direction.UNKNOWN,
         month=None,
     )
+
+
+def _scheduled(kinds: Iterable[Group]) -> Iterator[Tile]:
+    """Return how the runs of schedules do, where there are any: no other figure counts them."""
+    for group in kinds:
+        if group.name == SessionKind.CRON:
+            yield _figure_tile(f"Scheduled: {GUESSED.lower()}", group.completion, COMPLETION)
 
 
 def _machines(seen: Overview, groups: Iterable[Group]) -> list[Machine]:
@@ -197,9 +213,10 @@ def _per_completed(days: Sequence[DayFigures]) -> float | None:
 
 
 def _changed(visit: Visit) -> list[SetupChange]:
-    """Return what changed of how agents are set up in the month, in order."""
+    """Return what changed of how agents are set up in the month, in order; the trend is of tasks of persons."""
     month = timedelta(days=_MONTH)
-    return visit.site.recent("changes of a month", lambda: visit.grader.setup.changes_alone(month))[1]
+    changes = visit.site.recent("changes of a month", lambda: visit.grader.setup.changes_alone(month))[1]
+    return [change for change in changes if not change.scheduled]
 
 
 def _trend(daily: Sequence[DayFigures], events: Sequence[Event]) -> Element | None:

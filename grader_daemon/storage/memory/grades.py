@@ -102,11 +102,13 @@ class Grades(Part):
         ends = (row.stored.grade.ended_at for row in self._tables.grades.values())
         return max((end for end in ends if end is not None), default=None)
 
-    def finished_tasks(self, *, since: datetime, until: datetime | None = None, limit: int) -> list[FinishedSession]:
+    def finished_tasks(
+        self, *, since: datetime, until: datetime | None = None, limit: int, kind: SessionKind = SessionKind.MAIN
+    ) -> list[FinishedSession]:
         every = self._tables.grades.values()
         rows = [row for row in every if row.ended_at >= since and (until is None or row.ended_at < until)]
         rows.sort(key=lambda row: (row.ended_at, row.stored.grade.session_id), reverse=True)
-        return [task for row in rows if (task := _task(row)) is not None][:limit]
+        return [task for row in rows if (task := _task(row, kind)) is not None][:limit]
 
     def early_counts(self, *, since: datetime, limit: int) -> list[EarlyCount]:
         rows = [row for row in self._tables.grades.values() if row.ended_at >= since]
@@ -300,9 +302,10 @@ def _asked(row: Row) -> AskedAlike:
     )
 
 
-def _task(row: Row) -> FinishedSession | None:
+def _task(row: Row, kind: SessionKind) -> FinishedSession | None:
     grade = row.stored.grade
-    if grade.state is SessionState.OPEN or not grade.is_persons or grade.completed is None or grade.model is None:
+    is_kind = (grade.kind or SessionKind.MAIN) is kind
+    if grade.state is SessionState.OPEN or not is_kind or grade.completed is None or grade.model is None:
         return None
     return FinishedSession(
         session_id=grade.session_id,

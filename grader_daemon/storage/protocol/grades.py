@@ -14,7 +14,7 @@ from grader_daemon.domain.installed import ObservedVersion
 from grader_daemon.domain.ledger import FileState, LagSpan, LedgerEntry
 from grader_daemon.domain.repeats import Place, Stretch
 from grader_daemon.domain.routing import FinishedSession
-from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.session import SessionKind, SkipReason
 from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.storage.records import (
@@ -72,8 +72,10 @@ class Grades(Protocol):
     def last_ended_at(self) -> datetime | None:
         """Return the end of the newest session; None without any."""
 
-    def finished_tasks(self, *, since: datetime, until: datetime | None = None, limit: int) -> list[FinishedSession]:
-        """Return the newest finished tasks of persons that ended from `since` to before `until`.
+    def finished_tasks(
+        self, *, since: datetime, until: datetime | None = None, limit: int, kind: SessionKind = SessionKind.MAIN
+    ) -> list[FinishedSession]:
+        """Return the newest finished sessions of a kind that ended from `since` to before `until`: tasks of persons.
 
         Those whose model and verdict are known.
         """

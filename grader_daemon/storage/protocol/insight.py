@@ -188,13 +188,16 @@ class AlertWatch(Protocol):
         """Note how far the watch has read, and which sessions it saw: one that is resumed does not count again."""
 
     def unseen(self, after: Position, *, until: datetime, limit: int) -> list[Observation]:
-        """Finished sessions with scores that ended after a position and not after `until`, in order.
+        """Return finished sessions with scores that ended after a position and not after `until`, in order.
 
-        Those seen before are left out.
+        These are tasks of persons and runs that a schedule began. Those seen before are left out.
         """
 
-    def ended(self, *, since: datetime, until: datetime, limit: int) -> list[Observation]:
-        """Return the newest finished sessions with scores that ended from `since` until before `until`, in order."""
+    def ended(self, *, since: datetime, until: datetime, limit: int, scheduled: bool = False) -> list[Observation]:
+        """Return the newest finished sessions with scores that ended from `since` until before `until`, in order.
+
+        Tasks of persons, or `scheduled` runs.
+        """
 
 
 class Silences(Protocol):

@@ -19,6 +19,7 @@ from grader_daemon.domain.alert import (
     StreamDrop,
 )
 from grader_daemon.domain.rollup import Dimension, Metric
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChange
 from grader_daemon.errors import NotFoundError
 from grader_daemon.storage.records import Position
@@ -41,13 +42,14 @@ ALERT_COLUMNS = (
 _INSERT_ALERT = f"INSERT INTO alerts ({', '.join(ALERT_COLUMNS)}) VALUES ({', '.join('?' * len(ALERT_COLUMNS))})"
 _UPDATE_ALERT = f"UPDATE alerts SET {', '.join(f'{column} = ?' for column in ALERT_COLUMNS)} WHERE id = ?"
 _SELECT_ALERTS = f"SELECT id, {', '.join(ALERT_COLUMNS)} FROM alerts"
+_IS_SCHEDULED = f"coalesce(d.kind, '') = '{SessionKind.CRON}'"
 _OBSERVATION = (
     f"SELECT d.session_id, d.ended_at, d.ended_on, d.task_type, g.model, g.platform, {COMPLETED},"
     f" iif({HAS_SCORES}, g.tool_calls_efficient, NULL), iif({HAS_SCORES}, g.response_quality, NULL),"
     " d.tool_calls, g.total_errors, d.tools, d.agent,"
-    " d.fleet_host"
+    f" d.fleet_host, {_IS_SCHEDULED}"
     " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
-    f" WHERE d.state <> 'open' AND d.scored AND {PERSONS_TASK}"
+    f" WHERE d.state <> 'open' AND d.scored AND ({PERSONS_TASK} OR {_IS_SCHEDULED})"
 )
 _LARGEST_NUMBER = 2**63 - 1
 _KNOWN_STREAMS = " AND ".join(
@@ -154,9 +156,10 @@ class Alerts:
             limit,
         )
 
-    def ended(self, *, since: datetime, until: datetime, limit: int) -> list[Observation]:
+    def ended(self, *, since: datetime, until: datetime, limit: int, scheduled: bool = False) -> list[Observation]:
         found = self._observations(
-            " AND d.ended_at >= ? AND d.ended_at < ? ORDER BY d.ended_at DESC, d.session_id DESC LIMIT ?",
+            f" AND d.ended_at >= ? AND d.ended_at < ? AND {_IS_SCHEDULED if scheduled else PERSONS_TASK}"
+            " ORDER BY d.ended_at DESC, d.session_id DESC LIMIT ?",
             to_text(since),
             to_text(until),
             limit,
@@ -249,4 +252,5 @@ def _to_observation(row: Sequence[Any]) -> Observation:
         tools=to_tools(row[11]),
         agent=row[12],
         host=row[13],
+        scheduled=bool(row[14]),
     )

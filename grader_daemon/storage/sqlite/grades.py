@@ -12,6 +12,7 @@ from grader_daemon.domain.analysis import Failure
 from grader_daemon.domain.early import EarlyCount
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.routing import FinishedSession
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError, NotFoundError
@@ -140,8 +141,10 @@ class Grades:
     def last_ended_at(self) -> datetime | None:
         return to_moment(self._database.rows("SELECT max(ended_at) FROM session_details")[0][0])
 
-    def finished_tasks(self, *, since: datetime, until: datetime | None = None, limit: int) -> list[FinishedSession]:
-        return finished_tasks(self._database, since, until, limit)
+    def finished_tasks(
+        self, *, since: datetime, until: datetime | None = None, limit: int, kind: SessionKind = SessionKind.MAIN
+    ) -> list[FinishedSession]:
+        return finished_tasks(self._database, since, until, limit, kind=kind)
 
     def early_counts(self, *, since: datetime, limit: int) -> list[EarlyCount]:
         return early_counts(self._database, since, limit)

@@ -20,8 +20,7 @@ _TASKS = (
     "SELECT session_id, ended_at, task_type, model, completed, p_completed, verdict_by, unsure, request, cost_usd,"
     f" {_AGENT}, platform, project, agent_version, system_prompt_digest, tools_digest, skills"
     f" FROM session_list WHERE ended_at >= ? AND ended_at < ? AND state <> '{SessionState.OPEN}'"
-    f" AND kind = '{SessionKind.MAIN}'"
-    " AND completed IS NOT NULL AND model IS NOT NULL ORDER BY ended_at DESC, session_id DESC LIMIT ?"
+    " AND kind = ? AND completed IS NOT NULL AND model IS NOT NULL ORDER BY ended_at DESC, session_id DESC LIMIT ?"
 )
 _EARLY = (
     "SELECT early_errors, completed, verdict_by FROM session_list WHERE ended_at >= ?"
@@ -31,9 +30,11 @@ _EARLY = (
 _AFTER_ALL = "~"
 
 
-def finished_tasks(database: Database, since: datetime, until: datetime | None, limit: int) -> list[FinishedSession]:
+def finished_tasks(
+    database: Database, since: datetime, until: datetime | None, limit: int, *, kind: SessionKind
+) -> list[FinishedSession]:
     """Read the tasks that ended since a moment, before another one if that is given, the newest first."""
-    rows = database.rows(_TASKS, (to_text(since), to_text(until) or _AFTER_ALL, limit))
+    rows = database.rows(_TASKS, (to_text(since), to_text(until) or _AFTER_ALL, kind, limit))
     return [task for row in rows if (task := _to_task(row)) is not None]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.alerts.streams import estimate, reading, readings, shown, shown_change
-from grader_daemon.domain.alert import Observation, Stream
+from grader_daemon.domain.alert import SCHEDULED, Observation, Stream
 from grader_daemon.domain.rollup import Dimension, Metric
 from tests.alert_examples import observation, totals, use
 
@@ -44,6 +44,14 @@ def test_a_session_of_a_fleet_is_one_of_its_machine() -> None:
     assert reading(one, Stream(Metric.COMPLETION_RATE, Dimension.HOST, "laptop")) == 0.0
     assert reading(one, Stream(Metric.COMPLETION_RATE, Dimension.HOST, "desk")) is None
     assert Dimension.HOST not in {dimension for dimension, _ in groups(observation())}
+
+
+def test_a_scheduled_run_is_part_of_the_scheduled_ones_alone() -> None:
+    one = observation(model="m", agent="hermes", host="laptop", tools=(use("terminal", 2, 1),), scheduled=True)
+    streams = [stream for stream, _ in readings(one)]
+    assert groups(one) == {SCHEDULED}
+    assert all(stream.is_scheduled for stream in streams)
+    assert not any(stream.is_scheduled for stream, _ in readings(observation(model="m")))
 
 
 # -- what a session is part of -------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionS
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.insight import IssueRow
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.sqlite.issues import Issues
@@ -76,6 +77,16 @@ def test_month_has_rates_with_intervals_and_samples(home_with: Fill) -> None:
     assert re.search(r"Verdicts \d+ done, \d+ not done, \d+ unsure Completion rate", said)
     assert "Completion rate not known: 0 of 20 random labels given" in said
     assert re.search(r"Tool efficiency \S+ \S+–\S+, 7 sessions", said)
+
+
+def test_scheduled_runs_are_counted_beside_and_have_a_figure(home_with: Fill) -> None:
+    said = text_of(home_with(30, kind=SessionKind.CRON, task_completed=True))
+    assert "0 sessions counted + 7 scheduled" in said
+    assert re.search(r"Scheduled: done, best guess \S+ % \S+–\S+ %, 7 sessions", said)
+
+
+def test_home_without_scheduled_runs_says_nothing_of_them(home_with: Fill) -> None:
+    assert "cheduled" not in text_of(home_with(30))
 
 
 def test_open_session_runs_now_and_is_counted_nowhere(home_with: Fill) -> None:

@@ -26,6 +26,7 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupKind
 from grader_daemon.errors import ConfigurationError, GraderError, StoreError
 from grader_daemon.jobs import degradation
@@ -286,6 +287,32 @@ def test_an_alert_names_the_change_that_is_nearest_to_its_beginning(world: World
     assert (change.kind, change.before, change.after, change.at) == (SetupKind.MODEL, "strong", HOSTILE, at(15))
     assert "Nearest change: the model of hermes changed from strong to evil" in logs[0]["cause"]
     assert "\x1b" not in logs[0]["cause"]
+
+
+def test_scheduled_runs_that_fall_open_an_alert_of_their_own(world: World, logs: Logs) -> None:
+    world.phase(0, 20, good=8, a_day=5, agent="hermes", model="strong")
+    world.phase(0, 15, good=9, agent="hermes", model="strong", kind=SessionKind.CRON)
+    world.phase(15, 20, good=3, agent="hermes", model="weak", kind=SessionKind.CRON)
+    world.run_daily(1, 21)
+
+    alert = world.alert()
+
+    assert {drop.stream.is_scheduled for drop in alert.drops} == {True}
+    assert plain(alert_title(alert)).startswith("Alert 1, critical: completion rate of scheduled runs, ")
+    assert alert.decomposition is not None
+    assert alert.decomposition.cause is DropCause.WORK
+    assert "the model of hermes in scheduled runs changed from strong to weak" in logs[0]["cause"]
+    assert set(alert.sessions) < {f"s{number:04}" for number in range(400, 500)}
+
+
+def test_a_drop_of_tasks_is_not_laid_to_a_change_of_scheduled_runs(world: World) -> None:
+    world.phase(0, 15, good=9, agent="hermes", model="strong")
+    world.phase(15, 20, good=3, agent="hermes", model="strong")
+    world.phase(0, 15, good=9, a_day=5, agent="hermes", model="strong", kind=SessionKind.CRON)
+    world.phase(15, 20, good=9, a_day=5, agent="hermes", model="other", kind=SessionKind.CRON)
+    world.run_daily(1, 21)
+
+    assert world.alert().setup_change is None
 
 
 def test_a_change_weeks_before_an_alert_is_not_named(world: World) -> None:

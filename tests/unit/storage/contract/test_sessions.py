@@ -296,6 +296,17 @@ def test_finished_tasks_up_to_a_moment_are_those_that_ended_before_it(store: Ses
     assert [task.session_id for task in found] == ["s1", "s2"]
 
 
+def test_finished_sessions_of_another_kind_are_asked_for_by_name(store: SessionStore) -> None:
+    for kind in (None, *SessionKind):
+        save(store, grade(session_id=f"s-{kind}", ended_at=NOW, model="m", kind=kind))
+
+    tasks = store.grades.finished_tasks(since=NOW, limit=9)
+    runs = store.grades.finished_tasks(since=NOW, limit=9, kind=SessionKind.CRON)
+
+    assert {task.session_id for task in tasks} == {"s-None", "s-main"}
+    assert [task.session_id for task in runs] == ["s-cron"]
+
+
 def test_finished_tasks_are_counted_by_their_early_errors(store: SessionStore) -> None:
     for number in range(3):
         save(store, grade(session_id=f"s{number}", ended_at=NOW, early_errors=2, task_completed=number < 2))

@@ -431,11 +431,22 @@ def test_an_observation_is_what_was_graded(shared: SqliteStore, made: Grade) -> 
     ]
 
 
-@pytest.mark.parametrize("kind", [SessionKind.SUB_AGENT, SessionKind.CRON, SessionKind.REVIEW])
+@pytest.mark.parametrize("kind", [SessionKind.SUB_AGENT, SessionKind.REVIEW])
 def test_only_a_task_of_a_person_is_an_observation(store: SqliteStore, kind: SessionKind) -> None:
     ended(store, "side", kind=kind)
     ended(store, "task", kind=SessionKind.MAIN)
     assert unseen(store) == ["task"]
+
+
+def test_a_scheduled_run_is_an_observation_of_its_own_kind(store: SqliteStore) -> None:
+    ended(store, "run", kind=SessionKind.CRON)
+    ended(store, "task", kind=SessionKind.MAIN)
+
+    seen = store.alerts.unseen(BEGINNING, until=EVER, limit=9)
+
+    assert [(each.session_id, each.scheduled) for each in seen] == [("run", True), ("task", False)]
+    assert ids(store.alerts.ended(since=BEGINNING.ended_at, until=EVER, limit=9)) == ["task"]
+    assert ids(store.alerts.ended(since=BEGINNING.ended_at, until=EVER, limit=9, scheduled=True)) == ["run"]
 
 
 def test_a_session_without_scores_is_no_observation(store: SqliteStore) -> None:

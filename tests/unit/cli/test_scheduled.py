@@ -1,0 +1,110 @@
+"""Runs that a schedule began: counted beside the tasks of persons wherever these are counted, and compared apart."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.domain.calendar import week_name
+from grader_daemon.domain.session import SessionKind
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.strategies import grade, new_grade
+from tests.unit.cli.conftest import Run
+
+DATABASE = Path(".timmy/uniwizard/session_grades.db")
+MINUTE = timedelta(minutes=1)
+RUNS = 120
+NOW = datetime.now(UTC)  # noqa: TID251  the commands' clock is the real one
+THIS_WEEK = week_name(NOW.date())
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Forty tasks of a person, and nightly runs, the last half of them by a model that completes two of ten."""
+    (tmp_path / DATABASE).parent.mkdir(parents=True)
+    runs = [
+        grade(
+            session_id=f"run-{number}",
+            session_file=f"/run-{number}",
+            kind=SessionKind.CRON,
+            agent="hermes",
+            model="strong" if number < RUNS / 2 else "weak",
+            task_completed=number % 10 < (9 if number < RUNS / 2 else 2),
+            p_completed=None,
+            ended_at=NOW - (RUNS - number) * MINUTE,
+            ended_on=NOW.date().isoformat(),
+        )
+        for number in range(RUNS)
+    ]
+    tasks = [
+        grade(
+            session_id=f"task-{number}",
+            session_file=f"/task-{number}",
+            agent="hermes",
+            model="strong",
+            ended_at=NOW - (40 - number) * MINUTE,
+            ended_on=NOW.date().isoformat(),
+        )
+        for number in range(40)
+    ]
+    with closing(SqliteStore(tmp_path / DATABASE)) as store, store.transaction():
+        save_grades(store, [new_grade(one) for one in [*runs, *tasks]])
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        pytest.param(["summary"], "40 sessions counted, + 120 scheduled", id="summary"),
+        pytest.param(["patterns"], "40 finished sessions, + 120 scheduled,", id="patterns"),
+        pytest.param(["changes"], "40 finished tasks looked at, + 120 scheduled.", id="changes"),
+        pytest.param(
+            ["report", "--week", THIS_WEEK], "+ 120 scheduled, counted apart; done, best guess: 55 %", id="report"
+        ),
+    ],
+)
+def test_scheduled_runs_stand_beside_what_is_counted(home: Path, run: Run, command: list[str], words: str) -> None:
+    ended = run(home, *command)
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert words in " ".join(ended.stdout.split())
+
+
+def test_the_documents_count_scheduled_runs(home: Path, run: Run) -> None:
+    summary = json.loads(run(home, "summary", "--json").stdout)
+    report = json.loads(run(home, "report", "--week", THIS_WEEK, "--format", "json").stdout)
+    changes = json.loads(run(home, "changes", "--json").stdout)
+
+    assert (summary["summary"]["sessions"], summary["summary"]["scheduled"]) == (40, RUNS)
+    assert (summary["patterns"]["sessions"], summary["patterns"]["scheduled"]) == (40, RUNS)
+    assert (report["total_sessions"], report["scheduled"]["sessions"]) == (40, RUNS)
+    assert (changes["sessions"], changes["scheduled"]) == (40, RUNS)
+
+
+def test_a_home_of_scheduled_runs_alone_has_their_table(tmp_path: Path, run: Run) -> None:
+    (tmp_path / DATABASE).parent.mkdir(parents=True)
+    made = grade(kind=SessionKind.CRON, ended_at=NOW, ended_on=NOW.date().isoformat())
+    with closing(SqliteStore(tmp_path / DATABASE)) as store, store.transaction():
+        save_grades(store, [new_grade(made)])
+
+    shown = run(tmp_path, "patterns").stdout
+
+    assert "0 finished sessions, + 1 scheduled," in shown
+    assert re.search(r"^cron +1 ", shown, re.MULTILINE)
+
+
+def test_a_change_of_scheduled_runs_is_compared_among_themselves(home: Path, run: Run) -> None:
+    [effect] = json.loads(run(home, "changes", "--json").stdout)["effects"]
+    shown = " ".join(run(home, "changes").stdout.split())
+
+    assert [(each["before"], each["after"], each["scheduled"]) for each in effect["changes"]] == [
+        ("strong", "weak", True)
+    ]
+    assert (effect["sessions_before"], effect["sessions_after"], effect["is_sure"]) == (60, 60, True)
+    assert "since the model of hermes in scheduled runs changed from strong to weak" in shown
