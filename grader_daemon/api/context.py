@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from grader_daemon import bootstrap
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.fleet_hosts import FleetView
+from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError, NoDatabaseError, VanishedFileError
 from grader_daemon.settings import Settings
 
@@ -54,6 +56,20 @@ class GraderContext:
                 if store is not None:
                     store.close()
             self._reading = self._writing = None
+
+    def check_task_type(self, name: str) -> None:
+        """Check that rules or sessions know a task type.
+
+        Raises:
+            InputError: there is none of this name; the text says which there are.
+        """
+        from grader_daemon.analysis.user_messages.task_types import GENERAL  # which most questions do not need
+
+        given = {GENERAL, *self.rules.task_types.keywords}
+        if name not in given:
+            known = sorted(given.union(self.store.rollups.names(Dimension.TASK_TYPE)))
+            if name not in known:
+                raise InputError(f"there is no task type '{clean(name)}'; there are {', '.join(map(clean, known))}")
 
     @property
     def has_database(self) -> bool:

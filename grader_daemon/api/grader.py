@@ -239,7 +239,11 @@ class SelfGrader:
         return self.routing.recommend(task_type, models, default)
 
     def recommend_skill(self, task_type: str) -> SkillAdvice:
-        """Return a skill to use, or to write, for a type of task that needs one; see `Setup.suggest_skill`."""
+        """Return a skill to use, or to write, for a type of task that needs one; see `Setup.suggest_skill`.
+
+        Raises:
+            InputError: no session is of this type, and no rule gives it.
+        """
         return self.setup.suggest_skill(task_type)
 
     def calibrate(self) -> Calibration:

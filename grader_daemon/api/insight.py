@@ -31,7 +31,7 @@ from grader_daemon.domain.insight import (
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.rules import GENERAL
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.text import clean, storable
+from grader_daemon.domain.text import storable
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.patterns.completion_estimate import estimate_completion
@@ -170,16 +170,8 @@ class Insight:
         Raises:
             InputError: no session is of this type, and no rule gives it.
         """
-        self._check_type(task_type)
+        self._context.check_task_type(task_type)
         return self._context.store.rollups.group(Dimension.TASK_TYPE, task_type, self._span(days)).plain_score
-
-    def _check_type(self, task_type: str) -> None:
-        given = {GENERAL, *self._context.rules.task_types.keywords}
-        if task_type not in given:
-            known = sorted(given.union(self._context.store.rollups.names(Dimension.TASK_TYPE)))
-            if task_type not in known:
-                said = clean(task_type)
-                raise InputError(f"there is no task type '{said}'; there are {', '.join(map(clean, known))}")
 
     # -- error issues ----------------------------------------------------------------------------------------------
 

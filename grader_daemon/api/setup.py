@@ -57,7 +57,12 @@ class Setup:
         return self._book.skill(name, self._context.now())
 
     def suggest_skill(self, task_type: str) -> SkillAdvice:
-        """Return what could help with a type of task, if its tasks are surely completed less often than all others."""
+        """Return what could help with a type of task, if its tasks are surely completed less often than all others.
+
+        Raises:
+            InputError: no session is of this type, and no rule gives it.
+        """
+        self._context.check_task_type(task_type)
         return self._book.advice(task_type, self._context.now(), span=last_days(WINDOW_DAYS, self._context.today))
 
     @property

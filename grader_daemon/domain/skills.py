@@ -114,8 +114,9 @@ class SkillAdvice(msgspec.Struct, frozen=True, kw_only=True):
     """What could help with a type of task, and whether it needs any.
 
     `completion` is that of its tasks, `others` that of all other types, `difference` between them (0 to 1, with 95 %
-    intervals; without values below 20 tasks; one request is one task a week). Only where it is surely lower anything is
-    suggested: `skills` that lie here unused, and `lessons` for one that could be written. `reason` says why nothing is.
+    intervals; without values below 20 tasks; one request is one task a week). `skills` lie here, fit, and are unused.
+    Only where the difference is surely below 0 they are suggested, and `lessons` for one that could be written;
+    `reason` says why nothing is.
     """
 
     task_type: str

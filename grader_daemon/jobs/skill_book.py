@@ -9,12 +9,13 @@ from typing import Final
 
 from grader_daemon.analysis.user_messages.task_types import TaskTypes
 from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import IssueRow
 from grader_daemon.domain.installed import InstalledKind, InstalledSkill
 from grader_daemon.domain.phrases import words_of
 from grader_daemon.domain.routing import MOST_SESSIONS, WINDOW_DAYS, FinishedSession
 from grader_daemon.domain.setup_changes import SetupKind
-from grader_daemon.domain.skills import FittingSkill, Lesson, SkillAdvice, SkillDetail, SkillReason, Skills
+from grader_daemon.domain.skills import Lesson, SkillAdvice, SkillDetail, SkillReason, Skills
 from grader_daemon.errors import NotFoundError
 from grader_daemon.installed.places import Installed
 from grader_daemon.jobs.change_effects import setup_changes
@@ -74,16 +75,11 @@ class SkillBook:
         tasks = self._tasks(now)
         value = comparable_value(tasks, fairly_judged(labels(self._store)))
         compared = compared_with_others(task_type, tasks, value)
-        reason: SkillReason | None = None
-        skills: tuple[FittingSkill, ...] = ()
+        issues = self._issues(task_type, span, now)
+        skills = fitting_skills(self._words(task_type, issues), [t for t in tasks if t.task_type == task_type])
+        reason = _no_need(compared.change)
         lessons: tuple[Lesson, ...] = ()
-        if compared.change.high is None:
-            reason = SkillReason.TOO_FEW
-        elif compared.change.high >= 0:
-            reason = SkillReason.NOT_LOW
-        else:
-            issues = self._issues(task_type, span, now)
-            skills = fitting_skills(self._words(task_type, issues), [t for t in tasks if t.task_type == task_type])
+        if reason is None:
             lessons = tuple(islice(self._lessons(task_type, issues), _MOST_LESSONS))
             reason = None if skills or lessons else SkillReason.NOTHING_FITS
         return SkillAdvice(
@@ -130,6 +126,13 @@ class SkillBook:
                     step=step,
                     proof=proof,
                 )
+
+
+def _no_need(difference: Estimate) -> SkillReason | None:
+    """Return why nothing is suggested for a type with this difference to the others; None where it is surely lower."""
+    if difference.high is None:
+        return SkillReason.TOO_FEW
+    return SkillReason.NOT_LOW if difference.high >= 0 else None
 
 
 def _named(commands: Iterable[str], text: str) -> frozenset[str]:

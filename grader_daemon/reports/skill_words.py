@@ -30,13 +30,13 @@ def need_words(advice: SkillAdvice) -> Words:
 
 
 def advice_lines(advice: SkillAdvice) -> Iterator[Words]:
-    """Yield what could help, a sentence for each; that nothing fits, where it would be needed."""
+    """Yield what could help, or lies here unused, a sentence for each; that nothing fits, where it would be needed."""
     if advice.reason is SkillReason.NOTHING_FITS:
         yield (
             "No skill that lies here unused is about it, and nothing that surely works after its failures is known.",
         )
     for fitting in advice.skills:
-        yield _fitting_words(fitting)
+        yield _fitting_words(fitting, is_suggested=advice.reason is None)
     for lesson in advice.lessons:
         yield lesson_words(lesson)
 
@@ -91,12 +91,12 @@ def skill_draft(advice: SkillAdvice) -> str | None:
     )
 
 
-def _fitting_words(fitting: FittingSkill) -> Words:
+def _fitting_words(fitting: FittingSkill, *, is_suggested: bool) -> Words:
     skill = fitting.skill
     words = joined([(name(word),) for word in fitting.words[:_MOST_WORDS]], ", ")
     used = f"; used in {fitting.used_in:,} of {count(fitting.known_in, 'task')} that tell."
     return (
-        "Try the skill ",
+        "Try the skill " if is_suggested else "Here lies the skill ",
         name(skill.name),
         ", which speaks of ",
         *words,

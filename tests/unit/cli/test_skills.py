@@ -148,13 +148,40 @@ def test_what_goes_worse_gets_a_skill_that_lies_here_and_one_to_write(home: Path
 
 @pytest.mark.parametrize(
     ("task_type", "reason"),
-    [("writing", "That is not surely lower: nothing is suggested."), ("dancing", "20 of both are needed to tell.")],
+    [("writing", "That is not surely lower: nothing is suggested."), ("research", "20 of both are needed to tell.")],
 )
 def test_where_no_help_is_needed_none_is_given(home: Path, run: Run, task_type: str, reason: str) -> None:
     [said] = run(home, "skills", "suggest", task_type).stdout.splitlines()
 
     assert said.endswith(reason)
     assert json.loads(run(home, "skills", "suggest", task_type, "--json").stdout)["skills"] == []
+
+
+def test_a_fitting_skill_that_lies_unused_is_shown_where_none_is_needed(home: Path, run: Run) -> None:
+    now = datetime.now(UTC)  # noqa: TID251  the commands' clock is the real one
+    done = [
+        msgspec.structs.replace(task(number, at=now - (100 - number) * HOUR), task_completed=True)
+        for number in range(100)
+    ]
+    with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
+        save_grades(store, [msgspec.structs.replace(new_grade(each), signs=(SIGN,)) for each in done])
+
+    said, shown = run(home, "skills", "suggest", "debugging").stdout.splitlines()
+    found = json.loads(run(home, "skills", "suggest", "debugging", "--json").stdout)
+
+    assert said.endswith("That is not surely lower: nothing is suggested.")
+    assert shown.startswith("Here lies the skill trace-reader, which speaks of ")
+    assert "used in 0 of 40 tasks that tell" in shown
+    assert (found["reason"], [each["skill"]["name"] for each in found["skills"]]) == ("not_low", ["trace-reader"])
+    assert found["lessons"] == []
+
+
+def test_the_name_of_a_skill_is_no_task_type(home: Path, run: Run) -> None:
+    ended = run(home, "skills", "suggest", "trace-reader")
+
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith("grader-daemon: there is no task type 'trace-reader'; there are ")
+    assert len(ended.stderr.splitlines()) == 1
 
 
 def test_where_nothing_fits_that_is_said(home: Path, run: Run) -> None:
