@@ -193,6 +193,9 @@ class Settings(GradingSettings):
     route_file: File | None = Field(
         None, examples=["~/.timmy/uniwizard/route.json"], description="Which model to prefer: docs/routing.md."
     )
+    route_default: str | None = Field(
+        None, examples=["gpt-5-mini"], description="The model to stay with where none is better: docs/routing.md."
+    )
     route_aliases: Aliases = Field(
         (), examples=[["fast=gpt-5-mini"]], description="Names that a router has for models, and those in sessions."
     )

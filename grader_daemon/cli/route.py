@@ -90,6 +90,8 @@ def _rows(task_type: str, route: TaskRoute) -> Iterator[tuple[object, ...]]:
 def _advice(score: ModelScore, route: TaskRoute) -> str:
     if score.model == route.recommended:
         return "prefer it"
+    if score.model == route.prefer and not route.default_set:
+        return "prefer it: the most used, and none is better"
     if score.model == route.default:
         return "default" if route.reason is None else f"default; nothing better known: {_WHY_NOT[route.reason]}"
     return "" if score.reason is None else _WHY_NOT[score.reason]

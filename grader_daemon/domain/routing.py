@@ -103,13 +103,18 @@ class ModelScore(msgspec.Struct, frozen=True, kw_only=True):
 class TaskRoute(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of the models at one type of task, the best first.
 
-    `recommended` is the model to prefer to the default if that is `known`; else None, with the reason.
+    `recommended` is the model to prefer to the default if that is `known`; else None, with the reason. `default_set`
+    says that somebody named the default; else it is the model that is used most, which nobody may have chosen. `prefer`
+    is the model that tasks go to: that which is recommended, or the default where none is better; None where too little
+    is known.
     """
 
     known: bool
     reason: RouteReason | None
     recommended: str | None
     default: str | None
+    default_set: bool
+    prefer: str | None
     models: tuple[ModelScore, ...]
 
 

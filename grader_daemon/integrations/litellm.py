@@ -17,6 +17,8 @@ _VARIABLE: Final = "GRADER_ROUTE_FILE"
 _SCHEMA: Final = 1
 _STALE: Final = "stale"
 _NOT_BETTER: Final = "not_better"
+_NONE_BETTER: Final = frozenset({_NOT_BETTER, None})
+"""Why nothing is recommended, where that is no lack of sessions; None where something is, maybe of other models."""
 _FEWEST_AT_TYPE = 10  # as the route has it: others are passed over, and so is what they are expected to do
 _OLDEST_SECONDS: Final = 3 * 86400.0
 """The daemon writes the file at least twice a day: an older one is left over."""
@@ -68,9 +70,8 @@ class GraderRouting:
         known = route["task_types"].get(task_type, route["others"])
         names = {candidate: _known_as(candidate, route, known["models"]) for candidate in context.candidate_models}
         asked = [score for score in known["models"] if score["model"] in names.values() and score["reason"] != _STALE]
-        tried = (score for score in asked if score["model"] == known["default"] or score["n"] >= _FEWEST_AT_TYPE)
-        best = next(tried, None)
-        if best is not None and best["known"]:
+        best = _best_of(asked, known)
+        if best is not None:
             context.candidate_models = [each for each in context.candidate_models if names[each] == best["model"]]
             context.signals["grader"] = {"task_type": task_type, "model": best["model"], "score": best["score"]}
         elif known["reason"] == _NOT_BETTER:
@@ -94,6 +95,20 @@ class GraderRouting:
             return {}
         age = time.time() - found.st_mtime  # noqa: TID251  of a program that is not ours
         return self._route if age < _OLDEST_SECONDS else {}
+
+
+def _best_of(asked: list[dict[str, Any]], route: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the model that tasks go to, of those that are asked for; None where too little is known.
+
+    Where none is better it is the default, also one that nobody named: the most used is so because it was preferred.
+    """
+    tried = (score for score in asked if score["model"] == route["default"] or score["n"] >= _FEWEST_AT_TYPE)
+    best = next(tried, None)
+    if best is None or best["known"]:
+        return best
+    if best["reason"] == _NOT_BETTER and route["reason"] in _NONE_BETTER:
+        return next((score for score in asked if score["model"] == route["default"]), None)
+    return None
 
 
 def _is_surely_worse(score: dict[str, Any]) -> bool:

@@ -41,11 +41,12 @@ _OTHER: Final = ""
 class Routes:
     """Makes routes of what a database holds."""
 
-    def __init__(self, store: Store, rules: Rules, *, aliases: Mapping[str, str]) -> None:
-        """`aliases` are other names of models, each with the name in sessions."""
+    def __init__(self, store: Store, rules: Rules, *, aliases: Mapping[str, str], default: str | None) -> None:
+        """`aliases` are other names of models, each with the name in sessions; `default` is that of the settings."""
         self._store = store
         self._rules = rules
         self._aliases = dict(aliases)
+        self._default = default
 
     def route(
         self,
@@ -58,6 +59,7 @@ class Routes:
     ) -> Route:
         """Choose models for all types of task of which there are sessions, or for one; see `Router.route`."""
         router, sessions = self._router(now)
+        default = self._default if default is None else default
         types = router.task_types if task_type is None else [task_type]
         found = {
             each: router.route(each, models=models, default=default, most_usd=most_usd) for each in (*types, _OTHER)
@@ -83,6 +85,7 @@ class Routes:
         self, now: datetime, task_type: str, *, models: Collection[str] | None, default: str | None
     ) -> TaskRoute:
         """Choose a model for one type of task; see `Router.route`."""
+        default = self._default if default is None else default
         return self._router(now)[0].route(task_type, models=models, default=default)
 
     def _router(self, now: datetime) -> tuple[Router, int]:
@@ -139,7 +142,7 @@ def routes_of(settings: Settings, store: Store) -> Routes:
         ConfigurationError: the rules file is wrong.
     """
     aliases = dict(alias.split("=", 1) for alias in settings.route_aliases)
-    return Routes(store, load_rules(settings.rules_file), aliases=aliases)
+    return Routes(store, load_rules(settings.rules_file), aliases=aliases, default=settings.route_default)
 
 
 def route_jobs(settings: Settings, store: Store, *, is_settled: Callable[[], bool]) -> list[RouteJob]:

@@ -92,15 +92,20 @@ class Router:
             most_usd: a completed task may cost so much; a model whose price is not known is not preferred then.
         """
         choice = [model for model in self._overall if models is None or model in models]
+        is_set = default is not None
         default = self._most_used(task_type, choice) if default is None else default
         scores = _with_efficiency(self._ranked(task_type, self._each(task_type, choice, default)))
         best = next((score for score in scores if _may_be_preferred(score, default, most_usd)), None)
         reason = self._why_not(scores, best, default, most_usd)
+        recommended = best.model if best is not None and reason is None else None
+        stays = reason is RouteReason.NOT_BETTER and not _is_too_dear(scores, default, most_usd)
         return TaskRoute(
             known=reason is None,
             reason=reason,
-            recommended=best.model if best is not None and reason is None else None,
+            recommended=recommended,
             default=default,
+            default_set=is_set,
+            prefer=default if stays else recommended,
             models=tuple(scores),
         )
 

@@ -56,6 +56,18 @@ def test_without_a_better_model_the_default_says_why(home: Path, run: Run) -> No
     assert "default; nothing better known: not better" in ended.stdout
 
 
+def test_without_a_better_model_the_most_used_is_preferred_where_nobody_named_a_default(home: Path, run: Run) -> None:
+    with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
+        store.connection.execute("UPDATE session_list SET model = 'strong' WHERE session_id LIKE 'evil%'")
+        store.connection.execute("DELETE FROM session_list WHERE session_id LIKE 'cheap-4%'")
+        store.connection.execute("DELETE FROM session_list WHERE session_id LIKE 'cheap-5%'")
+
+    ended = run(home, "route")
+
+    [line] = [line for line in ended.stdout.splitlines() if "strong" in line]
+    assert line.endswith(" prefer it: the most used, and none is better")
+
+
 def test_a_limit_of_cost_leaves_dear_models_unpreferred(home: Path, run: Run) -> None:
     assert "prefer it" not in run(home, "route", "--max-cost", "0.10").stdout
     assert run(home, "route", "--max-cost", "0").returncode == 2

@@ -66,9 +66,6 @@ def test_a_known_type_goes_to_the_better_model(file: Path) -> None:
 @pytest.mark.parametrize(
     "context",
     [
-        pytest.param(
-            Context(["openai/cheap", "openai/other"], "Investigate the history of tea"), id="nothing-that-is-worse"
-        ),
         pytest.param(Context(["openai/strong"]), id="one-model"),
         pytest.param(Context(["openai/strong", "azure/strong"]), id="one-model-at-two-places"),
         pytest.param(Context(["openai/other", "openai/another"]), id="models-without-sessions"),
@@ -81,12 +78,43 @@ def test_what_is_not_known_keeps_its_way(file: Path, context: Context) -> None:
     assert routed(file, context) == before
 
 
-def test_where_none_is_better_those_that_are_surely_worse_are_left_out(tmp_path: Path) -> None:
+def test_where_none_is_better_a_request_goes_to_the_default(tmp_path: Path) -> None:
     file = write_route_file(tmp_path / "route.json")
     context = Context([*ASKED, "openai/other"], task_type="research")
 
-    assert routed(file, context) == ["openai/cheap", "openai/other"]
+    assert routed(file, context) == ["openai/cheap"]
+    assert context.signals["grader"] == {
+        "task_type": "research",
+        "model": "cheap",
+        "score": pytest.approx(0.8, abs=0.02),
+    }
+
+
+def test_where_the_default_is_not_offered_those_that_are_surely_worse_are_left_out(tmp_path: Path) -> None:
+    file = write_route_file(tmp_path / "route.json")
+    context = Context(["openai/strong", "openai/other"], task_type="research")
+
+    assert routed(file, context) == ["openai/other"]
     assert context.signals["grader"] == {"task_type": "research", "left_out": ["strong"]}
+
+
+def test_where_the_better_model_is_not_offered_a_request_goes_to_the_default(tmp_path: Path) -> None:
+    file = write_route_file(tmp_path / "route.json")
+    written = json.loads(file.read_text())
+    scores = written["task_types"]["debugging"]["models"]
+    scores.insert(1, {**scores[1], "model": "equal", "n": FEWEST_AT_TYPE, "known": False, "reason": "not_better"})
+    file.write_text(json.dumps(written))
+
+    assert routed(file, Context(["openai/equal", "openai/cheap"])) == ["openai/cheap"]
+
+
+def test_where_too_little_is_known_a_request_keeps_its_way(tmp_path: Path) -> None:
+    file = write_route_file(tmp_path / "route.json")
+    written = json.loads(file.read_text())
+    written["task_types"]["research"]["reason"] = "too_few"
+    file.write_text(json.dumps(written))
+
+    assert routed(file, Context(ASKED, task_type="research")) == ASKED
 
 
 def test_a_model_that_is_stale_is_passed_over(tmp_path: Path) -> None:
@@ -178,7 +206,7 @@ def test_a_model_that_failed_a_request_is_not_preferred_for_it_again(file: Path)
         pytest.param(Context(["azure/other"], attempted_fallbacks=1), id="a-fallback"),
         pytest.param(Context(["openai/strong"], attempted_retries=1), id="a-retry-of-all-there-is"),
         pytest.param(
-            Context(["openai/cheap", "openai/other"], "Investigate the history of tea"),
+            Context(["openai/cheap", "openai/other"], task_type="nonsense-type"),
             id="another-request-with-the-same-metadata",
         ),
     ],

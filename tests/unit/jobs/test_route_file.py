@@ -70,6 +70,21 @@ def test_the_file_says_which_model_to_prefer_to_its_owner_alone(store: SqliteSto
     assert (tmp_path / "route.json").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize(("given", "default"), [(None, "strong"), ("cheap", "cheap")])
+def test_the_file_says_whether_somebody_named_the_default(
+    store: SqliteStore, tmp_path: Path, given: str | None, default: str
+) -> None:
+    save(store, "cheap", sessions=40, completed=20)
+    save(store, "strong", sessions=60, completed=54)
+    routes = routes_of(settings(tmp_path, route_default=given), store)
+
+    assert RouteJob(store, routes, tmp_path / "route.json", is_settled=lambda: True).run(NOW)
+
+    found = json.loads((tmp_path / "route.json").read_text("utf-8"))["task_types"]["debugging"]
+    assert (found["default"], found["default_set"], found["prefer"]) == (default, given is not None, "strong")
+    assert routes.recommend(NOW, "debugging", models=None, default=None).default == default
+
+
 def test_the_file_is_written_again_when_grades_changed_and_once_a_minute_at_most(
     store: SqliteStore, tmp_path: Path
 ) -> None:

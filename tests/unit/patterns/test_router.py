@@ -189,6 +189,33 @@ def test_a_default_that_is_best_overall_stays_where_another_may_only_be_luckier(
     assert (found.recommended, found.reason) == (None, RouteReason.NOT_BETTER)
 
 
+@pytest.mark.parametrize("default", [None, "strong"])
+def test_where_none_is_better_tasks_go_to_the_default_whoever_named_it(default: str | None) -> None:
+    """The most used is the most used because it was preferred: to share it out again would undo what was learned."""
+    found = route([*several(60, 20, **CHEAP), *several(90, 81, **STRONG)], default=default)
+
+    assert (found.default, found.default_set) == ("strong", default is not None)
+    assert (found.recommended, found.reason, found.prefer) == (None, RouteReason.NOT_BETTER, "strong")
+
+
+def test_what_is_recommended_is_what_tasks_go_to() -> None:
+    found = route([*several(90, 20, **CHEAP), *several(60, 54, **STRONG)])
+
+    assert (found.default, found.recommended, found.prefer) == ("cheap", "strong", "strong")
+
+
+def test_while_too_little_is_known_tasks_go_to_none() -> None:
+    assert route([*several(60, 54, **CHEAP), *several(3, 3, **STRONG)]).prefer is None
+
+
+def test_a_default_that_is_too_dear_is_not_what_tasks_go_to() -> None:
+    sessions = [*several(60, 54, **CHEAP, cost_usd=9.0), *several(60, 20, **STRONG, cost_usd=9.0)]
+
+    found = route(sessions, most_usd=1.0)
+
+    assert (found.reason, found.prefer) == (RouteReason.NOT_BETTER, None)
+
+
 def test_the_only_candidate_beside_the_default_is_compared_with_it() -> None:
     sessions = [*several(60, 20, **CHEAP), *several(60, 54, **STRONG)]
 
