@@ -11,7 +11,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option, since_options
 from grader_daemon.cli.times import shown_zone
 from grader_daemon.domain.setup_changes import SetupChanges
-from grader_daemon.reports.effect_words import effect_lines, effect_title, unsteady_words
+from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title, unsteady_words
 from grader_daemon.reports.numbers import count, scheduled_words
 from grader_daemon.reports.safe_text import plain
 
@@ -40,6 +40,10 @@ def _print(changes: SetupChanges) -> None:
         output.paragraph("", plain(effect_title(effect)))
         for words in effect_lines(effect, shown_zone()):
             output.paragraph("  ", plain(words))
+    basis = basis_words(changes.effects)
+    if basis is not None:
+        output.line()
+        output.paragraph("", basis)
     if not changes.effects:
         output.line("Nothing changed that sessions or files show.")
     if changes.unsteady:

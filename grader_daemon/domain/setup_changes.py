@@ -66,6 +66,7 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
     missing_before, missing_after: so many more are needed to tell.
     completion: rates, 0 to 1, each at the mix of work since; without values where too few.
     is_sure: the difference is told: it is none that chance alone makes, as many changes as are looked at.
+    by_words: compared are words of people and rewards; else probabilities. None in reports that do not say.
     """
 
     changes: tuple[SetupChange, ...]
@@ -78,6 +79,7 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
     missing_after: int
     completion: Figure
     is_sure: bool = False
+    by_words: bool | None = None
 
 
 class Unsteady(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import WINDOW, SetupChange, SetupChanges, SetupEffect
 from grader_daemon.patterns.setup_effects import effects
 from grader_daemon.patterns.takeovers import SHOWN, file_changes, shown_changes, unsteady
-from grader_daemon.patterns.votes import comparable_value, fairly_judged
+from grader_daemon.patterns.votes import comparable_value, fairly_judged, nearly_all_judged
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.storage.protocol import Store
 
@@ -27,7 +27,9 @@ def setup_changes(store: Store, *, since: datetime, until: datetime) -> SetupCha
     fair = fairly_judged(labels(store))
 
     def told(changes: Iterable[SetupChange], of: list[FinishedSession]) -> list[SetupEffect]:
-        return effects(_ended(changes, until), of, comparable_value(of, fair), since=since)
+        by_words = nearly_all_judged(of, fair)
+        found = effects(_ended(changes, until), of, comparable_value(of, fair), since=since)
+        return [replace(effect, by_words=by_words) for effect in found]
 
     found = [*told(_of_tasks(store, sessions), sessions), *told(_of_runs(runs), runs)]
     return SetupChanges(

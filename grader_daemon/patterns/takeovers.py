@@ -6,6 +6,7 @@ back after a few sessions is no change either: an agent that has two models by t
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -140,10 +141,29 @@ def _of_kind(kind: SetupKind, source: _Source, sessions: Iterable[FinishedSessio
     found = [
         SetupChange(at=known[place][0].ended_at, kind=kind, agent=stream[0], before=before, after=known[place][1])
         for stream, known in streams.items()
-        for place, before in takeovers([value for _, value in known])
+        for values in ([value for _, value in known],)
+        for place, before in takeovers(values)
+        if kind is not SetupKind.AGENT_VERSION or _is_update(values, place, before)
     ]
     last: dict[str | None, str | None] = {}
     for change in sorted(found, key=lambda change: change.at):
         if last.get(change.agent) != change.after:
             yield change
         last[change.agent] = change.after
+
+
+def _is_update(values: Sequence[str], place: int, before: str) -> bool:
+    """Whether a version that takes over replaced the one before, and does not lie beside it.
+
+    Of two that are used side by side, in two containers say, now one does most and now the other. So what takes over
+    was not in use long before, and a lower version has no session of the higher one after it.
+    """
+    after = values[place]
+    if _numbers(after) > _numbers(before):
+        return values[: max(0, place - APART_SESSIONS)].count(after) < _FEWEST_SHOWN
+    return before not in values[place:]
+
+
+def _numbers(version: str) -> list[int]:
+    """Return the numbers of a version, which order it: 2.1.9 comes before 2.1.30."""
+    return [int(number) for number in re.findall(r"[0-9]{1,9}", version)]

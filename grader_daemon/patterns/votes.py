@@ -64,7 +64,7 @@ def comparable_value(
     That is its probability. A word counts in its place only where nearly all sessions have one that nobody chose to
     give, by `judged_fairly`: words on failed ones alone, or a correction that few labels teach, look like an effect.
     """
-    is_judged = sum(session.session_id in judged_fairly for session in sessions) >= _NEARLY_ALL * len(sessions)
+    is_judged = nearly_all_judged(sessions, judged_fairly)
 
     def value(session: FinishedSession) -> float:
         if session.p_completed is None or (is_judged and session.session_id in judged_fairly):
@@ -72,6 +72,11 @@ def comparable_value(
         return session.p_completed
 
     return value
+
+
+def nearly_all_judged(sessions: Sequence[FinishedSession], judged_fairly: Collection[str]) -> bool:
+    """Whether so many have a word that nobody chose to give, by `judged_fairly`, that words are compared."""
+    return sum(session.session_id in judged_fairly for session in sessions) >= _NEARLY_ALL * len(sessions)
 
 
 def fairly_judged(labels: Iterable[Label]) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, tzinfo
 from typing import Final
 
@@ -35,6 +35,16 @@ def effect_lines(effect: SetupEffect, zone: tzinfo | None = UTC) -> Iterator[Wor
         yield ("It cannot be told apart from: ", *_named(effect.changes[1:]), ".")
     if effect.meanwhile:
         yield ("In the time that is compared, too: ", *_named(effect.meanwhile), ".")
+
+
+def basis_words(effects: Iterable[SetupEffect]) -> str | None:
+    """Return what differences that rest on probabilities are worth; None where none does."""
+    if any(effect.by_words is False and effect.completion.change.value is not None for effect in effects):
+        return (
+            "Compared by probabilities, not by words of people: an effect is told far too small, and a model that only"
+            " sounds surer seems to gain. To know more: grader-daemon review."
+        )
+    return None
 
 
 def unsteady_words(unsteady: Unsteady) -> Words:

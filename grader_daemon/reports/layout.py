@@ -13,7 +13,7 @@ import msgspec
 from grader_daemon.domain.estimate import Figure
 from grader_daemon.domain.insight import ErrorIssue, Group, TrendPoint, WeeklyReport
 from grader_daemon.reports import phrasing
-from grader_daemon.reports.effect_words import effect_lines, effect_title
+from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title
 from grader_daemon.reports.money import agents_words, cost_words, spending_words
 from grader_daemon.reports.numbers import (
     COMPLETION,
@@ -257,7 +257,8 @@ def _changes(report: WeeklyReport) -> tuple[Section, ...]:
         return ()
     items = tuple(Entry(effect_title(effect), tuple(effect_lines(effect))) for effect in report.changes)
     block = Entries(items) if items else Prose(("Nothing changed in how agents are set up.",))
-    return (Section(Topic.CHANGES, "Changes", (block,)),)
+    basis = basis_words(report.changes)
+    return (Section(Topic.CHANGES, "Changes", (block,) if basis is None else (block, Prose((basis,)))),)
 
 
 def _trend(points: tuple[TrendPoint, ...]) -> tuple[Block, ...]:

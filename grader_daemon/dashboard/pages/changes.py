@@ -18,7 +18,7 @@ from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChanges, SetupEffect
 from grader_daemon.errors import InputError
-from grader_daemon.reports.effect_words import effect_lines, effect_title, unsteady_words
+from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title, unsteady_words
 from grader_daemon.reports.finding_charts import change_strip
 from grader_daemon.reports.numbers import COMPLETION, count, direction_of, scheduled_words
 from grader_daemon.reports.safe_text import Words
@@ -70,6 +70,7 @@ def changes(visit: Visit) -> Response:
         looked_at=None
         if found is None
         else f"{count(found.sessions, 'finished task')} looked at{scheduled_words(found.scheduled)}",
+        basis=basis_words(effects),
         effects=list(_shown(effects[:_LISTED], visit.now, visit.site.settings.zone)),
         left_out=len(effects[_LISTED:]),
         unsteady=[] if found is None else [unsteady_words(each) for each in found.unsteady],

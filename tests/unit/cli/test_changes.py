@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
+from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
-from tests.strategies import grade, new_grade
+from tests.strategies import NOW, grade, new_grade
 from tests.unit.cli.conftest import Run
 
 DATABASE = Path(".timmy/uniwizard/session_grades.db")
@@ -73,6 +75,34 @@ def test_changes_are_told_newest_first_with_what_came_since(home: Path, run: Run
     assert "100 sessions before, 100 since; completion 80 % (" in rates
     assert "\x1b" not in ended.stdout
     assert "because" not in ended.stdout
+
+
+def test_what_rests_on_probabilities_says_what_that_is_worth(home: Path, run: Run) -> None:
+    basis = "Compared by probabilities, not by words of people: an effect is told far too small, and a model that only"
+
+    assert basis in " ".join(run(home, "changes").stdout.split())
+    assert {each["by_words"] for each in json.loads(run(home, "changes", "--json").stdout)["effects"]} == {False}
+
+    with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
+        add_feedback(
+            store,
+            [
+                Said(
+                    session_id=f"session-{number}",
+                    by="run",
+                    source=FeedbackSource.REWARD,
+                    completed=number % 10 < (8 if number < 100 else 4),
+                )
+                for number in range(200)
+            ],
+            now=NOW,
+        )
+    assert basis not in " ".join(run(home, "changes").stdout.split())
+    assert {each["by_words"] for each in json.loads(run(home, "changes", "--json").stdout)["effects"]} == {True}
+
+
+def test_without_a_difference_nothing_is_said_of_its_worth(home: Path, run: Run) -> None:
+    assert "Compared by" not in run(home, "changes", "--since", "2d").stdout
 
 
 def test_what_differs_in_every_session_is_told_as_such(home: Path, run: Run) -> None:

@@ -67,6 +67,31 @@ def test_a_change_says_when_what_and_whose() -> None:
     assert (change.before, change.after, change.name) == ("a", "b", None)
 
 
+@pytest.mark.parametrize(
+    ("versions", "told"),
+    [
+        pytest.param([("2.1.9", 30), ("2.1.30", 30)], ["2.1.30"], id="an-update"),
+        pytest.param([("2.1.30", 30), ("2.1.9", 30)], ["2.1.9"], id="a-way-back-for-good"),
+        pytest.param([("2.1.330", 22), ("1.0.128", 13), ("2.1.330", 2)], [], id="a-lower-one-beside"),
+        pytest.param([("1.0", 30), ("2.0", 30), ("1.0", 30), ("2.0", 30)], ["2.0"], id="by-long-turns"),
+        pytest.param([("1.0", 30), ("2.0", 9), ("1.0", 30), ("2.0", 30)], [], id="a-higher-one-that-was-in-use-before"),
+        pytest.param([("1.0", 30), ("2.0", 15), ("1.0", 3), ("2.0", 30)], ["2.0"], id="an-update-with-a-late-session"),
+        pytest.param([("nightly", 30), ("stable", 30)], ["stable"], id="names-without-numbers"),
+    ],
+)
+def test_versions_that_lie_side_by_side_are_no_change(versions: list[tuple[str, int]], told: list[str]) -> None:
+    sessions = [
+        session._replace(agent_version=version)
+        for session, version in zip(
+            hourly("a" * sum(times for _, times in versions)),
+            (version for version, times in versions for _ in range(times)),
+            strict=True,
+        )
+    ]
+
+    assert [change.after for change in shown_changes(sessions)] == told
+
+
 def test_prompts_of_two_projects_by_turns_are_no_change_but_an_edit_of_both_is_one() -> None:
     sessions = []
     for place in range(80):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from grader_daemon.domain.estimate import Estimate, figure
 from grader_daemon.domain.insight import FromPeople, WeeklyReport
@@ -216,3 +217,21 @@ def test_a_week_of_which_no_cost_is_known_says_nothing_of_it() -> None:
 def test_a_hostile_name_of_an_agent_is_text_on_a_page() -> None:
     agents = (example_group("<script>alert(1)</script>"), example_group("hermes"))
     assert "<script>" not in render_html(example_report(agents=agents))
+
+
+@pytest.mark.parametrize(("by_words", "notes"), [(False, 1), (True, 0), (None, 0)])
+def test_changes_that_rest_on_probabilities_end_with_what_that_is_worth(by_words: bool | None, notes: int) -> None:
+    report = example_report()
+    changes = tuple(replace(effect, by_words=by_words) for effect in report.changes or ())
+
+    found = prose_of(lay_out(replace(report, changes=changes)), Topic.CHANGES)
+
+    assert sum("Compared by probabilities" in words for words in found) == notes
+
+
+def test_scheduled_runs_are_told_apart_from_tasks() -> None:
+    runs = replace(example_group("cron"), sessions=12, unanswered=3)
+
+    found = prose_of(lay_out(replace(example_report(), scheduled=runs)), Topic.SUMMARY)
+
+    assert any(words.startswith("+ 15 scheduled, counted apart; done, best guess: ") for words in found)
