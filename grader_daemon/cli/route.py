@@ -73,7 +73,9 @@ def _print(route: Route) -> None:
 
 
 def _rows(task_type: str, route: TaskRoute) -> Iterator[tuple[object, ...]]:
-    for score in route.models:
+    """Yield a row for the default and for each model with sessions of the type, and one for all others."""
+    shown = [score for score in route.models if score.n or score.model == route.default]
+    for score in shown:
         yield (
             clean(task_type),
             clean(score.model),
@@ -85,6 +87,9 @@ def _rows(task_type: str, route: TaskRoute) -> Iterator[tuple[object, ...]]:
             usd_words(score.usd_per_completed),
             _advice(score, route),
         )
+    others = len(route.models) - len(shown)
+    if others:
+        yield (clean(task_type), count(others, "other"), *[None] * (len(_HEADINGS) - 3), "no sessions of this type")
 
 
 def _advice(score: ModelScore, route: TaskRoute) -> str:

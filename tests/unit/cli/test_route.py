@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -66,6 +67,23 @@ def test_without_a_better_model_the_most_used_is_preferred_where_nobody_named_a_
 
     [line] = [line for line in ended.stdout.splitlines() if "strong" in line]
     assert line.endswith(" prefer it: the most used, and none is better")
+
+
+def test_models_without_sessions_of_a_type_are_counted_in_one_row(home: Path, run: Run) -> None:
+    now = datetime.now(UTC)  # noqa: TID251  the commands' clock is the real one
+    made = [
+        grade(session_id=f"s{name}", session_file=f"/{name}", model=f"model-{name}", task_type="research", ended_at=now)
+        for name in range(17)
+    ]
+    with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
+        save_grades(store, [new_grade(one) for one in made])
+
+    shown = run(home, "route", "--task-type", "debugging").stdout
+    told = json.loads(run(home, "route", "--task-type", "debugging", "--json").stdout)
+
+    assert shown.count("debugging ") == 4
+    assert re.search(r"^debugging  17 others .* no sessions of this type$", shown, re.MULTILINE)
+    assert len(told["task_types"]["debugging"]["models"]) == 20
 
 
 def test_a_limit_of_cost_leaves_dear_models_unpreferred(home: Path, run: Run) -> None:
