@@ -23,7 +23,11 @@ _FEWEST_AT_TYPE = 10  # as the route has it: others are passed over, and so is w
 _OLDEST_SECONDS: Final = 3 * 86400.0
 """The daemon writes the file at least twice a day: an older one is left over."""
 _LEFT: Final = "_routing_plugin_candidate_models"
-"""Where LiteLLM keeps, in the metadata of a request, what a plugin left of its models."""
+"""Where LiteLLM keeps, in the metadata of a request, what a plugin left of its models.
+
+It is replaced only when a plugin leaves fewer than there are, and stays else: also for the fallbacks of a request that
+failed, and for the next request with the same metadata.
+"""
 _ATTEMPTS: Final = ("attempted_retries", "attempted_fallbacks")
 """Where it counts what was tried before: a model that failed a request is not preferred for it again."""
 _DATE_DIGITS: Final = 8
@@ -59,8 +63,8 @@ class GraderRouting:
             context.candidate_models = untried or every
         else:
             self._narrow(context)
-        if before is not None and len(context.candidate_models) == len(every):
-            context.candidate_models = _AllOfThem(every)
+        if isinstance(before, list):  # of an earlier attempt; a list of all is not put in its place
+            before[:] = context.candidate_models
 
     def _narrow(self, context: Any) -> None:
         route = self._current()
@@ -114,17 +118,6 @@ def _best_of(asked: list[dict[str, Any]], route: dict[str, Any]) -> dict[str, An
 def _is_surely_worse(score: dict[str, Any]) -> bool:
     """Whether a model does worse than the default beyond its interval."""
     return score["versus_default"] is not None and score["versus_default"]["high"] < 0
-
-
-class _AllOfThem(list[str]):
-    """All models, as a list that says it is shorter than it is.
-
-    LiteLLM keeps in the metadata of a request what a plugin left of its models, until one leaves fewer than there are:
-    also for the fallbacks of a request that failed, and for the next request with the same metadata.
-    """
-
-    def __len__(self) -> int:
-        return super().__len__() - 1
 
 
 def _known_as(candidate: str, route: dict[str, Any], scores: list[dict[str, Any]]) -> str | None:
