@@ -464,6 +464,10 @@ def grades(draw: st.DrawFn) -> Grade:
         cost_usd=draw(st.none() | st.floats(min_value=0, max_value=MOST_USD)),
         cost_by=draw(st.none() | names),
         skills=draw(st.none() | st.lists(st.builds(SkillUse, names, st.sampled_from(SkillHow)), max_size=3).map(tuple)),
+        request_words=draw(st.none() | texts),
+        answer_beginning=draw(st.none() | texts),
+        last_check=draw(st.none() | texts),
+        edited_paths=draw(st.none() | texts),
     )
 
 

@@ -24,6 +24,7 @@ from grader_daemon.analysis.user_messages import (
     wording_of_request,
 )
 from grader_daemon.analysis.walk import MessageWalk
+from grader_daemon.analysis.work_done import work_done
 from grader_daemon.domain.analysis import Analysis, Failure, FailureKind, SessionState, Subcategory
 from grader_daemon.domain.early import EARLY_CALLS
 from grader_daemon.domain.limits import LONGEST_NAME
@@ -115,6 +116,7 @@ class Analyzer:
             cut_short=end.cut_short,
             error_last=bool(failures) and failures[-1].is_error and failures[-1].index == len(session.messages) - 1,
             check_failed=_check_failed(walk.notes, failures),
+            done=work_done(session, walk.notes, request=walk.request, answer=final_answer, redactor=self._redactor),
         )
 
     def _request(self, session: Session, first: UserMessage | None) -> int | None:

@@ -148,6 +148,15 @@ class ToolUse(msgspec.Struct, frozen=True, gc=False):
     failures: int
 
 
+class WorkDone(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What was asked for and done, redacted; see the fields of `Grade` of these names."""
+
+    request_words: str | None = None
+    answer_beginning: str | None = None
+    last_check: str | None = None
+    edited_paths: str | None = None
+
+
 class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Facts about one session; nothing in here is a judgement yet.
 
@@ -160,7 +169,7 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     those that it used, None where sessions of its source do not tell; `early_errors` counts errors among the results of
     its first ten tool calls, None where it made fewer. `cut_short` says that an error, a limit or the end of its
     process interrupted it, `error_last` that it ends in a tool call that failed; `check_failed` is the message of a
-    check that failed after the last write, None without one.
+    check that failed after the last write, None without one. `done` is what another session is told of it.
     """
 
     state: SessionState
@@ -195,11 +204,32 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     cut_short: bool = False
     error_last: bool = False
     check_failed: int | None = None
+    done: WorkDone = WorkDone()
     errors: tuple[Failure, ...] = ()
     """The failures that count as errors, all but probes: picked out here, once for all who ask."""
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "errors", errors_of(self.failures))
+
+    @property
+    def request_words(self) -> str | None:
+        """See `Grade`; so are those below."""
+        return self.done.request_words
+
+    @property
+    def answer_beginning(self) -> str | None:
+        """See `Grade`."""
+        return self.done.answer_beginning
+
+    @property
+    def last_check(self) -> str | None:
+        """See `Grade`."""
+        return self.done.last_check
+
+    @property
+    def edited_paths(self) -> str | None:
+        """See `Grade`."""
+        return self.done.edited_paths
 
     @property
     def error_indexes(self) -> tuple[int, ...]:

@@ -111,6 +111,11 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         skills: each skill that it used, with how: view, command or manage; None where its source does not tell.
         early_errors: errors among the results of its first ten tool calls; None where it made fewer.
         host: the machine of a fleet that it ran on; None of a session of this machine.
+        request_words: the different words of the first request, of its first 8,000 characters, redacted; what is like
+            it is found by them. None without a request, and in grades of earlier versions, as are those below.
+        answer_beginning: the first 200 characters of the final answer, one redacted line.
+        last_check: the command of the last test run that passed, one redacted line of at most 200 characters.
+        edited_paths: up to eight files that editors wrote, a line each, redacted, the last one first.
     """
 
     session_id: str
@@ -179,6 +184,10 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     skills: tuple[SkillUse, ...] | None = None
     early_errors: int | None = None
     host: str | None = None
+    request_words: str | None = None
+    answer_beginning: str | None = None
+    last_check: str | None = None
+    edited_paths: str | None = None
 
     @property
     def unit(self) -> Unit:

@@ -44,6 +44,8 @@ class PastSession(msgspec.Struct, frozen=True, kw_only=True):
 
     `errors` counts failed calls without probes; `recovered` says that a call worked after the last of them, and that
     the session ended in an answer. `asked_again` is the session in which the same was asked for again.
+    `answer` is how its final answer begins, `last_check` the command of the last test run that passed, `edited` are
+    files that were written.
     """
 
     session_id: str
@@ -61,6 +63,9 @@ class PastSession(msgspec.Struct, frozen=True, kw_only=True):
     refused: bool
     interrupted: bool
     asked_again: str | None
+    answer: str | None
+    last_check: str | None
+    edited: tuple[str, ...]
     failures: tuple[PastFailure, ...]
     grade: PastGrade
 

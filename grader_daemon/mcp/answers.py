@@ -30,6 +30,7 @@ DATA: Final = (
 )
 
 _FEW_FAILURES = 3
+_FEW_PATHS = 4
 _MOST_FAILURES = 20
 _LONGEST_PATH = 120
 _LONGEST_ADDRESS = 200
@@ -138,12 +139,23 @@ def _facts(session: PastSession, *, most: int, with_grades: bool) -> Iterator[st
     known = "".join(f"{word}{quoted(text, longest)}" for word, text, longest in where if text)
     if known:
         yield f" {known}"
+    yield from _done(session)
     for failure in session.failures[:most]:
         yield f"  failed: {_failure(failure)}"
     if len(session.failures) > most:
         yield f"  and {count(len(session.failures) - most, 'more kind')} of failures"
     if with_grades:
         yield f"  graded: {_grade(session.grade)}"
+
+
+def _done(session: PastSession) -> Iterator[str]:
+    """Yield what was written, what was checked, and what was said of it in the end."""
+    if session.edited:
+        yield f"  edited: {', '.join(quoted(path, _LONGEST_PATH) for path in session.edited[:_FEW_PATHS])}"
+    if session.last_check is not None:
+        yield f"  last check that passed: {quoted(session.last_check, LONGEST_LINE)}"
+    if session.answer is not None:
+        yield f"  answered: {quoted(session.answer, LONGEST_LINE)}"
 
 
 def _calls(session: PastSession) -> str:

@@ -4,6 +4,7 @@ from grader_daemon.analysis.user_messages.invocations import as_typed, invocatio
 from grader_daemon.analysis.user_messages.requests import (
     digest_of,
     is_sentinel,
+    one_line,
     summarize,
     wording_of_request,
     written_by_person,
@@ -19,6 +20,7 @@ __all__ = [
     "digest_of",
     "invocation_of",
     "is_sentinel",
+    "one_line",
     "summarize",
     "wording_of_request",
     "written_by_person",

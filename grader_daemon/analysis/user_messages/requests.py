@@ -61,8 +61,12 @@ def summarize(request: str | None, rules: PeopleRules, redactor: Redactor) -> st
     """Return the request as one redacted line without control characters, cut to the length in the rules."""
     if request is None:
         return None
-    limit = rules.summary_characters
-    line = " ".join(redactor.redact_beginning(request.lstrip(), 3 * limit).split())
+    return one_line(request, rules.summary_characters, redactor)
+
+
+def one_line(text: str, limit: int, redactor: Redactor) -> str:
+    """Return a text as one redacted line without control characters, of so many characters at most."""
+    line = " ".join(redactor.redact_beginning(text.lstrip(), 3 * limit).split())
     if not line.isprintable():
         line = "".join(character if character.isprintable() else " " for character in line)
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

@@ -72,7 +72,10 @@ _VALUES = {
 """Each column of `session_list`, by what it is made of."""
 LIST_AS_KEPT = f"SELECT {', '.join(_VALUES)} FROM session_list"
 LIST_AS_GRADED = f"SELECT {', '.join(_VALUES.values())} FROM {_OF}"
-_WORDS = "SELECT g.id, g.task_summary FROM session_grades AS g WHERE g.task_summary IS NOT NULL"
+_WORDS = (
+    "SELECT g.id, concat_ws(' ', g.task_summary, d.request_words) FROM session_grades AS g"
+    " LEFT JOIN session_details AS d ON d.session_id = g.session_id WHERE g.task_summary IS NOT NULL"
+)
 _THESE = f"g.session_id IN {LISTED}"
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby, islice, starmap
@@ -25,6 +26,10 @@ _MOST_ROWS = 2000
 _LOOKED_THROUGH = 5
 """So many times as many sessions are looked at as are to be told of: some are open."""
 _FEWEST_SHARED = 2
+_TEMPLATE = 0.8
+"""Words that such a share of the requests of a project have are its template."""
+_PROJECT = 10
+"""Of fewer sessions that share a word of the question, a project has no template."""
 _LEAST_SHARE = 0.25
 """Of the weight of all words that are looked for; below it, sessions share words that many have."""
 _COMMON: Final = frozenset(
@@ -40,7 +45,8 @@ _COMMON: Final = frozenset(
 _SESSION = (
     "SELECT g.session_id, d.ended_at, d.state, coalesce(d.kind, 'main'), d.agent, g.model, d.project, d.task_type,"
     " g.task_summary, d.tool_calls, g.total_errors, g.errors_recovered, d.had_user_refusal, d.had_user_interruption,"
-    " d.asked_again, l.completed, l.unsure, l.verdict_by, l.p_completed, l.efficiency, l.quality, g.id"
+    " d.asked_again, l.completed, l.unsure, l.verdict_by, l.p_completed, l.efficiency, l.quality,"
+    " d.answer_beginning, d.last_check, d.edited_paths, g.id"
     " FROM session_grades AS g JOIN session_details AS d ON d.session_id = g.session_id"
     f" JOIN {LISTED_AS}"
 )
@@ -53,6 +59,10 @@ _REQUESTS = (
     f" WHERE g.id IN {LISTED} AND d.state <> '{SessionState.OPEN}'"
 )
 """What a timer asks for has no digest: there the task is compared as it is kept."""
+_PROJECTS = (
+    "SELECT g.id, d.project FROM session_grades AS g JOIN session_details AS d ON d.session_id = g.session_id"
+    f" WHERE g.id IN {LISTED} AND d.project IS NOT NULL"
+)
 _FINISHED = f"d.state <> '{SessionState.OPEN}'"
 _FAILURES = (
     "SELECT session_id, tool, command, coalesce(subcategory, category), next_tool, next_command, next_worked"
@@ -73,7 +83,7 @@ class Recall:
         said = dict.fromkeys(index_words(self._database.connection, task))
         asked = [word for word in said if word not in _COMMON]
         weights = self._weights(asked)
-        shared = self._shared(weights, fewest=min(_FEWEST_SHARED, len(asked)))
+        shared = self._without_templates(self._shared(weights), fewest=min(_FEWEST_SHARED, len(asked)))
         others = self._newest_of_each(_alike(shared, weights), limit)
         rows = {row[-1]: row for row in self._rows(f"g.id IN {LISTED}", listed(list(others)))}
         several = [rows[number] for number in others if number in rows]
@@ -119,13 +129,38 @@ class Recall:
         rarest = sorted(counts, key=lambda word: (counts[word], word))[:_MOST_WORDS]
         return {word: math.log1p(sessions / counts[word]) for word in rarest}
 
-    def _shared(self, weights: Mapping[str, float], *, fewest: int) -> dict[int, list[str]]:
+    def _shared(self, weights: Mapping[str, float]) -> dict[int, list[str]]:
         """Return the words that sessions share with a question, by the ids of their grades."""
         shared: dict[int, list[str]] = {}
         for word in weights:
             for (number,) in self._database.rows(_WITH_WORD, (f'"{word}"', _MOST_ROWS)):
                 shared.setdefault(number, []).append(word)
-        return {number: words for number, words in shared.items() if len(words) >= fewest}
+        return shared
+
+    def _without_templates(self, shared: Mapping[int, list[str]], *, fewest: int) -> dict[int, list[str]]:
+        """Leave out words that nearly all requests of a project share, and sessions with too few others."""
+        rows = self._database.rows(_PROJECTS, (listed(list(shared)),))
+        having = Counter((project, word) for number, project in rows for word in shared[number])
+        projects = [project for project, some in Counter(project for _, project in rows).items() if some >= _PROJECT]
+        sessions = {each: self._sessions_of(each) for each in projects}
+        project_of = dict(rows)
+        kept = {
+            number: [
+                word
+                for word in words
+                if having[project_of.get(number), word] < _TEMPLATE * sessions.get(project_of.get(number), math.inf)
+            ]
+            for number, words in shared.items()
+        }
+        return {number: words for number, words in kept.items() if len(words) >= fewest}
+
+    def _sessions_of(self, project: str) -> int:
+        from grader_daemon.domain.calendar import ALWAYS  # which only a question that finds many needs to wait for
+        from grader_daemon.domain.counting import NAME_CHARACTERS
+        from grader_daemon.domain.rollup import Dimension
+        from grader_daemon.storage.sqlite.rollups import Rollups
+
+        return Rollups(self._database).group(Dimension.PROJECT, project[-NAME_CHARACTERS:], ALWAYS).finished
 
     def _newest_of_each(self, alike: Iterable[list[int]], limit: int) -> dict[int, int]:
         """Return the newest finished session of each request, by the id of its grade, with how many others it has.
@@ -194,6 +229,9 @@ def _to_session(row: Sequence[Any], failures: Mapping[tuple[str | None, ...], Se
         refused=bool(row[12]),
         interrupted=bool(row[13]),
         asked_again=row[14],
+        answer=row[21],
+        last_check=row[22],
+        edited=tuple(row[23].split("\n")) if row[23] else (),
         failures=tuple(sorted(starmap(_to_failure, failures.items()), key=lambda failure: -failure.times)),
         grade=PastGrade(
             completed=None if row[15] is None else bool(row[15]),

@@ -227,6 +227,10 @@ _DETAILS: Final = _Columns(
     Column("early_errors"),
     Column("skills", lambda skills: None if skills is None else _json(skills), to_skills),
     Column("fleet_host", field="host"),
+    Column("request_words"),
+    Column("answer_beginning"),
+    Column("last_check"),
+    Column("edited_paths"),
 )
 """What `session_details` holds of a grade."""
 

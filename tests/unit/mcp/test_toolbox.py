@@ -90,6 +90,25 @@ def test_recall_tells_facts_of_sessions_like_this(talk: Talk) -> None:
     )
 
 
+def test_recall_tells_what_was_written_checked_and_answered(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "grades.db")
+    remember(
+        store,
+        "a",
+        "Fix the units of astropy",
+        answer_beginning="The units parse again.",
+        last_check="pytest -q astropy/units",
+        edited_paths="\n".join(f"/w/{number}.py" for number in range(6)),
+    )
+    store.close()
+
+    said = Talk(Server(Toolbox(tmp_path / "grades.db", with_grades=False))).agree().said("recall", task="astropy units")
+
+    assert '  edited: "/w/0.py", "/w/1.py", "/w/2.py", "/w/3.py"\n' in said
+    assert '  last check that passed: "pytest -q astropy/units"\n' in said
+    assert said.endswith('  answered: "The units parse again."')
+
+
 def test_nothing_alike_is_said_so(talk: Talk) -> None:
     assert talk.agree().said("recall", task="Bake bread") == (
         "No earlier session is known that was asked for something like this."

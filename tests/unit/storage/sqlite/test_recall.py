@@ -57,6 +57,31 @@ def test_other_tasks_are_not_alike(store: SqliteStore, task: str) -> None:
     assert ids(store, task) == []
 
 
+def test_a_session_is_found_by_what_stands_behind_the_beginning_of_its_request(store: SqliteStore) -> None:
+    remember(store, "a", "Solve the issue that follows…", request_words="solve the issue that follows astropy units")
+    remember(store, "b", "Solve the issue that follows…", request_words="solve the issue that follows django forms")
+
+    assert ids(store, "Fix the failing test of units in astropy") == ["a"]
+
+
+def test_words_that_nearly_all_requests_of_a_project_share_count_nothing(store: SqliteStore) -> None:
+    template = "Work through the ticket of the tracker: "
+    for number in range(12):
+        task = f"{template}mend module{number} and importer{number}"
+        remember(store, f"t{number}", task, request=number, project="/w/tickets")
+    remember(store, "other", "Read the ticket of the tracker aloud", request=99, project="/w/other")
+
+    assert ids(store, "The ticket of the tracker") == ["other"]
+    assert ids(store, f"{template}mend module7 and importer7") == ["t7"]
+
+
+def test_a_project_with_few_sessions_has_no_template(store: SqliteStore) -> None:
+    for number in range(3):
+        remember(store, f"t{number}", f"Work through the ticket, number {number}", request=number, project="/w/tickets")
+
+    assert len(ids(store, "Work through the ticket")) == 3
+
+
 def test_one_word_is_enough_where_no_more_is_asked(store: SqliteStore) -> None:
     remember(store, "a", "Deploy the release")
     assert ids(store, "deploy!") == ["a"]
