@@ -28,6 +28,7 @@ What went wrong *inside a graded session* is data (`domain.analysis.Failure`) an
         ├── StoreBusyError      another program holds it (worth another try)
         ├── StoreFullError      its disk is full (worth another try)
         ├── StoreDamagedError   it is damaged, or no database
+        ├── StoreOutdatedError  an earlier version of the program left it, and it may only be read
         ├── StoreReplacedError  its file was deleted, moved or replaced while it was open
         └── AlreadyRunningError a second daemon on the same database
 """
@@ -135,6 +136,10 @@ class StoreFullError(StoreError):
 
 class StoreDamagedError(StoreError):
     """The database is damaged, or is none."""
+
+
+class StoreOutdatedError(StoreError):
+    """The database is of an earlier version; what only reads leaves it as it is."""
 
 
 class StoreReplacedError(StoreError):

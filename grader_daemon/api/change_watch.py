@@ -52,7 +52,7 @@ class ChangeWatch:
         if self._store is None:
             if not self._settings.db_path.exists():
                 return NOTHING
-            self._store = bootstrap.open_store(self._settings, read_only=True)
+            self._store = bootstrap.read_store(self._settings)
         version = self._store.data_version
         if version != self._version:
             self._mark = mark_of(self._store)

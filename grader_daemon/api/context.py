@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,8 +14,9 @@ from grader_daemon import bootstrap
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.fleet_hosts import FleetView
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.rules import GENERAL
 from grader_daemon.domain.text import clean
-from grader_daemon.errors import InputError, NoDatabaseError, VanishedFileError
+from grader_daemon.errors import InputError, NoDatabaseError, StoreOutdatedError, VanishedFileError
 from grader_daemon.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from grader_daemon.pipeline.rereading import RecentSessions
     from grader_daemon.redaction import Redactor
     from grader_daemon.sources.protocol import Source, Sources
+    from grader_daemon.storage.maintenance.upgrade import Upgrade
     from grader_daemon.storage.protocol import Store
 
 
@@ -45,6 +47,10 @@ class GraderContext:
         self._reading: Store | None = None
         self._writing = store
         self._closed = False
+        self._temporary = ExitStack()
+        self._upgraded_copy: Store | None = None
+        self.upgrade: Upgrade | None = None
+        """The upgrade of the database, if it was of an earlier version when it was opened to be written to."""
 
     def close(self) -> None:
         """Close the database; from then on nothing can be asked."""
@@ -56,6 +62,7 @@ class GraderContext:
                 if store is not None:
                     store.close()
             self._reading = self._writing = None
+            self._temporary.close()
 
     def check_task_type(self, name: str) -> None:
         """Check that rules or sessions know a task type.
@@ -63,8 +70,6 @@ class GraderContext:
         Raises:
             InputError: there is none of this name; the text says which there are.
         """
-        from grader_daemon.analysis.user_messages.task_types import GENERAL  # which most questions do not need
-
         given = {GENERAL, *self.rules.task_types.keywords}
         if name not in given:
             known = sorted(given.union(self.store.rollups.names(Dimension.TASK_TYPE)))
@@ -95,8 +100,24 @@ class GraderContext:
                 return self._writing
             if self._reading is None:
                 self.check_there()
-                self._reading = bootstrap.open_store(self.settings, read_only=True)
+                self._reading = bootstrap.read_store(self.settings)
             return self._reading
+
+    @property
+    def preview(self) -> Store:
+        """The database to read as this version would upgrade it; one of an earlier version stays as it is.
+
+        Raises:
+            NoDatabaseError: there is none.
+            StoreError: it cannot be read, or not be copied.
+        """
+        with self.lock:
+            if self._upgraded_copy is None:
+                try:
+                    return self.store
+                except StoreOutdatedError:
+                    self._upgraded_copy = self._temporary.enter_context(bootstrap.read_upgraded(self.settings))
+            return self._upgraded_copy
 
     @property
     def writable(self) -> Store:
@@ -115,7 +136,7 @@ class GraderContext:
         with self.lock:
             self._check_open()
             if self._writing is None:
-                self._writing = bootstrap.open_store(self.settings)
+                self._writing = bootstrap.open_store(self.settings, on_upgrade=self._note_upgrade)
             return self._writing
 
     @cached_property
@@ -196,6 +217,9 @@ class GraderContext:
         """
         if not self.has_database:
             raise NoDatabaseError(f"no database at {self.settings.db_path}: nothing was graded yet")
+
+    def _note_upgrade(self, upgrade: Upgrade) -> None:
+        self.upgrade = upgrade
 
     def _check_open(self) -> None:
         if self._closed:

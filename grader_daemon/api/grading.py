@@ -149,8 +149,8 @@ class Grading:
         return [root for root in self._settings.named_roots if not root.is_dir()]
 
     def graded_files(self, *, since: datetime | None = None) -> list[str]:
-        """Files with a grade; `since`: of sessions that ended from then on. Of an older database: see `migrate`."""
-        return self._context.store.graded_paths(since=since)
+        """Files with a grade, in a database of any version; `since`: of sessions that ended from then on."""
+        return self._context.preview.graded_paths(since=since)
 
     def outdated_files(self, *, since: datetime | None = None) -> list[str]:
         """Those of `graded_files` whose grade was made by other rules, another model, or under another verdict."""
@@ -165,19 +165,21 @@ class Grading:
     ) -> RegradeDiff:
         """Return what grading everything again would change, without writing anything.
 
+        A database of an earlier version stays as it is: a copy of it is upgraded, and compared.
+
         `since`: of sessions that ended from then on. `rules_file`: under these rules of your own instead of those that
         are set. `advance` is told how many files are done.
 
         Raises:
             ConfigurationError: the rules are wrong.
         """
-        settings = self._settings
+        settings, store = self._settings, self._context.preview
         if rules_file is not None:
             settings = settings.model_copy(update={"rules_file": Path(rules_file)})
         return _compare_all(
-            self._units_of(self._context.store.graded_paths(since=since)),
-            store=self._context.store,
-            examiner=bootstrap.make_examiner(settings, bootstrap.make_policy(settings, self._context.store)),
+            self._units_of(store.graded_paths(since=since)),
+            store=store,
+            examiner=bootstrap.make_examiner(settings, bootstrap.make_policy(settings, store)),
             clock=self._context.now,
             advance=advance,
         )

@@ -351,7 +351,7 @@ def _switched(name: str, written: Sequence[Written], config: str | None) -> Swit
 def _takes_over(daemon: int, settings: Settings) -> bool:
     """Ask a daemon to read its settings anew; whether it soon says that it works by them."""
     try:
-        with closing(bootstrap.open_store(settings, read_only=True)) as store:
+        with closing(bootstrap.read_store(settings)) as store:
             before = store.daemon.status()
             os.kill(daemon, signal.SIGHUP)
             deadline = monotonic() + _TAKES_OVER_SECONDS

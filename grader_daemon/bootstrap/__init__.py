@@ -6,7 +6,8 @@ What only grading needs is imported where it is made: it costs as much time as e
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -31,11 +32,15 @@ if TYPE_CHECKING:
     from grader_daemon.pipeline.ingest import Ingest, OnUnknown
     from grader_daemon.pipeline.pace import Pace
     from grader_daemon.sources.protocol import Source, Sources
+    from grader_daemon.storage.maintenance.upgrade import Upgrade
     from grader_daemon.storage.protocol import SessionStore, Store
 
 
 Clock = Callable[[], datetime]
 """What returns the time, aware, in UTC."""
+
+OnUpgrade = Callable[["Upgrade"], None]
+"""Is told that a database was upgraded."""
 
 
 def utc_now() -> datetime:
@@ -217,13 +222,35 @@ SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {
 """What makes a source, by its name. A path belongs to the first that claims it."""
 
 
-def open_store(settings: Settings, *, read_only: bool = False) -> Store:
-    """Open the store that the settings name.
+def open_store(settings: Settings, *, on_upgrade: OnUpgrade = lambda _: None) -> Store:
+    """Open the store that the settings name, to write to it; see `open_database`.
 
     Raises:
         StoreError: it cannot be used.
     """
-    return open_database(settings, read_only=read_only)
+    return open_database(settings, on_upgrade=on_upgrade)
+
+
+def read_store(settings: Settings) -> Store:
+    """Open the store that the settings name, to read it.
+
+    Raises:
+        StoreError: it cannot be used, or is of an earlier version.
+    """
+    return SqliteStore(settings.db_path, host=socket.gethostname(), read_only=True)
+
+
+@contextmanager
+def read_upgraded(settings: Settings) -> Iterator[Store]:
+    """Hand out a store as this version would upgrade it: a copy, which goes at the end.
+
+    Raises:
+        StoreError: it cannot be made.
+    """
+    from grader_daemon.storage.maintenance.upgrade import upgraded_copy
+
+    with upgraded_copy(settings.db_path) as copy, closing(SqliteStore(copy, read_only=True)) as store:
+        yield store
 
 
 def passing_store() -> SessionStore:
@@ -233,13 +260,19 @@ def passing_store() -> SessionStore:
     return MemoryStore()
 
 
-def open_database(settings: Settings, *, read_only: bool = False) -> SqliteStore:
-    """Open it as the file that it is, to mend it.
+def open_database(settings: Settings, *, on_upgrade: OnUpgrade = lambda _: None) -> SqliteStore:
+    """Open it as the file that it is, to mend it. `on_upgrade` is told where it was upgraded: a copy of before stays.
 
     Raises:
         StoreError: it cannot be used.
     """
-    return SqliteStore(settings.db_path, host=socket.gethostname(), read_only=read_only)
+    from grader_daemon.storage.maintenance.upgrade import upgrading
+
+    with upgrading(settings.db_path, now=utc_now()) as upgrade:
+        store = SqliteStore(settings.db_path, host=socket.gethostname())
+    if upgrade is not None:
+        on_upgrade(upgrade)
+    return store
 
 
 def make_ingest(

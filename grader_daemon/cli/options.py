@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
@@ -88,7 +89,7 @@ def asks(command: Callable[..., Any]) -> Callable[..., Any]:
         from grader_daemon import bootstrap  # `--help` must not wait for it
         from grader_daemon.api.grader import SelfGrader
 
-        with SelfGrader(settings=read_settings(), clock=bootstrap.utc_now) as grader:
+        with SelfGrader(settings=read_settings(), clock=bootstrap.utc_now) as grader, telling_upgrade(grader):
             return command(grader=grader, **arguments)
 
     return ask
@@ -103,10 +104,20 @@ def reads(command: Callable[..., Any]) -> Callable[..., Any]:
     def ask(**arguments: Any) -> Any:
         from grader_daemon.cli.reading import grader_of  # `--help` must not wait for it
 
-        with grader_of(read_settings()) as grader:
+        with grader_of(read_settings()) as grader, telling_upgrade(grader):
             return command(grader=grader, **arguments)
 
     return ask
+
+
+@contextmanager
+def telling_upgrade(grader: SelfGrader) -> Iterator[None]:
+    """Report at the end that the database of a command was upgraded, if it was, and how to go back."""
+    try:
+        yield
+    finally:
+        if grader.context.upgrade is not None:
+            output.notice(str(grader.context.upgrade))
 
 
 def read_settings(**flags: Any) -> Settings:

@@ -122,6 +122,11 @@ def warning(text: str) -> None:
     print(("<4>" if is_journal(sys.stderr) else "") + clean(f"grader-daemon: warning: {text}"), file=sys.stderr)
 
 
+def notice(text: str) -> None:
+    """Print one line on standard error about what was done beside what was asked for."""
+    print(clean(f"grader-daemon: {text}"), file=sys.stderr)
+
+
 def document(content: Any = None, /, **fields: Any) -> None:
     """Print one JSON document; see `json_text`."""
     from grader_daemon.api.json_text import json_text  # `--help` must not wait for it

@@ -13,6 +13,7 @@ from grader_daemon.cli.options import Whole, asks, json_option, since_options
 from grader_daemon.cli.outcomes import graded_with_progress, is_trouble, tell_outcomes
 from grader_daemon.domain.difference import ColumnChange, GradeChange, RegradeDiff
 from grader_daemon.domain.text import clean
+from grader_daemon.reports.verdicts import shares_words
 
 _NAMES = {
     "task_completed": "completed",
@@ -50,7 +51,11 @@ def command(
     jobs: int,
     as_json: bool,
 ) -> int:
-    """Grade again what other rules, another model, or another verdict graded; the daemon does so by itself."""
+    """Grade again what other rules, another model, or another verdict graded; the daemon does so by itself.
+
+    --diff shows beforehand what that would change, after an upgrade too: a database of an earlier version stays as it
+    is, a copy of it is compared.
+    """
     if diff:
         _show_diff(grader, since, rules, as_json=as_json)
         return 0
@@ -82,6 +87,8 @@ def _print(found: RegradeDiff) -> None:
         output.line(f"{count} were not compared: {reason}.")
     if not found.sessions:
         return
+    output.line()
+    output.facts([("verdicts now", shares_words(found.verdicts_before)), ("then", shares_words(found.verdicts_after))])
     output.line()
     output.items(
         found.columns,

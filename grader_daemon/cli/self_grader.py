@@ -10,7 +10,7 @@ from grader_daemon import cli
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import grade_table
-from grader_daemon.cli.options import Whole, days_option, read_settings, settings_options
+from grader_daemon.cli.options import Whole, days_option, read_settings, settings_options, telling_upgrade
 from grader_daemon.reports.text import render_text
 
 
@@ -41,7 +41,7 @@ def command(
     if not (grade_count or summary or report or file):
         output.line(ctx.get_help())
         return 0
-    with SelfGrader(settings=read_settings()) as grader:
+    with SelfGrader(settings=read_settings()) as grader, telling_upgrade(grader):
         if file is not None:
             grade_table([grader.grade_session_file(file)])
         if grade_count is not None:

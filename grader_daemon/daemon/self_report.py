@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 import msgspec
+import structlog
 
 from grader_daemon.daemon.source_troubles import SourceTroubles
+from grader_daemon.storage.maintenance.upgrade import Upgrade
 from grader_daemon.storage.records import DaemonStatus
 
 
@@ -55,6 +57,11 @@ class SelfReport:
             return None
         self._said, self._said_of = status, scanned_at
         return status
+
+
+def tell_upgrade(upgrade: Upgrade) -> None:
+    """Log that the database was upgraded, and the way back."""
+    structlog.get_logger().info("store.upgraded", level="notice", kept=str(upgrade.kept), upgrade=str(upgrade))
 
 
 def _facts(status: DaemonStatus) -> DaemonStatus:

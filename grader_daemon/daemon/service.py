@@ -26,7 +26,7 @@ from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.daemon.scan_plan import ScanPlan
 from grader_daemon.daemon.scanner import ScanNews, ScanReport
 from grader_daemon.daemon.scheduler import Scheduler
-from grader_daemon.daemon.self_report import SelfReport
+from grader_daemon.daemon.self_report import SelfReport, tell_upgrade
 from grader_daemon.daemon.source_troubles import SourceTroubles
 from grader_daemon.daemon.unknown_kinds import UnknownTold
 from grader_daemon.daemon.watcher import OverflowListener, Watchers
@@ -65,7 +65,7 @@ class Service:
         self._on_reload = on_reload
         self._health = Health(notifier)
         self._log = structlog.get_logger()
-        self._store = bootstrap.open_store(settings)
+        self._store = bootstrap.open_store(settings, on_upgrade=tell_upgrade)
         self._store.check_if_doubted()
         self._marks = CrashMarks(settings.db_path)
         self._troubles = SourceTroubles(self._scan_by)

@@ -6,6 +6,7 @@ import msgspec
 
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.grade import Reason
+from grader_daemon.domain.verdict import VerdictCounts
 
 
 class ColumnChange(msgspec.Struct, frozen=True, gc=False):
@@ -49,8 +50,8 @@ class RegradeDiff(msgspec.Struct, frozen=True, kw_only=True):
     """What grading again would change.
 
     `sessions` were compared, `changed` would change. `unread` maps a reason to the number of sessions that could not be
-    graded again. Rates are over the sessions that were compared and have a verdict. `largest` are the changes that move
-    most.
+    graded again. Rates are over the sessions that were compared and have a verdict; `verdicts_before` and
+    `verdicts_after` count those of tasks of people. `largest` are the changes that move most.
     """
 
     sessions: int
@@ -58,5 +59,7 @@ class RegradeDiff(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[ColumnDiff, ...]
     completion_before: Estimate
     completion_after: Estimate
+    verdicts_before: VerdictCounts
+    verdicts_after: VerdictCounts
     unread: dict[str, int]
     largest: tuple[GradeChange, ...]

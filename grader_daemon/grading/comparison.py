@@ -14,6 +14,7 @@ from itertools import count
 from grader_daemon.domain.difference import ColumnChange, ColumnDiff, GradeChange, RegradeDiff
 from grader_daemon.domain.estimate import Estimate, proportion
 from grader_daemon.domain.grade import Grade, Reason
+from grader_daemon.domain.verdict import Outcome, VerdictCounts
 
 _COLUMNS: dict[str, Callable[[Grade], float | None]] = {
     "task_completed": lambda grade: grade.completed,
@@ -88,6 +89,8 @@ class Comparison:
             ),
             completion_before=self._before.completion(),
             completion_after=self._after.completion(),
+            verdicts_before=self._before.verdicts(),
+            verdicts_after=self._after.verdicts(),
             unread=dict(self._unread.most_common()),
             largest=tuple(change for _, _, change in sorted(self._largest, reverse=True)),
         )
@@ -99,8 +102,13 @@ class _Known:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._sums: dict[str, float] = dict.fromkeys(_COLUMNS, 0)
+        self._verdicts: Counter[Outcome] = Counter()
+        self._guessed_done = 0
 
     def add(self, grade: Grade) -> None:
+        if grade.is_persons:
+            self._verdicts[grade.outcome] += 1
+            self._guessed_done += grade.outcome is Outcome.UNSURE and bool(grade.completed)
         for column, value_of in _COLUMNS.items():
             value = value_of(grade)
             if value is not None:
@@ -109,6 +117,11 @@ class _Known:
 
     def mean(self, column: str) -> float | None:
         return self._sums[column] / self._counts[column] if self._counts[column] else None
+
+    def verdicts(self) -> VerdictCounts:
+        return VerdictCounts(
+            **{str(outcome): self._verdicts[outcome] for outcome in Outcome}, unsure_completed=self._guessed_done
+        )
 
     def completion(self) -> Estimate:
         return proportion(int(self._sums["task_completed"]), self._counts["task_completed"])

@@ -280,6 +280,12 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "the database was deleted, moved or replaced: it is opened anew, and what it lacks is graded again",
             "{database}: {error}; it is opened anew, and what it lacks is graded again".format_map,
         ),
+        "store.upgraded": Event(
+            "notice",
+            "kept upgrade",
+            "an earlier version left the database: it is upgraded, and a copy of before is kept",
+            "{upgrade}".format_map,
+        ),
         "watcher.degraded": Event(
             "warning",
             "root reason scan_seconds",

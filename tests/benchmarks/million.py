@@ -79,7 +79,7 @@ def main() -> int:
 
 
 def _known(settings: Settings) -> _Known:
-    store = bootstrap.open_database(settings, read_only=True)
+    store = bootstrap.open_database(settings)
     facet = "SELECT value FROM session_facets WHERE facet = ? GROUP BY value ORDER BY count(*) DESC LIMIT 1"
     known = _Known(
         session_id=store.rows("SELECT session_id FROM session_list ORDER BY ended_at LIMIT 1")[0][0],
@@ -124,7 +124,7 @@ def _commands(sandbox: Sandbox, known: _Known) -> Iterator[Figure]:
 
 
 def _filters(settings: Settings, known: _Known) -> Iterator[Figure]:
-    store = bootstrap.open_database(settings, read_only=True)
+    store = bootstrap.open_database(settings)
     filters = {
         "nothing": GradeFilter(limit=_PAGE),
         "model": GradeFilter(model=SELDOM, limit=_PAGE),

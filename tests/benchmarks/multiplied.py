@@ -89,7 +89,7 @@ def make_home(folder: Path, *, sessions: int) -> tuple[Sandbox, Settings]:
 
 def common_word(settings: Settings) -> str:
     """Return the word that most tasks have."""
-    with closing(bootstrap.open_database(settings, read_only=True)) as store:
+    with closing(bootstrap.open_database(settings)) as store:
         tasks = store.rows("SELECT task_summary FROM session_grades ORDER BY id LIMIT ?", (GRADED,))
     words = Counter(word for (task,) in tasks for word in {*str(task).lower().split()} if word.isalpha())
     return words.most_common(1)[0][0]

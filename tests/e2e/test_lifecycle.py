@@ -389,7 +389,7 @@ def test_the_rows_of_an_adopted_database_can_be_listed(home: Path, sessions: Pat
     listed = run_command(home, "list")
 
     assert refused.returncode == 2
-    assert "'grader-daemon run --once' brings it up to date" in refused.stderr
+    assert "to upgrade it: grader-daemon run --once (a copy is kept)" in refused.stderr
     assert listed.returncode == 0
     assert "of_another_time" in listed.stdout
 

@@ -8,10 +8,10 @@ from types import MappingProxyType
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor import agents, daemon, database, fleet, sessions, setup
 from grader_daemon.api.doctor.context import DoctorContext
-from grader_daemon.api.doctor.words import reason
+from grader_daemon.api.doctor.words import EARLIER, reason
 from grader_daemon.domain.check import Check, Finding, unknown
 from grader_daemon.domain.unit import shown_path
-from grader_daemon.errors import ConfigurationError, GraderError, StoreError
+from grader_daemon.errors import ConfigurationError, GraderError, StoreError, StoreOutdatedError
 from grader_daemon.settings import Settings
 
 CHECKS: Mapping[str, Callable[[DoctorContext], Finding]] = MappingProxyType(
@@ -28,6 +28,7 @@ CHECKS: Mapping[str, Callable[[DoctorContext], Finding]] = MappingProxyType(
         "write-ahead log": database.write_ahead_log,
         "sums": database.sums,
         "ledger": database.ledger,
+        "grader": database.grader,
         "other programs": database.other_programs,
         "former copies": database.copies,
         "disk space": database.disk_space,
@@ -74,6 +75,8 @@ def _made(check: Callable[[DoctorContext], Finding], context: DoctorContext) -> 
         return check(context)
     except ConfigurationError:
         return unknown("not looked at: the settings are wrong")
+    except StoreOutdatedError:
+        return unknown(EARLIER)
     except StoreError as error:
         return unknown(f"the database cannot be read: {reason(error, context.database)}")
     except GraderError as error:

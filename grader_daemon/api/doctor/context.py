@@ -24,6 +24,7 @@ from grader_daemon.storage.lock import holder_pid, is_running
 from grader_daemon.storage.maintenance.inspection import Inspection
 from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import DaemonStatus
+from grader_daemon.storage.sqlite.schema import newest_version
 
 _Opened = TypeVar("_Opened", Inspection, Store)
 _SAMPLED_BYTES = 100_000_000
@@ -113,6 +114,16 @@ class DoctorContext:
         is_sampled = not self._full and self.database.stat().st_size > _SAMPLED_BYTES
         return self.inspection.any_day() if is_sampled else None
 
+    @cached_property
+    def is_earlier(self) -> bool:
+        """Whether an earlier version of this program left the database.
+
+        Raises:
+            GraderError: as `inspection`.
+        """
+        schema = self.inspection.schema()
+        return schema is not None and schema < newest_version()
+
     @property
     def store(self) -> Store:
         """The database as grades and ledger, for reading.
@@ -129,7 +140,7 @@ class DoctorContext:
 
     @cached_property
     def _store(self) -> Store | GraderError:
-        return self._open(lambda: bootstrap.open_store(self.settings, read_only=True))
+        return self._open(lambda: bootstrap.read_store(self.settings))
 
     def _open(self, opening: Callable[[], _Opened]) -> _Opened | GraderError:
         """Try it once: a database that is locked shall be waited for once, not by each check."""

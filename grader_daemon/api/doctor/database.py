@@ -8,12 +8,15 @@ import stat
 from pathlib import Path
 from time import monotonic
 
+from grader_daemon import bootstrap
 from grader_daemon.api.doctor.context import DoctorContext
-from grader_daemon.api.doctor.words import reason, size, some, who_holds
+from grader_daemon.api.doctor.words import EARLIER, UPGRADE, reason, size, some, who_holds
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
+from grader_daemon.domain.verdict import GradeVersion
 from grader_daemon.errors import StoreBusyError, StoreDamagedError, StoreError
 from grader_daemon.integrations.machine import mount_of, space_at
 from grader_daemon.reports.numbers import count
+from grader_daemon.rules import load_rules
 from grader_daemon.storage.maintenance.atomic_swap import kept_copies, leftovers
 from grader_daemon.storage.sqlite.database import holds_grades
 from grader_daemon.storage.sqlite.schema import newest_version
@@ -119,6 +122,8 @@ def sums(context: DoctorContext) -> Finding:
     """Do the sums by day and month, of which reports are made, agree with the grades?"""
     if not context.has_database:
         return ok(_NONE_YET)
+    if context.is_earlier:
+        return unknown(EARLIER)
     day = context.sampled_day
     wrong = context.inspection.miscounted(day)
     if wrong:
@@ -144,6 +149,21 @@ def ledger(context: DoctorContext) -> Finding:
     if day is not None:
         return ok(f"{count(graded, 'graded file')}, those of {day} with their grades; all: {_FULL}{gone}")
     return ok(f"{count(graded, 'graded file')} with {'its grade' if graded == 1 else 'their grades'}{gone}")
+
+
+def grader(context: DoctorContext) -> Finding:
+    """Are the grades by the rules and the model that are in force?"""
+    if not context.has_database:
+        return ok(_NONE_YET)
+    rules = load_rules(context.settings.rules_file).version
+    now = f"{rules}+{bootstrap.make_policy(context.settings, context.store).version}"
+    graded_by = context.inspection.graded_by()
+    graded, others = sum(graded_by.values()), sum(files for by, files in graded_by.items() if by != now)
+    if not others:
+        return ok(f"{count(graded, 'graded file')} by {GradeVersion.read(now)}")
+    return ok(
+        f"{others:,} of {count(graded, 'graded file')} by other rules or another model; what is there is graded again"
+    )
 
 
 def other_programs(context: DoctorContext) -> Finding:
@@ -205,9 +225,11 @@ def _usable(context: DoctorContext) -> Finding:
         return problem(f"{path} is a database of another program", _MOVE_AWAY)
     if schema > newest_version():
         return problem(f"its schema {schema} is newer than this program's {newest_version()}", "update grader-daemon")
-    age = "" if schema == newest_version() else f" (the next run brings it to {newest_version()})"
-    held = size(path.stat().st_size)
-    return ok(f"{count(context.inspection.grades(), 'grade')}, schema {schema}{age}, {held}: {path}")
+    grades, held = count(context.inspection.grades(), "grade"), size(path.stat().st_size)
+    if context.is_earlier:
+        left = f"an earlier version of grader-daemon left it (schema {schema}, this one has {newest_version()})"
+        return warning(f"{grades}, {held}: {path}; {left}", UPGRADE)
+    return ok(f"{grades}, schema {schema}, {held}: {path}")
 
 
 def _bytes_of(files: list[Path]) -> int:

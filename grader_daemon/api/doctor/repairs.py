@@ -21,6 +21,7 @@ from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.maintenance.atomic_swap import leftovers
 from grader_daemon.storage.maintenance.repair import grade_again, rebuild, rebuild_indexes, recount, try_dead_again
 from grader_daemon.storage.maintenance.salvage import SavedTable
+from grader_daemon.storage.maintenance.upgrade import Upgrade
 from grader_daemon.storage.sqlite.database import holds_grades, is_ours
 
 _PRIVATE_FILE, _PRIVATE_FOLDER = 0o600, 0o700
@@ -88,8 +89,10 @@ def _mend_file(context: DoctorContext) -> Iterator[str]:
     if _is_damaged(context):
         yield from _rebuild(context)
     elif context.inspection.schema():
-        with closing(bootstrap.open_database(context.settings)) as store:
+        upgrades: list[Upgrade] = []
+        with closing(bootstrap.open_database(context.settings, on_upgrade=upgrades.append)) as store:
             names = rebuild_indexes(store)
+        yield from map(str, upgrades)
         if names:
             yield f"built {count(len(names), 'index', 'indexes')} again: {', '.join(names)}"
 

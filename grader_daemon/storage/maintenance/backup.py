@@ -19,7 +19,7 @@ import apsw
 import msgspec
 
 from grader_daemon.domain.text import clean
-from grader_daemon.errors import InputError, StoreDamagedError, StoreError
+from grader_daemon.errors import InputError, StoreDamagedError, StoreError, StoreFullError
 from grader_daemon.storage.maintenance.atomic_swap import COMPANIONS, publish, swap_in, temporary_beside
 from grader_daemon.storage.maintenance.inspection import Inspection
 from grader_daemon.storage.sqlite.database import MAGIC, distrust, translated
@@ -61,12 +61,8 @@ def back_up(path: Path, target: Path) -> Backup:
     """
     _check_target(path, target)
     with temporary_beside(target) as copy:
-        with translated(path):
-            source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-        with closing(source), translated(path), _writing_to(target):
-            source.set_busy_timeout(_BUSY_MILLISECONDS)
-            _copy(source, copy, mark=BACKUP_MARK)
-        grades = _check(copy, of=path)
+        copy_pages(path, copy, target=target, mark=BACKUP_MARK)
+        grades = check_copy(copy, of=path)
         publish(copy, target)
     return Backup(path=str(target), grades=grades, bytes=target.stat().st_size)
 
@@ -87,10 +83,23 @@ def restore(backup: Path, path: Path, *, now: datetime) -> Restored:
         with closing(source), _of_backup(backup), translated(backup), _writing_to(path):
             _copy(source, fresh, mark=0)
         settle(fresh)
-        grades = _check(fresh, of=backup)
+        grades = check_copy(fresh, of=backup)
         _fold_log_in(path)
         kept = swap_in(fresh, path, why="before-restore", now=now)
     return Restored(path=str(path), grades=grades, kept=None if kept is None else str(kept))
+
+
+def copy_pages(path: Path, copy: Path, *, target: Path, mark: int) -> None:
+    """Copy the database `path`, as of one moment, into the empty file `copy`, which `target` is the name of at the end.
+
+    Raises:
+        StoreError: it cannot be read, or the copy not be written.
+    """
+    with translated(path):
+        source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    with closing(source), translated(path), _writing_to(target):
+        source.set_busy_timeout(_BUSY_MILLISECONDS)
+        _copy(source, copy, mark=mark)
 
 
 def settle(fresh: Path) -> None:
@@ -127,7 +136,7 @@ def _copy(source: apsw.Connection, fresh: Path, *, mark: int) -> None:
         copy.execute(f"PRAGMA application_id = {mark}")
 
 
-def _check(copy: Path, *, of: Path) -> int:
+def check_copy(copy: Path, *, of: Path) -> int:
     """Count the grades of a copy.
 
     Raises:
@@ -218,6 +227,6 @@ def _writing_to(target: Path) -> Iterator[None]:
     try:
         yield
     except apsw.FullError as error:
-        raise StoreError(f"{target}: the disk is full; nothing was left there") from error
+        raise StoreFullError(f"{target}: the disk is full; nothing was left there") from error
     except (apsw.IOError, apsw.ReadOnlyError, apsw.CantOpenError) as error:
         raise StoreError(f"{target}: cannot be written: {error}") from error

@@ -200,7 +200,7 @@ class Inspection:
     def foreign_tables(self) -> list[str]:
         """Name the tables that no migration of ours makes."""
         names = {row[0] for row in self._rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        return sorted(name for name in names - own_tables() if not name.startswith("sqlite_"))
+        return sorted(name for name in names - self._own_tables() if not name.startswith("sqlite_"))
 
     def strange_entries(self) -> list[str]:
         """Name what in the schema could act in our place, and what of ours is missing; see `schema.strange_entries`."""
@@ -246,9 +246,18 @@ class Inspection:
         newest: str | None = self._rows(f"SELECT max(seen_at) FROM (SELECT seen_at FROM session_files{files})")[0][0]
         return newest
 
+    def graded_by(self) -> dict[str, int]:
+        """Count the files that are graded, by the version that made the grade."""
+        asked = "SELECT coalesce(rules_version, ''), count(*) FROM session_files WHERE state = 'graded' GROUP BY 1"
+        return dict(self._rows(asked))
+
+    def _own_tables(self) -> frozenset[str]:
+        with translated(self.path):
+            return own_tables(applied_version(self._connection))
+
     def _small_tables(self) -> list[str]:
         names = {row[0] for row in self._rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        return sorted(name for name in names & own_tables() if not name.startswith(_GROWING))
+        return sorted(name for name in names & self._own_tables() if not name.startswith(_GROWING))
 
     def _differing(self, one: str, other: str, values: Mapping[str, str]) -> int:
         """Count the rows that only one of two queries gives, by their first column's place in both."""

@@ -1,4 +1,4 @@
-"""Bringing a database file to the current schema: numbered migrations, each in one transaction with its record.
+"""Bringing a database file to the current schema: numbered migrations with their records, all or none of them.
 
 A database of the original design (its two tables only) is adopted: the first migration leaves tables that exist alone.
 """
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import apsw
 
-from grader_daemon.errors import StoreError
+from grader_daemon.errors import StoreError, StoreOutdatedError
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _ADOPTED = frozenset({"session_grades", "weekly_reports"})
@@ -33,7 +33,9 @@ def migrations() -> list[tuple[int, str, str]]:
 
 
 def migrate(connection: apsw.Connection, name: str, *, up_to: int | None = None) -> None:
-    """Apply the migrations that are missing, all or `up_to` one. `name` is the database as a person knows it.
+    """Apply the migrations that are missing, all or `up_to` one, in one transaction: whoever is stopped left nothing.
+
+    `name` is the database as a person knows it.
 
     Raises:
         StoreError: the database is newer than this program, or is not a database of grades.
@@ -44,15 +46,23 @@ def migrate(connection: apsw.Connection, name: str, *, up_to: int | None = None)
         return
     _refuse_newer(applied, name)
     _check_original(connection, name)
-    for number, title, sql in known[:up_to]:
-        _apply(connection, number, title, sql)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for number, title, sql in known[applied_version(connection) : up_to]:  # another process may have been faster
+            _apply(connection, number, title, sql)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # a full disk ends it
+            connection.execute("ROLLBACK")
+        raise
 
 
 def check_readable(connection: apsw.Connection, name: str) -> None:
     """See that a database which is to be read, and left as it is, is of this version.
 
     Raises:
-        StoreError: it is older or newer, or of another program.
+        StoreOutdatedError: it is older.
+        StoreError: it is newer, or of another program.
     """
     applied, newest = applied_version(connection), newest_version()
     if applied == newest:
@@ -60,9 +70,10 @@ def check_readable(connection: apsw.Connection, name: str) -> None:
     _refuse_newer(applied, name)
     if not has_table(connection, "session_grades"):
         raise StoreError(f"database {name}: there are no grades in it; is db_path right?")
-    raise StoreError(
-        f"database {name}: its schema {applied} is older than this program's {newest};"
-        " 'grader-daemon run --once' brings it up to date"
+    raise StoreOutdatedError(
+        f"database {name}: an earlier version of grader-daemon left it (schema {applied}, this one has {newest});"
+        " to upgrade it: grader-daemon run --once (a copy is kept); to see before what changes: grader-daemon regrade"
+        " --diff"
     )
 
 
@@ -87,24 +98,16 @@ def applied_version(connection: apsw.Connection) -> int:
 
 
 def _apply(connection: apsw.Connection, number: int, title: str, sql: str) -> None:
-    """Apply one migration unless another process was faster: the check is made inside the transaction."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if applied_version(connection) < number:
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS schema_migrations ("
-                " version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)"
-            )
-            connection.execute(sql)
-            connection.execute(
-                "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, datetime('now') || '+00:00')",
-                (number, title),
-            )
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # a full disk ends it
-            connection.execute("ROLLBACK")
-        raise
+    """Apply one migration and record it."""
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS schema_migrations ("
+        " version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)"
+    )
+    connection.execute(sql)
+    connection.execute(
+        "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, datetime('now') || '+00:00')",
+        (number, title),
+    )
 
 
 def _check_original(connection: apsw.Connection, name: str) -> None:
@@ -122,9 +125,9 @@ def _check_original(connection: apsw.Connection, name: str) -> None:
 
 
 @cache
-def own_tables() -> frozenset[str]:
-    """Name the tables that the migrations make."""
-    return frozenset(entry.name for entry in _made_by(newest_version()) if entry.type == "table")
+def own_tables(version: int) -> frozenset[str]:
+    """Name the tables that the migrations up to a version make."""
+    return frozenset(entry.name for entry in _made_by(version) if entry.type == "table")
 
 
 def strange_entries(connection: apsw.Connection) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 import sys
 from contextlib import closing
@@ -66,7 +67,6 @@ def version(home: Path) -> int:
         pytest.param(["calibrate", "--dry-run"], id="calibrate-to-try"),
         pytest.param(["calibration", "show"], id="calibration"),
         pytest.param(["backfill", "--dry-run"], id="backfill-to-try"),
-        pytest.param(["regrade", "--diff"], id="regrade-to-try"),
     ],
 )
 def test_a_command_that_reads_says_in_one_line_which_one_helps(home: Path, run: Run, arguments: list[str]) -> None:
@@ -74,7 +74,9 @@ def test_a_command_that_reads_says_in_one_line_which_one_helps(home: Path, run: 
 
     ended = run(home, *arguments)
 
-    says = f"its schema {VERSION} is older than this program's {newest_version()}; 'grader-daemon run --once' brings it"
+    says = (
+        f"(schema {VERSION}, this one has {newest_version()}); to upgrade it: grader-daemon run --once (a copy is kept)"
+    )
     assert (ended.returncode, ended.stdout) == (2, "")
     assert [says in line for line in ended.stderr.splitlines()] == [True]
     assert (home / DATABASE).read_bytes() == before
@@ -101,9 +103,43 @@ def test_a_command_that_writes_brings_it_up_to_date(
 
     ended = run(home, *arguments)
 
-    assert (ended.returncode, ended.stderr) == (0, "")
+    (kept,) = (home / DATABASE).parent.glob("*.before-upgrade-*")
+    way_back = f"to go back: install the earlier version, then: grader-daemon restore {kept}\n"
+    assert (ended.returncode, ended.stderr.count("\n"), ended.stderr.endswith(way_back)) == (0, 1, True)
     assert says in ended.stdout
     assert version(home) == newest_version()
+
+
+def test_what_an_upgrade_changes_is_told_before_and_leaves_the_database(home: Path, run: Run) -> None:
+    run(home, "backfill")
+    (home / DATABASE).rename(home / "now.db")
+    shutil.rmtree((home / DATABASE).parent)
+    (home / DATABASE).parent.mkdir()
+    make_earlier(home / DATABASE, VERSION, holding=home / "now.db")
+    before = (home / DATABASE).read_bytes()
+
+    ended = run(home, "regrade", "--diff")
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "of 1 sessions would change; nothing was written." in ended.stdout
+    assert "verdicts now  1 done, 0 not done, 0 unsure\n" in ended.stdout
+    assert [entry.name for entry in (home / DATABASE).parent.iterdir()] == [DATABASE.name]
+    assert (home / DATABASE).read_bytes() == before
+
+
+def test_the_doctor_says_in_plain_words_that_an_earlier_version_left_it(home: Path, run: Run) -> None:
+    before = (home / DATABASE).read_bytes()
+
+    ended = run(home, "doctor", "--json")
+
+    checks = {each["name"]: each for each in json.loads(ended.stdout)["checks"]}
+    found = checks["database"]
+    assert f"an earlier version of grader-daemon left it (schema {VERSION}, this" in found["found"]
+    assert (found["state"], "regrade --diff" in found["fix"]) == ("warning", True)
+    unchecked = {name for name, each in checks.items() if each["found"].startswith("not checked: an earlier version")}
+    assert unchecked == {"sums", "ledger", "grader", "agent versions", "last session", "dead files"}
+    assert checks["other programs"]["found"] == "no rows or tables of others"
+    assert (home / DATABASE).read_bytes() == before
 
 
 def test_an_empty_folder_that_is_to_be_graded_is_told_whatever_the_database(home: Path, run: Run) -> None:

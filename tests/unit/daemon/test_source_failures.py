@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from grader_daemon.bootstrap import open_store
+from grader_daemon.bootstrap import read_store
 from grader_daemon.daemon import source_troubles
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.service import Service
@@ -77,7 +77,7 @@ def running(settings: Settings) -> Iterator[Service]:
 
 def graded(settings: Settings) -> dict[str, int]:
     """Return how many messages of the model were graded in the session of each source."""
-    store = open_store(settings, read_only=True)
+    store = read_store(settings)
     try:
         rows = store.grades.page(GradeFilter(limit=100)).grades
     finally:

@@ -4,6 +4,7 @@ import pytest
 
 from grader_daemon.domain.difference import ColumnChange, ColumnDiff
 from grader_daemon.domain.grade import Reason
+from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.grading.comparison import Comparison, column_changes
 from tests.strategies import grade
 
@@ -45,6 +46,17 @@ def test_rises_and_falls_are_counted_for_each_column() -> None:
         ColumnDiff(column="p_completed", rises=1, falls=1, before=0.9, after=0.2),
     )
     assert (diff.completion_before.value, diff.completion_after.value) == (0.5, 0.75)
+
+
+def test_verdicts_on_tasks_of_people_are_counted_before_and_after() -> None:
+    comparison = Comparison()
+    comparison.add(grade(), grade(unsure=True))
+    comparison.add(grade(task_completed=False), grade(unsure=True, task_completed=False))
+    comparison.add(grade(kind="cron"), grade(kind="cron", task_completed=False))
+    comparison.add(grade(scored=False), grade())
+    diff = comparison.diff()
+    assert diff.verdicts_before == VerdictCounts(done=1, not_done=1, no_answer=1)
+    assert diff.verdicts_after == VerdictCounts(done=1, unsure=2, unsure_completed=1)
 
 
 def test_what_is_not_known_is_no_part_of_a_mean() -> None:
